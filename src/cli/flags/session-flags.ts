@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import type { AskedSettings } from "../../config/index.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { optionProblem } from "../../session/index.ts";
 import { type Arguments, type Given, givenIn } from "./arguments.ts";
@@ -24,28 +23,7 @@ import { commandLine, UsageError } from "./usage.ts";
 import { checkName, settingsIn, storePlace } from "./values.ts";
 
 /** The flags of a command that opens a session. */
-export interface SessionFlags {
-  readonly command: string;
-  readonly contexts: readonly string[];
-  /** The settings among them. */
-  readonly settings: AskedSettings;
-  /** Absolute; null: a store in memory. */
-  readonly store: string | null;
-  /** True if --store was given: lines for the user repeat it. */
-  readonly isStoreNamed: boolean;
-  readonly session: string | null;
-  /** The effect of -c on a session that has another context. */
-  readonly change: "reload" | "append" | null;
-  readonly discard: boolean;
-  /** Options of the session. */
-  readonly options: OptionFlags;
-  /** The place of the result, if the command has one. */
-  readonly output: ResultPlace;
-  readonly quiet: boolean;
-  readonly verbose: boolean;
-  /** The arguments as they were typed, for a line that corrects them. */
-  readonly typed: readonly string[];
-}
+export type SessionFlags = Readonly<ReturnType<typeof sessionFlags>>;
 
 export type OptionFlags = Given<typeof OPTION_FLAGS>;
 
@@ -57,7 +35,7 @@ export interface ResultPlace {
 }
 
 /** @throws UsageError for a value that configuration refuses, a wrong name and stdin as two contexts */
-export function sessionFlags(args: Arguments, command: string): SessionFlags {
+export function sessionFlags(args: Arguments, command: string) {
   const help = commandLine(["help", command]);
   const contexts = args.get(CONTEXT);
   if (contexts.filter((path) => path === "-").length > 1) {
@@ -65,19 +43,26 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
   }
   const session = args.get(SESSION) ?? null;
   if (session !== null && session !== LAST_SESSION) checkName("session", session, help);
+  const change: "reload" | "append" | null = args.get(RELOAD) ? "reload" : args.get(APPEND) ? "append" : null;
   return {
     command,
     contexts,
+    /** The settings among them. */
     settings: settingsIn(args, help),
+    /** Absolute; null: a store in memory. */
     store: args.get(NO_STORE) ? null : storePlace(args),
+    /** True if --store was given: lines for the user repeat it. */
     isStoreNamed: args.isGiven(STORE),
     session,
-    change: args.get(RELOAD) ? "reload" : args.get(APPEND) ? "append" : null,
+    /** The effect of -c on a session that has another context. */
+    change,
     discard: args.get(DISCARD),
     options: optionsIn(args, help),
+    /** The place of the result, if the command has one. */
     output: resultPlace(args, help),
     quiet: args.get(QUIET),
     verbose: args.get(VERBOSE),
+    /** The arguments as they were typed, for a line that corrects them. */
     typed: args.typed,
   };
 }
