@@ -5,26 +5,9 @@ import { keepSettings } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
-import { goneRoots, type KeptSettings, rowOf, settingsToKeep, withoutRoots, withRoot } from "./kept-settings.ts";
+import { goneRoots, rowOf, settingsToKeep, withoutRoots, withRoot } from "./kept-settings.ts";
 import { doubtedSettings, recordedSettings, shown } from "./recorded-settings.ts";
 import { readSettings, withModel } from "./settings.ts";
-
-/** The settings that hold in a session of the command, and what its row keeps of them. */
-export interface Keeping {
-  /** Settings that hold as the session is opened. */
-  readonly settings: KeptSettings;
-  /** Roots that the session recorded and that do not exist any more. */
-  readonly gone: readonly string[];
-  /** Settings that the row is to keep; null: it stays as it is. */
-  signed(session: string): Json;
-  /**
-   * The user names one more context: the row keeps that it may be read. Comes before the load itself. A load in place of the
-   * context drops the roots that are gone.
-   */
-  addRoot(session: string, path: string, kind: "load" | "append"): Promise<void>;
-  /** Refuses to go on with the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
-  checkRecorded(): void;
-}
 
 /** The parts of the session that exist already; all null if it lives in memory. */
 interface Place {
@@ -37,8 +20,8 @@ interface Place {
 }
 
 /**
- * Settles which settings hold. Those that the session recorded count only if this user signed them; else stderr says
- * which ones do not. It also names recorded roots that are gone.
+ * Settles which settings hold in a session of the command, and what its row keeps of them. Those that the session recorded
+ * count only if this user signed them; else stderr says which ones do not. It also names recorded roots that are gone.
  *
  * @throws RlmError `invalid_config`
  */
@@ -46,7 +29,7 @@ export async function openKeeping(
   { kept: place, row, isTakenUp, looksOnly }: Place,
   flags: SessionFlags,
   stderr: Output,
-): Promise<Keeping> {
+) {
   const signer = place && openSigner(place.folder, process.env);
   const recorded = row && signer && recordedSettings(row, signer);
   const kept = recorded?.kept ?? null;
@@ -69,15 +52,23 @@ export async function openKeeping(
   const problem = keeper?.problem() ?? null;
   if (problem !== null) stderr.write(`${UNSIGNED}: ${problem}; belay doctor says what to do\n`, "yellow");
 
+  /** Settings that the row is to keep; null: it stays as it is. */
   const signed = (session: string): Json => keeper?.sign(rowOf(now), session) ?? null;
   return {
+    /** Settings that hold as the session is opened. */
     settings,
+    /** Roots that the session recorded and that do not exist any more. */
     gone,
     signed,
-    async addRoot(session, path, kind) {
+    /**
+     * The user names one more context: the row keeps that it may be read. Comes before the load itself. A load in place of
+     * the context drops the roots that are gone.
+     */
+    async addRoot(session: string, path: string, kind: "load" | "append"): Promise<void> {
       now = withRoot(kind === "load" ? withoutRoots(now, gone) : now, path);
       if (keeper && place) await keepSettings(place.store, session, signed(session));
     },
+    /** Refuses to go on with the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
     checkRecorded: () => doubted?.refuse(),
   };
 }

@@ -26,34 +26,28 @@ export function recordedSettings(row: SessionRow, signer: Signer): Recorded | nu
 }
 
 /** Recorded settings that do not count, as far as this command has others. */
-export interface Doubted {
-  /** True if the user has not decided on some of them yet: the recorded settings then stay as they are. */
-  readonly isOpen: boolean;
-  /** Names all of them, with what to type. */
-  warn(stderr: Output): void;
-  /** Refuses to go on with an exec that would go on otherwise than it began. @throws RlmError */
-  refuse(): void;
-}
-
 export function doubtedSettings(
   row: SessionRow,
   { doubt, refused }: Extract<Recorded, { kept: null }>,
   now: KeptSettings,
   flags: SessionFlags,
-): Doubted {
+) {
   const others = otherSettings(refused, now, flags);
   const open = others.filter(({ isSettled }) => !isSettled);
   const what = `the settings stored with ${displayName(row)} are ignored: ${inLine(doubt)}`;
   const listed = others.slice(0, LISTED);
   return {
+    /** True if the user has not decided on some of them yet: the recorded settings then stay as they are. */
     isOpen: open.length > 0,
-    warn(stderr) {
+    /** Names all of them, with what to type. */
+    warn(stderr: Output): void {
       if (others.length === 0) return;
       const lines = listed.map(({ typed, here }) => `  ${typed}  (now: ${here})\n`);
       const more = others.length > LISTED ? `  and ${others.length - LISTED} more\n` : "";
       stderr.write(`${what}\n${lines.join("")}${more}${ADVICE}\n`, "yellow");
     },
-    refuse() {
+    /** Refuses to go on with an exec that would go on otherwise than it began. @throws RlmError */
+    refuse(): void {
       if (open.length === 0) return;
       const typed = open.slice(0, LISTED).map((other) => other.typed);
       const suggestion = `Add to the command: ${typed.join(" ")} (or other values).`;
