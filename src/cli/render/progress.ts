@@ -122,14 +122,7 @@ function openCount(now: () => number) {
 const NOTHING = { tokens: 0, cost_usd: 0 };
 
 /** The turns of an ask and of the children below it. Each has a line when it is over. */
-interface TurnLines {
-  /** Lines of the turns of which this report says that they are over. */
-  after(progress: TurnProgress): string[];
-  /** Lines of all that are left. */
-  rest(): string[];
-}
-
-export function openTurnLines(): TurnLines {
+export function openTurnLines() {
   /** The newest turn of each session, by its path, once its model has replied. */
   const newest = new Map<string, TurnProgress>();
 
@@ -140,7 +133,8 @@ export function openTurnLines(): TurnLines {
   }
 
   return {
-    after(progress) {
+    /** Lines of the turns of which this report says that they are over. */
+    after(progress: TurnProgress): string[] {
       const own = pathOf(progress);
       // While the model is asked, no cell of it runs, so no child of it is left; and its turn before is over.
       const lines = over((path) => path !== own && path.startsWith(own));
@@ -148,6 +142,7 @@ export function openTurnLines(): TurnLines {
       newest.set(own, progress);
       return lines;
     },
+    /** Lines of all that are left. */
     rest: () => over(() => true),
   };
 }

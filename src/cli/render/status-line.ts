@@ -1,20 +1,6 @@
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Output, Style } from "./terminal.ts";
 
-/** A line on stderr that shows how work stands. A terminal has one line that is rewritten; elsewhere a line is printed now and then. */
-export interface StatusLine {
-  /** Begins something new: the time until its first line runs from now. */
-  begin(): void;
-  /** @param json the same for programs */
-  show(text: string, json?: object): void;
-  /** Prints a sentence that stays. */
-  say(text: string, style?: Style): void;
-  /** Takes the line away, so that something else can be written. The next `show` brings it back. */
-  clear(): void;
-  /** Takes the line away. Elsewhere it prints the last text, if that was left out and another one was printed. */
-  end(): void;
-}
-
 /** Time as a status line needs it. */
 export interface StatusClock {
   /** ms, monotonic. */
@@ -48,7 +34,8 @@ export interface StatusAsked {
   readonly isKept?: boolean;
 }
 
-export function openStatusLine(output: Output, clock: StatusClock, asked: StatusAsked): StatusLine {
+/** A line on stderr that shows how work stands. A terminal has one line that is rewritten; elsewhere a line is printed now and then. */
+export function openStatusLine(output: Output, clock: StatusClock, asked: StatusAsked) {
   const { as, isKept = false } = asked;
   const isRewritten = output.isTerminal && as === "text";
   const { first, step } = (isRewritten ? asked.onTerminal : asked.elsewhere) ?? AT_ONCE;
@@ -58,6 +45,7 @@ export function openStatusLine(output: Output, clock: StatusClock, asked: Status
   let unprinted: { readonly text: string; readonly json: object } | null = null;
   let callOff = () => {};
 
+  /** Takes the line away, so that something else can be written. The next `show` brings it back. */
   function clear(): void {
     if (onLine) output.writeRaw(CLEAR_LINE);
     onLine = false;
@@ -85,26 +73,31 @@ export function openStatusLine(output: Output, clock: StatusClock, asked: Status
 
   return {
     clear,
-    begin() {
+    /** Begins something new: the time until its first line runs from now. */
+    begin(): void {
       forget();
       dueAt = clock.now() + first;
       hasPrinted = false;
     },
-    show(text, json = {}) {
+    /** @param json the same for programs */
+    show(text: string, json: object = {}): void {
       if (as === "quiet") return;
       const isFirst = unprinted === null;
       unprinted = { text, json };
       const wait = dueAt - clock.now();
-      if (isRewritten || !isKept) return wait <= 0 ? print() : undefined;
-      if (isFirst) callOff = clock.every(Math.max(0, wait), print);
+      if (isRewritten || !isKept) {
+        if (wait <= 0) print();
+      } else if (isFirst) callOff = clock.every(Math.max(0, wait), print);
     },
-    say(text, style) {
+    /** Prints a sentence that stays. */
+    say(text: string, style?: Style): void {
       if (as === "quiet") return;
       clear();
       if (as === "json") output.writeRaw(`${jsonText({ kind: "said", text })}\n`);
       else output.write(`${inLine(text)}\n`, style);
     },
-    end() {
+    /** Takes the line away. Elsewhere it prints the last text, if that was left out and another one was printed. */
+    end(): void {
       clear();
       if (!isRewritten && hasPrinted) print();
       forget();
