@@ -111,21 +111,10 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
     },
     progress(event) {
       look();
-      switch (event.kind) {
-        case "turn":
-          if (event.depth === 0) seen = { ...seen, turn: event, calls: null, notice: null };
-          break;
-        case "calls":
-          seen = { ...seen, calls: event };
-          break;
-        case "load":
-          seen = { ...seen, load: event };
-          break;
-        case "notice":
-          seen = { ...seen, notice: event.text };
-          break;
-        case "checkpoint":
-      }
+      if (event.kind === "turn" && event.depth === 0) seen = { ...seen, turn: event, calls: null, notice: null };
+      if (event.kind === "calls") seen = { ...seen, calls: event };
+      if (event.kind === "load") seen = { ...seen, load: event };
+      if (event.kind === "notice") seen = { ...seen, notice: event.text };
     },
     tally: () => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
     state() {
