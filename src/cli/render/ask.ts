@@ -11,14 +11,15 @@ export type TurnProgress = Extract<SessionEvent, { kind: "turn" }>;
 
 /** `turn 3 of 20 · 2 cells · 7 sub-calls · 18k tokens · $0.03`; of a child `call 2, turn 3 of 10 · …` */
 export function turnLine(progress: TurnProgress): string {
-  const { of, cells, sub_calls, tokens, cost_usd } = progress;
-  const parts = [
-    progress.turn > of ? nameOf(progress) : `${nameOf(progress)} of ${of}`,
-    amount(cells, "cell"),
-    amount(sub_calls, "sub-call"),
-    `${compact(tokens)} tokens`,
-  ];
-  return [...parts, ...priced(cost_usd)].join(" · ");
+  const { turn, of, tokens, cost_usd } = progress;
+  return madeLine(turn > of ? nameOf(progress) : `${nameOf(progress)} of ${of}`, progress, tokens, cost_usd);
+}
+
+/** `turn 3 · 2 cells · 7 sub-calls · 18k tokens · $0.03` */
+function madeLine(turns: string, made: Pick<AskEnvelope, "cells" | "sub_calls">, tokens: number, usd: number): string {
+  const { cells, sub_calls } = made;
+  const parts = [turns, amount(cells, "cell"), amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`];
+  return [...parts, ...priced(usd)].join(" · ");
 }
 
 /** `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn was over. Turns of children are indented. */
@@ -95,21 +96,12 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
   }
   showWarnings(envelope.warnings, DEFAULT_EXEC_LIMITS, { stdout, stderr });
   if (!envelope.success) stderr.write(`suggestion: ${inLine(inFlags(envelope.suggestion))}\n`);
-  if (stderr.isTerminal) stderr.write(`${tookLine(envelope)}\n`, "dim");
+  if (!stderr.isTerminal) return;
+  const { turns, usage } = envelope;
+  stderr.write(`${madeLine(amount(turns, "turn"), envelope, tokensIn(usage), usage.cost_usd)}\n`, "dim");
 }
 
 const QUOTE_UNITS = 120;
-
-/** `4 turns · 5 cells · 12 sub-calls · 48k tokens · $0.021` */
-function tookLine({ turns, cells, sub_calls, usage }: AskEnvelope): string {
-  const parts = [
-    amount(turns, "turn"),
-    amount(cells, "cell"),
-    amount(sub_calls, "sub-call"),
-    `${compact(tokensIn(usage))} tokens`,
-  ];
-  return [...parts, ...priced(usage.cost_usd)].join(" · ");
-}
 
 const tokensIn = ({ input, output, cache_read, cache_write }: AskEnvelope["usage"]) =>
   input + output + cache_read + cache_write;
