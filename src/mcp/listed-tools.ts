@@ -16,14 +16,10 @@ export function listedTools(set: ToolSet) {
   });
 }
 
+const refuse = () => Promise.reject(new Error("no session is served here"));
+
 /** The tools are only looked at. */
-const NO_HOST: SessionHost = {
-  status: () => Promise.reject(new Error("no session is served here")),
-  goTo: () => Promise.reject(new Error("no session is served here")),
-  page: () => Promise.reject(new Error("no session is served here")),
-  discard: () => Promise.reject(new Error("no session is served here")),
-  wait: () => Promise.reject(new Error("no session is served here")),
-};
+const NO_HOST: SessionHost = { status: refuse, goTo: refuse, page: refuse, discard: refuse, wait: refuse };
 
 /** Tools that may destroy something: a load resets the session, and rlm_wait can discard. */
 const DESTRUCTIVE: ReadonlySet<string> = new Set(["rlm_load", "rlm_wait", "rlm_memory_clear", "rlm_helpers_remove"]);
