@@ -5,7 +5,7 @@ import { LIMITS, RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import type { Argument } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { openFile, readStdin, readStream } from "./sources.ts";
+import { openFile, readStream } from "./sources.ts";
 
 /** A cell to run: its source, and what it is called in messages. */
 export interface Cell {
@@ -42,7 +42,7 @@ export async function readCells(args: readonly Argument[], signal: AbortSignal):
 
 async function readStdinCell(signal: AbortSignal): Promise<Buffer> {
   if (process.stdin.isTTY) process.stderr.write("type the cell, then Ctrl-D on a line of its own\n");
-  const source = await readStdin(LIMITS.sourceBytes, signal);
+  const source = await readStream(process.stdin, LIMITS.sourceBytes, signal);
   if (source) return source;
   throw tooLarge("the cell on stdin", "A context comes from stdin with `-c -`");
 }

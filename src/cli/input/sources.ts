@@ -42,16 +42,11 @@ export type OneSource = Exclude<LoadSource, LoadPaths>;
 /** The source that `-c` names: a path, or stdin as the document `stdin`. @throws RlmError `context_too_large` */
 export async function contextSource(path: string, signal: AbortSignal): Promise<OneSource> {
   if (path !== "-") return path;
-  const text = await readStdin(LIMITS.contextBytes, signal);
+  const text = await readStream(process.stdin, LIMITS.contextBytes, signal);
   if (text) return { text, name: "stdin" };
   throw new RlmError("context_too_large", `stdin has more than ${megabytes(LIMITS.contextBytes)}`, {
     suggestion: "Pass a part of it, or split it into files and load a folder.",
   });
-}
-
-/** All of stdin, or undefined if it holds more than `limit` bytes. Rejects with the signal's abort. */
-export function readStdin(limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
-  return readStream(process.stdin, limit, signal);
 }
 
 /** All of a stream, or undefined if it holds more than `limit` bytes. Rejects with the signal's abort. */

@@ -16,22 +16,12 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
   const job = await jobNamed(asked, run, id);
   const input = await store.jobs.input(job);
   const result = job.state === "done" ? await store.jobs.result(job) : null;
-  if (json)
-    printJson(asked, {
-      run: run.name,
-      ...jobJson(job),
-      input,
-      output: outputOf(job),
-      result: jsonIn(result),
-    });
+  // A row was checked when it was sealed, but it may not be JSON.
+  const value = result === null ? null : parseJson(result);
+  if (json) printJson(asked, { run: run.name, ...jobJson(job), input, output: outputOf(job), result: value });
   else await showText(asked, run, job, { input, result });
   if (job.state === "done") return 0;
   return job.state === "failed" || job.state === "cancelled" ? 1 : 3;
-}
-
-/** A row was checked when it was sealed, but it may not be JSON. */
-function jsonIn(text: string | null): unknown {
-  return text === null ? null : parseJson(text);
 }
 
 const outputOf = ({ told }: JobRow) => (isRecord(told) && typeof told.output === "string" ? told.output : "");
