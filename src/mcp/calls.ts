@@ -27,12 +27,7 @@ export interface Request {
 }
 
 /** The state that calls of all tools share. It is made with the first call. */
-export interface Calls extends AsyncDisposable {
-  readonly connection: Connection;
-  readonly runs: Runs;
-  /** Never rejects: what goes wrong is an answer that says so. */
-  call(name: string, args: unknown, request: Request): Promise<ReturnType<typeof answerOf>>;
-}
+export type Calls = ReturnType<typeof openCalls>;
 
 export interface CallsParts {
   readonly source: SessionSource;
@@ -52,7 +47,7 @@ export interface AnswerLimits {
   readonly answerBytes: number | null;
 }
 
-export function openCalls({ source, tools: set, limits, clock, suspend, askRoots }: CallsParts): Calls {
+export function openCalls({ source, tools: set, limits, clock, suspend, askRoots }: CallsParts) {
   const runs = openRuns({
     clock,
     suspend,
@@ -78,11 +73,8 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     );
   }
 
-  async function answer(
-    name: string,
-    args: unknown,
-    { signal, notify, client }: Request,
-  ): Promise<ReturnType<typeof answerOf>> {
+  /** Never rejects: what goes wrong is an answer that says so. */
+  async function call(name: string, args: unknown, { signal, notify, client }: Request) {
     const maxBytes = limits.answerBytes ?? bytesShownBy(client);
     const tools = serverTools(set, sessionHost(connection, runs, { called: () => called, maxBytes }));
     const tool = tools.find((known) => known.name === name);
@@ -107,8 +99,8 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   return {
     connection,
     runs,
-    call: answer,
-    async [Symbol.asyncDispose]() {
+    call,
+    async [Symbol.asyncDispose](): Promise<void> {
       await runs.idle();
       await connection[Symbol.asyncDispose]();
     },

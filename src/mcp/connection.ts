@@ -1,28 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
-import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
+import type { SessionRow, Store } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
-import { openServerRoots, type ServerRoots } from "./roots.ts";
+import { openServerRoots } from "./roots.ts";
 import { folderSession, namesOf, SERVER_PREFIX } from "./session-name.ts";
 import type { SessionSource } from "./session-source.ts";
 
 /** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
-export interface Connection extends AsyncDisposable {
-  /** The session for a call that works in it: opened with the roots that hold now. @throws RlmError */
-  open(): Promise<Session>;
-  /** The session as it is, for a call that only looks; opened if there is none. @throws RlmError */
-  look(): Promise<Session>;
-  current(): Session | null;
-  /** Goes over to another session of this folder, made if it is missing. @throws RlmError `policy_violation` */
-  goTo(name: string): Promise<void>;
-  /** Sessions of this folder, the one changed last first, and rows of the store that tell no folder. @throws RlmError */
-  ofFolder(): Promise<{ readonly rows: readonly SessionRow[]; readonly damaged: readonly DamagedRow[] }>;
-  store(): Promise<Store>;
-  readonly roots: ServerRoots;
-  /** Warnings about the session, which every answer has. */
-  warnings(): readonly string[];
-}
+export type Connection = ReturnType<typeof openConnection>;
 
 export interface ConnectionParts {
   readonly source: SessionSource;
@@ -36,7 +22,7 @@ interface Opened extends FreeSession {
   readonly roots: readonly string[];
 }
 
-export function openConnection({ source, clock, onProgress, askRoots }: ConnectionParts): Connection {
+export function openConnection({ source, clock, onProgress, askRoots }: ConnectionParts) {
   const roots = openServerRoots(source, askRoots);
   const { store, begun } = storeOf(source);
   let opened: Opened | null = null;
@@ -53,7 +39,7 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     return { ...(await openFree(kept, clock, wanted, open)), roots: readable };
   }
 
-  /** Calls that come at once open it once. */
+  /** The session as it is, for a call that only looks; opened if there is none. Calls at once open it once. @throws RlmError */
   async function look(): Promise<Session> {
     if (opened) return opened.session;
     opening ??= roots.owner().then((folder) => openNamed(source.named ?? folderSession(folder)));
@@ -72,7 +58,8 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
   }
 
   return {
-    async open() {
+    /** The session for a call that works in it: opened with the roots that hold now. @throws RlmError */
+    async open(): Promise<Session> {
       const before = opened;
       if (!before || isDeepStrictEqual(before.roots, await roots.now())) return look();
       const { name } = before.session;
@@ -83,8 +70,9 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
       return look();
     },
     look,
-    current: () => opened?.session ?? null,
-    async goTo(name) {
+    current: (): Session | null => opened?.session ?? null,
+    /** Goes over to another session of this folder, made if it is missing. @throws RlmError `policy_violation` */
+    async goTo(name: string): Promise<void> {
       const row = await (await store()).find(name);
       if (row && row.id === opened?.session.id) return;
       const folder = await roots.owner();
@@ -95,6 +83,7 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
       opening = close().then(() => next);
       await look();
     },
+    /** Sessions of this folder, the one changed last first, and rows of the store that tell no folder. @throws RlmError */
     async ofFolder() {
       const folder = await roots.owner();
       const { found, damaged } = await readableRows(await store());
@@ -102,8 +91,9 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     },
     store,
     roots,
-    warnings: () => (opened?.warning ? [opened.warning] : []),
-    async [Symbol.asyncDispose]() {
+    /** Warnings about the session, which every answer has. */
+    warnings: (): readonly string[] => (opened?.warning ? [opened.warning] : []),
+    async [Symbol.asyncDispose](): Promise<void> {
       await opening?.catch(() => {});
       await close();
       await (await begun())?.[Symbol.asyncDispose]();

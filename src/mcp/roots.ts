@@ -2,10 +2,11 @@ import { parse } from "node:path";
 import { canonical } from "../context/index.ts";
 import type { SessionSource } from "./session-source.ts";
 
-/** Folders that may be read, and the one that the session belongs to. */
-export type ServerRoots = ReturnType<typeof openServerRoots>;
-
-/** @param ask gives the client's folders; null if it has none to tell. It never rejects. */
+/**
+ * Folders that may be read, and the one that the session belongs to.
+ *
+ * @param ask gives the client's folders; null if it has none to tell. It never rejects.
+ */
 export function openServerRoots(source: SessionSource, ask: () => Promise<readonly string[] | null>) {
   let asked: Promise<readonly string[] | null> | null = null;
   let owned: Promise<string> | null = null;

@@ -34,23 +34,7 @@ export interface RunParts {
 }
 
 /** One call of a tool that works in the session. */
-export interface Run {
-  /** Its answer, when it is over. */
-  readonly done: Promise<ToolEnvelope>;
-  /** Ends it as cancelled. */
-  cancel(): void;
-  /** The client has given it up: it stops at once. If the client stays, it ends as cancelled; else it stays unfinished. */
-  giveUp(): void;
-  /** The client is still there. */
-  stays(): void;
-  isDetached(): boolean;
-  isOver(): boolean;
-  /** It is answered before it is over: only rlm_wait with `discard` ends it from now on. */
-  detach(): void;
-  progress(progress: SessionEvent): void;
-  tally(): Tally;
-  state(): RunningState;
-}
+export type Run = ReturnType<typeof beginRun>;
 
 /** The time that a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms after its user's Ctrl-C. */
 const STAYS_MS = 1_000;
@@ -59,8 +43,7 @@ type Seen = Pick<Tally, "turn" | "calls" | "load" | "notice">;
 
 const NOTHING_SEEN: Seen = { turn: null, calls: null, load: null, notice: null };
 
-/** Begins one. */
-export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) => Promise<ToolEnvelope>): Run {
+export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) => Promise<ToolEnvelope>) {
   const { clock, suspend, execId } = parts;
   const startedAt = clock.monotonic();
   const cancel = new AbortController();
@@ -86,38 +69,43 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
   }
 
   return {
+    /** Its answer, when it is over. */
     done: Promise.resolve()
       .then(worked)
       .finally(() => {
         isOver = true;
       }),
-    cancel() {
+    /** Ends it as cancelled. */
+    cancel(): void {
       cancel.abort();
       staying.resolve();
     },
-    giveUp() {
+    /** The client has given it up: it stops at once. If the client stays, it ends as cancelled; else it stays unfinished. */
+    giveUp(): void {
       const callOff = clock.after(STAYS_MS, staying.resolve);
       void staying.promise.then(callOff);
       // In this order: an exec that can be suspended is not recorded as cancelled, and a load ends.
       givenUp.abort();
       cancel.abort();
     },
+    /** The client is still there. */
     stays: staying.resolve,
     isDetached: () => isDetached,
     isOver: () => isOver,
-    detach() {
+    /** It is answered before it is over: only rlm_wait with `discard` ends it from now on. */
+    detach(): void {
       look();
       isDetached = true;
     },
-    progress(event) {
+    progress(event: SessionEvent): void {
       look();
       if (event.kind === "turn" && event.depth === 0) seen = { ...seen, turn: event, calls: null, notice: null };
       if (event.kind === "calls") seen = { ...seen, calls: event };
       if (event.kind === "load") seen = { ...seen, load: event };
       if (event.kind === "notice") seen = { ...seen, notice: event.text };
     },
-    tally: () => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
-    state() {
+    tally: (): Tally => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
+    state(): RunningState {
       look();
       const elapsed_ms = Math.round(clock.monotonic() - startedAt);
       const { turn, calls } = seen;

@@ -17,31 +17,14 @@ export interface Called {
 }
 
 /** Runs calls one at a time. One that takes too long is answered before it is over, and goes on. */
-export interface Runs {
-  /** Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does. */
-  run(called: Called, work: (signals: Signals) => Promise<ToolEnvelope>): Promise<ToolEnvelope>;
-  /** The answer of what runs, or of the newest that was answered before it was over; null: neither is meant. */
-  wait(called: Called, exec_id: string | null): Promise<ToolEnvelope | null>;
-  current(): RunningState | null;
-  /** Ends what runs as cancelled, and waits for its end. False if nothing runs. */
-  cancel(): Promise<boolean>;
-  /** Execs that have ended since they were answered as running; they are told of once. */
-  takeEnded(): string[];
-  /** Settles when nothing runs any more. */
-  idle(): Promise<void>;
-  progress(progress: SessionEvent): void;
-  /** The state of the running call; null if nothing runs. */
-  tally(): Tally | null;
-  /** Calls `listener` when something has happened, until disposed of. */
-  follow(listener: () => void): Disposable;
-}
+export type Runs = ReturnType<typeof openRuns>;
 
 /** A call that has begun, or the answer of one that has not. */
 type Turn = { readonly own: Run } | { readonly refused: ToolEnvelope };
 
 type Working = (signals: Signals) => Promise<ToolEnvelope>;
 
-export function openRuns(parts: RunParts): Runs {
+export function openRuns(parts: RunParts) {
   const { clock } = parts;
   const ended = openEnded();
   const turns = openTurns(parts, ended);
@@ -54,7 +37,8 @@ export function openRuns(parts: RunParts): Runs {
   }
 
   return {
-    async run(called, work) {
+    /** Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does. */
+    async run(called: Called, work: Working): Promise<ToolEnvelope> {
       const deadline = clock.monotonic() + called.answerMs;
       const turn = await turns.take(called, deadline, work);
       if ("refused" in turn) return turn.refused;
@@ -62,15 +46,17 @@ export function openRuns(parts: RunParts): Runs {
       const patience = { clock, signal: NEVER, ms: deadline - clock.monotonic(), late: () => turns.detach(own) };
       return given(own, await answerOf(own, patience));
     },
-    async wait({ signal, answerMs }, exec_id) {
+    /** The answer of what runs, or of the newest that was answered before it was over; null: neither is meant. */
+    async wait({ signal, answerMs }: Called, exec_id: string | null): Promise<ToolEnvelope | null> {
       const own = turns.running();
       if (!own || (exec_id !== null && exec_id !== own.state().exec_id)) return ended.answer(exec_id);
       const envelope = await answerOf(own, { clock, signal, ms: answerMs, late() {} });
       // It may first have finished another exec, which was the one that is meant.
       return exec_id === null || exec_id === own.state().exec_id ? given(own, envelope) : null;
     },
-    current: () => turns.running()?.state() ?? null,
-    async cancel() {
+    current: (): RunningState | null => turns.running()?.state() ?? null,
+    /** Ends what runs as cancelled, and waits for its end. False if nothing runs. */
+    async cancel(): Promise<boolean> {
       const own = turns.running();
       if (!own) return false;
       own.cancel();
@@ -78,18 +64,22 @@ export function openRuns(parts: RunParts): Runs {
       ended.forget(own.state());
       return true;
     },
+    /** Execs that have ended since they were answered as running; they are told of once. */
     takeEnded: ended.take,
-    async idle() {
+    /** Settles when nothing runs any more. */
+    async idle(): Promise<void> {
       await turns.running()?.done.catch(() => {});
     },
-    progress(event) {
+    progress(event: SessionEvent): void {
       // Clients are told nothing of checkpoints.
       if (event.kind === "checkpoint") return;
       turns.running()?.progress(event);
       for (const listener of listeners) listener();
     },
-    tally: () => turns.running()?.tally() ?? null,
-    follow(listener) {
+    /** The state of the running call; null if nothing runs. */
+    tally: (): Tally | null => turns.running()?.tally() ?? null,
+    /** Calls `listener` when something has happened, until disposed of. */
+    follow(listener: () => void): Disposable {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },

@@ -15,17 +15,13 @@ import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { whenAborted } from "../platform/signals.ts";
 import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
-import type { AnswerLimits, Calls } from "./calls.ts";
+import type { Calls, CallsParts } from "./calls.ts";
 import type { Leaving } from "./leaving.ts";
 import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
-import type { SessionSource } from "./session-source.ts";
 
 /** Parts of a server. */
-export interface ServerParts {
+export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limits"> {
   readonly version: string;
-  readonly source: SessionSource;
-  readonly tools: "core" | "all";
-  readonly limits: AnswerLimits;
   readonly leaving: Leaving;
   /** Default: stdin and stdout of the process. */
   readonly transport?: Transport;
