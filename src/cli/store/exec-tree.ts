@@ -24,18 +24,18 @@ const MARGIN = "      ";
 export function showExecs(session: SessionDescription, page: Page, output: Output): void {
   const { shown, left } = newest(session.execs, page.all ? Number.POSITIVE_INFINITY : EXECS_SHOWN);
   if (left > 0) output.write(`… ${amount(left, "earlier exec")}: ${allOf(session)}\n`, "dim");
-  showTree({ session, execs: shown, margin: "", page }, output);
+  showTree(session, shown, { margin: "", page }, output);
 }
 
-interface Tree {
-  readonly session: SessionDescription;
-  /** Execs that are shown, in their order. */
-  readonly execs: readonly ExecDescription[];
+/** The page on which something is shown, and what stands before each of its lines. */
+interface Place {
   readonly margin: string;
   readonly page: Page;
 }
 
-function showTree({ session, execs, margin, page }: Tree, output: Output): void {
+/** @param execs those that are shown, in their order */
+function showTree(session: SessionDescription, execs: readonly ExecDescription[], place: Place, output: Output): void {
+  const { margin, page } = place;
   const depths = depthsOf(session.execs);
   const least = execs.reduce((least, { number }) => Math.min(least, depths.get(number) ?? 0), Number.POSITIVE_INFINITY);
   const indentOf = ({ number }: ExecDescription) => "  ".repeat((depths.get(number) ?? 0) - least);
@@ -63,7 +63,7 @@ const EXEC_COLUMNS: readonly Column[] = [
 function rowOf(
   exec: ExecDescription,
   session: SessionDescription,
-  { indent, margin, page }: { readonly indent: string; readonly margin: string; readonly page: Page },
+  { indent, margin, page }: Place & { readonly indent: string },
 ): string[] {
   const { number, kind, status, error_code, began_at, time_ms, resumed, tokens, cost_usd, input, turn } = exec;
   const calls = turn ? 0 : exec.ask ? callsBelow(exec, session.execs) : exec.calls.length;
@@ -83,28 +83,29 @@ function rowOf(
 function showCallsOf(
   exec: ExecDescription,
   session: SessionDescription,
-  { margin, page }: Pick<Tree, "margin" | "page">,
+  { margin, page }: Place,
   output: Output,
 ): void {
   const most = page.all ? exec.calls.length : CALLS_SHOWN;
   const calls = exec.calls.slice(0, most);
-  for (const [at, line] of callLines(calls, margin, output).entries()) {
-    output.write(`${line}\n`, "dim");
-    const call = calls[at];
-    if (call) showChild(call, { margin: `${margin}   `, page }, output);
-  }
+  showCalls(calls, { margin, page }, output);
   const more = exec.calls.length - calls.length;
   if (more > 0) {
     output.write(`${margin}… ${more} more: belay show ${displayName(session)} --exec ${exec.number}\n`, "dim");
   }
 }
 
+/** Calls in a line each, and under each the child that answers it. */
+export function showCalls(calls: readonly CallDescription[], { margin, page }: Place, output: Output): void {
+  for (const [at, line] of callLines(calls, margin, output).entries()) {
+    output.write(`${line}\n`, "dim");
+    const call = calls[at];
+    if (call) showChild(call, { margin: `${margin}   `, page }, output);
+  }
+}
+
 /** The child that answers a call: a line of what it came to, then its turns and cells. */
-export function showChild(
-  { child }: CallDescription,
-  { margin, page }: Pick<Tree, "margin" | "page">,
-  output: Output,
-): void {
+export function showChild({ child }: CallDescription, { margin, page }: Place, output: Output): void {
   if (!child) return;
   const { session: id, sub_calls, turns, description } = child;
   const ask = description?.execs.findLast((exec) => exec.ask);
@@ -121,7 +122,7 @@ export function showChild(
   const own = description.execs.filter(({ parent }) => parent !== null);
   const { shown, left } = newest(own, page.all ? Number.POSITIVE_INFINITY : EXECS_OF_CHILD_SHOWN);
   if (left > 0) output.write(`${margin}  … ${amount(left, "earlier exec")}: ${allOf({ id, name: null })}\n`, "dim");
-  showTree({ session: description, execs: shown, margin, page }, output);
+  showTree(description, shown, { margin, page }, output);
 }
 
 /** The newest execs, with those above them in the tree. */

@@ -10,11 +10,10 @@ import { displayName, idEnd } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { AskDescription, TurnDescription } from "../../session/index.ts";
 import type { ShowFlags } from "../commands/show.ts";
-import { callLines } from "../render/calls.ts";
 import { table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
-import { showChild } from "./exec-tree.ts";
+import { showCalls, showChild } from "./exec-tree.ts";
 
 /** The exec or call that is shown whole. */
 export type Detail =
@@ -67,11 +66,7 @@ export function showExec(exec: ExecDescription, label: string, now: number, outp
   if (stderr) section("printed on stderr", stderr, output);
   if (calls.length > 0) {
     title("calls", output);
-    for (const [at, line] of callLines(calls, "  ", output).entries()) {
-      output.write(`${line}\n`, "dim");
-      const call = calls[at];
-      if (call) showChild(call, { margin: "     ", page: { now, all: false } }, output);
-    }
+    showCalls(calls, { margin: "  ", page: { now, all: false } }, output);
     output.write(`one of them whole: belay show ${label} --exec ${number} --call N\n`, "dim");
   }
   if (exec.warnings.length > 0) section("warnings", exec.warnings.join("\n"), output, "yellow");
