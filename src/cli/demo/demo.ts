@@ -1,7 +1,6 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Json } from "../../index.ts";
 import { amount, duration } from "../../platform/figures.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { DemoFlags } from "../commands/demo.ts";
@@ -13,7 +12,7 @@ import { reportFailure } from "../render/failure.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { openScriptedModel } from "./model.ts";
-import { type Found, play } from "./play.ts";
+import { play } from "./play.ts";
 import { MODEL, type Stage, say, showCommand, succeeded, writeLetters } from "./stage.ts";
 import { LETTERS, QUESTION, scriptedReply } from "./text.ts";
 
@@ -27,7 +26,7 @@ export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFl
     const isJson = args.get(JSON_OUTPUT);
     try {
       const output = isJson ? null : terminal.stdout;
-      const found = await inFolder(stop, async (folder): Promise<Asked | Found> => {
+      const found = await inFolder(stop, async (folder): Promise<object> => {
         const stage = { folder, host, stop, output };
         return ask ? playAsk(stage) : play(stage);
       });
@@ -55,18 +54,11 @@ async function inFolder<T>(stop: Stop, work: (folder: string) => Promise<T>): Pr
   }
 }
 
-/** The findings of `belay demo --ask`, as --json prints them. */
-interface Asked {
-  readonly model: string;
-  readonly question: string;
-  readonly answer: Json;
-  /** Requests by the model's own count: turns and sub-calls. */
-  readonly requests: number;
-  readonly time_ms: number;
-}
-
-/** Lets a scripted model answer a question about the letters by writing cells. Throws if it goes wrong. */
-async function playAsk(stage: Stage): Promise<Asked> {
+/**
+ * Lets a scripted model answer a question about the letters by writing cells. Gives its findings, as --json prints them; its
+ * requests are turns and sub-calls. Throws if it goes wrong.
+ */
+async function playAsk(stage: Stage) {
   const began = performance.now();
   const { folder, output } = stage;
   writeLetters(folder);

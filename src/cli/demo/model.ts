@@ -1,23 +1,19 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 
-/** A model that is a script: a server on loopback that speaks OpenAI's chat completions. */
-export interface ScriptedModel extends AsyncDisposable {
-  /** Base URL, with `/v1`. */
-  readonly url: string;
-  /** Requests that it has got. */
-  readonly requests: number;
-  /** Answers so many more requests; those beyond wait until their client goes away, or until this is called again. */
-  allow(answers: number): void;
-}
+export type ScriptedModel = Awaited<ReturnType<typeof openScriptedModel>>;
 
 /** The time of each answer, ms: enough to be seen. */
 const ANSWER_MS = 150;
 /** The largest request, more than a question about a letter has. */
 const MAX_BODY_BYTES = 100_000;
 
-/** @param answer the text for the last message of a request */
-export async function openScriptedModel(answer: (prompt: string) => string): Promise<ScriptedModel> {
+/**
+ * A model that is a script: a server on loopback that speaks OpenAI's chat completions.
+ *
+ * @param answer the text for the last message of a request
+ */
+export async function openScriptedModel(answer: (prompt: string) => string) {
   let requests = 0;
   let allowed = 0;
   let waiting: (() => void)[] = [];
@@ -45,11 +41,14 @@ export async function openScriptedModel(answer: (prompt: string) => string): Pro
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return {
+    /** Base URL, with `/v1`. */
     url: `http://127.0.0.1:${port}/v1`,
+    /** Requests that it has got. */
     get requests() {
       return requests;
     },
-    allow(answers) {
+    /** Answers so many more requests; those beyond wait until their client goes away, or until this is called again. */
+    allow(answers: number): void {
       allowed += answers;
       letGo();
     },

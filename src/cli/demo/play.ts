@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import type { ExecDescription, Json } from "../../index.ts";
+import type { ExecDescription } from "../../index.ts";
 import { amount, duration } from "../../platform/figures.ts";
 import { describeExecs } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
@@ -10,25 +10,10 @@ import { openScriptedModel, type ScriptedModel } from "./model.ts";
 import { broken, MODEL, type Stage, say, showCommand, startBelay, succeeded, writeLetters } from "./stage.ts";
 import { ASK, EXPLORE, LETTERS, RECORDED, scriptedAnswer } from "./text.ts";
 
-/** The findings of the demo, as --json prints them. */
-export interface Found {
-  readonly model: string;
-  readonly explored: Json;
-  readonly killed: { readonly pid: number | undefined; readonly signal: "SIGKILL" };
-  readonly sub_calls: number;
-  /** Answers in the journal when the process was killed, and calls that the resume sent again. */
-  readonly recorded: number;
-  readonly sent_again: number;
-  /** Requests by the model's own count, over both processes. */
-  readonly requests: number;
-  readonly result_json: Json;
-  readonly time_ms: number;
-}
-
 const COUNT = Object.keys(LETTERS).length;
 
-/** Plays the demo in three acts. Throws if one of them went otherwise than it should. */
-export async function play(stage: Stage): Promise<Found> {
+/** Plays the demo in three acts. Gives its findings, as --json prints them. Throws if one went otherwise than it should. */
+export async function play(stage: Stage) {
   const began = performance.now();
   const { folder, host, output } = stage;
   writeLetters(folder);
@@ -61,8 +46,17 @@ export async function play(stage: Stage): Promise<Found> {
   say(`\nThat took ${duration(time_ms)}, and nothing of it is left. Now with files of your own:`, output);
   showCommand(commandLine(["exec", "-c", "FOLDER", "-e", "stats()"]), output);
   return {
-    ...{ model: MODEL, explored, killed: { pid: killed.pid, signal: "SIGKILL" }, sub_calls: calls.length },
-    ...{ recorded: killed.recorded, sent_again, requests, result_json, time_ms },
+    model: MODEL,
+    explored,
+    killed: { pid: killed.pid, signal: "SIGKILL" },
+    sub_calls: calls.length,
+    /** Answers in the journal when the process was killed, and calls that the resume sent again. */
+    recorded: killed.recorded,
+    sent_again,
+    /** Requests by the model's own count, over both processes. */
+    requests,
+    result_json,
+    time_ms,
   };
 }
 

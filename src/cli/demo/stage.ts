@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { entryUrl } from "../../entries.ts";
 import type { Json } from "../../index.ts";
+import { whenAborted } from "../../platform/signals.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { paragraph } from "../render/table.ts";
@@ -54,22 +55,22 @@ export function broken(problem: string): Error {
   return new Error(`the demo did not come to its end: ${problem}`);
 }
 
-/** A command that the demo runs as a process of its own. */
-interface DemoProcess {
-  readonly child: ChildProcess;
-  /** The output and the exit code of the process; null if a signal ended it. */
-  readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+/** The end of a process: its output and its exit code, which is null if a signal ended it. */
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** Starts `belay` with these arguments in the demo's folder. It is killed when the signal aborts. */
-export function startBelay(args: readonly string[], folder: string, signal: AbortSignal): DemoProcess {
+export function startBelay(args: readonly string[], folder: string, signal: AbortSignal) {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(entryUrl("cli/main")), ...args], {
     cwd: folder,
     env: environment(folder),
     stdio: ["ignore", "pipe", "pipe"],
   });
   const kill = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", kill, { once: true });
+  const callOff = whenAborted(signal, kill);
   let [stdout, stderr] = ["", ""];
   child.stdout.on("data", (chunk) => {
     stdout += chunk;
@@ -77,10 +78,10 @@ export function startBelay(args: readonly string[], folder: string, signal: Abor
   child.stderr.on("data", (chunk) => {
     stderr += chunk;
   });
-  const ended = new Promise<Awaited<DemoProcess["ended"]>>((resolve, reject) => {
+  const ended = new Promise<Ended>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code) => resolve({ code, stdout, stderr }));
-  }).finally(() => signal.removeEventListener("abort", kill));
+  }).finally(callOff);
   if (signal.aborted) kill();
   return { child, ended };
 }
