@@ -128,14 +128,11 @@ function sourceOf(source: OneSource): Source {
 
 function changed(kept: string | null, now: string): RlmError {
   const [has, is] = [kept, now].map((hash) => hash?.slice(0, DIGITS));
-  return new RlmError(
-    "context_changed",
-    `the session has ${has ? `the context ${has}` : "no context"}, and -c is ${is}`,
-    {
-      suggestion:
-        "--reload loads it, which resets variables, helpers, memory and budget; --append adds it to what is there; without -c the session goes on as it is.",
-    },
-  );
+  const problem = `the session has ${has ? `the context ${has}` : "no context"}, and -c is ${is}`;
+  return new RlmError("context_changed", problem, {
+    suggestion:
+      "--reload loads it, which resets variables, helpers, memory and budget; --append adds it to what is there; without -c the session goes on as it is.",
+  });
 }
 
 const DIGITS = 12;

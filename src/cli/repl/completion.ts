@@ -20,10 +20,8 @@ export function complete(line: string): [completions: string[], completed: strin
 }
 
 function guestNames(): string[] {
-  return [
-    ...Object.keys(MACHINE_NAMES),
-    ...builtins.flatMap(({ name, signature }) => [name, ...signature.split("\n").map(memberName)]),
-  ].filter((name, index, all) => all.indexOf(name) === index);
+  const listed = builtins.flatMap(({ name, signature }) => [name, ...signature.split("\n").map(memberName)]);
+  return [...new Set([...Object.keys(MACHINE_NAMES), ...listed])];
 }
 
 /** `memory.put` of `memory.put(key: string, …): void`. */

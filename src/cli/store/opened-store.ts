@@ -68,12 +68,6 @@ export function onlyName(args: Arguments, command: string): string {
   throw new UsageError(problem, commandLine(name === undefined ? ["sessions"] : [command, name]));
 }
 
-/** A session that the user names, and what may follow it: `SESSION@CHECKPOINT`. */
-interface Meant {
-  readonly session: string;
-  readonly checkpoint: string | null;
-}
-
 /**
  * The session that a name means: `RUN/ID` means that of a job, since names of sessions have no slash.
  *
@@ -82,19 +76,16 @@ interface Meant {
 export async function sessionMeant(store: Store, name: string): Promise<string> {
   const at = name.indexOf("/");
   if (at === -1) return name;
-  const session = await sessionOfJob(store, name.slice(0, at), name.slice(at + 1));
+  const [run, id] = [name.slice(0, at), name.slice(at + 1)];
+  const session = await sessionOfJob(store, run, id);
   if (session) return session.id;
-  throw new RlmError(
-    "session_not_found",
-    `job ${JSON.stringify(name.slice(at + 1))} not found in run ${name.slice(0, at)}`,
-    {
-      suggestion: `\`belay jobs ${name.slice(0, at)}\` lists its jobs.`,
-    },
-  );
+  throw new RlmError("session_not_found", `job ${JSON.stringify(id)} not found in run ${run}`, {
+    suggestion: `\`belay jobs ${run}\` lists its jobs.`,
+  });
 }
 
-/** The session of a name with a checkpoint behind its last `@`. The id of a job may have that character too. */
-export async function checkpointMeant(store: Store, name: string): Promise<Meant> {
+/** The session of a name, and the checkpoint behind its last `@` or null. The id of a job may have that character too. */
+export async function checkpointMeant(store: Store, name: string) {
   if (!name.includes("/")) {
     const [, session = "", checkpoint] = /^(@last|[^@]*)(?:@(.*))?$/s.exec(name) ?? [];
     return { session, checkpoint: checkpoint || null };
@@ -108,13 +99,8 @@ export async function checkpointMeant(store: Store, name: string): Promise<Meant
 }
 
 function noImages(name: string): RlmError {
-  return new RlmError(
-    "checkpoint_not_found",
-    `${name} has no checkpoint: it was not begun, or its images went when it was done`,
-    {
-      suggestion: "Run the jobs with --keep-sessions.",
-    },
-  );
+  const problem = `${name} has no checkpoint: it was not begun, or its images went when it was done`;
+  return new RlmError("checkpoint_not_found", problem, { suggestion: "Run the jobs with --keep-sessions." });
 }
 
 /** null: the run has no such job. @throws RlmError `run_not_found`, `session_not_found` if the job was not begun */
