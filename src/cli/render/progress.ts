@@ -6,21 +6,7 @@ import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */
-export interface ProgressLine {
-  /** Something that may take long begins: a load of this source, or a cell. */
-  begin(source?: string): void;
-  report(progress: SessionEvent): void;
-  /** Takes the line away, so that something else can be written. The next report brings it back. */
-  clear(): void;
-  /**
-   * Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none.
-   *
-   * @param isOver false: what was begun is suspended, so that its newest turn has no line yet. Default: true
-   */
-  end(isOver?: boolean): CallTotals | null;
-  /** A context was loaded: what the session has spent is nothing again. */
-  reset(): void;
-}
+export type ProgressLine = ReturnType<typeof openProgress>;
 
 const ON_TERMINAL: Pace = { first: 1000, step: 100 };
 /** A log does not fill with what is over. */
@@ -34,7 +20,7 @@ const TICK_MS = 1000;
  *
  * @param isQuiet nothing is printed, and sub-calls are counted
  */
-export function openProgress(output: Output, clock: StatusClock, isQuiet: boolean): ProgressLine {
+export function openProgress(output: Output, clock: StatusClock, isQuiet: boolean) {
   const { now, every } = clock;
   const as = isQuiet ? "quiet" : "text";
   const status = openStatusLine(output, clock, { onTerminal: ON_TERMINAL, elsewhere: ELSEWHERE, as });
@@ -50,14 +36,16 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
   }
 
   return {
+    /** Takes the line away, so that something else can be written. The next report brings it back. */
     clear: status.clear,
-    begin(of = "") {
+    /** Something that may take long begins: a load of this source, or a cell. */
+    begin(of = ""): void {
       beganAt = now();
       source = of;
       status.begin();
       counted.begin();
     },
-    report(event) {
+    report(event: SessionEvent) {
       switch (event.kind) {
         case "notice":
           return status.show(event.text);
@@ -79,7 +67,12 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
         case "checkpoint":
       }
     },
-    end(isOver = true) {
+    /**
+     * Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none.
+     *
+     * @param isOver false: what was begun is suspended, so that its newest turn has no line yet
+     */
+    end(isOver = true): CallTotals | null {
       stopTicking();
       calls = undefined;
       status.clear();
@@ -87,6 +80,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
       status.end();
       return counted.end();
     },
+    /** A context was loaded: what the session has spent is nothing again. */
     reset: counted.reset,
   };
 }
