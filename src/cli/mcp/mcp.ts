@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { type Json, RlmError } from "../../../runtime/index.ts";
+import { RlmError } from "../../../runtime/index.ts";
 import { openLeaving, type SessionSource, serve } from "../../mcp/index.ts";
 import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
@@ -74,14 +74,10 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
   };
 }
 
-function madeFor({ origin, settings }: SessionRow): string | null {
-  return origin === "mcp" ? folderIn(settings) : null;
-}
-
 /** The folder that a server's session belongs to is kept with its settings, under the same signature. */
-function folderIn(settings: Json): string | null {
-  const folder: unknown = typeof settings === "object" && settings !== null ? Reflect.get(settings, "folder") : null;
-  return typeof folder === "string" ? folder : null;
+function madeFor({ origin, settings }: SessionRow): string | null {
+  const { folder }: { readonly folder?: unknown } = Object(settings);
+  return origin === "mcp" && typeof folder === "string" ? folder : null;
 }
 
 /** @throws UsageError for a name that a session cannot have */
