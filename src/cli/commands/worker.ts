@@ -1,6 +1,6 @@
 import type { Given } from "../flags/arguments.ts";
 import { QUIET, STORE } from "../flags/declared.ts";
-import { count, flags, type Type, toggle } from "../flags/flag.ts";
+import { count, flags, type Type, texts, toggle } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_WORKER, queueIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
@@ -8,9 +8,7 @@ import { defineCommand } from "./define.ts";
 function words(word: string, takes: string, isOne: (text: string) => boolean): Type<readonly string[]> {
   const split = (typed: readonly string[]) => typed.flatMap((text) => text.split(","));
   return {
-    word,
-    completes: "anything",
-    isList: true,
+    ...texts(word),
     read(typed, fail) {
       const wrong = split(typed).find((text) => !isOne(text));
       if (wrong !== undefined) throw fail(wrong, takes);

@@ -85,7 +85,6 @@ export async function checkSessions({ place, host, terminal: { stderr } }: Store
   const show = (done: string) => status.show(`reading all of ${whole.shown} …${done}`);
   show("");
   try {
-    const facts = whole.facts();
     const [{ sessions }, lines] = await withStore(place, host, async (store) => [
       await listReadableSessions(store),
       await findingsShown(store, show),
@@ -94,7 +93,7 @@ export async function checkSessions({ place, host, terminal: { stderr } }: Store
     if (wrong.length > 0)
       return { state: "failed", detail: [`${amount(wrong.length, "finding")}`, ...wrong].join("\n") };
     const notes = lines.map((line) => line.slice(INFO.length));
-    return { state: "ok", detail: [`${countOf(sessions)}${facts}`, ...notes].join("\n") };
+    return { state: "ok", detail: [`${countOf(sessions)}${whole.facts}`, ...notes].join("\n") };
   } finally {
     status.clear();
   }
@@ -128,20 +127,20 @@ const PARTS: Readonly<Record<Verified["part"], string>> = {
 /** The store that is read: its name, and facts beside its sessions. */
 interface Whole {
   readonly shown: string;
-  facts(): string;
+  readonly facts: string;
 }
 
 /** null: nothing is kept there. */
 function wholeFile(path: string): Whole | null {
   if (!existsSync(path)) return null;
   const bytes = size(statSync(path).size);
-  return { shown: `${path} (${bytes})`, facts: () => ` in ${bytes}, schema ${schemaVersion(path)}` };
+  return { shown: `${path} (${bytes})`, facts: ` in ${bytes}, schema ${schemaVersion(path)}` };
 }
 
 /** null: nothing is kept there. The check of the server has its version. */
 async function wholeServer(url: string): Promise<Whole | null> {
   const { version } = await lookAtServer(url);
-  return version === 0 ? null : { shown: shownPlace(url), facts: () => "" };
+  return version === 0 ? null : { shown: shownPlace(url), facts: "" };
 }
 
 function schemaVersion(path: string): string {
