@@ -5,9 +5,8 @@ import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun, ExecOptions } from "./api.ts";
 import type { Env } from "./env.ts";
-import { runExec } from "./exec/run-exec.ts";
+import { runCell } from "./exec/run-exec.ts";
 import { openGuest } from "./machine/guest.ts";
-import { envelopeOf } from "./outcomes.ts";
 import type { Setup } from "./setup.ts";
 import { FREE, planSubCall, type SubCallPlan } from "./sub-calls/plan.ts";
 import type { Answered, Answers } from "./sub-calls/port.ts";
@@ -24,10 +23,9 @@ export async function dryRun(
   const guest = openGuest({ ...setup.guestOptions, env });
   try {
     const scratch: Setup = { ...setup, env, guest, answers, moved() {} };
-    const request = { kind: "cell", source, limits, sites: true } as const;
+    const request = { kind: "cell", source, limits, sites: true, ...(name === undefined ? {} : { name }) } as const;
     const asked = { ...(signal ? { signal } : {}), ...(history ? { history } : {}) };
-    const outcome = await runExec(scratch, request, asked);
-    const envelope = envelopeOf(setup, outcome, name);
+    const envelope = await runCell(scratch, request, asked);
     return { envelope, estimate: answers.estimate(!envelope.success) };
   } finally {
     await guest[Symbol.asyncDispose]();

@@ -1,16 +1,13 @@
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
-import type { ContextStats } from "../context/index.ts";
 import { displayName } from "../platform/ids.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
 import { ask } from "./ask/ask.ts";
+import { questionOf } from "./ask/description.ts";
 import { discardInterrupted } from "./ask/ends.ts";
-import { askEnvelope, factsOf } from "./ask/envelope.ts";
-import { runAsk } from "./ask/loop.ts";
-import { askIn } from "./ask/records.ts";
 import { dryRun } from "./dry-run.ts";
-import { type ExecAsked, type ExecOutcome, loadRequest, type Perform, requestOf } from "./exec/request.ts";
-import { runExec } from "./exec/run-exec.ts";
+import { type LoadRequest, loadRequest } from "./exec/request.ts";
+import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
 import { positionOf } from "./exec/session-state.ts";
 import { leftOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
@@ -26,10 +23,10 @@ import {
   LOADING_OPTIONS,
   RESUME_OPTIONS,
 } from "./options.ts";
-import { askResumed, envelopeOf, finished, questionOf, replayed } from "./outcomes.ts";
 import { queriesOver } from "./queries.ts";
+import { resume } from "./resume.ts";
 import type { Setup } from "./setup.ts";
-import { openTurns, type Turns } from "./turns.ts";
+import { openTurns } from "./turns.ts";
 
 /** The methods of a session. Each that runs or reads something takes its turn. */
 export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Session {
@@ -38,12 +35,18 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
   guest.prepare();
   // At the end of a turn the machine's state is kept, or the machine has been ended.
   const turns = openTurns(() => guest.rest());
-  const perform = performing(setup, turns);
+  /** Runs work in its turn. Rejects with RlmError `exec_unfinished` while an exec is interrupted. */
+  const whenFree = <T>(work: () => Promise<T>) =>
+    turns.take(() => {
+      refuseUnfinished(row, state().account);
+      return work();
+    });
+  const loaded = async (request: LoadRequest): Promise<LoadResult> => {
+    const { stats } = await whenFree(() => runLoad(setup, request));
+    return { success: true, stats };
+  };
   const access = (kind: "memory" | "helpers") => ({
-    change: async (input: Json) => {
-      const outcome = await perform({ kind, input });
-      return "value" in outcome ? outcome.value : null;
-    },
+    change: (input: Json) => whenFree(() => runCommand(setup, { kind, input })),
     read: (input: Json) => turns.take(() => readFromGuest(setup, kind, input)),
   });
   async function close(): Promise<void> {
@@ -56,8 +59,8 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
   return {
     id: row.id,
     name: row.name,
-    load: (source, options) => loadInto(setup, perform, "load", source, options),
-    loadAppend: (source, options) => loadInto(setup, perform, "append", source, options),
+    load: async (source, options) => loaded(loadOf(setup, "load", source, options, "load()")),
+    loadAppend: async (source, options) => loaded(loadOf(setup, "append", source, options, "loadAppend()")),
     async holds(source, options) {
       const request = loadOf(setup, "load", source, options, "holds()");
       return turns.take(async () => {
@@ -70,16 +73,13 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
       checkOptions("exec()", EXEC_OPTIONS, options);
       const { limits = {}, rest = [], name, ...asked } = options;
       const named = name === undefined ? {} : { name };
-      return envelopeOf(setup, await perform({ kind: "cell", source, limits, rest, ...named }, asked));
+      return whenFree(() => runCell(setup, { kind: "cell", source, limits, rest, ...named }, asked));
     },
-    ...queriesOver(setup, perform),
+    ...queriesOver(setup, whenFree),
     async ask(question, options = {}) {
       checkQuestion(question);
       checkOptions("ask()", ASK_OPTIONS, options);
-      return turns.take(() => {
-        refuseUnfinished(row, state().account);
-        return ask(setup, question, options);
-      });
+      return whenFree(() => ask(setup, question, options));
     },
     async dryRun(source, options = {}) {
       checkSource(source);
@@ -107,26 +107,6 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
   };
 }
 
-/** Runs execs in turn. Rejects with RlmError `exec_unfinished` while one is interrupted. */
-function performing(setup: Setup, turns: Turns): Perform {
-  return (request, asked = {}) =>
-    turns.take(async () => {
-      refuseUnfinished(setup.row, setup.state().account);
-      return runExec(setup, request, asked);
-    });
-}
-
-async function loadInto(
-  setup: Setup,
-  perform: Perform,
-  kind: "load" | "append",
-  from: LoadSource,
-  options?: LoadingOptions,
-): Promise<LoadResult> {
-  const request = loadOf(setup, kind, from, options, kind === "load" ? "load()" : "loadAppend()");
-  return { success: true, stats: statsOf(await perform(request)) };
-}
-
 /** The load that a caller asks for. @throws RlmError `invalid_argument` that names the place */
 function loadOf(
   { granted, loading }: Setup,
@@ -152,29 +132,9 @@ async function readFromGuest({ guest, state }: Setup, kind: "memory" | "helpers"
   });
 }
 
-async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean): ReturnType<Session["resume"]> {
-  const { state, granted, loading } = setup;
-  const { account } = state();
-  const open = openAskIn(account);
-  if (open) return askResumed("finished", await runAsk(setup, asked, { isResumed: true, trajectory }));
-  const interrupted = interruptedIn(account);
-  if (!interrupted && isNewest(account)) {
-    return askResumed("replayed", askEnvelope(factsOf(setup, askIn(state()), trajectory)));
-  }
-  if (!interrupted) return replayed(setup, account.last);
-  const { start } = interrupted;
-  const outcome = await runExec(setup, requestOf(start, granted, loading), asked, interrupted);
-  return finished(setup, start, outcome);
-}
-
 /** The first record of what has begun and not ended: an ask, before an exec of it. */
 function unfinishedIn(account: Account): Start | null {
   return (openAskIn(account) ?? interruptedIn(account))?.start ?? null;
-}
-
-/** True if nothing has run since the newest ask ended. */
-function isNewest({ ask, last }: Account): boolean {
-  return ask?.complete != null && (!last || last.start.ask === ask.start.exec_id);
 }
 
 /** @throws RlmError `exec_unfinished` */
@@ -184,9 +144,4 @@ function refuseUnfinished(session: SessionRow, account: Account): void {
   throw new RlmError("exec_unfinished", `a ${start.kind} of session ${displayName(session)} was interrupted`, {
     suggestion: `${firstly("resume")}, or ${remedy("discard")}.`,
   });
-}
-
-function statsOf(outcome: ExecOutcome): ContextStats {
-  if (!("context" in outcome)) throw new Error("a load gave another outcome");
-  return outcome.context.stats;
 }

@@ -7,7 +7,7 @@ import type { HostedOptions, Session, SessionOptions } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { envOf, type Host } from "./env.ts";
 import { excerptRequest } from "./exec/request.ts";
-import { runExec } from "./exec/run-exec.ts";
+import { runLoad } from "./exec/run-exec.ts";
 import { interruptedIn } from "./journal/account.ts";
 import { sessionOver } from "./methods.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
@@ -109,7 +109,7 @@ async function loadOnce(setup: Setup, input: ExcerptInput): Promise<void> {
   const { account, context } = setup.state();
   if (context) return;
   try {
-    await runExec(setup, excerptRequest(input, setup.loading), {}, interruptedIn(account));
+    await runLoad(setup, excerptRequest(input, setup.loading), interruptedIn(account));
   } catch (error) {
     await setup.guest[Symbol.asyncDispose]();
     throw error;

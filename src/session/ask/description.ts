@@ -32,12 +32,16 @@ export function describeAsk(
   { input }: Pick<Start, "input">,
   complete: Pick<Complete, "answer"> | null,
 ): AskDescription {
-  const { question } = v.parse(Asked, input);
   const read = v.safeParse(WithSettings, input);
   const settings = read.success ? read.output.settings : null;
   const answered = v.safeParse(Answered, complete?.answer);
   const { value, ...how }: Answer = answered.success ? answered.output : NOT_ANSWERED;
-  return { question, settings, answer: value, ...how };
+  return { question: questionOf({ input }), settings, answer: value, ...how };
+}
+
+/** The question of an ask, by its first record. */
+export function questionOf({ input }: Pick<Start, "input">): string {
+  return v.parse(Asked, input).question;
 }
 
 export function describeTurn({ input }: Pick<Start, "input">, result: Pick<ToolResult, "success" | "value"> | null) {

@@ -1,8 +1,7 @@
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { type ExecAsked, requestOf } from "../exec/request.ts";
-import { runExec, whileLeased } from "../exec/run-exec.ts";
+import { cellRequestOf, type ExecAsked } from "../exec/request.ts";
+import { runCell, whileLeased } from "../exec/run-exec.ts";
 import { interruptedIn } from "../journal/account.ts";
-import { envelopeOf } from "../outcomes.ts";
 import type { Setup } from "../setup.ts";
 import type { AskEnvelope, TurnProgress } from "./api.ts";
 import { cancelledBy, endAsk, endingOf, giveUpInterrupted, resumeOfAsk } from "./ends.ts";
@@ -51,10 +50,10 @@ export async function runAsk(
         }
         case "cell": {
           const request = interrupted
-            ? requestOf(interrupted.start, setup.granted, setup.loading)
+            ? cellRequestOf(interrupted.start)
             : ({ kind: "cell", source: step.source, limits: {}, ask: askIn(state()).start.exec_id } as const);
           const cell = { ...timed, answers: setup.answersBy(ask.settings) };
-          const envelope = envelopeOf(setup, await runExec(cell, request, signals, interrupted));
+          const envelope = await runCell(cell, request, signals, interrupted);
           if (!envelope.success && envelope.resumable) return suspendedEnvelope(facts(), envelope);
           report("ran");
           break;

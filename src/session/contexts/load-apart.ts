@@ -9,9 +9,7 @@ export async function loadIntoStore(
   source: LoadSource,
   options: Parameters<typeof loadRequest>[2],
 ): Promise<string> {
-  const request = loadRequest("load", source, options);
-  if (request.kind !== "load") throw new Error("a load made another request");
-  const context = await request.read(null);
+  const context = await loadRequest("load", source, options).read(null);
   await keepContext(store, context);
   return context.key;
 }

@@ -11,9 +11,9 @@ import {
 import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
 import { coverageIn } from "../journal/coverage.ts";
-import { codeOf, queryCodeOf } from "../journal/envelope.ts";
+import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/envelope.ts";
 import { callIn, type ExecRecords } from "../journal/exec-records.ts";
-import type { CellComplete, Complete } from "../journal/records.ts";
+import type { Complete } from "../journal/records.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
 import { openBudget } from "../sub-calls/budget.ts";
@@ -28,17 +28,9 @@ import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
 import { openAtState, reopen } from "./reopening.ts";
-import type { ExecAsked, ExecRequest } from "./request.ts";
+import type { CellRequest, ExecAsked } from "./request.ts";
 import { openTime, timeIsSpent } from "./time.ts";
-import { completeOf, unstarted, type Work } from "./work.ts";
-
-type CellRequest = Extract<ExecRequest, { kind: "cell" | "query" }>;
-
-interface CellOutcome {
-  readonly kind: CellRequest["kind"];
-  readonly complete: CellComplete;
-  readonly unfinished: boolean;
-}
+import { completeOf, envelopeFacts, unstarted, type Work } from "./work.ts";
 
 /** Runs a cell, or that of a query: opens its machine, runs the loop, delivers the whole result, keeps the end. */
 export async function execCell(
@@ -46,7 +38,7 @@ export async function execCell(
   request: CellRequest,
   { deliver, history: now, ...signals }: ExecAsked,
   interrupted: ExecRecords | null,
-): Promise<CellOutcome> {
+): Promise<ExecEnvelope> {
   const { kind } = request;
   const history = await openHistory(work, now ?? null, interrupted?.start ?? null);
   const asked = { ...signals, wantsWhole: !!deliver, history };
@@ -56,16 +48,13 @@ export async function execCell(
   const code = kind === "query" ? queryCodeOf(end) : codeOf(end);
   const coverage = coverageIn(library);
   const fields = { success: code === null, error_code: code, end, state, ...(coverage ? { coverage } : {}) };
-  const outcome = (complete: Complete, unfinished: boolean) => ({
-    kind,
-    complete: { ...complete, end, state },
-    unfinished,
-  });
+  const answer = (complete: Complete, isUnfinished = false) =>
+    envelope({ ...complete, end, state }, envelopeFacts(work.setup, work.recorder.state().account, isUnfinished));
   // The exec of a job whose store failed is not over: a later process goes on where the store is.
   const isGivenBack = work.setup.run !== undefined && work.recorder.hasFailed();
   if (isGivenBack || (signals.suspend?.aborted && lost !== null)) {
     await giveUp(work, kind, machine);
-    return outcome(completeOf(work, fields), true);
+    return answer(completeOf(work, fields), true);
   }
   try {
     // A cell that was taken over can end before it has sent what it does not await.
@@ -76,14 +65,15 @@ export async function execCell(
     const whole = code === null && over.whole !== null ? deliveredOf(kind, over.whole) : null;
     if (deliver && whole !== null) await deliver(whole);
     await history.keep(library);
-    if (kind === "cell") return outcome(await keepCellEnd(work, machine, over, fields), false);
+    if (kind === "cell") return answer(await keepCellEnd(work, machine, over, fields));
     await machine?.[Symbol.asyncDispose]();
-    return outcome(await keepQueryEnd(work, fields), false);
+    return answer(await keepQueryEnd(work, fields));
   } catch (error) {
     await giveUp(work, kind, machine);
     const failed = notKept(error);
-    const complete = completeOf(work, { success: false, error_code: codeOf(failed), state });
-    return { kind, complete: { ...complete, end: failed, state }, unfinished: true };
+    const complete = completeOf(work, { success: false, error_code: codeOf(failed) });
+    const facts = envelopeFacts(work.setup, work.recorder.state().account, true);
+    return envelope({ ...complete, end: failed, state }, facts);
   }
 }
 

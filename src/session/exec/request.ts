@@ -13,10 +13,12 @@ import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput, sourceIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
 import type { Granted } from "../contexts/granted.ts";
-import type { CellComplete, CellFile, Start } from "../journal/records.ts";
+import type { CellFile, Start } from "../journal/records.ts";
 
 /** A request to run an exec. */
-export type ExecRequest =
+export type ExecRequest = CellRequest | LoadRequest | CommandRequest;
+
+export type CellRequest =
   | {
       readonly kind: "cell";
       readonly source: string;
@@ -28,32 +30,25 @@ export type ExecRequest =
       readonly ask?: string;
     }
   /** Belay's own cell, on another machine at the same checkpoint. Only the ledger changes. */
-  | { readonly kind: "query"; readonly prompt: string; readonly source: string }
-  | { readonly kind: "load" | "append"; readonly input: LoadInput; read(current: Context | null): Promise<Context> }
-  | { readonly kind: "memory" | "helpers"; readonly input: Json };
+  | { readonly kind: "query"; readonly prompt: string; readonly source: string };
 
-/** The outcome of an exec, for its caller. The new session state goes to `moved`. */
-export type ExecOutcome =
-  | {
-      readonly kind: "cell" | "query";
-      readonly complete: CellComplete;
-      /** It was suspended, or its end could not be kept. `complete` is in no journal. */
-      readonly unfinished: boolean;
-    }
-  | { readonly kind: "load" | "append"; readonly context: Context }
-  | { readonly kind: "memory" | "helpers"; readonly value: Json };
+export interface LoadRequest {
+  readonly kind: "load" | "append";
+  readonly input: LoadInput;
+  read(current: Context | null): Promise<Context>;
+}
 
-/** Runs an exec when it has its turn. @throws RlmError `exec_unfinished` while another one is interrupted */
-export type Perform = (request: ExecRequest, asked?: ExecAsked) => Promise<ExecOutcome>;
+/** A change of the guest's memory or helpers. */
+export interface CommandRequest {
+  readonly kind: "memory" | "helpers";
+  readonly input: Json;
+}
 
 /** The signals that end an exec, and the function that takes its whole result. */
 export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
 
-type LoadKind = "load" | "append";
-type LoadRequest = Extract<ExecRequest, { readonly kind: LoadKind }>;
-
 /** A load or append of what a caller names: a path, or text at hand. */
-export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptions): LoadRequest {
+export function loadRequest(kind: LoadRequest["kind"], from: LoadSource, options: LoadOptions): LoadRequest {
   const { cwd } = options;
   const absolute = options.roots.map((root) => resolve(cwd, root));
   if (typeof from !== "string" && "paths" in from) {
@@ -88,37 +83,30 @@ export interface Loading extends Omit<LoadOptions, "roots"> {
 }
 
 /** The load of a child's context. */
-export function excerptRequest(input: ExcerptInput, loading: Loading): ExecRequest {
+export function excerptRequest(input: ExcerptInput, loading: Loading): LoadRequest {
   return { kind: "load", input, read: () => loadExcerpt(input, loading.contextOf, loading) };
 }
 
-/** The request of an exec, from its first record. A load reads only folders that the caller still grants. */
-export function requestOf(
-  { kind, input, cell, limits, rest, ask }: Start,
-  granted: Granted,
-  options: Loading,
-): ExecRequest {
-  switch (kind) {
-    case "cell":
-      return { kind, source: cell ?? "", limits, rest, ...(ask === undefined ? {} : { ask }) };
-    case "query":
-      return { kind, prompt: String(input), source: cell ?? "" };
-    case "load":
-    case "append": {
-      const from = readLoadInput(input);
-      if ("kind" in from) return excerptRequest(from, options);
-      if (!("roots" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
-      return reading(kind, from, sourceIn(from), { ...options, roots: granted.among(from.roots) });
-    }
-    case "ask":
-    case "turn":
-      throw new Error("an ask goes on by itself");
-    default:
-      return { kind, input };
-  }
+/** The request of a cell or query, from its first record. */
+export function cellRequestOf({ kind, input, cell, limits, rest, ask }: Start): CellRequest {
+  const source = cell ?? "";
+  if (kind === "query") return { kind, prompt: String(input), source };
+  return { kind: "cell", source, limits, rest, ...(ask === undefined ? {} : { ask }) };
 }
 
-function reading(kind: LoadKind, input: LoadInput, source: Source, options: LoadOptions): LoadRequest {
+/** The request of a load or append, from its first record. It reads only folders that the caller still grants. */
+export function loadRequestOf(
+  kind: LoadRequest["kind"],
+  input: Json,
+  { granted, loading }: { readonly granted: Granted; readonly loading: Loading },
+): LoadRequest {
+  const from = readLoadInput(input);
+  if ("kind" in from) return excerptRequest(from, loading);
+  if (!("roots" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
+  return reading(kind, from, sourceIn(from), { ...loading, roots: granted.among(from.roots) });
+}
+
+function reading(kind: LoadRequest["kind"], input: LoadInput, source: Source, options: LoadOptions): LoadRequest {
   return { kind, input, read: (current) => (current ? loadAppend(current, source, options) : load(source, options)) };
 }
 

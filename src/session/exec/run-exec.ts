@@ -1,7 +1,8 @@
-import { type CellEnd, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, type Json, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { keepContext } from "../contexts/contexts.ts";
+import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
@@ -10,24 +11,41 @@ import { failureOf } from "./ends.ts";
 import { giveUpCalls, stepsOf } from "./interrupted.ts";
 import { keepEnd } from "./keep-end.ts";
 import { openRecorder } from "./recorder.ts";
-import type { ExecAsked, ExecOutcome, ExecRequest } from "./request.ts";
+import type { CellRequest, CommandRequest, ExecAsked, ExecRequest, LoadRequest } from "./request.ts";
 import { positionOf } from "./session-state.ts";
 import { completeOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
  * One exec: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept before it answers, in
- * one commit with the state that it leaves. A cell that fails is an outcome. Rejects if the caller asked for something
+ * one commit with the state that it leaves. A cell that fails is an answer. Rejects if the caller asked for something
  * that cannot be done, if the store fails or if the lease is lost; the session's state is then what the store has.
  *
  * @param interrupted the records of an exec that has begun and not ended: it is finished in place of a new one
  */
-export async function runExec(
+export async function runCell(
   setup: Setup,
-  request: ExecRequest,
+  request: CellRequest,
   asked: ExecAsked = {},
   interrupted: ExecRecords | null = null,
-): Promise<ExecOutcome> {
-  return whileLeased(setup, asked, (signals) => runLeased(setup, request, signals, interrupted));
+): Promise<ExecEnvelope> {
+  return whileLeased(setup, asked, async (signals) => {
+    const work = await begun(setup, request, interrupted, signals);
+    return execCell(work, request, signals, interrupted);
+  });
+}
+
+/** Loads a context, or appends to the one that is loaded: an exec as `runCell` runs one. Answers the context after it. */
+export function runLoad(setup: Setup, request: LoadRequest, interrupted: ExecRecords | null = null): Promise<Context> {
+  return runAtOnce(setup, request, interrupted, (work) => load(work, request));
+}
+
+/** Changes the memory or the helpers: an exec as `runCell` runs one. Answers what the guest does. */
+export function runCommand(
+  setup: Setup,
+  request: CommandRequest,
+  interrupted: ExecRecords | null = null,
+): Promise<Json> {
+  return runAtOnce(setup, request, interrupted, (work) => enter(work, request));
 }
 
 /** Suspends the work once another process may have the session. @throws RlmError `lease_lost` */
@@ -42,36 +60,45 @@ export async function whileLeased<T>(
   try {
     return await work({ ...asked, suspend: suspend.signal });
   } finally {
-    await throwIfLost(setup, lost);
+    // Whatever became of the exec here, another process may have gone on with it.
+    if (lost.aborted) {
+      await setup.guest.end();
+      lost.throwIfAborted();
+    }
   }
 }
 
-/** Whatever became of the exec here, another process may have gone on with it. @throws RlmError `lease_lost` */
-async function throwIfLost({ guest }: Setup, lost: AbortSignal): Promise<void> {
-  if (!lost.aborted) return;
-  await guest.end();
-  lost.throwIfAborted();
+/** Execs that make no calls. If the process ends within one, nothing of it is left, and it is done again. */
+async function runAtOnce<T>(
+  setup: Setup,
+  request: LoadRequest | CommandRequest,
+  interrupted: ExecRecords | null,
+  exec: (work: Work) => Promise<T>,
+): Promise<T> {
+  return whileLeased(setup, {}, async () => {
+    const work = await begun(setup, request, interrupted);
+    if (interrupted) await work.recorder.commit([resumeOf(work, null, [], [])]);
+    try {
+      return await exec(work);
+    } catch (error) {
+      if (error instanceof RlmError && error.code === "machine_lost") await setup.guest.end();
+      const { code, message } = failureOf(error);
+      await work.recorder.commit([completeOf(work, { success: false, error_code: code, error_message: message })]);
+      throw error;
+    }
+  });
 }
 
-async function runLeased(
+/** ▣ Keeps the start of an exec. One that was interrupted has it already. */
+async function begun(
   setup: Setup,
   request: ExecRequest,
-  asked: ExecAsked,
   interrupted: ExecRecords | null,
-): Promise<ExecOutcome> {
+  asked: ExecAsked = {},
+): Promise<Work> {
   const work = openWork(setup, interrupted?.start.exec_id ?? setup.env.newId());
-  const { recorder, exec_id } = work;
-  if (!interrupted) await recorder.commit([startOf(setup, request, exec_id, asked)]);
-  if (request.kind === "cell" || request.kind === "query") return execCell(work, request, asked, interrupted);
-  if (interrupted) await recorder.commit([resumeOf(work, null, [], [])]);
-  try {
-    return await execAtOnce(work, request);
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "machine_lost") await setup.guest.end();
-    const { code, message } = failureOf(error);
-    await recorder.commit([completeOf(work, { success: false, error_code: code, error_message: message })]);
-    throw error;
-  }
+  if (!interrupted) await work.recorder.commit([startOf(setup, request, work.exec_id, asked)]);
+  return work;
 }
 
 /**
@@ -95,43 +122,34 @@ export function openWork(setup: Setup, exec_id: string): Work {
   return { setup, recorder, exec_id, startedAt: setup.env.clock.monotonic(), events: [] };
 }
 
-/** Execs that make no calls. If the process ends within one, nothing of it is left, and it is done again. */
-async function execAtOnce(
-  work: Work,
-  request: Exclude<ExecRequest, { kind: "cell" | "query" | "turn" }>,
-): Promise<ExecOutcome> {
-  const { setup, recorder } = work;
-  const { context } = recorder.state();
-  const end = async (machine: Machine, after: Context | null) => {
-    try {
-      await keepEnd(work, machine, { context: after, fields: {}, drop: [] });
-    } catch (error) {
-      // The machine has what the session has not.
-      await setup.guest.end();
-      throw error;
-    }
-  };
-  switch (request.kind) {
-    case "load": {
-      const loaded = await request.read(null);
-      await keepContext(setup.env.store, loaded);
-      await setup.guest.reset();
-      await end(await setup.guest.use({ checkpoint: null, context: loaded, sources: [] }), loaded);
-      return { kind: "load", context: loaded };
-    }
-    case "append": {
-      const loaded = await request.read(context);
-      await keepContext(setup.env.store, loaded);
-      // An image is opened with the context that it was made with. Its guest is then told of the longer one.
-      await setup.guest.use(positionOf(recorder.state()));
-      await end(await setup.guest.use({ ...positionOf(recorder.state()), context: loaded }), loaded);
-      return { kind: "append", context: loaded };
-    }
-    default: {
-      const machine = await setup.guest.use(positionOf(recorder.state()));
-      const value = await machine.sandbox.enter(request.kind, request.input);
-      await end(machine, context);
-      return { kind: request.kind, value };
-    }
+async function load(work: Work, request: LoadRequest): Promise<Context> {
+  const { guest, env } = work.setup;
+  const state = work.recorder.state();
+  const isNew = request.kind === "load";
+  const context = await request.read(isNew ? null : state.context);
+  await keepContext(env.store, context);
+  if (isNew) await guest.reset();
+  // An image is opened with the context that it was made with. Its guest is then told of the longer one.
+  else await guest.use(positionOf(state));
+  const position = isNew ? { checkpoint: null, sources: [] } : positionOf(state);
+  await end(work, await guest.use({ ...position, context }), context);
+  return context;
+}
+
+async function enter(work: Work, { kind, input }: CommandRequest): Promise<Json> {
+  const state = work.recorder.state();
+  const machine = await work.setup.guest.use(positionOf(state));
+  const value = await machine.sandbox.enter(kind, input);
+  await end(work, machine, state.context);
+  return value;
+}
+
+async function end(work: Work, machine: Machine, context: Context | null): Promise<void> {
+  try {
+    await keepEnd(work, machine, { context, fields: {}, drop: [] });
+  } catch (error) {
+    // The machine has what the session has not.
+    await work.setup.guest.end();
+    throw error;
   }
 }

@@ -1,5 +1,7 @@
 import { type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
+import { type Account, cellFiles } from "../journal/account.ts";
+import type { EnvelopeFacts } from "../journal/envelope.ts";
 import { callIn } from "../journal/exec-records.ts";
 import { type RemainingBudget, remaining } from "../journal/ledger.ts";
 import type { Complete, Resume, Start, ToolResult } from "../journal/records.ts";
@@ -23,6 +25,19 @@ export interface Work {
 export function leftOf({ rules, above, state }: Pick<Setup, "rules" | "above" | "state">): RemainingBudget {
   const own = remaining(state().account.ledger, rules.budget);
   return above?.budget.atMost(own) ?? own;
+}
+
+/**
+ * The facts of a session for an envelope. @param isUnfinished the exec was suspended, or its end could not be kept: the record
+ * is in no journal
+ */
+export function envelopeFacts(
+  session: Pick<Setup, "row" | "rules" | "above" | "state">,
+  account: Account,
+  isUnfinished: boolean,
+): EnvelopeFacts {
+  const { id } = session.row;
+  return { session_id: id, budget: leftOf(session), unfinished: isUnfinished, files: cellFiles(account) };
 }
 
 /** A turn of an ask, as it begins. */

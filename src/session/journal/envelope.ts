@@ -86,10 +86,15 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
   return { ...named, suggestion, resumable: true };
 }
 
+/** The record of an exec that ran a cell; null if it ran none. */
+export function cellIn({ end, state, ...complete }: Complete): CellComplete | null {
+  return end && state && { ...complete, end, state };
+}
+
 /** The envelope of an ask's cell, as far as its record has it; null if it never ended. */
-export function envelopeOfCell({ end, state, ...complete }: Complete): ExecEnvelope | null {
-  if (!end || !state) return null;
-  return closedEnvelope({ ...complete, end, state }, fieldsOf({ ...complete, end, state }, NO_FACTS));
+export function envelopeOfCell(complete: Complete): ExecEnvelope | null {
+  const cell = cellIn(complete);
+  return cell && envelope(cell, NO_FACTS);
 }
 
 const NO_FACTS: EnvelopeFacts = {

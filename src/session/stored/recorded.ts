@@ -4,7 +4,7 @@ import type { Session } from "../api.ts";
 import type { AskEnvelope } from "../ask/api.ts";
 import { askEnvelope } from "../ask/envelope.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow } from "../journal/account.ts";
-import { envelope, queryEnvelope } from "../journal/envelope.ts";
+import { cellIn, envelope, queryEnvelope } from "../journal/envelope.ts";
 import { readRecord } from "../journal/records.ts";
 
 /** The answer of an exec that is over, from its records. Its `budget` is the one that is left now. */
@@ -37,14 +37,15 @@ export async function recordedAnswer(
   }
   const complete = account.last?.complete;
   if (!complete) return null;
-  const { kind, success, error_code, error_message, end: how, state } = complete;
-  if (!how || !state) {
+  const { kind, success, error_code, error_message } = complete;
+  const cell = cellIn(complete);
+  if (!cell) {
     const failure = { error_code, error_message, suggestion: "Call the tool again." };
     const answer = { success, exec_id: complete.exec_id, kind, ...(success ? {} : failure) };
     return { exec_id: complete.exec_id, answer, ask: null };
   }
   const facts = { session_id: session.id, budget: session.budget(), unfinished: false, files: cellFiles(account) };
-  const own = envelope({ ...complete, end: how, state }, facts);
+  const own = envelope(cell, facts);
   const answer = kind === "query" ? queryEnvelope(own) : own;
   return { exec_id: complete.exec_id, answer: plain(answer), ask: null };
 }

@@ -1,0 +1,61 @@
+import type { Resumed } from "./api.ts";
+import { askEnvelope, factsOf } from "./ask/envelope.ts";
+import { runAsk } from "./ask/loop.ts";
+import { askIn } from "./ask/records.ts";
+import { cellRequestOf, type ExecAsked, loadRequestOf } from "./exec/request.ts";
+import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
+import { envelopeFacts } from "./exec/work.ts";
+import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
+import { cellIn, type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
+import type { ExecRecords } from "./journal/exec-records.ts";
+import type { Start } from "./journal/records.ts";
+import type { Setup } from "./setup.ts";
+
+/** Finishes what was interrupted, else answers with the record of what ended last; null: nothing has run. */
+export async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean): Promise<Resumed | null> {
+  const { account } = setup.state();
+  const open = openAskIn(account);
+  const interrupted = interruptedIn(account);
+  if (open || (!interrupted && isNewest(account))) {
+    const answer = open
+      ? await runAsk(setup, asked, { isResumed: true, trajectory })
+      : askEnvelope(factsOf(setup, askIn(setup.state()), trajectory));
+    return { how: open ? "finished" : "replayed", kind: "ask", envelope: answer, rest: [] };
+  }
+  if (interrupted) return resumed("finished", interrupted.start, await finished(setup, asked, interrupted));
+  const { last } = account;
+  if (!last?.complete) return null;
+  const cell = cellIn(last.complete);
+  return resumed("replayed", last.start, cell && envelope(cell, envelopeFacts(setup, account, false)));
+}
+
+/** True if nothing has run since the newest ask ended. */
+function isNewest({ ask, last }: Account): boolean {
+  return ask?.complete != null && (!last || last.start.ask === ask.start.exec_id);
+}
+
+/** Finishes an exec. Answers the envelope of its cell; null for kinds that run none. */
+async function finished(setup: Setup, asked: ExecAsked, interrupted: ExecRecords): Promise<ExecEnvelope | null> {
+  const { kind, input } = interrupted.start;
+  switch (kind) {
+    case "cell":
+    case "query":
+      return runCell(setup, cellRequestOf(interrupted.start), asked, interrupted);
+    case "load":
+    case "append":
+      await runLoad(setup, loadRequestOf(kind, input, setup), interrupted);
+      return null;
+    case "memory":
+    case "helpers":
+      await runCommand(setup, { kind, input }, interrupted);
+      return null;
+    default:
+      throw new Error("an ask goes on by itself");
+  }
+}
+
+function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelope | null): Resumed {
+  if (kind === "ask") throw new Error("an ask is not an exec");
+  const goesOn = answer === null || answer.success;
+  return { how, kind, envelope: answer && kind === "query" ? queryEnvelope(answer) : answer, rest: goesOn ? rest : [] };
+}
