@@ -1,7 +1,9 @@
 import type { Json, Thinking } from "../../../runtime/index.ts";
+import type { Usage } from "../../model/index.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import type { ChildRecord } from "../journal/records.ts";
+import type { AskSettings } from "./rounds.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
 export interface Citation {
@@ -35,7 +37,7 @@ export interface AskOptions {
   /** The level of thinking of the root model and of those of its cells (default: the session's). */
   readonly thinking?: Thinking;
   /** The way in which the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
-  readonly protocol?: "auto" | "tools" | "fence";
+  readonly protocol?: AskSettings["protocol"];
   /** JSON Schema that the answer fits. */
   readonly schema?: Json;
   /** True if the envelope is to have `trajectory` (default false). */
@@ -80,7 +82,7 @@ interface AskFields {
   /** Depth of the deepest session that was reached; 0 for an ask without children that a caller asked. */
   readonly depth_reached: number;
   /** The cost of its turns, its sub-calls and all children below. */
-  readonly usage: AskUsage;
+  readonly usage: Usage;
   /** Each begins with its code. */
   readonly warnings: readonly string[];
   /** Time of its turns and cells, ms. */
@@ -92,16 +94,6 @@ interface AskFields {
   readonly replayed_turns: number;
   /** Its turns with their cells, as far as they are recorded. Only present if it was asked for. */
   readonly trajectory?: readonly TrajectoryTurn[];
-}
-
-export interface AskUsage {
-  readonly input: number;
-  readonly output: number;
-  readonly cache_read: number;
-  readonly cache_write: number;
-  readonly cost_usd: number;
-  /** Tokens of thinking, a part of `output`; absent: no provider said. */
-  readonly reasoning?: number;
 }
 
 interface AskAnswer {
@@ -124,7 +116,7 @@ export interface TrajectoryTurn {
   readonly text: string;
   /** Why the turn gave no reply; null if it gave one. */
   readonly error_code: string | null;
-  readonly usage: AskUsage;
+  readonly usage: Usage;
   readonly elapsed_ms: number;
   readonly cells: readonly {
     readonly exec_id: string;
@@ -147,16 +139,11 @@ export interface TrajectoryCall {
 }
 
 /** Settings of an ask for the sub-calls of its cells. */
-export interface CellSettings {
+export interface CellSettings extends Pick<AskSettings, "protocol" | "thinking" | "max_depth"> {
   /** The root model of children, `provider/id`; null: the session has none. */
   readonly model: string | null;
   /** The model of plain sub-calls, `provider/id`. */
   readonly sub_model: string | null;
-  readonly protocol: "auto" | "tools" | "fence";
   /** Output tokens of a turn of a child; null: as many as an ask has by default. */
   readonly turn_tokens: number | null;
-  /** The level of thinking of calls that name none. */
-  readonly thinking: Thinking;
-  /** The greatest depth of children. */
-  readonly max_depth: number;
 }

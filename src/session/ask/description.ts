@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import type { Complete, Start, ToolResult } from "../journal/records.ts";
+import { json } from "./rounds.ts";
 
 /** The question of an ask, and its answer. */
 export interface AskDescription {
@@ -34,8 +35,7 @@ export function describeAsk(
 ): AskDescription {
   const read = v.safeParse(WithSettings, input);
   const settings = read.success ? read.output.settings : null;
-  const answered = v.safeParse(Answered, complete?.answer);
-  const { value, ...how }: Answer = answered.success ? answered.output : NOT_ANSWERED;
+  const { value, ...how } = v.parse(Answered, complete?.answer) ?? NOT_ANSWERED;
   return { question: questionOf({ input }), settings, answer: value, ...how };
 }
 
@@ -51,22 +51,21 @@ export function describeTurn({ input }: Pick<Start, "input">, result: Pick<ToolR
   return { number: turn, closing, protocol, messages: added, text } satisfies TurnDescription;
 }
 
-const json: v.GenericSchema<unknown, Json> = v.custom<Json>((value) => value !== undefined);
-
 /** Another user may have written the store: what cannot be read is told as nothing, and the rest all the same. */
 const Asked = v.fallback(v.object({ question: v.string() }), { question: "" });
 const WithSettings = v.object({ settings: json });
 
-type Answer = Pick<AskDescription, "answered_by" | "citations" | "warnings"> & { readonly value: Json };
+const NOT_ANSWERED = { value: null, answered_by: null, citations: [], warnings: [] };
 
-const NOT_ANSWERED: Answer = { value: null, answered_by: null, citations: [], warnings: [] };
-
-const Answered = v.object({
+/** The answer of an ask, as its last record keeps it. */
+export const AskAnswer = v.object({
   value: json,
   answered_by: v.picklist(["answer", "text", "closing"]),
   citations: v.array(json),
   warnings: v.array(v.string()),
 });
+
+const Answered = v.fallback(v.nullable(AskAnswer), null);
 
 const Turn = v.fallback(
   v.object({

@@ -2,23 +2,15 @@ import { type Json, RlmError } from "../../../runtime/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { discard } from "../exec/run-exec.ts";
 import { type Account, type AskRecords, interruptedIn, openAskIn } from "../journal/account.ts";
-import type { Complete, EndedBy, Resume, Start } from "../journal/records.ts";
+import type { Complete, Resume, Start } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import { citationsCapped, citationsOf } from "./cite.ts";
 import { wayOf } from "./envelope.ts";
 import type { Ending } from "./next.ts";
 import { type AskInput, askIn } from "./records.ts";
 
-/** The end of an ask, as its last record keeps it. */
-interface AskEnding {
-  readonly success: boolean;
-  readonly error_code: string | null;
-  readonly error_message: string | null;
-  /** The answer, how it was given, and its citations; null for a failure. */
-  readonly answer: Json;
-  /** The caller's reason to cancel it, if there is one. */
-  readonly ended_by?: EndedBy;
-}
+/** The end of an ask, as its last record keeps it: for an answer with how it was given, and its citations. */
+type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "ended_by"> & { readonly answer: Json };
 
 /** ▣ Records that an ask begins. Its turns and cells name it. */
 export async function beginAsk(setup: Setup, input: Json): Promise<void> {

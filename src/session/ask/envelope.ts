@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { firstly, isErrorCode, type Json } from "../../../runtime/index.ts";
-import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
+import { firstly, isErrorCode } from "../../../runtime/index.ts";
+import { addUsage, NO_USAGE, tokensOf } from "../../model/index.ts";
 import { leftOf } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
@@ -8,6 +8,7 @@ import type { RemainingBudget } from "../journal/ledger.ts";
 import { treeOf } from "../journal/tree.ts";
 import type { Setup } from "../setup.ts";
 import type { AskEnvelope, TurnProgress } from "./api.ts";
+import { AskAnswer } from "./description.ts";
 import { TOO_LONG, turnsDone } from "./next.ts";
 import { readAsk, roundsOf } from "./records.ts";
 import { proseIn } from "./reply.ts";
@@ -22,12 +23,7 @@ interface AskFacts {
   readonly trajectory: boolean;
 }
 
-const AnswerSchema = v.object({
-  value: v.custom<Json>((value) => value !== undefined),
-  answered_by: v.picklist(["answer", "text", "closing"]),
-  citations: v.array(v.any()),
-  warnings: v.array(v.string()),
-});
+const Answer = v.object({ ...AskAnswer.entries, citations: v.array(v.any()) });
 
 export function factsOf(setup: Setup, ask: AskRecords, trajectory: boolean): AskFacts {
   return { session_id: setup.row.id, ask, budget: leftOf(setup), trajectory };
@@ -37,7 +33,7 @@ export function factsOf(setup: Setup, ask: AskRecords, trajectory: boolean): Ask
 export function askEnvelope(facts: AskFacts): AskEnvelope {
   const { complete } = facts.ask;
   if (!complete?.success) return failed(facts, complete?.error_code ?? "no_answer", complete?.error_message ?? "");
-  const { value, answered_by, citations, warnings } = v.parse(AnswerSchema, complete.answer);
+  const { value, answered_by, citations, warnings } = v.parse(Answer, complete.answer);
   const fields = fieldsOf(facts);
   const invalid = citations.filter(({ valid }) => !valid).length;
   return {
@@ -85,11 +81,7 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
 };
 
 /** The way to an answer, as its record keeps it. */
-export function wayOf(ask: AskRecords): {
-  readonly turns: number;
-  readonly cells: number;
-  readonly depth_reached: number;
-} {
+export function wayOf(ask: AskRecords) {
   const { turns, cells } = countsOf(ask);
   return { turns, cells, depth_reached: treeOf(ask.execs, readAsk(ask).settings.depth).depth_reached };
 }
@@ -121,14 +113,7 @@ function fieldsOf({ session_id, ask, budget, trajectory }: AskFacts) {
   };
 }
 
-interface Counts {
-  readonly turns: number;
-  readonly cells: number;
-  readonly sub_calls: number;
-  readonly usage: Usage;
-}
-
-function countsOf({ execs }: AskRecords): Counts {
+function countsOf({ execs }: AskRecords) {
   const cells = execs.filter(({ start }) => start.kind === "cell");
   return {
     turns: execs.length - cells.length,

@@ -1,46 +1,28 @@
 import * as v from "valibot";
-import { type Json, RlmError, THINKING } from "../../../runtime/index.ts";
+import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { ModelMessage, ModelTurn } from "../../model/index.ts";
 import type { SessionState } from "../exec/session-state.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { envelopeOfCell } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { observationOf } from "./observe.ts";
-import type { AskSettings, RanCell, Round } from "./rounds.ts";
-
-/** The input of an ask, as its first record keeps it. */
-export interface AskInput {
-  readonly question: string;
-  readonly settings: AskSettings;
-  readonly system: string;
-  /** The names of its models, signed by the user who has begun it. */
-  readonly signed?: Json | undefined;
-}
+import { AskSettings, json, type RanCell, type Round } from "./rounds.ts";
 
 /** The input of a turn, as its first record keeps it. */
 export type TurnInput = Pick<Round, "turn" | "closing" | "protocol" | "messages" | "elide">;
 
-const json = v.custom<Json>((value) => value !== undefined);
 const use = v.object({ id: v.string(), name: v.string() });
 
-const AskInputSchema = v.object({
+/** The input of an ask, as its first record keeps it. */
+const AskInput = v.object({
   question: v.string(),
   system: v.string(),
+  /** The names of its models, signed by the user who has begun it. */
   signed: v.optional(json),
-  settings: v.object({
-    model: v.string(),
-    sub_model: v.string(),
-    protocol: v.picklist(["auto", "tools", "fence"]),
-    max_turns: v.number(),
-    turn_tokens: v.number(),
-    thinking: v.optional(v.picklist(THINKING), "off"),
-    depth: v.number(),
-    max_depth: v.number(),
-    schema: json,
-    history_chars: v.number(),
-    prompt: v.literal(1),
-  }),
+  settings: AskSettings,
 });
+
+export type AskInput = Readonly<v.InferOutput<typeof AskInput>>;
 
 const TurnInputSchema = v.object({
   turn: v.number(),
@@ -70,7 +52,7 @@ export function askIn({ account: { ask } }: SessionState): AskRecords {
 
 /** @throws RlmError `store_corrupt` for records that no build has written */
 export function readAsk({ start }: AskRecords): AskInput {
-  return parsed(AskInputSchema, start.input, "start of an ask");
+  return parsed(AskInput, start.input, "start of an ask");
 }
 
 /** The input of a turn. @throws RlmError `store_corrupt` for a record that no build has written */

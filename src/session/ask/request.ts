@@ -1,12 +1,6 @@
 import type { Thinking } from "../../../runtime/index.ts";
-import {
-  type Asked,
-  loadSubCallLayer,
-  type Model,
-  type ModelMessage,
-  type RequestBudget,
-  type Usage,
-} from "../../model/index.ts";
+import { type Asked, loadSubCallLayer, type Model, type ModelMessage, type RequestBudget } from "../../model/index.ts";
+import type { ToolResult } from "../journal/records.ts";
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
 import { CELL_TOOL, endOfFirstCell } from "./reply.ts";
 import type { FailedTurn, Protocol, Round } from "./rounds.ts";
@@ -32,10 +26,8 @@ export interface TurnParts {
 }
 
 /** The result of a turn, and its cost. */
-export interface TurnTaken {
+export interface TurnTaken extends Pick<ToolResult, "usage" | "attempts"> {
   readonly outcome: Round["outcome"];
-  readonly usage: Usage;
-  readonly attempts: readonly { readonly code: string; readonly waited_ms: number }[];
   /** When the first request left, ms since the epoch; null: none has. */
   readonly sent_at: number | null;
 }

@@ -1,33 +1,39 @@
-import type { GivenAnswer, Json, Thinking } from "../../../runtime/index.ts";
+import * as v from "valibot";
+import { type GivenAnswer, type Json, THINKING } from "../../../runtime/index.ts";
 import type { ModelMessage, ModelTurn } from "../../model/index.ts";
+
+/** Any JSON value of a record. */
+export const json = v.custom<Json>((value) => value !== undefined);
 
 /** The way in which a root model runs cells: by calls of a tool, or in fenced blocks of its text. */
 export type Protocol = "tools" | "fence";
 
 /** The settings of an ask. They never change within the ask, whatever process continues it. */
-export interface AskSettings {
+export const AskSettings = v.object({
   /** The root model, `provider/id`: a name, and no grant of a key or a server. */
-  readonly model: string;
+  model: v.string(),
   /** The model of plain sub-calls, `provider/id`. */
-  readonly sub_model: string;
+  sub_model: v.string(),
   /** `auto`: tools, and fenced blocks once the provider has refused tools. */
-  readonly protocol: Protocol | "auto";
-  readonly max_turns: number;
+  protocol: v.picklist(["auto", "tools", "fence"]),
+  max_turns: v.number(),
   /** Output tokens of a turn, thinking included. */
-  readonly turn_tokens: number;
+  turn_tokens: v.number(),
   /** The level of thinking of its turns, and of calls of its cells that name none. */
-  readonly thinking: Thinking;
+  thinking: v.optional(v.picklist(THINKING), "off"),
   /** 0 for an ask of a caller; a child is one deeper than its parent. */
-  readonly depth: number;
+  depth: v.number(),
   /** The depth that children may have. */
-  readonly max_depth: number;
+  max_depth: v.number(),
   /** JSON Schema that the answer fits, or null. */
-  readonly schema: Json;
+  schema: json,
   /** Characters of the conversation beyond which observations of the oldest turns are left out. */
-  readonly history_chars: number;
+  history_chars: v.number(),
   /** Version of the prompt's text. */
-  readonly prompt: 1;
-}
+  prompt: v.literal(1),
+});
+
+export type AskSettings = Readonly<v.InferOutput<typeof AskSettings>>;
 
 /** A turn of the root model and the cells that its reply asked for, as far as they have run. */
 export interface Round {

@@ -9,6 +9,7 @@ import {
 } from "../../../runtime/index.ts";
 import type { SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
 import type { Coverage } from "./coverage.ts";
+import { EMPTY_LEDGER, type Ledger } from "./ledger.ts";
 
 /**
  * The kind of an exec. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
@@ -208,12 +209,7 @@ export interface EndExtras {
   readonly memory: { readonly [key: string]: Json };
   readonly helpers: readonly { readonly name: string; readonly code: string }[];
   readonly context_hash: string | null;
-  readonly ledger: {
-    readonly sub_calls: number;
-    readonly tokens: number;
-    readonly cost_usd: number;
-    readonly time_ms: number;
-  };
+  readonly ledger: Ledger;
   /** Cells run since the last load. */
   readonly cells: number;
 }
@@ -236,7 +232,7 @@ export function readEndExtras(extras: Json): EndExtras {
     memory: kept.memory ?? {},
     helpers: kept.helpers ?? [],
     context_hash: kept.context_hash ?? null,
-    ledger: kept.ledger ?? { sub_calls: 0, tokens: 0, cost_usd: 0, time_ms: 0 },
+    ledger: kept.ledger ?? EMPTY_LEDGER,
     cells: kept.cells ?? 0,
   };
 }
@@ -252,14 +248,11 @@ export function readStepExtras(extras: Json): StepExtras {
 }
 
 /** The key of the context after an exec. */
-export function contextKeyIn({
-  context_key,
-  context_hash,
-}: {
-  readonly context_key?: string | null | undefined;
-  readonly context_hash: string | null;
+export function contextKeyIn(at: {
+  context_key?: string | null | undefined;
+  context_hash: string | null;
 }): string | null {
-  return context_key ?? context_hash;
+  return at.context_key ?? at.context_hash;
 }
 
 /** A record as the store gives it back: written by this module's types and verified by its checksum. */
