@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import * as v from "valibot";
-import { type Json, RlmError } from "../../runtime/index.ts";
+import { type Json, RlmError, readGuestFile } from "../../runtime/index.ts";
 
 /** A text that a model is to read, or why nobody can: the failure then stands in the place of an answer. */
 export type ObjectToRead = FoundObject | MissingObject;
@@ -37,13 +36,15 @@ export interface ReadingOptions {
 }
 
 /** The highest cost of reading objects. */
-export interface ReadingEstimate {
-  readonly calls: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
+const ReadingEstimate = v.object({
+  calls: v.number(),
+  input_tokens: v.number(),
+  output_tokens: v.number(),
   /** null: no price is known. */
-  readonly cost_usd: number | null;
-}
+  cost_usd: v.nullable(v.number()),
+});
+
+export type ReadingEstimate = Readonly<v.InferOutput<typeof ReadingEstimate>>;
 
 /** Turns of a model that explores an object. */
 const CHILD_TURNS = 10;
@@ -78,7 +79,7 @@ export function objectsCell(
   { model, inlineTokens, maxTokens, together = false, estimate }: ReadingOptions,
 ): string {
   checkObjects(instructions, objects);
-  guest ??= readFileSync(new URL("./objects.guest.js", import.meta.url), "utf8").trimEnd();
+  guest ??= readGuestFile(new URL("./objects.guest.js", import.meta.url)).trimEnd();
   const input = {
     instructions,
     objects,
@@ -92,52 +93,35 @@ export function objectsCell(
   return `const OBJECTS = ${JSON.stringify(input)};\n${guest}\n`;
 }
 
+const named = { object: v.string(), name: v.string() };
+
 /** A model's answer about an object, or why there is none. If it read several together, their ids and names stand in a row. */
-export type ObjectRead = { readonly object: string; readonly name: string } & (
-  | {
-      readonly answer: string;
-      readonly confidence: "high" | "medium" | "low";
-      /** Quotes. */
-      readonly evidence: readonly string[];
-    }
-  | { readonly error: { readonly code: string; readonly message: string; readonly retriable: boolean } }
-);
+const ObjectRead = v.union([
+  v.object({
+    ...named,
+    answer: v.string(),
+    confidence: v.picklist(["high", "medium", "low"]),
+    /** Quotes. */
+    evidence: v.array(v.string()),
+  }),
+  v.object({ ...named, error: v.object({ code: v.string(), message: v.string(), retriable: v.boolean() }) }),
+]);
 
-/** The cell's results beside those of every query; null for the result of another cell. */
-export interface ObjectsRead {
+/** The cell's results beside those of every query. */
+const ObjectsRead = v.object({
   /** In the order of the objects. */
-  readonly results: readonly ObjectRead[];
-  readonly estimate: ReadingEstimate | null;
-}
+  results: v.array(ObjectRead),
+  estimate: v.nullable(ReadingEstimate),
+});
 
+export type ObjectsRead = Readonly<v.InferOutput<typeof ObjectsRead>>;
+
+/** Returns null for the result of another cell. */
 export function readObjectsResult(result: Json): ObjectsRead | null {
-  const read = v.safeParse(Result, result);
+  const read = v.safeParse(ObjectsRead, result);
   return read.success ? read.output : null;
 }
 
-const named = { object: v.string(), name: v.string() };
-
-const Result = v.object({
-  results: v.array(
-    v.union([
-      v.object({
-        ...named,
-        answer: v.string(),
-        confidence: v.picklist(["high", "medium", "low"]),
-        evidence: v.array(v.string()),
-      }),
-      v.object({ ...named, error: v.object({ code: v.string(), message: v.string(), retriable: v.boolean() }) }),
-    ]),
-  ),
-  estimate: v.nullable(
-    v.object({
-      calls: v.number(),
-      input_tokens: v.number(),
-      output_tokens: v.number(),
-      cost_usd: v.nullable(v.number()),
-    }),
-  ),
-});
 /** Words around the object in each request, tokens. */
 const WORDS_TOKENS = 1000;
 

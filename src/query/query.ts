@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
 import * as v from "valibot";
-import type { Json } from "../../runtime/index.ts";
-import { type ErrorCode, isErrorCode, RlmError, remedy } from "../../runtime/index.ts";
+import { type ErrorCode, isErrorCode, type Json, RlmError, readGuestFile, remedy } from "../../runtime/index.ts";
 
 export const SEARCH_STRATEGIES = ["regex", "bm25", "routing", "auto"] as const;
 export type SearchStrategy = (typeof SEARCH_STRATEGIES)[number];
@@ -39,60 +37,47 @@ export function queryCell(
   if (!SEARCH_STRATEGIES.includes(searchStrategy)) {
     throw refuse(`searchStrategy is ${searchStrategy}`, `Pass one of ${SEARCH_STRATEGIES.join(", ")}.`);
   }
-  const read = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8").trimEnd();
+  const read = (name: string) => readGuestFile(new URL(name, import.meta.url)).trimEnd();
   files ??= { sections: read("./sections.guest.js").replace(/;$/, ""), query: read("./query.guest.js") };
   const input = { prompt, max_sections: Math.min(maxSections, MAX_SECTIONS), strategy: searchStrategy, cures: CURES };
   const given = `const QUERY = ${JSON.stringify(input)};`;
   return `${given}\nconst SECTIONS = ${files.sections}(${BUILTINS});\n${files.query}\n`;
 }
 
+/** The code of a failure; one that this build does not know is told as `sub_agent_error`. */
+const Code = v.pipe(
+  v.string(),
+  v.transform((code): ErrorCode => (isErrorCode(code) ? code : "sub_agent_error")),
+);
+
 const Note = v.object({ source: v.string(), note: v.string() });
 
-export interface QueryNote {
-  readonly source: string;
-  readonly note: string;
-}
+export type QueryNote = Readonly<v.InferOutput<typeof Note>>;
 
 /** The cell's own end, read leniently: cells of earlier builds gave fewer fields. */
 const Result = v.object({
+  /** null if there is none. */
   answer: v.fallback(v.nullable(v.string()), null),
+  /** The source of each section that was read. */
   sections: v.fallback(v.array(v.string()), []),
   strategy: v.fallback(v.nullable(v.string()), null),
+  /** Sections whose sub-call failed. */
   failed: v.fallback(v.number(), 0),
+  /** Notes on sections that help. */
   notes: v.fallback(v.array(Note), []),
+  /** Each begins with its code. */
   warnings: v.fallback(v.array(v.string()), []),
+  /** Why there is no answer. */
   error: v.fallback(
-    v.nullable(v.object({ code: v.string(), name: v.string(), message: v.string(), suggestion: v.string() })),
+    v.nullable(v.object({ code: Code, name: v.string(), message: v.string(), suggestion: v.string() })),
     null,
   ),
 });
 
 /** The cell's result. */
-export interface QueryResult {
-  /** null if there is none. */
-  readonly answer: string | null;
-  /** The source of each section that was read. */
-  readonly sections: readonly string[];
-  readonly strategy: string | null;
-  /** Sections whose sub-call failed. */
-  readonly failed: number;
-  /** Notes on sections that help. */
-  readonly notes: readonly QueryNote[];
-  /** Each begins with its code. */
-  readonly warnings: readonly string[];
-  /** Why there is no answer. */
-  readonly error: QueryError | null;
-}
-
-export interface QueryError {
-  readonly code: ErrorCode;
-  readonly name: string;
-  readonly message: string;
-  readonly suggestion: string;
-}
+export type QueryResult = Readonly<v.InferOutput<typeof Result>>;
 
 /** The cell's result; a cell that gave none has an empty one. */
 export function readQueryResult(result: Json): QueryResult {
-  const { error, ...read } = v.parse(Result, typeof result === "object" && result !== null ? result : {});
-  return { ...read, error: error && { ...error, code: isErrorCode(error.code) ? error.code : "sub_agent_error" } };
+  return v.parse(Result, typeof result === "object" && result !== null ? result : {});
 }
