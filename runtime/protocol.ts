@@ -49,14 +49,8 @@ export interface ExecInput {
 /** State of a random generator: four numbers of 32 bits. */
 export type Seed = readonly [number, number, number, number];
 
-/** The start of an exec that continues in a guest which was opened from an image with `pending: "keep"`. */
-export interface ResumeInput {
-  readonly source: string;
-  /** The state when the image was captured. */
-  readonly state: ExecState;
-  readonly facts: Json;
-  /** See `ExecInput`. */
-  readonly wantsWhole?: boolean;
+/** The start of an exec that continues in a guest which was opened from an image with `pending: "keep"`: `state` is that of the capture. */
+export interface ResumeInput extends Pick<ExecInput, "source" | "state" | "facts" | "wantsWhole"> {
   /** The calls that the guest in the image waits for. */
   readonly waiting: readonly PendingCall[];
 }

@@ -1,16 +1,15 @@
 import { lostEnd, SUSPENDED, withPrinted } from "./lost.ts";
 import type {
   Answer,
-  CellEnd,
   Checkpoint,
   CheckpointRequest,
+  Ended,
   ExecInput,
   ExecState,
   FromThread,
   Json,
   PendingCall,
   ResumeInput,
-  SetAside,
   ToThread,
 } from "./protocol.ts";
 import type { Seat } from "./threads/pool.ts";
@@ -29,16 +28,10 @@ export interface Waiting {
   readonly image: Checkpoint | null;
 }
 
-export interface Over {
+export interface Over extends Omit<Ended, "kind" | "clean"> {
   readonly kind: "over";
-  readonly end: CellEnd;
-  readonly state: ExecState;
   /** Why the guest is gone with all its variables, or null if it lives on. */
   readonly lost: string | null;
-  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
-  readonly whole: string | null;
-  /** Helpers that failed in the exec. */
-  readonly asides: readonly SetAside[];
 }
 
 /** Signals that end an exec from outside. */
@@ -89,9 +82,10 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
     }
     unwatch();
     if (reply.kind === "ended") {
-      const lost = reply.clean ? null : "the guest did not come to rest";
+      const { clean, ...ended } = reply;
+      const lost = clean ? null : "the guest did not come to rest";
       if (lost) await thread.end(lost);
-      return { kind: "over", end: reply.end, state: reply.state, lost, whole: reply.whole, asides: reply.asides };
+      return { ...ended, kind: "over", lost };
     }
     if (reply.kind === "idle") known = reply.state;
     const why = whyLost(reply);

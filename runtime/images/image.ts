@@ -1,4 +1,4 @@
-import type { PreludeEntries } from "../engine.ts";
+import type { EngineImage } from "../engine.ts";
 
 /** Bytes of a page of guest memory: the grain of a checkpoint. */
 export const PAGE_BYTES = 4096;
@@ -26,7 +26,7 @@ export interface TextPlace {
 }
 
 /** All of an image but its pages; plain JSON. */
-export interface ImageMeta {
+export interface ImageMeta extends Omit<EngineImage, "memory"> {
   readonly gate: ImageFormat;
   /**
    * SHA-256 of the prelude and its configuration, hex. It does not refuse an image, which contains its prelude: if it is
@@ -35,10 +35,6 @@ export interface ImageMeta {
   readonly prelude: string;
   /** Bytes of linear memory, a multiple of 64 KiB. */
   readonly linearBytes: number;
-  readonly stackPointer: number;
-  readonly runtimePtr: number;
-  readonly contextPtr: number;
-  readonly entries: PreludeEntries<number>;
   /** Bytes beyond its own limit that the guest was granted. */
   readonly granted: number;
   readonly texts: readonly TextPlace[];

@@ -38,8 +38,8 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
   const preludeHash = sha256(prelude);
 
   function live(): Omit<ImageMeta, "gate" | "prelude" | "granted" | "texts"> & { memory: Uint8Array } {
-    const { memory, stackPointer, runtimePtr, contextPtr, entries } = engine.image();
-    return { linearBytes: memory.length, stackPointer, runtimePtr, contextPtr, entries, memory };
+    const image = engine.image();
+    return { linearBytes: image.memory.length, ...image };
   }
 
   function baseline(): Pick<GuestImage, "id" | "memory"> {
