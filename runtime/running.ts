@@ -30,21 +30,19 @@ export interface Running {
 }
 
 export function nothingRunning(): Running {
-  return {
-    state: idleState(),
-    source: "",
-    facts: null,
-    fresh: [],
-    outstanding: new Set(),
-    parts: [],
-    wantsWhole: false,
-    done: undefined,
-    site: undefined,
-    asides: [],
-    refusal: undefined,
-    fault: undefined,
-  };
+  const input = { state: idleState(), source: "", facts: null, wantsWhole: false };
+  return { ...input, outstanding: new Set(), ...atBeginning(), fault: undefined };
 }
+
+/** What an exec has gathered when it begins. */
+const atBeginning = (): Pick<Running, "fresh" | "parts" | "done" | "site" | "asides" | "refusal"> => ({
+  fresh: [],
+  parts: [],
+  done: undefined,
+  site: undefined,
+  asides: [],
+  refusal: undefined,
+});
 
 /** Keeps with the exec's state what the library has of it. */
 export function keepLibraryState({ library, running }: { library: GuestLibrary; running: Running }, isOver: boolean) {
@@ -58,17 +56,8 @@ export function beginExec(
   running: Running,
   { state, source, facts, wantsWhole = false }: Pick<ExecInput, "state" | "source" | "facts" | "wantsWhole">,
 ): void {
-  running.state = state;
-  running.wantsWhole = wantsWhole;
-  running.parts = [];
-  running.source = source;
-  running.facts = facts;
-  running.fresh = [];
   running.outstanding.clear();
-  running.done = undefined;
-  running.asides = [];
-  running.refusal = undefined;
-  running.site = undefined;
+  Object.assign(running, { state, source, facts, wantsWhole, ...atBeginning() });
 }
 
 /** Adds a warning to the running exec, once. */
