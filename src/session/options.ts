@@ -76,18 +76,14 @@ function isUnknown({ type, expected }: v.BaseIssue<unknown>): boolean {
 /** One schema for each option of an interface: one that is missing here does not compile. */
 type SchemaOf<Options> = { readonly [key in keyof Required<Options>]: v.GenericSchema };
 
-const COUNT = "a whole number from 1";
-const count = v.optional(v.pipe(v.number(COUNT), v.safeInteger(COUNT), v.minValue(1, COUNT)));
-const countUpTo = (most: number) => {
-  const message = `${COUNT} to ${most}`;
-  return v.optional(
-    v.pipe(v.number(message), v.safeInteger(message), v.minValue(1, message), v.maxValue(most, message)),
-  );
-};
-const DEPTH = `a whole number from 0 to ${LIMITS.maxDepth}`;
-const depth = v.optional(
-  v.pipe(v.number(DEPTH), v.safeInteger(DEPTH), v.minValue(0, DEPTH), v.maxValue(LIMITS.maxDepth, DEPTH)),
-);
+function whole(least: number, most?: number) {
+  const message = `a whole number from ${least}${most === undefined ? "" : ` to ${most}`}`;
+  const within = v.pipe(v.number(message), v.safeInteger(message), v.minValue(least, message));
+  return v.optional(most === undefined ? within : v.pipe(within, v.maxValue(most, message)));
+}
+
+const count = whole(1);
+const depth = whole(0, LIMITS.maxDepth);
 const DOLLARS = "a number of dollars above 0, or null";
 const dollars = v.nullish(v.pipe(v.number(DOLLARS), v.finite(DOLLARS), v.gtValue(0, DOLLARS)));
 const MS = "a number of milliseconds from 0";
@@ -103,7 +99,7 @@ const limits = v.optional(
     max_output_bytes: count,
     max_execution_ms: count,
     max_find_results: count,
-    max_result_bytes: countUpTo(LIMITS.wholeResultBytes),
+    max_result_bytes: whole(1, LIMITS.wholeResultBytes),
   } satisfies SchemaOf<ExecLimits>),
 );
 
@@ -145,8 +141,8 @@ export const SESSION_OPTIONS = options({
   apiKeyEnv: v.optional(text),
   price: v.optional(text),
   modelChosen: flag,
-  thinking: v.optional(v.picklist(THINKING, `one of ${THINKING.join(", ")}`)),
-  concurrency: countUpTo(LIMITS.maxConcurrency),
+  thinking: oneOf(THINKING),
+  concurrency: whole(1, LIMITS.maxConcurrency),
   maxDepth: depth,
   subAgents,
   store: v.optional(text),
@@ -202,10 +198,10 @@ export const READING_OPTIONS = options({
 export const ASK_OPTIONS = options({
   model: v.optional(text),
   subModel: v.optional(text),
-  maxTurns: countUpTo(LIMITS.askTurns),
+  maxTurns: whole(1, LIMITS.askTurns),
   maxDepth: depth,
   turnTokens: count,
-  thinking: v.optional(v.picklist(THINKING, `one of ${THINKING.join(", ")}`)),
+  thinking: oneOf(THINKING),
   protocol: oneOf(["auto", "tools", "fence"]),
   schema: v.optional(v.any()),
   trajectory: flag,
@@ -241,10 +237,8 @@ export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies Sche
 
 export const RESUME_OPTIONS = options({ ...running, history, trajectory: flag });
 
-const NONE_OR_MORE = "a whole number from 0";
-
 export const DESCRIBE_OPTIONS = options({
-  children: v.optional(v.pipe(v.number(NONE_OR_MORE), v.safeInteger(NONE_OR_MORE), v.minValue(0, NONE_OR_MORE))),
+  children: whole(0),
   partly: flag,
 } satisfies SchemaOf<Describing>);
 
