@@ -78,7 +78,7 @@ export interface Host extends Partial<Omit<Env, "emit">> {
 /** The surroundings that a host lends, and those that follow from the options. */
 export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "newId" | "clock">): Env {
   const { store, clock, newId, random = Math.random, machines = processMachines() } = host;
-  const models = host.models ?? openModels({ ...namedModel(options), env: process.env });
+  const models = host.models ?? openModels({ ...options, env: process.env });
   const emit = (event: SessionEvent) => {
     if (event.kind === "checkpoint") options.onCheckpoint?.(event.checkpoint);
     options.onProgress?.(event);
@@ -96,15 +96,5 @@ export function rulesOf(options: HostedOptions, above: Above | undefined): Rules
     maxDepth: above?.maxDepth ?? maxDepth,
     onRestart,
     keepSteps,
-  };
-}
-
-/** The model that the options name, as `openModels` takes it. */
-function namedModel({ model, baseUrl, apiKeyEnv, price }: HostedOptions) {
-  return {
-    ...(model === undefined ? {} : { model }),
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
-    ...(price === undefined ? {} : { price }),
   };
 }

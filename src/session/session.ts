@@ -1,4 +1,4 @@
-import { type Json, type RlmError, systemClock } from "../../runtime/index.ts";
+import { type Json, systemClock } from "../../runtime/index.ts";
 import { checkSessionName } from "../platform/session-name.ts";
 import { openSigner } from "../platform/signed-settings.ts";
 import { placeOf } from "../platform/store-place.ts";
@@ -37,7 +37,9 @@ export function openSession(options: SessionOptions = {}): Promise<Session> {
 export async function openSessionWith(options: HostedOptions, host: Host = {}): Promise<Session> {
   checkOptions("openSession()", SESSION_OPTIONS, options);
   if (options.session !== undefined) checkSessionName(options.session);
-  if (options.session !== undefined && options.store === undefined && !host.store) throw nameWithoutStore();
+  if (options.session !== undefined && options.store === undefined && !host.store) {
+    throw refused("openSession(): session names a session, but no store is given to keep it", "Name a place: store.");
+  }
   memoryBytesOf(options);
   await pace();
   const place = options.store === undefined ? null : placeOf(options.store);
@@ -74,10 +76,6 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
     await closeStore();
     throw error;
   }
-}
-
-function nameWithoutStore(): RlmError {
-  return refused("openSession(): session names a session, but no store is given to keep it", "Name a place: store.");
 }
 
 /**
