@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import { NO_USAGE, type SubCallTurn, tokensOf, type Usage } from "../../model/index.ts";
-import type { Attempt, ChildRecord, ToolCall, ToolResult } from "../journal/records.ts";
+import type { Attempt, ToolCall, ToolResult } from "../journal/records.ts";
 import type { SessionDescription } from "./description.ts";
 
 /** The journal's facts about one call. Times are ms since the epoch. */
@@ -103,12 +103,8 @@ export function describeCall({ call, sent_at, resent, result }: GatheredCall, nu
     retries: attempts,
     resent,
     turns: result?.turns ?? null,
-    child: result?.child ? childOf(result.child) : null,
+    child: result?.child ? { ...result.child, description: null } : null,
   };
-}
-
-function childOf({ session, sub_calls, turns, depth_reached }: ChildRecord): ChildDescription {
-  return { session, sub_calls, turns, depth_reached, description: null };
 }
 
 /** The error that a cell got, as its record has it. */

@@ -283,18 +283,8 @@ const FactsSchema = v.object({
   ),
 });
 
-const NO_FACTS: SessionFacts = {
-  status: "idle",
-  execs: 0,
-  sub_calls: 0,
-  tokens: 0,
-  cost_usd: 0,
-  context: null,
-  last: null,
-};
-
 /** A session that has done nothing yet has said nothing of itself. */
 function factsIn({ facts }: SessionRow): SessionFacts {
   const read = v.safeParse(FactsSchema, facts);
-  return read.success ? read.output : NO_FACTS;
+  return read.success ? read.output : factsOf(EMPTY_ACCOUNT, null);
 }

@@ -1,8 +1,8 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
+import { inFlight } from "../exec/interrupted.ts";
 import { EMPTY_ACCOUNT, follow } from "../journal/account.ts";
-import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { type ChildRecord, type EndedBy, readRecord } from "../journal/records.ts";
 import { treeOf } from "../journal/tree.ts";
@@ -38,9 +38,9 @@ export async function spentBy(
   const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
   const { ledger, last, ask } = records.reduce(follow, EMPTY_ACCOUNT);
   const results = records.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
-  const found = await Promise.all(
-    openCalls(last).map((callId) => spentBy(store, childName(row.id, callId), depth + 1)),
-  );
+  // Each may have a child, whose spending no record of its parent has yet.
+  const open = last && last.start.kind !== "turn" ? inFlight(last) : [];
+  const found = await Promise.all(open.map((callId) => spentBy(store, childName(row.id, callId), depth + 1)));
   const below = found.filter((one) => one !== null);
   const usage = [...results, ...below].reduce((sum, one) => addUsage(sum, one.usage), NO_USAGE);
   const tree = treeOf([{ results }], depth);
@@ -58,11 +58,4 @@ export async function spentBy(
     sent_at: results[0]?.sent_at ?? null,
     ended_by: ask?.complete?.ended_by ?? null,
   };
-}
-
-/** Sub-calls of the newest exec that have no result. Each may have a child, whose spending no record of its parent has yet. */
-function openCalls(last: ExecRecords | null): string[] {
-  const settled = new Set(last?.results.map(({ call_id }) => call_id));
-  const calls = (last?.calls ?? []).filter(({ name }) => name !== ROOT_CALL);
-  return calls.map(({ call_id }) => call_id).filter((id) => !settled.has(id));
 }
