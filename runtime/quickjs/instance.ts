@@ -31,24 +31,16 @@ export async function openInstance(
       return true;
     },
     onUnhandledRejection: (promise, reason, isHandled) => {
-      if (instance?.entries) tellRejection(instance, instance.entries, promise, reason, isHandled);
+      const opened = instance;
+      if (!opened?.entries) return;
+      const { rejected } = opened.entries;
+      attempt(opened, () => call(opened, rejected, promise, reason, isHandled ? opened.vm.true : opened.vm.false));
     },
     wasi: (memory) => systemCalls(memory, host),
   };
   const vm = image ? await QuickJS.restore({ ...image, extensions: [] }, options) : await QuickJS.create(options);
   instance = { vm, raw: vm._getExports(), entries: undefined, stopped: false };
   return instance;
-}
-
-function tellRejection(
-  instance: Instance,
-  { rejected }: Entries,
-  promise: JSValueHandle,
-  reason: JSValueHandle,
-  isHandled: boolean,
-): void {
-  const { vm } = instance;
-  attempt(instance, () => call(instance, rejected, promise, reason, isHandled ? vm.true : vm.false));
 }
 
 /** Functions that the engine calls as its system. The guest can provoke each of these. */

@@ -3,13 +3,13 @@ import type { Engine, EngineImage, EngineOptions, PreludeEntries, PreludeEntry }
 import { openGuestCode } from "./code.ts";
 import { call, type Entries, entriesOf, fault, type Instance, openInstance } from "./instance.ts";
 import { openGuestPost, type PostFunction } from "./post.ts";
-import { openStrings, type Strings } from "./strings.ts";
+import { openStrings } from "./strings.ts";
 
 /** Opens a guest on quickjs-wasi. Only this folder knows the package. */
 export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptions): Promise<Engine> {
   const { host, image, texts = [] } = options;
   const instance = await openInstance(wasm, host, image);
-  const strings = stringsOf(instance);
+  const strings = openStrings(instance);
   const { post, forgetReply } = openGuestPost(instance, host, strings);
   instance.entries = image ? findPrelude(instance, post, image) : runPrelude(instance, post, options);
   for (const { place, text } of texts) strings.writeBack(place, text);
@@ -46,19 +46,6 @@ function runJob(instance: Instance): "ran" | "empty" | "stopped" {
   } catch (error) {
     throw fault(error);
   }
-}
-
-function stringsOf(instance: Instance): Strings<JSValueHandle> {
-  const { vm, raw } = instance;
-  return openStrings<JSValueHandle>({
-    memory: () => raw.memory.buffer,
-    newString: (text) => vm.newString(text),
-    addressOf: ({ ptr }) => raw.qjs_get_value_ptr(ptr),
-    blank(units, wide) {
-      using count = vm.newNumber(units);
-      return call(instance, entriesOf(instance).blank, count, wide ? vm.true : vm.false);
-    },
-  });
 }
 
 /** Runs the prelude of a new guest. */

@@ -1,23 +1,13 @@
+import type { JSValueHandle } from "quickjs-wasi";
 import { type EnginePlace, MachineFault } from "../engine.ts";
 import { PAGE_BYTES } from "../images/image.ts";
 import type { HostText } from "../texts.ts";
-
-/** The part of the engine that makes strings. `Handle` is its handle of a guest value. */
-export interface StringEngine<Handle extends Disposable> {
-  /** Linear memory. The buffer is replaced when the memory grows. */
-  memory(): ArrayBuffer;
-  /** A string made in the engine's own way. */
-  newString(text: string): Handle;
-  /** A string of so many filler characters. @throws if the guest is out of memory */
-  blank(units: number, wide: boolean): Handle;
-  /** The address of a string. */
-  addressOf(string: Handle): number;
-}
+import { call, entriesOf, type Instance } from "./instance.ts";
 
 /** Makes strings of the engine from texts of the host, whose characters are written straight into memory. */
-export interface Strings<Handle> {
-  /** Makes a guest string. A long one is listed from now on. @throws as `blank` */
-  place(name: string, text: HostText): Handle;
+export interface Strings {
+  /** Makes a guest string. A long one is listed from now on. @throws if the guest is out of memory */
+  place(name: string, text: HostText): JSValueHandle;
   /** Writes a text into an image that was made without it. @throws MachineFault if no such string lies at the place */
   writeBack(place: EnginePlace, text: HostText): void;
   places(): readonly EnginePlace[];
@@ -35,15 +25,15 @@ const WIDE = 0x80000000;
 /** The characters with which the prelude's `blank` fills. */
 const FILLER = { latin1: Buffer.from(" ".repeat(16), "latin1"), utf16le: Buffer.from("\u0100".repeat(16), "utf16le") };
 
-export function openStrings<Handle extends Disposable>(engine: StringEngine<Handle>): Strings<Handle> {
-  const { memory, newString } = engine;
+export function openStrings(instance: Instance): Strings {
+  const { vm, raw } = instance;
   const listed = new Map<string, EnginePlace>();
   const bytesAt = ({ address, bytes }: Pick<EnginePlace, "address" | "bytes">) =>
-    new Uint8Array(memory(), address, bytes);
+    new Uint8Array(raw.memory.buffer, address, bytes);
 
   /** The reference count of the string of this shape that has its characters at the place; 0 if there is none. */
   function countAt({ address, bytes, encoding }: Pick<EnginePlace, "address" | "bytes" | "encoding">): number {
-    const view = new DataView(memory());
+    const view = new DataView(raw.memory.buffer);
     const start = address - CHARACTERS_AFTER;
     if (start < COUNT_BEFORE || address + bytes > view.byteLength) return 0;
     const length = encoding === "latin1" ? bytes : bytes / 2 + WIDE;
@@ -60,13 +50,13 @@ export function openStrings<Handle extends Disposable>(engine: StringEngine<Hand
 
   return {
     place(name, text) {
-      if (text.bytes < PAGE_BYTES) return newString(text.toString());
-      const string = engine.blank(text.units, text.encoding === "utf16le");
-      const address = engine.addressOf(string) + CHARACTERS_AFTER;
+      if (text.bytes < PAGE_BYTES) return vm.newString(text.toString());
+      const string = blank(instance, text);
+      const address = raw.qjs_get_value_ptr(string.ptr) + CHARACTERS_AFTER;
       const place = { name, encoding: text.encoding, address, bytes: text.bytes };
       if (countAt(place) !== 1 || !isBlank(place)) {
-        string[Symbol.dispose]();
-        return newString(text.toString());
+        string.dispose();
+        return vm.newString(text.toString());
       }
       text.write(bytesAt(place));
       listed.set(name, place);
@@ -89,4 +79,11 @@ export function openStrings<Handle extends Disposable>(engine: StringEngine<Hand
       listed.delete(name);
     },
   };
+}
+
+/** A string of as many filler characters as the text has. @throws if the guest is out of memory */
+function blank(instance: Instance, { units, encoding }: HostText): JSValueHandle {
+  const { vm } = instance;
+  using count = vm.newNumber(units);
+  return call(instance, entriesOf(instance).blank, count, encoding === "utf16le" ? vm.true : vm.false);
 }
