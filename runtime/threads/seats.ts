@@ -2,16 +2,6 @@ import type { Clock } from "../clock.ts";
 import type { Poolable, Seat } from "./pool.ts";
 import type { Threads } from "./threads.ts";
 
-/** The places of machines in a pool. */
-export interface Seats<T> {
-  of(thread: T): Seat<T>;
-  /** The number of seats whose machine does nothing at the moment. */
-  countAtRest(): number;
-  hasResting(): boolean;
-  /** Gives up the machine that has rested longest. */
-  giveUpOldest(): Promise<void>;
-}
-
 export interface SeatsOptions<T> {
   readonly threads: Threads<T>;
   /** Threads that may stay when their machines leave. */
@@ -23,11 +13,13 @@ export interface SeatsOptions<T> {
 
 type State = "opening" | "working" | "waiting" | "resting" | "left";
 
-export function openSeats<T extends Poolable>({ threads, kept, background, endTurn }: SeatsOptions<T>): Seats<T> {
+/** The places of machines in a pool. */
+export function openSeats<T extends Poolable>({ threads, kept, background, endTurn }: SeatsOptions<T>) {
   /** The one that has rested longest comes first. Each with what gives its machine up. */
   const resting = new Map<Seat<T>, () => Promise<void>>();
   const states = new Map<Seat<T>, State>();
 
+  /** Gives up the machine that has rested longest. */
   async function giveUpOldest(): Promise<void> {
     for (const [seat, giveUp] of resting) {
       seat.wake();
@@ -87,6 +79,7 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
 
   return {
     of,
+    /** The number of seats whose machine does nothing at the moment. */
     countAtRest: () => [...states.values()].filter((state) => state === "waiting" || state === "resting").length,
     hasResting: () => resting.size > 0,
     giveUpOldest,

@@ -72,20 +72,16 @@ function openNews(): Pick<Threads<unknown>, "change" | "changed"> {
   };
 }
 
-interface Listeners<T> extends Pick<Threads<T>, "whenGone"> {
-  /** Waits for the thread's end: `isGone` runs first, then the thread's listener. */
-  follow(thread: T, isGone: () => void): void;
-}
-
 /** A thread serves any number of machines: its listener is replaced, so that nothing of earlier machines is kept. */
-function openListeners<T extends Poolable>(): Listeners<T> {
+function openListeners<T extends Poolable>() {
   const listeners = new Map<T, () => void>();
   return {
-    whenGone(thread, run) {
+    whenGone(thread: T, run: () => void) {
       if (listeners.has(thread)) listeners.set(thread, run);
       else run();
     },
-    follow(thread, isGone) {
+    /** Waits for the thread's end: `isGone` runs first, then the thread's listener. */
+    follow(thread: T, isGone: () => void) {
       listeners.set(thread, () => {});
       void thread.gone.then(() => {
         const listener = listeners.get(thread);
@@ -97,17 +93,11 @@ function openListeners<T extends Poolable>(): Listeners<T> {
   };
 }
 
-interface Free<T> {
-  keep(thread: Promise<T>): void;
-  take(): Promise<T> | undefined;
-  count(): number;
-}
-
 /** Threads without a machine, some of which still start. Each is ended after `lingerMs`. */
 function openFree<T extends Poolable>(
   { background, lingerMs }: Pick<PoolOptions<T>, "background" | "lingerMs">,
   { whenGone }: Pick<Threads<T>, "whenGone">,
-): Free<T> {
+) {
   /** Each with what calls off its end. */
   const free = new Map<Promise<T>, () => void>();
 
@@ -117,7 +107,7 @@ function openFree<T extends Poolable>(
   }
 
   return {
-    keep(thread) {
+    keep(thread: Promise<T>): void {
       const forget = () => remove(thread);
       const end = () => {
         forget();
@@ -129,7 +119,7 @@ function openFree<T extends Poolable>(
         if (free.has(thread)) whenGone(started, forget);
       }, forget);
     },
-    take() {
+    take(): Promise<T> | undefined {
       const [thread] = free.keys();
       if (thread) remove(thread);
       return thread;
