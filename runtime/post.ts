@@ -1,21 +1,32 @@
-import { type CallScopeOptions, openCallScope } from "./call-scope.ts";
+import { checkHelper } from "./cells/helper-check.ts";
+import type { Scripts } from "./cells/scripts.ts";
 import { callSite } from "./cells/traceback.ts";
-import { type EngineHost, MachineFault } from "./engine.ts";
+import type { RunClock } from "./clock.ts";
+import { type Engine, type EngineHost, MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import type { CallScope } from "./library.ts";
+import type { Heap } from "./heap.ts";
+import type { CallScope, GuestLibrary } from "./library.ts";
 import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
-import { type Running, resultRoom } from "./running.ts";
+import { addWarning, type Running, resultRoom } from "./running.ts";
 import { type HostText, hostText } from "./texts.ts";
 
-export interface PostOptions extends CallScopeOptions {
+export interface PostOptions {
+  readonly library: GuestLibrary;
+  readonly clock: RunClock;
+  readonly heap: Heap;
+  readonly scripts: Scripts;
+  readonly running: Running;
+  /** The engine is opened with what uses the post, so it is there only when the guest posts. */
+  engine(): Engine;
+  notice(text: string): void;
   printed(part: Printed): void;
 }
 
 /** Opens the host's end of the guest's one way out: what each post does, and what it answers. */
 export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placing"> {
   const { library, running } = options;
-  const scope = openCallScope(options);
+  const scope = scopeOf(options);
 
   function answer(kind: string, name: string, payload: string): string | HostText {
     switch (kind) {
@@ -61,6 +72,37 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
     placing: (text, make) => placeText(options, text, make),
   };
 }
+
+/** The exec as a builtin's host function sees it, and the services that it has for the function. */
+function scopeOf({ library, clock, heap, scripts, running, engine, notice }: PostOptions): CallScope {
+  return {
+    get limits() {
+      return running.state.limits;
+    },
+    get facts() {
+      return running.facts;
+    },
+    warn: (text) => addWarning(running, text),
+    answer(given) {
+      running.state.answer = given;
+    },
+    offClock: clock.offClock,
+    checkTime() {
+      if (clock.shouldStop()) throw new RlmError("js_timeout", "the exec's time is over", { suggestion: TIME_OVER });
+    },
+    notice,
+    checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
+    newCalls: () => running.fresh.reduce((sum, { counts = 1 }) => sum + counts, 0),
+    sliceMs: clock.sliceMs,
+    releaseText(name) {
+      engine().releaseText(name);
+      heap.grant(0);
+    },
+  };
+}
+
+/** A cell can catch this error. The engine ends the cell soon afterwards. */
+const TIME_OVER = "Search less text or with a simpler pattern, or raise max_execution_ms.";
 
 /** Starts a call of an async builtin. The host sends it when the guest waits for it. */
 function startCall({ library, running }: PostOptions, scope: CallScope, name: string, args: readonly Json[]): string {
