@@ -34,7 +34,7 @@ export function nothingRunning(): Running {
   return { ...input, outstanding: new Set(), ...atBeginning(), fault: undefined };
 }
 
-/** What an exec has gathered when it begins. */
+/** The facts that an exec gathers, as they are when it begins. */
 const atBeginning = (): Pick<Running, "fresh" | "parts" | "done" | "site" | "asides" | "refusal"> => ({
   fresh: [],
   parts: [],
