@@ -31,7 +31,10 @@ export function readContext(name: string, given: Json): ChildContext {
   }
   const ranges = merged(places.map((place, i) => rangeOf(name, isList ? `context[${i}]` : "context", place)));
   const ofHistory = places.filter(isOfHistory).length;
-  if (ofHistory > 0 && ofHistory < places.length) throw ofTwoTexts(name);
+  if (ofHistory > 0 && ofHistory < places.length) {
+    const cure = "Make a call for each: the model explores one text.";
+    throw argumentError("TypeError", `${name}: context has places of P and of the history`, cure);
+  }
   if (ranges.length === 0)
     throw wrong("TypeError", name, "context", `names no text of ${ofHistory > 0 ? "the history" : "P"}`);
   return ofHistory > 0 ? { ranges, of: OF_HISTORY } : { ranges };
@@ -91,11 +94,6 @@ const isPair = (value: Json): value is [number, number] =>
 function isOfHistory(place: Json): boolean {
   if (Array.isArray(place)) return place[2] === OF_HISTORY;
   return typeof place === "object" && place !== null && Reflect.get(place, "of") === OF_HISTORY;
-}
-
-function ofTwoTexts(name: string): RlmError {
-  const cure = "Make a call for each: the model explores one text.";
-  return argumentError("TypeError", `${name}: context has places of P and of the history`, cure);
 }
 
 function boundsOf(place: object): Range | null {

@@ -2,16 +2,7 @@ import * as v from "valibot";
 import { argumentError, type CallScope, type Json, LIMITS } from "../runtime/index.ts";
 import { argumentCheck, defineGuestBuiltin, optional } from "./define.ts";
 import type { Services } from "./services.ts";
-import {
-  budgetExceeded,
-  callsLeft,
-  callsOf,
-  checkPrompt,
-  checkRecursion,
-  readSubCall,
-  requireModel,
-  tokensLeft,
-} from "./sub-call.ts";
+import { budgetExceeded, callsLeft, callsOf, checkRequest, readSubCall, tokensLeft } from "./sub-call.ts";
 
 const checkArguments = argumentCheck("llm_query_batch", {
   prompts: v.array(v.unknown(), "must be an array of prompts"),
@@ -65,10 +56,9 @@ function plan(services: Services, args: readonly Json[], scope: CallScope): numb
   for (const [index, item] of prompts.entries()) {
     const own: { [key: string]: Json } = typeof item === "string" ? { prompt: item } : Object.assign({}, item);
     const { prompt, ...rest } = own;
-    const request = readSubCall(`llm_query_batch: prompts[${index}]`, [prompt ?? null, { ...shared, ...rest }]);
-    checkPrompt(`llm_query_batch: prompts[${index}]`, request);
-    requireModel(request, scope);
-    checkRecursion(`llm_query_batch: prompts[${index}]`, request, services, scope);
+    const name = `llm_query_batch: prompts[${index}]`;
+    const request = readSubCall(name, [prompt ?? null, { ...shared, ...rest }]);
+    checkRequest(name, request, services, scope);
     calls += callsOf(request, left - calls);
     tokens -= Math.ceil((request.prompt.length + (request.system ?? "").length) / 4);
     if (calls <= left && tokens >= 0) allowed++;

@@ -74,17 +74,16 @@ function fitting<O extends Pick<SubCallRequest, "context"> & object>(name: strin
     throw argumentError("TypeError", `${name}: context and ${other} do not go together`, cure);
   }
   const needy = NEED_CONTEXT.find((key) => key in options);
-  if (needy === undefined && "or_text" in options && !("schema" in options)) throw textWithoutSchema(name);
-  if (needy === undefined) return options;
-  throw argumentError(
-    "TypeError",
-    `${name}: ${needy} is for calls with context`,
-    `Pass context too, or leave out ${needy}.`,
-  );
+  const needs = (option: string, other: string) =>
+    argumentError(
+      "TypeError",
+      `${name}: ${option} is for calls with ${other}`,
+      `Pass ${other} too, or leave out ${option}.`,
+    );
+  if (needy !== undefined) throw needs(needy, "context");
+  if ("or_text" in options && !("schema" in options)) throw needs("or_text", "schema");
+  return options;
 }
-
-const textWithoutSchema = (name: string): RlmError =>
-  argumentError("TypeError", `${name}: or_text is for calls with schema`, "Pass schema too, or leave out or_text.");
 
 function readOptions(name: string, given: Json | undefined): Options {
   if (given === undefined || given === null) return {};
@@ -111,16 +110,16 @@ function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, 
  * calls it counts.
  */
 export function checkSubCall(name: string, request: SubCallRequest, services: Services, scope: CallScope): number {
-  checkPrompt(name, request);
   if (request.prompt.includes("[object Promise]")) scope.warn("unawaited_value_in_prompt");
-  requireModel(request, scope);
-  checkRecursion(name, request, services, scope);
+  checkRequest(name, request, services, scope);
   if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
   const left = callsLeft(scope);
   const calls = callsOf(request, left);
   if (left < 1) throw budgetExceeded("no sub-calls are left");
-  if (left < calls)
-    throw tooManyCalls(`the call and those that its model may make are ${calls} sub-calls, ${left} are left`);
+  if (left < calls) {
+    const cure = "Pass a smaller max_sub_calls; with 0 the model reads and counts by itself.";
+    throw budgetExceeded(`the call and those that its model may make are ${calls} sub-calls, ${left} are left`, cure);
+  }
   services.loaded()?.coverage.sent(request);
   return calls;
 }
@@ -134,41 +133,30 @@ export function callsOf({ context, max_sub_calls }: SubCallRequest, left: number
   return 1 + (max_sub_calls ?? Math.min(LIMITS.childSubCallsDefault, Math.max(0, left - 1)));
 }
 
-/** @throws RlmError `depth_exceeded`, or what is wrong with the call's context */
-export function checkRecursion(
-  name: string,
-  { context }: Pick<SubCallRequest, "context">,
-  services: Services,
-  scope: CallScope,
-): void {
+/**
+ * Looks at what a call asks, and of whom, wherever it stands in a batch.
+ *
+ * @throws RlmError for a prompt that asks nothing; `no_model_configured` if neither the call nor the session names a model;
+ * `depth_exceeded`, or what is wrong with the call's context
+ */
+export function checkRequest(name: string, request: SubCallRequest, services: Services, scope: CallScope): void {
+  const { prompt, model, context } = request;
+  const { no_model, depth_left } = factsOf(scope);
+  if (prompt.trim() === "")
+    throw argumentError("TypeError", `${name}: the prompt is empty`, "Say what the model is to do.");
+  if (no_model !== null && model === undefined) {
+    throw subAgentError("no_model_configured", "no model is configured for sub-calls", no_model);
+  }
   if (!context) return;
-  if (factsOf(scope).depth_left < 1) throw depthExceeded(name);
+  if (depth_left < 1) {
+    const cure = `Put the text into the prompt of a call without context, or ${remedy("raiseDepth")}.`;
+    throw subAgentError("depth_exceeded", `${name}: a call with context would go deeper than the session allows`, cure);
+  }
   if (!("text" in context)) checkContext(name, context, "of" in context ? services.history() : services.context());
 }
 
-function depthExceeded(name: string): RlmError {
-  return new RlmError("depth_exceeded", `${name}: a call with context would go deeper than the session allows`, {
-    guestName: "SubAgentError",
-    retriable: false,
-    suggestion: `Put the text into the prompt of a call without context, or ${remedy("raiseDepth")}.`,
-  });
-}
-
-/** @throws RlmError for a prompt that asks nothing */
-export function checkPrompt(name: string, { prompt }: Pick<SubCallRequest, "prompt">): void {
-  if (prompt.trim() !== "") return;
-  throw argumentError("TypeError", `${name}: the prompt is empty`, "Say what the model is to do.");
-}
-
-/** @throws RlmError `no_model_configured` if neither the call nor the session names a model */
-export function requireModel({ model }: Pick<SubCallRequest, "model">, scope: CallScope): void {
-  const { no_model } = factsOf(scope);
-  if (no_model === null || model !== undefined) return;
-  throw new RlmError("no_model_configured", "no model is configured for sub-calls", {
-    guestName: "SubAgentError",
-    retriable: false,
-    suggestion: no_model,
-  });
+function subAgentError(code: "depth_exceeded" | "no_model_configured", problem: string, suggestion: string): RlmError {
+  return new RlmError(code, problem, { guestName: "SubAgentError", retriable: false, suggestion });
 }
 
 /** Sub-calls that may still be made. */
@@ -190,6 +178,3 @@ export function budgetExceeded(
     suggestion,
   });
 }
-
-const tooManyCalls = (why: string) =>
-  budgetExceeded(why, "Pass a smaller max_sub_calls; with 0 the model reads and counts by itself.");
