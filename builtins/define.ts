@@ -86,19 +86,6 @@ export function defineBuiltin<P extends Params>(
   return { ...described, kind: "sync", run: (services, args, scope) => run(services, check(args), scope) };
 }
 
-export function defineAsyncBuiltin<P extends Params>(definition: Described & { params: P }): AsyncBuiltin {
-  const { params, ...described } = definition;
-  const check = argumentCheck(definition.name, params);
-  return {
-    ...described,
-    kind: "async",
-    check(_services, args) {
-      check(args);
-      return 1;
-    },
-  };
-}
-
 export function defineGuestBuiltin(
   definition: Described & { source: URL } & Partial<Pick<GuestBuiltin, "host" | "calls" | "aliases">>,
 ): GuestBuiltin {

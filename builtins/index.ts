@@ -28,7 +28,7 @@ import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
 export { type ChildContext, OF_HISTORY, type Range } from "./child-context.ts";
-export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
+export type { Builtin, Described } from "./define.ts";
 export { MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";
 export { isReserved } from "./reserved.ts";

@@ -1,25 +1,39 @@
 import * as v from "valibot";
-import { defineBuiltin } from "../../builtins/define.ts";
-import { builtins, defineAsyncBuiltin } from "../../builtins/index.ts";
+import { type AsyncBuiltin, argumentCheck, type Described, defineBuiltin } from "../../builtins/define.ts";
+import { builtins } from "../../builtins/index.ts";
 import { serveSandbox } from "../../runtime/threads/serve.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import { openLibrary } from "../../src/session/machine/services.ts";
 
-const later = defineAsyncBuiltin({
-  name: "later",
-  signature: "function later(value: Json, ms?: number): Promise<Json>",
-  summary: "The value, after a while.",
-  example: 'await later("x", 1)',
-  params: { value: v.unknown(), ms: v.optional(v.number()) },
-});
+/** A builtin that the host answers, and whose call counts as one. */
+function defineAsyncBuiltin(described: Described, params: Parameters<typeof argumentCheck>[1]): AsyncBuiltin {
+  const read = argumentCheck(described.name, params);
+  const check: AsyncBuiltin["check"] = (_services, args) => {
+    read(args);
+    return 1;
+  };
+  return { ...described, kind: "async", check };
+}
 
-const fails = defineAsyncBuiltin({
-  name: "fails",
-  signature: "function fails(code: string): Promise<never>",
-  summary: "An error with this code.",
-  example: 'await fails("timeout").catch((error) => error.code)',
-  params: { code: v.string() },
-});
+const later = defineAsyncBuiltin(
+  {
+    name: "later",
+    signature: "function later(value: Json, ms?: number): Promise<Json>",
+    summary: "The value, after a while.",
+    example: 'await later("x", 1)',
+  },
+  { value: v.unknown(), ms: v.optional(v.number()) },
+);
+
+const fails = defineAsyncBuiltin(
+  {
+    name: "fails",
+    signature: "function fails(code: string): Promise<never>",
+    summary: "An error with this code.",
+    example: 'await fails("timeout").catch((error) => error.code)',
+  },
+  { code: v.string() },
+);
 
 const reversed = defineBuiltin({
   name: "reversed",
