@@ -1,17 +1,6 @@
 import type { Answer, Clock, PendingCall, Settlement } from "../../../runtime/index.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
 
-/** Calls that are being answered, and a queue of the answers that are kept. */
-export interface InFlight {
-  /** Answers whether the work was done. If the exec is to stop, it does not begin; a suspended exec does not wait for it. */
-  unlessStopped<T>(work: (of: T) => Promise<void>, of: T): Promise<boolean>;
-  send(calls: readonly PendingCall[]): void;
-  /** The answers kept since the last call, in that order: at least one, or none if the exec is to stop. */
-  next(): Promise<readonly Answer[]>;
-  /** Aborts the calls that are still out and waits up to `ms` for their answers to be kept. Later answers are not kept. */
-  callOff(clock: Clock, ms: number): Promise<void>;
-}
-
 export interface InFlightOptions<Answered> {
   answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
   /** Keeps an answer. If it rejects, the exec has failed. */
@@ -23,9 +12,8 @@ export interface InFlightOptions<Answered> {
   readonly suspend: AbortSignal | undefined;
 }
 
-export function openInFlight<Answered extends { readonly settlement: Settlement }>(
-  options: InFlightOptions<Answered>,
-): InFlight {
+/** Opens the calls that are being answered, and the queue of the answers that are kept. */
+export function openInFlight<Answered extends { readonly settlement: Settlement }>(options: InFlightOptions<Answered>) {
   const { stop, suspend } = options;
   const over = new AbortController();
   const abort = joinSignals(stop, over.signal);
@@ -44,7 +32,8 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
   }
 
   return {
-    async unlessStopped(work, of) {
+    /** Answers whether the work was done. If the exec is to stop, it does not begin; a suspended exec does not wait for it. */
+    async unlessStopped<T>(work: (of: T) => Promise<void>, of: T): Promise<boolean> {
       if (stop.aborted) return false;
       const failed = (error: unknown) => options.failed(error ?? "unknown reason");
       const done = work(of).catch(failed);
@@ -52,7 +41,7 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
       await (suspend ? Promise.race([done, aborted(suspended.signal)]) : done);
       return !stop.aborted;
     },
-    send(calls) {
+    send(calls: readonly PendingCall[]): void {
       for (const call of calls) {
         const running = run(call)
           .catch(options.failed)
@@ -60,7 +49,8 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
         out.add(running);
       }
     },
-    async next() {
+    /** The answers kept since the last call, in that order: at least one, or none if the exec is to stop. */
+    async next(): Promise<readonly Answer[]> {
       if (queue.length === 0 && !stop.aborted) {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -70,7 +60,8 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
       queue = [];
       return answers;
     },
-    async callOff(clock, ms) {
+    /** Aborts the calls that are still out and waits up to `ms` for their answers to be kept. Later answers are not kept. */
+    async callOff(clock: Clock, ms: number): Promise<void> {
       if (out.size > 0) {
         over.abort();
         await Promise.race([Promise.all(out), new Promise<void>((resolve) => clock.after(ms, resolve))]);
