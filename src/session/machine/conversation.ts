@@ -3,49 +3,43 @@ import { type Json, RlmError } from "../../../runtime/index.ts";
 import { touchedIn } from "../journal/coverage.ts";
 import type { HistoryText, TextMessage } from "./context-message.ts";
 
-/** The conversation that cells read as `history`, in the machine's thread. */
-export interface Conversation {
-  /** The conversation of the next exec; null: there is none. */
-  use(history: HistoryText | null): void;
-  /** @throws RlmError `context_not_loaded`, `context_lost` */
-  read(): HistoryServices;
-  begin(): void;
-  resume(kept: Json): void;
-  /** The kept state of an exec, with the hash of the conversation once a cell has touched it. */
-  withTouched(kept: Json): Json;
-}
-
 type Opened = ContextServices & Disposable;
 
-/** @param open makes what builtins read of a context */
-export function openConversation(open: (message: TextMessage) => Opened): Conversation {
+/**
+ * Opens the conversation that cells read as `history`, in the machine's thread.
+ *
+ * @param open makes what builtins read of a context
+ */
+export function openConversation(open: (message: TextMessage) => Opened) {
   let given: HistoryText | null = null;
   let opened: (HistoryServices & Disposable) | null = null;
   let isTouched = false;
   return {
-    use(history) {
+    /** The conversation of the next exec; null: there is none. */
+    use(history: HistoryText | null): void {
       opened?.[Symbol.dispose]();
       opened = null;
       given = history;
       isTouched = false;
     },
-    read() {
+    /** @throws RlmError `context_not_loaded`, `context_lost` */
+    read(): HistoryServices {
       if (!given) throw noConversation();
       if ("lost" in given) throw lost(given.lost);
       isTouched = true;
       opened ??= { ...open(given.message), ...namesIn(given.message, given.objects) };
       return opened;
     },
-    begin() {
+    begin(): void {
       isTouched = false;
     },
-    resume(kept) {
+    resume(kept: Json): void {
       isTouched = touchedIn(kept) !== null;
     },
-    withTouched(kept) {
+    /** The kept state of an exec, with the hash of the conversation once a cell has touched it. */
+    withTouched(kept: { readonly [field: string]: Json } | null): Json {
       if (!isTouched || !given || "lost" in given) return kept;
-      const fields = typeof kept === "object" && kept !== null && !Array.isArray(kept) ? kept : {};
-      return { ...fields, history_hash: given.message.hash };
+      return { ...kept, history_hash: given.message.hash };
     },
   };
 }

@@ -12,7 +12,7 @@ export interface CoverageCount extends CoverageNotes {
   /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
   resume(kept: Json): void;
   /** The state that a resume goes on with; for an exec that is over, its coverage alone. */
-  kept(isOver: boolean): Json;
+  kept(isOver: boolean): { readonly [field: string]: Json } | null;
 }
 
 type ContextText = Pick<Context["text"], "slice" | "length">;
@@ -22,7 +22,7 @@ export function openCoverage(text: ContextText, context_hash: string): CoverageC
   let count = countFrom(NOTHING, text);
   let isKnown = true;
   /** The newest kept state, while nothing was added since. */
-  let unchanged: Json = null;
+  let unchanged: ReturnType<CoverageCount["kept"]> = null;
 
   const stretches = ({ read, matched, sent, isWhole }: Count): Coverage => ({
     context_hash,

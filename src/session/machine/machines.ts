@@ -56,23 +56,15 @@ export interface MachineAtStep {
   readonly row: CheckpointRow;
 }
 
-/** Opens machines. Each is the caller's to dispose. */
-export interface MachineOpener {
-  /** @throws RlmError `checkpoint_lost` */
-  at(position: Position): Promise<Machine>;
-  /** @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost` */
-  atStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep>;
-  /** The context as a machine's thread takes it. */
-  messageOf(context: Context): Promise<TextMessage>;
-}
-
 /** Starts the thread of the next machine, if there is none yet. It takes longer than opening a session and its store. */
 export function warmMachine(entry = entryUrl("machine-thread-entry"), machines = processMachines()): void {
   machines.warm({ entry, library: null });
 }
 
-export function machineOpener(options: MachineOptions): MachineOpener {
+/** Opens machines. Each is the caller's to dispose. */
+export function machineOpener(options: MachineOptions) {
   const { store, newId, machines, emit } = options.env;
+  /** The context as a machine's thread takes it. */
   const messageOf = async (context: Context) => contextMessage(context, await options.indexFolder.path());
 
   const machineOf = (opened: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []) =>
@@ -124,9 +116,15 @@ export function machineOpener(options: MachineOptions): MachineOpener {
   }
 
   return {
-    at: (position) =>
+    /** @throws RlmError `checkpoint_lost` */
+    at: (position: Position) =>
       position.checkpoint === null ? fresh(position.context) : atCheckpoint(position.checkpoint, position),
-    async atStep(step, pending, { context, sources }) {
+    /** @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost` */
+    async atStep(
+      step: string,
+      pending: Restoration["pending"],
+      { context, sources }: Position,
+    ): Promise<MachineAtStep> {
       const row = await store.checkpoint(step);
       const problem = await imageProblem(row.meta);
       if (problem !== null) throw foreign(step, problem);
@@ -141,7 +139,7 @@ function machineWith(
   sandbox: Sandbox<ContextMessage>,
   images: ImageChain,
   warnings: readonly string[],
-  messageOf: MachineOpener["messageOf"],
+  messageOf: (context: Context) => Promise<TextMessage>,
 ): Machine {
   let untold = warnings;
   let hasHistory = false;

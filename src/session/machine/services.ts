@@ -1,27 +1,11 @@
-import {
-  type Builtin,
-  type ContextServices,
-  contextNotLoaded,
-  createLibrary,
-  type Services,
-} from "../../../builtins/index.ts";
-import { type Library, RlmError } from "../../../runtime/index.ts";
+import { type Builtin, type ContextServices, contextNotLoaded, createLibrary } from "../../../builtins/index.ts";
+import { type Json, type Library, RlmError } from "../../../runtime/index.ts";
 import { compileFind, matchesIn, openPlaces, openText } from "../../context/index.ts";
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
 import type { ContextMessage, TextMessage } from "./context-message.ts";
-import { type Conversation, openConversation } from "./conversation.ts";
+import { openConversation } from "./conversation.ts";
 import { type CoverageCount, openCoverage } from "./coverage.ts";
-
-/** Services of builtins in the machine's thread: the context that the host sent last. */
-export interface MachineServices extends Services {
-  use(message: TextMessage): void;
-  readonly conversation: Conversation;
-  /** Keeps what an exec looks at of the context. */
-  readonly exec: NonNullable<Library["exec"]>;
-  /** The context is not needed any more. */
-  close(): void;
-}
 
 /** The library that a session's machine puts into its guest: builtins over the context that the session sends. */
 export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessage> {
@@ -34,33 +18,36 @@ export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessag
   return { ...createLibrary(services, receive, defined), exec: services.exec, close: services.close };
 }
 
-export function openServices(): MachineServices {
+/** Opens the services of builtins in the machine's thread: the context that the host sent last. */
+export function openServices() {
   let current: LoadedContext | undefined;
   const conversation = openConversation(contextServices);
   return {
     conversation,
     history: conversation.read,
     loaded: () => current,
-    context() {
+    context(): ContextServices {
       if (!current) throw contextNotLoaded();
       return current;
     },
-    use(message) {
+    use(message: TextMessage): void {
       current?.[Symbol.dispose]();
       current = contextServices(message);
     },
+    /** Keeps what an exec looks at of the context. */
     exec: {
       begin() {
         current?.coverage.begin();
         conversation.begin();
       },
-      resume(kept) {
+      resume(kept: Json) {
         current?.coverage.resume(kept);
         conversation.resume(kept);
       },
-      kept: (isOver) => conversation.withTouched(current?.coverage.kept(isOver) ?? null),
+      kept: (isOver: boolean) => conversation.withTouched(current?.coverage.kept(isOver) ?? null),
     },
-    close() {
+    /** The context is not needed any more. */
+    close(): void {
       current?.[Symbol.dispose]();
       current = undefined;
       conversation.use(null);
