@@ -1,4 +1,4 @@
-import { RlmError, remedy } from "../../../runtime/index.ts";
+import { DEFAULT_ASK_MS, RlmError, remedy } from "../../../runtime/index.ts";
 import { cellRequestOf, type ExecAsked } from "../exec/request.ts";
 import { runCell, whileLeased } from "../exec/run-exec.ts";
 import { interruptedIn } from "../journal/account.ts";
@@ -70,11 +70,9 @@ export async function runAsk(
 }
 
 /** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */
-const ASK_MS = 1_800_000;
-
 function withTimeOfAsk(setup: Setup): Setup {
   const { above, options, rules } = setup;
-  const max_time_ms = above?.limits.max_time_ms ?? options.budget?.max_time_ms ?? ASK_MS;
+  const max_time_ms = above?.limits.max_time_ms ?? options.budget?.max_time_ms ?? DEFAULT_ASK_MS;
   return { ...setup, rules: { ...rules, budget: { ...rules.budget, max_time_ms } } };
 }
 
