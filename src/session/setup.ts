@@ -12,7 +12,7 @@ import { openEndGc } from "./exec/keep-end.ts";
 import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/session-state.ts";
 import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
-import { readRecord } from "./journal/records.ts";
+import { readJournal } from "./journal/records.ts";
 import { type Guest, type GuestOptions, openGuest } from "./machine/guest.ts";
 import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
 import { memoryBytesOf } from "./options.ts";
@@ -79,7 +79,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
   const loading = loadingOf(options, env, host.heldContext, cwd);
   const session = { ...own, places, children, loading };
   const answersOf = (settings: CellSettings, models: Models) =>
-    lent ?? openAnswers(session, { models, settings, cache: cacheOf({ ...own, models, scope: host.cacheScope }) });
+    lent ?? openAnswers(session, { models, settings, cache: cacheOf(own, models, host.cacheScope) });
   const indexFolder = openIndexFolder(options.indexDir);
   const guestOptions: GuestOptions = {
     env,
@@ -106,8 +106,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
 
 /** The state in which the last process left the session, by its journal. */
 async function readState({ store }: Env, { id }: SessionRow, heldContext: Host["heldContext"], granted: Granted) {
-  const records = (await store.journal(id)).map(({ record }) => readRecord(record));
-  const account = records.reduce(follow, EMPTY_ACCOUNT);
+  const account = (await readJournal(store, id)).reduce(follow, EMPTY_ACCOUNT);
   const { context_key: key, context_hash: hash, loads } = account;
   if (key === null || hash === null) return { account, context: null };
   return { account, context: heldContext?.(key) ?? (await openContext(store, { key, hash, loads }, granted)) };
@@ -133,13 +132,13 @@ function ownSettings({ thinking = "off" }: HostedOptions, { maxDepth }: Rules, m
   return { model, sub_model: model, protocol: "auto", turn_tokens: null, thinking, max_depth: maxDepth };
 }
 
-interface Caching extends Pick<Setup, "options" | "env" | "state"> {
-  readonly models: Models;
-  readonly scope: string | undefined;
-}
-
-function cacheOf({ options: { cache, baseUrl }, env: { store }, models, scope, state }: Caching): AnswerCache | null {
-  if (cache) return openCache(store, { models, baseUrl });
-  if (scope === undefined) return null;
-  return openScopedCache(store, { models, baseUrl }, { scope, running: () => state().account.last });
+/** The cache of answers by these models: that of the whole store if the options say so, else that of a scope. */
+function cacheOf(
+  { options: { cache, baseUrl }, env: { store }, state }: Pick<Setup, "options" | "env" | "state">,
+  models: Models,
+  scope: string | undefined,
+): AnswerCache | null {
+  const asking = { models, baseUrl };
+  if (cache) return openCache(store, asking);
+  return scope === undefined ? null : openScopedCache(store, asking, { scope, running: () => state().account.last });
 }

@@ -78,44 +78,33 @@ export const EMPTY_ACCOUNT: Account = {
 const SOURCES_KEPT = 200;
 
 /** The account after one more record. */
-export function follow(account: Account, record: JournalRecord): Account {
-  const { last, totals } = account;
-  const ledger = spend(account.ledger, record, callOf(account, record));
+export function follow(before: Account, record: JournalRecord): Account {
+  const account = { ...before, ledger: spend(before.ledger, record, callOf(before, record)) };
+  const { ask, last, totals } = account;
   if (record.record === "rlm_start" && record.kind === "ask") {
-    return { ...account, ledger, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };
+    return { ...account, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };
   }
-  if (record.exec_id === account.ask?.start.exec_id) return { ...account, ledger, ask: askAfter(account.ask, record) };
+  if (ask && record.exec_id === ask.start.exec_id) return { ...account, ask: askAfter(ask, record) };
   if (record.record === "rlm_start") {
     const spared = sparedFor(record, last, account.spared);
-    return { ...account, ledger, last: begun(record), spared, totals: { ...totals, execs: totals.execs + 1 } };
+    return { ...account, last: begun(record), spared, totals: { ...totals, execs: totals.execs + 1 } };
   }
-  if (!last) return { ...account, ledger };
+  if (!last) return account;
   switch (record.record) {
     case "rlm_resume":
-      return { ...account, ledger, last: grown(last, { resumed: last.resumed + 1, replayed: record.replayed }) };
-    case "rlm_tool_call":
-      return {
-        ...account,
-        ledger,
-        last: grown(last, {}, record),
-        totals: { ...totals, sub_calls: totals.sub_calls + madeBy(record) },
-      };
+      return { ...account, last: grown(last, { resumed: last.resumed + 1, replayed: record.replayed }) };
+    case "rlm_tool_call": {
+      const sub_calls = totals.sub_calls + madeBy(record);
+      return { ...account, last: grown(last, {}, record), totals: { ...totals, sub_calls } };
+    }
     case "rlm_tool_result": {
-      const { usage } = record;
-      return {
-        ...account,
-        ledger,
-        last: grown(last, {}, record),
-        totals: {
-          ...totals,
-          sub_calls: totals.sub_calls - madeBy(record) + subCallsOf(record),
-          tokens: totals.tokens + tokensOf(usage),
-          cost_usd: totals.cost_usd + usage.cost_usd,
-        },
-      };
+      const sub_calls = totals.sub_calls - madeBy(record) + subCallsOf(record);
+      const tokens = totals.tokens + tokensOf(record.usage);
+      const cost_usd = totals.cost_usd + record.usage.cost_usd;
+      return { ...account, last: grown(last, {}, record), totals: { ...totals, sub_calls, tokens, cost_usd } };
     }
     case "rlm_complete":
-      return over(withAskExec({ ...account, ledger, last: grown(last, { complete: record }) }), last.start, record);
+      return over(withAskExec({ ...account, last: grown(last, { complete: record }) }), last.start, record);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type Thinking,
 } from "../../../runtime/index.ts";
 import type { SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
+import type { Store } from "../../store/index.ts";
 import type { Coverage } from "./coverage.ts";
 import { EMPTY_LEDGER, type Ledger } from "./ledger.ts";
 
@@ -259,6 +260,11 @@ export function contextKeyIn(at: {
 export function readRecord(record: { readonly record: string }): JournalRecord {
   if (!RECORDS.has(record.record)) throw new Error(`the journal has a record ${record.record}`);
   return JSON.parse(JSON.stringify(record));
+}
+
+/** The records of a session, or those from this number on. */
+export async function readJournal(store: Pick<Store, "journal">, id: string, from?: number): Promise<JournalRecord[]> {
+  return (await store.journal(id, from)).map(({ record }) => readRecord(record));
 }
 
 const RECORDS = new Set<string>(["rlm_start", "rlm_resume", "rlm_tool_call", "rlm_tool_result", "rlm_complete"]);

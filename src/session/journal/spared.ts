@@ -61,17 +61,12 @@ function isAgain({ kind, cell, history_hash }: Start, { start, complete }: ExecR
 }
 
 function answersOf({ calls, results }: ExecRecords): Map<string, SparedAnswer[]> {
-  const succeeded = results.filter(({ success }) => success);
-  const answered = new Map(succeeded.map(({ call_id, value, model }) => [call_id, { value, model }]));
-  const answers = new Map<string, SparedAnswer[]>();
-  for (const call of calls) {
-    const answer = answered.get(call.call_id);
-    if (answer === undefined) continue;
-    const same = answers.get(askedBy(call)) ?? [];
-    same.push(answer);
-    answers.set(askedBy(call), same);
-  }
-  return answers;
+  const answered = new Map(results.filter(({ success }) => success).map((result) => [result.call_id, result]));
+  const answers = calls.flatMap((call) => {
+    const result = answered.get(call.call_id);
+    return result ? [{ asked: askedBy(call), value: result.value, model: result.model }] : [];
+  });
+  return Map.groupBy(answers, ({ asked }) => asked);
 }
 
 const askedBy = ({ name, args_hash, thinking = "off" }: ToolCall) => `${name} ${args_hash} ${thinking}`;

@@ -5,7 +5,7 @@ import type { AskEnvelope } from "../ask/api.ts";
 import { askEnvelope } from "../ask/envelope.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow } from "../journal/account.ts";
 import { cellIn, envelope, queryEnvelope } from "../journal/envelope.ts";
-import { readRecord } from "../journal/records.ts";
+import { readJournal } from "../journal/records.ts";
 
 /** The answer of an exec that is over, from its records. Its `budget` is the one that is left now. */
 export interface RecordedAnswer {
@@ -25,7 +25,7 @@ export async function recordedAnswer(
   session: Pick<Session, "id" | "budget">,
   exec_id: string | null,
 ): Promise<RecordedAnswer | null> {
-  const records = (await store.journal(session.id)).map(({ record }) => readRecord(record));
+  const records = await readJournal(store, session.id);
   const end = records.findLastIndex(
     (record) => record.record === "rlm_complete" && (exec_id === null || record.exec_id === exec_id),
   );

@@ -8,7 +8,7 @@ import { askEnd, GIVEN_UP } from "../ask/ends.ts";
 import { inputsOf } from "../contexts/contexts.ts";
 import { ownSources } from "../contexts/own-names.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
-import { EXEC_KINDS, type JournalRecord, readRecord, type SessionFacts } from "../journal/records.ts";
+import { EXEC_KINDS, type JournalRecord, readJournal, type SessionFacts } from "../journal/records.ts";
 import { isChildName, refuseChild } from "./children.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 
@@ -165,7 +165,7 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
     ...fork,
     settings: withRemarks(settings(parent), remarksOf(parent)),
   });
-  const copied = (await store.journal(forked.id)).map(({ record }) => readRecord(record)).reduce(follow, EMPTY_ACCOUNT);
+  const copied = (await readJournal(store, forked.id)).reduce(follow, EMPTY_ACCOUNT);
   const ended = await endOfAsk(store, parent, {
     copied,
     seq: forked.last_seq,
@@ -194,9 +194,7 @@ async function endOfAsk(
   const open = openAskIn(fork.copied);
   if (!open) return [];
   const { exec_id } = open.start;
-  const behind = fork.isHead
-    ? (await store.journal(parent.id, fork.seq + 1)).map(({ record }) => readRecord(record))
-    : [];
+  const behind = fork.isHead ? await readJournal(store, parent.id, fork.seq + 1) : [];
   const end = behind.findIndex((record) => record.record === "rlm_complete" && record.exec_id === exec_id);
   if (end >= 0) return behind.slice(0, end + 1);
   return fork.endsAsk ? [askEnd(open, fork.copied, GIVEN_UP, fork.at)] : [];

@@ -4,7 +4,7 @@ import type { Store } from "../../store/index.ts";
 import { inFlight } from "../exec/interrupted.ts";
 import { EMPTY_ACCOUNT, follow } from "../journal/account.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
-import { type ChildRecord, type EndedBy, readRecord } from "../journal/records.ts";
+import { type ChildRecord, type EndedBy, readJournal } from "../journal/records.ts";
 import { treeOf } from "../journal/tree.ts";
 import { childName } from "./children.ts";
 
@@ -35,7 +35,7 @@ export async function spentBy(
 ): Promise<Spent | null> {
   const row = await store.find(name);
   if (row?.origin !== "child" || depth > LIMITS.maxDepth) return null;
-  const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
+  const records = await readJournal(store, row.id);
   const { ledger, last, ask } = records.reduce(follow, EMPTY_ACCOUNT);
   const results = records.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
   // Each may have a child, whose spending no record of its parent has yet.
