@@ -1,6 +1,16 @@
+import { type ErrorCode, RlmError } from "../../runtime/errors.ts";
+
 /** The message of an error, or the text of whatever else was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Resolves with null if the work fails with this code. */
+export async function nullIf<T>(code: ErrorCode, work: Promise<T>): Promise<T | null> {
+  return work.catch((error: unknown) => {
+    if (error instanceof RlmError && error.code === code) return null;
+    throw error;
+  });
 }
 
 /** `EACCES` and the like, of a failed operation of Node. */

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import * as v from "valibot";
-import type { Clock, Json } from "../../../runtime/index.ts";
-import { RlmError, remedy } from "../../../runtime/index.ts";
+import { type Clock, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import {
   type Context,
   type Known,
@@ -11,6 +10,7 @@ import {
   type Source,
   textFromPartsInSlices,
 } from "../../context/index.ts";
+import { nullIf } from "../../platform/errors.ts";
 import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
@@ -74,13 +74,7 @@ export function knownIn(dir: string, store: Store, { now }: Pick<Clock, "now">):
 
 /** Null if the store does not have it whole. */
 async function keptContext(store: Store, key: string): Promise<Context | null> {
-  if (!(await store.hasContext(key))) return null;
-  try {
-    return await storedContext(store, key);
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "context_lost") return null;
-    throw error;
-  }
+  return (await store.hasContext(key)) ? nullIf("context_lost", storedContext(store, key)) : null;
 }
 
 /** The sources of a session's context, read again. @throws RlmError as loading does; `context_lost` for text at hand */

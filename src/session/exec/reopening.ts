@@ -1,4 +1,5 @@
 import { type Over, RlmError } from "../../../runtime/index.ts";
+import { nullIf } from "../../platform/errors.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
 import { warn } from "./ends.ts";
@@ -34,7 +35,8 @@ export async function reopen(
     work.startedAt = setup.env.clock.monotonic() - ms;
   };
   for (const step of stepsOf(records)) {
-    const at = await unlessLost(
+    const at = await nullIf(
+      "checkpoint_lost",
       isScratch ? setup.guest.scratchAtStep(step, position) : setup.guest.useStep(step, "keep", position),
     );
     if (!at) continue;
@@ -74,7 +76,7 @@ export async function restored<Kept>(
   // Records that do not fit an image leave only what was there before them.
   const isLost = end.kind === "error" && end.code === "checkpoint_lost";
   for (const step of isLost ? [] : stepsOf({ calls })) {
-    const at = await unlessLost(setup.guest.useStep(step, "drop", positionOf(recorder.state())));
+    const at = await nullIf("checkpoint_lost", setup.guest.useStep(step, "drop", positionOf(recorder.state())));
     if (!at) continue;
     const made = calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === step) + 1;
     const settled = made - continuationAt(at.row, { calls, results: [] }).extras.waiting.length;
@@ -92,13 +94,4 @@ export async function restored<Kept>(
   const machine = await setup.guest.use(positionOf(recorder.state()));
   for (const aside of asides) await machine.sandbox.enter("helpers.aside", { ...aside });
   return keep(machine);
-}
-
-async function unlessLost<T>(opening: Promise<T>): Promise<T | null> {
-  try {
-    return await opening;
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "checkpoint_lost") return null;
-    throw error;
-  }
 }
