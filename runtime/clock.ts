@@ -29,30 +29,12 @@ export const backgroundClock: Clock = {
   },
 };
 
-export type StopReason = "timeout" | "cancelled";
+type StopReason = "timeout" | "cancelled";
+
+export type RunClock = ReturnType<typeof openRunClock>;
 
 /** Measures guest running time over the slices of an exec and says when to stop. */
-export interface RunClock {
-  /** Begins a slice of an exec that has already run for `ranMs` of its `limitMs`. */
-  start(ranMs: number, limitMs: number): void;
-  /** Ends the slice. Returns the exec's running time so far, ms. */
-  pause(): number;
-  /** Polled by the engine. Once true, true for the rest of the slice: a guest may catch what an interrupt throws. */
-  shouldStop(): boolean;
-  stopped(): StopReason | undefined;
-  /** Sets the limit aside: the machine may use the next `ms` for its own last steps. */
-  grace(ms: number): void;
-  /** Runs work whose time is not guest running time. */
-  offClock<T>(work: () => T): T;
-  /** Runs work as if the exec had not been cancelled. */
-  ignoringCancel<T>(work: () => T): T;
-  /** Wall time since `start`, ms. */
-  sliceMs(): number;
-  /** See `Clock.monotonic`. */
-  monotonic(): number;
-}
-
-export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
+export function openRunClock(clock: Clock, shared: Int32Array) {
   let startedAt = 0;
   let before = 0;
   let limit = Number.POSITIVE_INFINITY;
@@ -61,7 +43,8 @@ export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
   let graceUntil: number | undefined;
   const elapsed = () => before + clock.monotonic() - startedAt - offMs;
   return {
-    start(ranMs, limitMs) {
+    /** Begins a slice of an exec that has already run for `ranMs` of its `limitMs`. */
+    start(ranMs: number, limitMs: number): void {
       startedAt = clock.monotonic();
       before = ranMs;
       limit = limitMs;
@@ -70,8 +53,10 @@ export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
       graceUntil = undefined;
       Atomics.store(shared, SHARED.offClockMs, 0);
     },
+    /** Ends the slice. Returns the exec's running time so far, ms. */
     pause: elapsed,
-    shouldStop() {
+    /** Polled by the engine. Once true, true for the rest of the slice: a guest may catch what an interrupt throws. */
+    shouldStop(): boolean {
       if (graceUntil !== undefined) return clock.monotonic() > graceUntil;
       if (reason) return true;
       if (Atomics.load(shared, SHARED.cancel) === 1) reason = "cancelled";
@@ -79,10 +64,12 @@ export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
       return reason !== undefined;
     },
     stopped: () => reason,
-    grace(ms) {
+    /** Sets the limit aside: the machine may use the next `ms` for its own last steps. */
+    grace(ms: number): void {
       graceUntil = clock.monotonic() + ms;
     },
-    offClock(work) {
+    /** Runs work whose time is not guest running time. */
+    offClock<T>(work: () => T): T {
       const from = clock.monotonic();
       Atomics.store(shared, SHARED.offClock, 1);
       try {
@@ -93,7 +80,8 @@ export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
         Atomics.store(shared, SHARED.offClock, 0);
       }
     },
-    ignoringCancel(work) {
+    /** Runs work as if the exec had not been cancelled. */
+    ignoringCancel<T>(work: () => T): T {
       const cancelled = Atomics.exchange(shared, SHARED.cancel, 0);
       try {
         return work();
@@ -101,6 +89,7 @@ export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
         Atomics.store(shared, SHARED.cancel, cancelled);
       }
     },
+    /** Wall time since `start`, ms. */
     sliceMs: () => clock.monotonic() - startedAt,
     monotonic: () => clock.monotonic(),
   };

@@ -3,24 +3,7 @@ import type { Engine } from "./engine.ts";
 import type { RlmError } from "./errors.ts";
 
 /** The limit of the guest's heap. The library's texts come on top of the guest's own limit. */
-export interface Heap {
-  /** The guest's own limit. */
-  readonly limitBytes: number;
-  /** Bytes that the guest may hold beyond its own limit: the size of the texts that it has. */
-  granted(): number;
-  grant(bytes: number): void;
-  /** Runs host work without a limit. The limit belongs to the machine: images of equal guests are equal whatever it is. */
-  withoutLimit<T>(work: () => T): T;
-  /** Runs host work in the guest with room beyond the limit: a full guest can be served and saved too. */
-  withSpareBytes<T>(work: () => T): T;
-  /** Runs work with so many bytes less than the guest may otherwise hold. */
-  withholding<T>(bytes: number, work: () => T): T;
-  /** Returns an error if the guest holds more than its limit, which happens only if the limit was lowered; else null. */
-  overLimit(): RlmError | null;
-  isFull(): boolean;
-  /** The end of a cell that ran out of memory. */
-  fullEnd(): ErrorEnd;
-}
+export type Heap = ReturnType<typeof openHeap>;
 
 export interface HeapOptions {
   /** The guest's own limit, bytes. */
@@ -31,7 +14,7 @@ export interface HeapOptions {
   engine(): Pick<Engine, "setMemoryLimit" | "heapBytes">;
 }
 
-export function openHeap({ limitBytes, engine, ...options }: HeapOptions): Heap {
+export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
   let { granted } = options;
   let withheld = 0;
 
@@ -45,6 +28,7 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions): Heap 
     }
   }
 
+  /** Returns an error if the guest holds more than its limit, which happens only if the limit was lowered; else null. */
   function overLimit(): RlmError | null {
     const held = engine().heapBytes() - granted;
     return held > limitBytes ? limitLowered(held, limitBytes) : null;
@@ -52,20 +36,24 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions): Heap 
 
   return {
     limitBytes,
+    /** Bytes that the guest may hold beyond its own limit: the size of the texts that it has. */
     granted: () => granted,
-    grant(bytes) {
+    grant(bytes: number): void {
       granted = bytes;
       setLimit();
     },
-    withoutLimit(work) {
+    /** Runs host work without a limit. The limit belongs to the machine: images of equal guests are equal whatever it is. */
+    withoutLimit<T>(work: () => T): T {
       engine().setMemoryLimit(0);
       return thenLimited(work);
     },
-    withSpareBytes(work) {
+    /** Runs host work in the guest with room beyond the limit: a full guest can be served and saved too. */
+    withSpareBytes<T>(work: () => T): T {
       setLimit(SPARE_BYTES);
       return thenLimited(work);
     },
-    withholding(bytes, work) {
+    /** Runs work with so many bytes less than the guest may otherwise hold. */
+    withholding<T>(bytes: number, work: () => T): T {
       withheld = bytes;
       setLimit();
       return thenLimited(() => {
@@ -78,7 +66,8 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions): Heap 
     },
     overLimit,
     isFull: () => engine().heapBytes() > (limitBytes + granted) * FULL_SHARE,
-    fullEnd() {
+    /** The end of a cell that ran out of memory. */
+    fullEnd(): ErrorEnd {
       const lowered = overLimit();
       return lowered ? foundEnd(lowered) : outOfMemory(limitBytes);
     },
