@@ -1,8 +1,9 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
-import { discard } from "../exec/run-exec.ts";
+import { discard, openWork } from "../exec/run-exec.ts";
+import { resumeOf, startOf } from "../exec/work.ts";
 import { type Account, type AskRecords, interruptedIn, openAskIn } from "../journal/account.ts";
-import type { Complete, Resume, Start } from "../journal/records.ts";
+import type { Complete } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import { citationsCapped, citationsOf } from "./cite.ts";
 import { wayOf } from "./envelope.ts";
@@ -14,34 +15,17 @@ type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "en
 
 /** ▣ Records that an ask begins. Its turns and cells name it. */
 export async function beginAsk(setup: Setup, input: Json): Promise<void> {
-  const start: Start = {
-    record: "rlm_start",
-    exec_id: setup.env.newId(),
-    kind: "ask",
-    input,
-    cell: null,
-    limits: {},
-    helpers_hash: setup.state().account.helpers_hash,
-    rest: [],
-    at: setup.env.clock.now(),
-  };
-  await openRecorder(setup, start.exec_id).commit([start]);
+  const id = setup.env.newId();
+  await openRecorder(setup, id).commit([startOf(setup, { kind: "ask", input }, id)]);
 }
 
 /** ▣ Records that a process goes on with the session's open ask. Its recorded replies are not asked for again. */
 export async function resumeOfAsk(setup: Setup): Promise<void> {
   const { ask, checkpoint } = setup.state().account;
   if (!ask) return;
-  const resume: Resume = {
-    record: "rlm_resume",
-    exec_id: ask.start.exec_id,
-    checkpoint_id: checkpoint,
-    replayed: ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success).length,
-    resent: [],
-    failed: [],
-    at: setup.env.clock.now(),
-  };
-  await openRecorder(setup, ask.start.exec_id).commit([resume]);
+  const work = openWork(setup, ask.start.exec_id);
+  const replies = ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success);
+  await work.recorder.commit([resumeOf(work, checkpoint, replies, [])]);
 }
 
 /** ▣ Records how the session's open ask ended. */

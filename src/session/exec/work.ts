@@ -40,18 +40,17 @@ export function envelopeFacts(
   return { session_id: id, budget: leftOf(session), unfinished: isUnfinished, files: cellFiles(account) };
 }
 
-/** A turn of an ask, as it begins. */
-interface TurnStart {
-  readonly kind: "turn";
-  readonly ask: string;
-  /** The messages that the turn adds to the conversation, as they are sent. */
+/** An ask as it begins, with its question and settings; or a turn of one, with the messages that it adds as they are sent. */
+interface AskStart {
+  readonly kind: "ask" | "turn";
+  readonly ask?: string;
   readonly input: Json;
 }
 
 /** The record that an exec begins with. */
 export function startOf(
   { env, state }: Setup,
-  request: ExecRequest | TurnStart,
+  request: ExecRequest | AskStart,
   exec_id: string,
   { history }: Pick<ExecAsked, "history"> = {},
 ): Start {
@@ -71,7 +70,7 @@ export function startOf(
   };
 }
 
-function inputOf(request: ExecRequest | TurnStart): Json {
+function inputOf(request: ExecRequest | AskStart): Json {
   if (request.kind === "query") return request.prompt;
   if (request.kind === "cell") return request.source;
   return JSON.parse(JSON.stringify(request.input));
