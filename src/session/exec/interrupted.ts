@@ -20,26 +20,18 @@ export function continuationAt(
   records: Pick<ExecRecords, "calls" | "results">,
 ): Continuation & { readonly extras: StepExtras } {
   const extras = readStepExtras(row.extras);
-  const byId = new Map(records.calls.map((call) => [call.call_id, call]));
+  const { calls, results } = records;
+  const byId = new Map(calls.map((call) => [call.call_id, call]));
   const waiting = extras.waiting.map((id) => pendingCall(byId.get(id), id, row.id));
+  const made = calls.slice(0, calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === row.id) + 1);
   const waits = new Set(extras.waiting);
-  const last = records.calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === row.id);
-  const absorbed = new Set(
-    records.calls
-      .slice(0, last + 1)
-      .map(({ call_id }) => call_id)
-      .filter((id) => !waits.has(id)),
-  );
-  return {
-    at: { state: extras.state, waiting },
-    replay: records.results.filter(({ call_id }) => !absorbed.has(call_id)).map((result) => replayed(result, byId)),
-    recorded: new Set(byId.keys()),
-    extras,
-  };
+  const absorbed = new Set(made.map(({ call_id }) => call_id).filter((id) => !waits.has(id)));
+  const open = continuationFromStart({ calls, results: results.filter(({ call_id }) => !absorbed.has(call_id)) });
+  return { ...open, at: { state: extras.state, waiting }, extras };
 }
 
 /** The continuation of an exec from its start: the guest is given the recorded answers again. */
-export function continuationFromStart(records: ExecRecords): Continuation {
+export function continuationFromStart(records: Pick<ExecRecords, "calls" | "results">): Continuation {
   const byId = new Map(records.calls.map((call) => [call.call_id, call]));
   return {
     at: null,
