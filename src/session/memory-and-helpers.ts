@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
-import type { HelperEntry, Session } from "./api.ts";
+import type { Session } from "./api.ts";
 
 /** The host's access to the guest's memory, or to its helpers. */
 export interface Access {
@@ -29,17 +29,11 @@ export function helpersOf({ change, read }: Access): Session["helpers"] {
     async add(name, code) {
       await change({ op: "add", name, code });
     },
-    list: async () => scripts(await read({ op: "list" })),
+    list: async () => v.parse(Scripts, await read({ op: "list" })),
     remove: async (name) => (await change({ op: "remove", name })) === true,
   };
 }
 
 /** Answers of the guest's prelude. */
 const Keys = v.array(v.string());
-const Scripts = v.array(v.object({ name: v.string(), code: v.string(), set_aside: v.optional(v.string()) }));
-
-function scripts(value: Json): HelperEntry[] {
-  return v
-    .parse(Scripts, value)
-    .map(({ name, code, set_aside }) => ({ name, code, ...(set_aside ? { set_aside } : {}) }));
-}
+const Scripts = v.array(v.object({ name: v.string(), code: v.string(), set_aside: v.exactOptional(v.string()) }));

@@ -127,18 +127,9 @@ function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecE
         result_meta: end.meta === null ? null : JSON.parse(end.meta),
       };
     case "error": {
-      const { name, message, line, column, traceback } = end.error;
-      return {
-        success: false,
-        error_code: codeOf(end) ?? "js_error",
-        error_message: message ? `${name}: ${message}` : name,
-        error_name: name,
-        line,
-        column,
-        traceback,
-        suggestion: end.suggestion ?? "",
-        ...fields,
-      };
+      const { message, ...error } = end.error;
+      const told = message ? `${error.name}: ${message}` : error.name;
+      return failure(codeOf(end) ?? "js_error", told, fields, { ...error, suggestion: end.suggestion ?? "" });
     }
     case "timeout":
       return failure("js_timeout", `the cell ran longer than ${state.limits.max_execution_ms} ms`, fields, {
@@ -157,20 +148,11 @@ function failure(
   error_code: ErrorCode,
   error_message: string,
   fields: ExecFields,
-  { name, suggestion }: { name: string; suggestion: string },
+  error: { name: string; suggestion: string } & Partial<Pick<ExecFailure, "line" | "column" | "traceback">>,
 ): ExecFailure {
-  const traceback = `${name}: ${error_message}`;
-  return {
-    success: false,
-    error_code,
-    error_message,
-    error_name: name,
-    line: null,
-    column: null,
-    traceback,
-    suggestion,
-    ...fields,
-  };
+  const { name: error_name, line = null, column = null, suggestion } = error;
+  const { traceback = `${error_name}: ${error_message}` } = error;
+  return { success: false, error_code, error_message, error_name, line, column, traceback, suggestion, ...fields };
 }
 
 function fieldsOf(complete: CellComplete, facts: EnvelopeFacts): ExecFields {
