@@ -4,7 +4,7 @@ import { type AskDescription, describeAsk, describeTurn, type TurnDescription } 
 import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../journal/account.ts";
 import type { Coverage } from "../journal/coverage.ts";
 import { withFiles } from "../journal/envelope.ts";
-import { type Complete, type ExecKind, type Resume, readRecord, type Start } from "../journal/records.ts";
+import { type Complete, type ExecKind, readRecord, type Start } from "../journal/records.ts";
 import { type CallDescription, describeCall, type GatheredCall } from "./call-description.ts";
 
 /** The journal's facts about one exec. Times are ms since the epoch. */
@@ -103,7 +103,9 @@ export function describeExecs(records: readonly StoredRecord[]): ExecDescription
     } else if (record.record === "rlm_complete") {
       Object.assign(exec, { complete: record, files: cellFiles(account) });
     } else {
-      exec.resumes.push(describeResume(record, since));
+      const { at, checkpoint_id, replayed, resent, failed } = record;
+      const gap_ms = Math.max(0, at - since);
+      exec.resumes.push({ at, gap_ms, checkpoint_id, replayed, resent: resent.length, failed: failed.length });
       for (const id of record.resent) {
         const called = exec.calls.get(id);
         if (called) Object.assign(called, { sent_at: record.at, resent: called.resent + 1 });
@@ -113,11 +115,6 @@ export function describeExecs(records: readonly StoredRecord[]): ExecDescription
   return inTree(
     [...execs.values()].map((exec, index) => ({ ask: exec.start.ask, exec: describeExec(exec, index + 1) })),
   );
-}
-
-function describeResume({ at, checkpoint_id, replayed, resent, failed }: Resume, since: number): ResumeDescription {
-  const gap_ms = Math.max(0, at - since);
-  return { at, gap_ms, checkpoint_id, replayed, resent: resent.length, failed: failed.length };
 }
 
 function describeExec({ start, resumes, calls, complete, files }: Gathered, number: number): ExecDescription {
