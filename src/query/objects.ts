@@ -36,15 +36,13 @@ export interface ReadingOptions {
 }
 
 /** The highest cost of reading objects. */
-const ReadingEstimate = v.object({
-  calls: v.number(),
-  input_tokens: v.number(),
-  output_tokens: v.number(),
+export interface ReadingEstimate {
+  readonly calls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
   /** null: no price is known. */
-  cost_usd: v.nullable(v.number()),
-});
-
-export type ReadingEstimate = Readonly<v.InferOutput<typeof ReadingEstimate>>;
+  readonly cost_usd: number | null;
+}
 
 /** Turns of a model that explores an object. */
 const CHILD_TURNS = 10;
@@ -93,35 +91,52 @@ export function objectsCell(
   return `const OBJECTS = ${JSON.stringify(input)};\n${guest}\n`;
 }
 
-const named = { object: v.string(), name: v.string() };
-
 /** A model's answer about an object, or why there is none. If it read several together, their ids and names stand in a row. */
-const ObjectRead = v.union([
-  v.object({
-    ...named,
-    answer: v.string(),
-    confidence: v.picklist(["high", "medium", "low"]),
-    /** Quotes. */
-    evidence: v.array(v.string()),
-  }),
-  v.object({ ...named, error: v.object({ code: v.string(), message: v.string(), retriable: v.boolean() }) }),
-]);
+export type ObjectRead = { readonly object: string; readonly name: string } & (
+  | {
+      readonly answer: string;
+      readonly confidence: "high" | "medium" | "low";
+      /** Quotes. */
+      readonly evidence: readonly string[];
+    }
+  | { readonly error: { readonly code: string; readonly message: string; readonly retriable: boolean } }
+);
 
-/** The cell's results beside those of every query. */
-const ObjectsRead = v.object({
+/** The cell's results beside those of every query; null for the result of another cell. */
+export interface ObjectsRead {
   /** In the order of the objects. */
-  results: v.array(ObjectRead),
-  estimate: v.nullable(ReadingEstimate),
-});
+  readonly results: readonly ObjectRead[];
+  readonly estimate: ReadingEstimate | null;
+}
 
-export type ObjectsRead = Readonly<v.InferOutput<typeof ObjectsRead>>;
-
-/** Returns null for the result of another cell. */
 export function readObjectsResult(result: Json): ObjectsRead | null {
-  const read = v.safeParse(ObjectsRead, result);
+  const read = v.safeParse(Result, result);
   return read.success ? read.output : null;
 }
 
+const named = { object: v.string(), name: v.string() };
+
+const Result = v.object({
+  results: v.array(
+    v.union([
+      v.object({
+        ...named,
+        answer: v.string(),
+        confidence: v.picklist(["high", "medium", "low"]),
+        evidence: v.array(v.string()),
+      }),
+      v.object({ ...named, error: v.object({ code: v.string(), message: v.string(), retriable: v.boolean() }) }),
+    ]),
+  ),
+  estimate: v.nullable(
+    v.object({
+      calls: v.number(),
+      input_tokens: v.number(),
+      output_tokens: v.number(),
+      cost_usd: v.nullable(v.number()),
+    }),
+  ),
+});
 /** Words around the object in each request, tokens. */
 const WORDS_TOKENS = 1000;
 

@@ -52,7 +52,10 @@ const Code = v.pipe(
 
 const Note = v.object({ source: v.string(), note: v.string() });
 
-export type QueryNote = Readonly<v.InferOutput<typeof Note>>;
+export interface QueryNote {
+  readonly source: string;
+  readonly note: string;
+}
 
 /** The cell's own end, read leniently: cells of earlier builds gave fewer fields. */
 const Result = v.object({

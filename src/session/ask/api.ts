@@ -3,7 +3,7 @@ import type { Usage } from "../../model/index.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import type { ChildRecord } from "../journal/records.ts";
-import type { AskSettings } from "./rounds.ts";
+import type { AskSettings, Protocol } from "./rounds.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
 export interface Citation {
@@ -37,7 +37,7 @@ export interface AskOptions {
   /** The level of thinking of the root model and of those of its cells (default: the session's). */
   readonly thinking?: Thinking;
   /** The way in which the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
-  readonly protocol?: AskSettings["protocol"];
+  readonly protocol?: Protocol | "auto";
   /** JSON Schema that the answer fits. */
   readonly schema?: Json;
   /** True if the envelope is to have `trajectory` (default false). */
