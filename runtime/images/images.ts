@@ -8,16 +8,7 @@ import type { Baseline, GuestImage, ImageDelta, ImageFormat, ImageMeta, ImagePag
 import { openPages } from "./pages.ts";
 
 /** Captures images of a guest, each as what changed since an earlier one. */
-export interface Images {
-  /** See `Sandbox.origin`. */
-  readonly origin: string;
-  /** Identifies the prelude of this build, see `ImageMeta.prelude`. */
-  readonly prelude: string;
-  /** @param granted bytes beyond its own limit that the guest has */
-  capture(request: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta;
-  /** See `Machine.baseline`. Must be called before an image is captured. */
-  baseline(): Baseline;
-}
+export type Images = ReturnType<typeof openImages>;
 
 type Texts = Pick<Library, "texts">;
 
@@ -32,7 +23,7 @@ export interface ImagesOptions {
 }
 
 /** Must be called before anything has run in the guest. */
-export function openImages({ library, engine, prelude, opened, ...options }: ImagesOptions): Images {
+export function openImages({ library, engine, prelude, opened, ...options }: ImagesOptions) {
   // The prelude is part of the image, so it still has the bridge of the build that made the guest.
   const gate = opened?.meta.gate ?? options.format;
   const preludeHash = sha256(prelude);
@@ -65,9 +56,12 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
   }
 
   return {
+    /** See `Sandbox.origin`. */
     origin,
+    /** Identifies the prelude of this build, see `ImageMeta.prelude`. */
     prelude: preludeHash,
-    baseline() {
+    /** See `Machine.baseline`. Must be called before an image is captured. */
+    baseline(): Baseline {
       const { memory: _live, ...place } = live();
       const meta = { gate, prelude: preludeHash, ...place, granted: 0, texts: [] };
       const whole = openPages(origin, new Uint8Array(first.length));
@@ -76,7 +70,8 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
       memory.set(first);
       return { image: { id: origin, meta, memory }, pages: shared(pages) };
     },
-    capture({ id, base, kind }, granted) {
+    /** @param granted bytes beyond its own limit that the guest has */
+    capture({ id, base, kind }: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta {
       const whole = base === null || !pages.has(base);
       const { memory, ...place } = live();
       const listed = texts(memory, whole);
@@ -112,13 +107,9 @@ export function fromImage(
   const texts = meta.texts.map((place) => {
     const found = library.texts[place.name];
     if (found?.id() !== place.id) {
-      throw new RlmError(
-        "checkpoint_lost",
-        `the checkpoint was made with another ${place.name} than the one that is loaded`,
-        {
-          suggestion: "Load the context that the session had, or start the session anew.",
-        },
-      );
+      const problem = `the checkpoint was made with another ${place.name} than the one that is loaded`;
+      const suggestion = "Load the context that the session had, or start the session anew.";
+      throw new RlmError("checkpoint_lost", problem, { suggestion });
     }
     return { place, text: hostText(found.read()) };
   });

@@ -5,14 +5,7 @@ import type { HostText } from "../texts.ts";
 import { call, entriesOf, type Instance } from "./instance.ts";
 
 /** Makes strings of the engine from texts of the host, whose characters are written straight into memory. */
-export interface Strings {
-  /** Makes a guest string. A long one is listed from now on. @throws if the guest is out of memory */
-  place(name: string, text: HostText): JSValueHandle;
-  /** Writes a text into an image that was made without it. @throws MachineFault if no such string lies at the place */
-  writeBack(place: EnginePlace, text: HostText): void;
-  places(): readonly EnginePlace[];
-  release(name: string): void;
-}
+export type Strings = ReturnType<typeof openStrings>;
 
 /**
  * A string of the engine in memory, as measured with quickjs-wasi 3.6.2: a reference count, then its length with the top
@@ -25,7 +18,7 @@ const WIDE = 0x80000000;
 /** The characters with which the prelude's `blank` fills. */
 const FILLER = { latin1: Buffer.from(" ".repeat(16), "latin1"), utf16le: Buffer.from("\u0100".repeat(16), "utf16le") };
 
-export function openStrings(instance: Instance): Strings {
+export function openStrings(instance: Instance) {
   const { vm, raw } = instance;
   const listed = new Map<string, EnginePlace>();
   const bytesAt = ({ address, bytes }: Pick<EnginePlace, "address" | "bytes">) =>
@@ -49,7 +42,8 @@ export function openStrings(instance: Instance): Strings {
   };
 
   return {
-    place(name, text) {
+    /** Makes a guest string. A long one is listed from now on. @throws if the guest is out of memory */
+    place(name: string, text: HostText): JSValueHandle {
       if (text.bytes < PAGE_BYTES) return vm.newString(text.toString());
       const string = blank(instance, text);
       const address = raw.qjs_get_value_ptr(string.ptr) + CHARACTERS_AFTER;
@@ -62,18 +56,19 @@ export function openStrings(instance: Instance): Strings {
       listed.set(name, place);
       return string;
     },
-    writeBack(place, text) {
+    /** Writes a text into an image that was made without it. @throws MachineFault if no such string lies at the place */
+    writeBack(place: EnginePlace, text: HostText): void {
       if (text.encoding !== place.encoding || text.bytes !== place.bytes || countAt(place) < 1) {
         throw new MachineFault(`the image holds no string for the text ${place.name}`);
       }
       text.write(bytesAt(place));
       listed.set(place.name, place);
     },
-    places() {
+    places(): readonly EnginePlace[] {
       for (const [name, place] of listed) if (countAt(place) < 1) listed.delete(name);
       return [...listed.values()];
     },
-    release(name) {
+    release(name: string): void {
       const place = listed.get(name);
       if (place && countAt(place) === 1) bytesAt(place).fill(0);
       listed.delete(name);
