@@ -1,20 +1,16 @@
 import { type CellEnd, type Clock, LIMITS, placeless } from "../../../runtime/index.ts";
 
-/** The session's time while an exec runs. When it ends, calls fail; the cell then has `LIMITS.timeOverMs` to finish. */
-export interface ExecTime extends Disposable {
-  /** Wall time of the exec, without the time in which no process ran it, ms. */
-  elapsed(): number;
-  /** The session's remaining time, ms. */
-  left(): number;
-  /** Calls in flight fail. */
-  readonly over: AbortSignal;
-  /** The exec ends. */
-  readonly out: AbortSignal;
-}
+export type ExecTime = ReturnType<typeof openTime>;
 
-/** @param startedAt on the scale of `clock.monotonic()`. @param wholeMs what was left to the session when the exec began */
-export function openTime(clock: Clock, startedAt: number, wholeMs: number): ExecTime {
+/**
+ * The session's time while an exec runs. When it ends, calls fail; the cell then has `LIMITS.timeOverMs` to finish.
+ *
+ * @param startedAt on the scale of `clock.monotonic()`. @param wholeMs what was left to the session when the exec began
+ */
+export function openTime(clock: Clock, startedAt: number, wholeMs: number) {
+  /** Wall time of the exec, without the time in which no process ran it, ms. */
   const elapsed = () => clock.monotonic() - startedAt;
+  /** The session's remaining time, ms. */
   const left = () => Math.max(0, wholeMs - elapsed());
   const over = new AbortController();
   const out = new AbortController();
@@ -22,7 +18,9 @@ export function openTime(clock: Clock, startedAt: number, wholeMs: number): Exec
   return {
     elapsed,
     left,
+    /** Calls in flight fail. */
     over: over.signal,
+    /** The exec ends. */
     out: out.signal,
     [Symbol.dispose]() {
       for (const callOff of timers) callOff();

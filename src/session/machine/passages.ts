@@ -1,16 +1,7 @@
 import type { Context } from "../../context/index.ts";
 import { packNumbers, unpackNumbers } from "./packed-numbers.ts";
 
-/** Finds passages of P in prompts: those that begin where a range began that a cell was given before. */
-export interface Passages {
-  /** A range of P that a cell was given begins here. */
-  note(start: number): void;
-  /** The passages of a prompt, as ranges of P: each goes on for as long as prompt and P are the same. */
-  in(prompt: string): Iterable<readonly [start: number, end: number]>;
-  /** The beginnings of the known ranges, the oldest first, for `restore`. */
-  kept(): string;
-  restore(kept: string): void;
-}
+export type Passages = ReturnType<typeof openPassages>;
 
 /** A passage is known by its beginning: UTF-16 units. What is shorter is not found. */
 const HEAD_UNITS = 64;
@@ -18,7 +9,8 @@ const MOST_STARTS = 20_000;
 /** Units that are compared at once. */
 const PIECE_UNITS = 4096;
 
-export function openPassages(text: Pick<Context["text"], "slice" | "length">): Passages {
+/** Finds passages of P in prompts: those that begin where a range began that a cell was given before. */
+export function openPassages(text: Pick<Context["text"], "slice" | "length">) {
   /** By the hash of what stands there; the newest last. */
   const known = new Map<number, number>();
   const mayBeKnown = openFilter();
@@ -27,6 +19,7 @@ export function openPassages(text: Pick<Context["text"], "slice" | "length">): P
   /** `known` in its packed form; undefined if `known` has changed since. */
   let packed: string | undefined;
 
+  /** A range of P that a cell was given begins here. */
   function note(start: number): void {
     fresh.push(start);
     if (fresh.length > 2 * MOST_STARTS) fresh = fresh.slice(-MOST_STARTS);
@@ -69,7 +62,8 @@ export function openPassages(text: Pick<Context["text"], "slice" | "length">): P
 
   return {
     note,
-    *in(prompt) {
+    /** The passages of a prompt, as ranges of P: each goes on for as long as prompt and P are the same. */
+    *in(prompt: string): Iterable<readonly [start: number, end: number]> {
       learn();
       if (known.size === 0) return;
       let at = 0;
@@ -87,12 +81,13 @@ export function openPassages(text: Pick<Context["text"], "slice" | "length">): P
         hash = hashOf(prompt, at);
       }
     },
-    kept() {
+    /** The beginnings of the known ranges, the oldest first, for `restore`. */
+    kept(): string {
       learn();
       packed ??= packNumbers([...known.values()]);
       return packed;
     },
-    restore(kept) {
+    restore(kept: string): void {
       for (const start of unpackNumbers(kept)) note(start);
     },
   };
