@@ -1,39 +1,35 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { Signer } from "../../platform/signed-settings.ts";
 import type { HostedOptions } from "../api.ts";
+import type { AskSettings } from "./rounds.ts";
 
 /** The models of an ask: those of its turns and of its plain sub-calls, `provider/id`. */
-export interface NamedModels {
-  readonly model: string;
-  readonly sub_model: string;
-}
+type NamedModels = Pick<AskSettings, "model" | "sub_model">;
 
-/**
- * Which models an ask may go on with. Its records only name them: a store may come from somebody else, and the opener's keys
- * would pay for what it names.
- */
-export interface AskModels {
-  /** The names that are kept with the ask, signed with the user's key if there is one. */
-  sign(models: NamedModels): Json;
-  /** The first that the opener does not have and that this user has not signed here; null: there is none. */
-  foreign(models: NamedModels, signed: Json): string | null;
-}
+export type AskModels = ReturnType<typeof openAskModels>;
 
 /** All asks of a store are signed alike, so that forks keep the signature. */
 const SUBJECT = "models of an ask";
 
-/** @param hasAll the host gives models by a registry of its own, such as Pi's */
+/**
+ * Says which models an ask may go on with. Its records only name them: a store may come from somebody else, and the opener's
+ * keys would pay for what it names.
+ *
+ * @param hasAll the host gives models by a registry of its own, such as Pi's
+ */
 export function openAskModels(
   { model: own, baseUrl }: Pick<HostedOptions, "model" | "baseUrl">,
   { hasAll, signer }: { readonly hasAll: boolean; readonly signer: Pick<Signer, "sign" | "doubt"> | null },
-): AskModels {
+) {
   const begunHere = new Set<string>();
   return {
-    sign({ model, sub_model }) {
+    /** The names that are kept with the ask, signed with the user's key if there is one. */
+    sign({ model, sub_model }: NamedModels): Json {
       begunHere.add(model).add(sub_model);
       return signer?.sign({ model, sub_model }, SUBJECT) ?? null;
     },
-    foreign({ model, sub_model }, signed) {
+    /** The first that the opener does not have and that this user has not signed here; null: there is none. */
+    foreign({ model, sub_model }: NamedModels, signed: Json): string | null {
       // At a server that the opener names, every name is a model.
       if (hasAll || baseUrl !== undefined) return null;
       const others = [model, sub_model].filter((name) => name !== own && !begunHere.has(name));
