@@ -28,12 +28,7 @@ export function openSession(options: SessionOptions = {}): Promise<Session> {
   return openSessionWith(options);
 }
 
-/**
- * Opens a session over parts that its host lends.
- *
- * @throws RlmError `session_busy` if another process has it, `context_lost`, `store_failed`, `store_corrupt`,
- * `store_too_new`, `invalid_argument`
- */
+/** Opens a session over parts that its host lends. @throws as `openSession` */
 export async function openSessionWith(options: HostedOptions, host: Host = {}): Promise<Session> {
   checkOptions("openSession()", SESSION_OPTIONS, options);
   if (options.session !== undefined) checkSessionName(options.session);
