@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { errorCode } from "./errors.ts";
 
 /** Bounds for reading a file that is not loaded as a context. */
 export interface FileBounds {
@@ -29,7 +30,7 @@ export function readBoundedFile(path: string, bounds: FileBounds): BoundedFile |
     const bytes = readAtMost(descriptor, maxBytes + 1);
     return bytes.length > maxBytes ? { problem: `has more than ${maxBytes / 1024} KB` } : { text: bytes.toString() };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     return { problem: code === "ELOOP" && !followsLink ? "is a symlink" : `cannot be read (${code})` };
   } finally {

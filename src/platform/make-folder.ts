@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { errorCode } from "./errors.ts";
 
 /**
  * Makes a folder for this user alone (0700), and those above it that are missing, one level at a time. Node's recursive
@@ -12,7 +13,7 @@ export function makeFolder(path: string): string | null {
   try {
     return makeLevel(folder);
   } catch (error) {
-    if (!hasCode(error, "ENOENT")) throw error;
+    if (errorCode(error) !== "ENOENT") throw error;
     const above = dirname(folder);
     // If the folder above is there, another process may have made it meanwhile: a second failure has another reason.
     const made = isFolder(above) ? null : makeFolder(above);
@@ -38,8 +39,4 @@ function isFolder(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }

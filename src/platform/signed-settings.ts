@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Json } from "../../runtime/index.ts";
+import { isRecord } from "./json.ts";
 import { isServer, shownPlace } from "./store-place.ts";
 import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
 
@@ -82,16 +83,12 @@ interface Parts {
 }
 
 function parts(settings: Json): Parts {
-  if (!isObject(settings)) return { rest: {}, signature: null };
+  if (!isRecord(settings)) return { rest: {}, signature: null };
   // What people say of a session grants nothing, and any host may change it.
   const { signature = null, remarks: _remarks, ...rest } = settings;
-  if (!isObject(signature)) return { rest, signature: null };
+  if (!isRecord(signature)) return { rest, signature: null };
   const { store, mac } = signature;
   return { rest, signature: typeof store === "string" && typeof mac === "string" ? { store, mac } : null };
-}
-
-function isObject(value: Json): value is { readonly [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** True if a file that need not exist lies in this folder, through whatever links. */

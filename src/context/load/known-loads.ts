@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { parseJson } from "../../platform/json.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 
 /** The result of a load: the hash of its P, and the key of the context. */
@@ -41,9 +42,10 @@ export function openKnownLoads(dir: string): KnownLoads {
   return {
     find(seen, print) {
       const read = readBoundedFile(pathOf(seen), { maxBytes: MAX_BYTES, followsLink: false });
-      const record = read && "text" in read ? parsed(read.text) : undefined;
-      if (record?.print !== print || record.sha256 !== seal(seen, record)) return undefined;
-      return { hash: record.hash, key: record.key };
+      const record = v.safeParse(RecordSchema, read && "text" in read ? parseJson(read.text) : undefined);
+      if (!record.success || record.output.print !== print) return undefined;
+      const { hash, key, sha256 } = record.output;
+      return sha256 === seal(seen, record.output) ? { hash, key } : undefined;
     },
     keep(seen, print, load) {
       const record = { format: FORMAT, print, ...load };
@@ -61,19 +63,8 @@ export function openKnownLoads(dir: string): KnownLoads {
   };
 }
 
-function parsed(text: string): v.InferOutput<typeof RecordSchema> | undefined {
-  try {
-    const read = v.safeParse(RecordSchema, JSON.parse(text));
-    return read.success ? read.output : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function seal(seen: string, { print, hash, key }: { readonly print: string } & KnownLoad): string {
-  return createHash("sha256")
-    .update(JSON.stringify([FORMAT, seen, print, hash, key]))
-    .digest("hex");
+  return digest("sha256", JSON.stringify([FORMAT, seen, print, hash, key]));
 }
 
 function dropOldest(dir: string): void {

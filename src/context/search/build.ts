@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmodSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { errorCode } from "../../platform/errors.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import type { Text } from "../text/text.ts";
 import { indexForm } from "./tokens.ts";
@@ -51,7 +52,7 @@ export function buildIndexFile(
     }
     renameSync(temporary, path);
   } catch (error) {
-    if (!hasCode(error, "ENOENT")) throw error;
+    if (errorCode(error) !== "ENOENT") throw error;
   } finally {
     rmSync(temporary, { force: true });
   }
@@ -111,11 +112,6 @@ function isUnlocked(path: string): boolean {
   } catch (error) {
     return !(error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY);
   }
-}
-
-/** True if an error of Node or SQLite has this `code`. */
-export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }
 
 /** A half-open range of P, UTF-16 units. */

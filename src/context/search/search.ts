@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { buildIndexFile, hasCode, type IndexLocation, type SearchSource } from "./build.ts";
+import { errorCode } from "../../platform/errors.ts";
+import { buildIndexFile, type IndexLocation, type SearchSource } from "./build.ts";
 import { INDEX_FORMAT, queryTerms } from "./tokens.ts";
 
 export type { IndexLocation, SearchSource } from "./build.ts";
@@ -142,5 +143,5 @@ function openTrusted(path: string, mark: string): DatabaseSync | undefined {
 
 /** True if SQLite itself reported this: an unreadable, damaged or foreign file, not a mistake of the caller. */
 function isSqliteError(error: unknown): boolean {
-  return hasCode(error, "ERR_SQLITE_ERROR");
+  return errorCode(error) === "ERR_SQLITE_ERROR";
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { parseJson } from "../../platform/json.ts";
 
 /** The end of a call as a row of the conversation shows it. Read from Pi's details, which another version may have written. */
 export interface Answer {
@@ -40,12 +41,8 @@ function withText(envelope: Envelope | null, content: ShownResult["content"]): E
 }
 
 function envelopeIn(text: string): Envelope | null {
-  try {
-    const read = v.safeParse(EnvelopeSchema, JSON.parse(text));
-    return read.success ? read.output : null;
-  } catch {
-    return null;
-  }
+  const read = v.safeParse(EnvelopeSchema, parseJson(text));
+  return read.success ? read.output : null;
 }
 
 const text = v.fallback(v.string(), "");
