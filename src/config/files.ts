@@ -1,8 +1,9 @@
-import { existsSync, lstatSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type BoundedFile, readBoundedFile } from "../platform/bounded-file.ts";
 import { isRecord } from "../platform/json.ts";
+import { isWithin, realPath } from "../platform/real-path.ts";
 import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
 import { type Settings, USER_ONLY } from "./settings.ts";
 
@@ -48,7 +49,7 @@ export function projectSettings(
   const refused = USER_ONLY.find((key) => Object.hasOwn(given, key));
   if (refused) throw refusedToProject(`${path}: a project may not set ${refused}`, refused, userFile);
   const settings = withRoots(checkSettings(given, `${path}: `), folder);
-  const outside = settings.roots?.find((root) => !isInside(root, folder));
+  const outside = settings.roots?.find((root) => !isWithin(realPath(folder), realPath(root)));
   if (outside === undefined) return settings;
   throw refusedToProject(`${path}: the root ${outside} lies outside the project`, "roots", userFile);
 }
@@ -106,18 +107,4 @@ function parsed(text: string, path: string): unknown {
 function withRoots(settings: Settings, folder: string): Settings {
   if (!settings.roots) return settings;
   return { ...settings, roots: settings.roots.map((root) => resolve(folder, root.replace(/^~(?=\/|$)/, homedir()))) };
-}
-
-function isInside(path: string, folder: string): boolean {
-  const way = relative(real(folder), real(path));
-  return way !== ".." && !/^\.\.[/\\]/.test(way) && resolve(way) !== way;
-}
-
-/** The target of a path, with symlinks followed as far as it exists. */
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return dirname(path) === path ? path : join(real(dirname(path)), relative(dirname(path), path));
-  }
 }

@@ -1,3 +1,4 @@
+export { isWithin } from "../platform/real-path.ts";
 export type { Context, ContextStats, Document, Pause, SkippedFile } from "./context.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
@@ -14,7 +15,6 @@ export {
   canonical,
   forbiddenBy,
   isAllowed,
-  isWithin,
   locate,
   openRoots,
   type Roots,

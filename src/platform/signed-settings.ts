@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { realpathSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Json } from "../../runtime/index.ts";
 import { isRecord } from "./json.ts";
+import { isWithin, realPath } from "./real-path.ts";
 import { isServer, shownPlace } from "./store-place.ts";
 import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
 
@@ -25,9 +25,9 @@ export interface Signer {
 
 /** @param place of the store */
 export function openSigner(place: string, env: NodeJS.ProcessEnv): Signer {
-  const store = isServer(place) ? shownPlace(place) : realOf(resolve(place));
+  const store = isServer(place) ? shownPlace(place) : realPath(resolve(place));
   const path = keyPath(env);
-  const refused = isInside(path, store) ? { problem: "lies in the store" } : null;
+  const refused = isWithin(store, realPath(dirname(path))) ? { problem: "lies in the store" } : null;
   const made = (): UserKey => refused ?? makeUserKey(path);
   const there = (): UserKey | undefined => refused ?? readUserKey(path);
 
@@ -89,19 +89,4 @@ function parts(settings: Json): Parts {
   if (!isRecord(signature)) return { rest, signature: null };
   const { store, mac } = signature;
   return { rest, signature: typeof store === "string" && typeof mac === "string" ? { store, mac } : null };
-}
-
-/** True if a file that need not exist lies in this folder, through whatever links. */
-function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, realOf(dirname(path)));
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-}
-
-/** The real path; a missing part keeps its name. */
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
-  }
 }

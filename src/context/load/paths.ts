@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { isWithin } from "../../platform/real-path.ts";
 import {
   type Context,
   type Document,
@@ -11,7 +12,7 @@ import {
 } from "../context.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
-import { isWithin, locate, openRoots, type Roots, withFile } from "./roots.ts";
+import { locate, openRoots, type Roots, withFile } from "./roots.ts";
 import { isOver, tooLarge } from "./size.ts";
 import { readListed, textBytes } from "./text-file.ts";
 import { walk } from "./walk.ts";

@@ -11,9 +11,11 @@ import {
   realpathSync,
   statSync,
 } from "node:fs";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { ownFolders } from "../../platform/own-folders.ts";
+import { homeFolder } from "../../platform/home.ts";
+import { isWithin } from "../../platform/real-path.ts";
+import { keyPath } from "../../platform/user-key.ts";
 
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
 export type Roots = readonly string[];
@@ -36,11 +38,6 @@ export function openRoots(roots: readonly string[], cwd: string): Roots {
 /** True if a path without symlinks lies in a root, and in no kernel interface or folder of Belay's own. */
 export function isAllowed(roots: Roots, path: string): boolean {
   return forbiddenBy(path) === null && roots.some((root) => isWithin(root, path));
-}
-
-/** True if `path` is `folder` or below it; both absolute and normalised. */
-export function isWithin(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 /**
@@ -210,9 +207,15 @@ function linkTarget(path: string): string | undefined {
 /** Why a path is refused even if a root covers it; null: it is not. */
 export function forbiddenBy(path: string): string | null {
   if (FORBIDDEN.some((folder) => isWithin(folder, path))) return "/proc, /sys and /dev are always refused";
-  const isOwn = ownFolders(process.env).some((folder) => isWithin(realFolder(folder), path));
+  const isOwn = ownFolders().some((folder) => isWithin(realFolder(folder), path));
   return isOwn ? "Belay keeps its own files there" : null;
 }
+
+/**
+ * Folders in which Belay keeps sessions, what was typed, and the key with which it signs. Nothing is loaded from them, whatever the
+ * roots are: a row of a table or a model may name any path.
+ */
+const ownFolders = () => [homeFolder(process.env), dirname(keyPath(process.env))];
 
 /** Folders of Belay's own without symlinks. They are asked for with each file. */
 const real = new Map<string, string>();

@@ -1,6 +1,7 @@
 import { type Dirent, type Stats, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
+import { isWithin } from "../../platform/real-path.ts";
 import type { Pause, SkippedFile } from "../context.ts";
 import { type IgnoreRules, isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
 import {
@@ -9,7 +10,6 @@ import {
   forbiddenBy,
   inodeOf,
   isAllowed,
-  isWithin,
   kindOf,
   type Refusal,
   type Roots,

@@ -6,13 +6,13 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import {
   canonical,
   isAllowed,
-  isWithin,
   locate,
   MOVED_OUT,
   openRoots,
   readFolder,
   withFile,
 } from "../../../../src/context/load/roots.ts";
+import { isWithin } from "../../../../src/platform/real-path.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
