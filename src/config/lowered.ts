@@ -1,4 +1,4 @@
-import { THINKING } from "../../runtime/index.ts";
+import { type RlmError, THINKING } from "../../runtime/index.ts";
 import { refusedToProject } from "./problems.ts";
 import { type AskedSettings, isLimit, LIMIT_DEFAULTS, type LimitKey, type Settings } from "./settings.ts";
 
@@ -23,18 +23,27 @@ export function lowered(
   for (const key of Object.keys(project)) {
     const value = isLimit(key) ? project[key] : undefined;
     if (!isLimit(key) || value === undefined || Object.hasOwn(asked, key)) continue;
-    const most = atMost(key, user);
-    if (value > most) {
+    limits[key] = lesserOf(value, user[key], LIMIT_DEFAULTS[key], (most) => {
       const problem = `${projectFile}: ${key} is ${value}; a project may lower a limit, and this one is ${most}`;
-      throw refusedToProject(problem, key, userFile);
-    }
-    limits[key] = Math.min(value, user[key] ?? Number.POSITIVE_INFINITY);
+      return refusedToProject(problem, key, userFile);
+    });
   }
   return limits;
 }
 
-/** A user who allows less than usual must not make a project's file an error. */
-function atMost(key: LimitKey, user: Settings): number {
-  const usual = LIMIT_DEFAULTS[key] ?? Number.POSITIVE_INFINITY;
-  return Math.max(usual, user[key] ?? 0);
+/**
+ * The lesser of a project's number and the user's.
+ *
+ * @throws the refusal if the project's is above the user's and the usual one
+ */
+export function lesserOf(
+  asked: number,
+  user: number | undefined,
+  usual: number | null,
+  refusal: (most: number) => RlmError,
+): number {
+  // A user who allows less than usual must not make a project's file an error.
+  const most = Math.max(usual ?? Number.POSITIVE_INFINITY, user ?? 0);
+  if (asked > most) throw refusal(most);
+  return Math.min(asked, user ?? Number.POSITIVE_INFINITY);
 }

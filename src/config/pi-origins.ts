@@ -1,7 +1,6 @@
 import { readObject } from "./files.ts";
-import { agentFileOf, OUTSIDE_DEFAULTS, PI_KEYS, type PiConfigPlaces, projectFileOf, readPiConfig } from "./pi.ts";
-import { INGEST_DEFAULTS } from "./pi-ingest.ts";
-import { READING_DEFAULTS } from "./pi-reading.ts";
+import { agentFileOf, type PiConfigPlaces, projectFileOf, readPiConfig } from "./pi.ts";
+import { INGEST_DEFAULTS, OUTSIDE_DEFAULTS, PI_KEYS, READING_DEFAULTS } from "./pi-keys.ts";
 import { KEYS, LIMIT_DEFAULTS, variableOf } from "./settings.ts";
 
 /** Settings in force, and the origin of each. */
@@ -38,18 +37,20 @@ export function piOrigins(places: PiConfigPlaces): PiOrigins {
 }
 
 /** The defaults, in words or as numbers. */
-export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(LIMIT_DEFAULTS).map(([key, value]): [string, string] => [key, String(value ?? "none")]),
-  ["sub_model", "the model of Pi"],
-  ["thinking", "off"],
-  ["auto_continue", "false"],
-  ["allowed_tool_overrides", "none"],
-  ["require_approval", "true"],
-  ["prompt_wait_s", "120"],
-  ...Object.entries({ ...OUTSIDE_DEFAULTS, ...READING_DEFAULTS, ...INGEST_DEFAULTS }).map(
-    ([key, value]): [string, string] => [key, String(value)],
-  ),
-  ["read_cache", "false"],
-  ["read_cache_exclude", "none"],
-  ["roots", "the project"],
-]);
+export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...LIMIT_DEFAULTS,
+    sub_model: "the model of Pi",
+    thinking: "off",
+    auto_continue: false,
+    allowed_tool_overrides: "none",
+    require_approval: true,
+    prompt_wait_s: 120,
+    ...OUTSIDE_DEFAULTS,
+    ...READING_DEFAULTS,
+    ...INGEST_DEFAULTS,
+    read_cache: false,
+    read_cache_exclude: "none",
+    roots: "the project",
+  }).map(([key, value]) => [key, String(value ?? "none")]),
+);

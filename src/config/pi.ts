@@ -1,88 +1,30 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { nearest } from "../platform/nearest.ts";
 import { readVariables } from "./config.ts";
 import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
-import { lowered } from "./lowered.ts";
-import { INGEST_DEFAULTS, INGEST_ENTRIES } from "./pi-ingest.ts";
-import { exempted, READ_CACHE_ENTRIES } from "./pi-read-cache.ts";
-import { READING_DEFAULTS, READING_ENTRIES } from "./pi-reading.ts";
-import { invalidConfig } from "./problems.ts";
-import { KEYS, type Settings, variableOf } from "./settings.ts";
+import { lesserOf, lowered } from "./lowered.ts";
+import {
+  INGEST_DEFAULTS,
+  MODELS_OF_PI,
+  OUTSIDE_DEFAULTS,
+  OWN_KEYS,
+  PI_KEYS,
+  type PiKeys,
+  PiSchema,
+  READING_DEFAULTS,
+} from "./pi-keys.ts";
+import { invalidConfig, unknownKey } from "./problems.ts";
+import { type Settings, variableOf } from "./settings.ts";
 import { given } from "./texts.ts";
-
-const MODEL = "must be PROVIDER/ID, as /model lists them";
-const SWITCH = "must be true or false";
-const NAMES = "must be a list of names of tools";
-const WAIT = "must be a number of seconds from 0 to 3600";
-const PART = "must be a part of the model's window, from 0.1 to 0.9";
-const TOKENS = "must be a whole number of tokens from 100 to 100000";
-const ANSWERS = "must be a whole number of answers from 0 to 100";
-const COMPACTION = 'must be "objects" or "pi"';
-
-const part = v.pipe(v.number(PART), v.minValue(0.1, PART), v.maxValue(0.9, PART));
-const tokens = v.pipe(v.number(TOKENS), v.safeInteger(TOKENS), v.minValue(100, TOKENS), v.maxValue(100_000, TOKENS));
-const answers = v.pipe(v.number(ANSWERS), v.safeInteger(ANSWERS), v.minValue(0, ANSWERS), v.maxValue(100, ANSWERS));
-
-const PiSchema = v.strictObject({
-  /** Model of sub-calls; default: the one that Pi uses. */
-  sub_model: v.exactOptional(v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL))),
-  /** Goes on with the turn once an interrupted call is finished. */
-  auto_continue: v.exactOptional(v.boolean(SWITCH)),
-  /** Tools beyond reading that sub-agents may ask for: bash, write, edit. */
-  allowed_tool_overrides: v.exactOptional(v.array(v.string(NAMES), NAMES)),
-  /** Ask for each call that wants one. */
-  require_approval: v.exactOptional(v.boolean(SWITCH)),
-  /** Time that a prompt waits for an interrupted call to be finished, s. */
-  prompt_wait_s: v.exactOptional(v.pipe(v.number(WAIT), v.minValue(0, WAIT), v.maxValue(3600, WAIT))),
-  /** Old texts of the conversation are sent as stubs. */
-  externalize: v.exactOptional(v.boolean(SWITCH)),
-  /** The part of the window from which on an epoch happens, and the part that it comes down to. */
-  externalize_at: v.exactOptional(part),
-  externalize_to: v.exactOptional(part),
-  /** Smaller texts stay, tokens. */
-  externalize_min_tokens: v.exactOptional(tokens),
-  /** The message in the place of folded turns, tokens. */
-  manifest_tokens: v.exactOptional(tokens),
-  /** Answers of the model for which a result of our tools stays. */
-  warm_turns: v.exactOptional(answers),
-  /** The compactor if a request would still be too large. */
-  compaction: v.exactOptional(v.picklist(["objects", "pi"], COMPACTION)),
-  ...READING_ENTRIES,
-  ...INGEST_ENTRIES,
-  ...READ_CACHE_ENTRIES,
-});
-
-/** Defaults for the conversation's old texts. */
-export const OUTSIDE_DEFAULTS = {
-  externalize: true,
-  externalize_at: 0.6,
-  externalize_to: 0.3,
-  externalize_min_tokens: 200,
-  manifest_tokens: 2000,
-  warm_turns: 3,
-  compaction: "objects",
-} as const;
 
 /** An epoch that freed less than this part of the window would be followed by the next one at once. */
 const LEAST_PART = 0.1;
-
-type PiKeys = v.InferOutput<typeof PiSchema>;
 
 /** Beside Pi's own model: each level may keep four guests of about 33 MB alive. */
 const MOST_DEPTH = 3;
 
 /** Settings inside Pi: limits and roots as everywhere, and keys that only Pi has. */
 export type PiSettings = Readonly<Omit<Settings, "model" | "base_url" | "api_key_env" | "price"> & PiKeys>;
-
-/** Pi has models and keys of its own. */
-const MODELS_OF_PI: readonly string[] = ["model", "base_url", "api_key_env"];
-const NOT_IN_PI: readonly string[] = [...MODELS_OF_PI, "price"];
-
-const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);
-
-/** Every key of belay.json. */
-export const PI_KEYS: readonly string[] = [...OWN_KEYS, ...KEYS.filter((key) => !NOT_IN_PI.includes(key))];
 
 /** Keys that a project may lower. */
 const LOWERED_KEYS = ["confirm_calls", "max_ingest_files", "max_ingest_bytes"] as const;
@@ -154,6 +96,12 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
   return { ...given(settings), ...user.own, ...project.own, ...lesser, ...exempted(user.own, project.own) };
 }
 
+/** The files that the user and the project exempt: a project's add to the user's. */
+function exempted(user: PiKeys, project: PiKeys): Pick<PiKeys, "read_cache_exclude"> {
+  const names = [...(user.read_cache_exclude ?? []), ...(project.read_cache_exclude ?? [])];
+  return names.length > 0 ? { read_cache_exclude: names } : {};
+}
+
 /** The lesser of the project's numbers and the user's. @throws RlmError `invalid_config` if the project raises one */
 function loweredOwn(
   users: Lowered,
@@ -162,16 +110,12 @@ function loweredOwn(
 ): Lowered {
   const lesser: { -readonly [key in keyof Lowered]: Lowered[key] } = {};
   for (const key of LOWERED_KEYS) {
-    const { [key]: usual } = LOWERED;
-    const { [key]: own = usual } = users;
     const { [key]: asked } = projects;
     if (asked === undefined) continue;
-    const most = Math.max(usual, own);
-    if (asked > most) {
+    lesser[key] = lesserOf(asked, users[key], LOWERED[key], (most) => {
       const problem = `${projectFile}: ${key} is ${asked}; a project may lower it, and it is ${most}`;
-      throw invalidConfig(problem, `Set it in ${userFile}.`);
-    }
-    lesser[key] = Math.min(asked, own);
+      return invalidConfig(problem, `Set it in ${userFile}.`);
+    });
   }
   return lesser;
 }
@@ -230,7 +174,8 @@ function partOf(given: Readonly<Record<string, unknown>>, path: string): Part {
   const own: Record<string, unknown> = {};
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) {
-    if (!PI_KEYS.includes(key)) throw unknownKey(key, path);
+    const isOfPi = !MODELS_OF_PI.includes(key);
+    if (!PI_KEYS.includes(key)) throw unknownKey(key, `${path}: `, PI_KEYS, isOfPi ? undefined : "sub_model");
     if (OWN_KEYS.includes(key)) own[key] = value;
     else settings[key] = value;
   }
@@ -238,10 +183,4 @@ function partOf(given: Readonly<Record<string, unknown>>, path: string): Part {
   if (checked.success) return { own: checked.output, settings };
   const [issue] = checked.issues;
   throw invalidConfig(`${path}: ${String(issue.path?.[0].key)} ${issue.message}`, "Correct it, or take it out.");
-}
-
-function unknownKey(key: string, path: string) {
-  const meant = MODELS_OF_PI.includes(key) ? "sub_model" : nearest(key, PI_KEYS);
-  const question = meant ? `; did you mean ${meant}?` : "";
-  return invalidConfig(`${path}: unknown key ${key}${question}`, `Keys are ${PI_KEYS.join(", ")}.`);
 }

@@ -19,14 +19,14 @@ export function checkSettings(
   if (checked.success) return checked.output;
   const [issue] = checked.issues;
   const key = String(issue.path?.[0].key);
-  if (!KEYS.includes(key)) throw unknownKey(key, place);
+  if (!KEYS.includes(key)) throw unknownKey(key, place, KEYS);
   throw invalidConfig(`${place}${spelling(key)} ${issue.message}`, `Correct it, or take it out.`);
 }
 
-function unknownKey(key: string, place: string): RlmError {
-  const meant = nearest(key, KEYS);
+/** A key that is not among these. @param meant the key to use instead, if it is known */
+export function unknownKey(key: string, place: string, keys: readonly string[], meant = nearest(key, keys)): RlmError {
   const question = meant ? `; did you mean ${meant}?` : "";
-  return invalidConfig(`${place}unknown key ${key}${question}`, `Keys are ${KEYS.join(", ")}.`);
+  return invalidConfig(`${place}unknown key ${key}${question}`, `Keys are ${keys.join(", ")}.`);
 }
 
 /** A project's file sets what it may not. */
@@ -34,6 +34,6 @@ export function refusedToProject(problem: string, key: string, userFile: string)
   return invalidConfig(problem, `Set it in ${userFile}, as ${variableOf(key)}, or with a flag.`);
 }
 
-export function invalidConfig(problem: string, suggestion: string, cause?: unknown): RlmError {
-  return new RlmError("invalid_config", problem, { suggestion, ...(cause === undefined ? {} : { cause }) });
+export function invalidConfig(problem: string, suggestion: string): RlmError {
+  return new RlmError("invalid_config", problem, { suggestion });
 }

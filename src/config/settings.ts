@@ -1,18 +1,24 @@
 import * as v from "valibot";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS, THINKING } from "../../runtime/index.ts";
 
+/** A number from `least` to `most`; the message says what it must be. */
+export const numberIn = (least: number, most: number, message: string) =>
+  v.pipe(v.number(message), v.minValue(least, message), v.maxValue(most, message));
+
+/** A whole number from `least` to `most`: of `tokens`, for example. */
+export function wholeNumber(least: number, most: number, of = "") {
+  const message = `must be a whole number${of && ` of ${of}`} from ${least} to ${most}`;
+  return v.pipe(numberIn(least, most, message), v.safeInteger(message));
+}
+
 const WHOLE = "must be a whole number from 1";
 const count = v.pipe(v.number(WHOLE), v.safeInteger(WHOLE), v.minValue(1, WHOLE));
-const countUpTo = (most: number, message = `${WHOLE} to ${most}`) =>
-  v.pipe(v.number(message), v.safeInteger(message), v.minValue(1, message), v.maxValue(most, message));
-const DEPTH = `must be a whole number from 0 to ${LIMITS.maxDepth}`;
 const DOLLARS = "must be a number of dollars above 0";
 const MODEL = "must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
 const ADDRESS = "must be an address such as http://127.0.0.1:8080/v1";
 const VARIABLE = "must be the name of an environment variable, not the key itself";
 const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
 const PATHS = "must be a list of folders";
-const MEGABYTES = "must be a whole number from 8 to 2048";
 
 /** Settings by their wire names; the same names in files, `BELAY_*` variables and flags. */
 export const SettingsSchema = v.strictObject({
@@ -32,21 +38,17 @@ export const SettingsSchema = v.strictObject({
   max_time_ms: v.exactOptional(count),
   max_cost_usd: v.exactOptional(v.pipe(v.number(DOLLARS), v.finite(DOLLARS), v.gtValue(0, DOLLARS))),
   /** Sub-calls in flight at once. */
-  concurrency: v.exactOptional(countUpTo(LIMITS.maxConcurrency)),
+  concurrency: v.exactOptional(wholeNumber(1, LIMITS.maxConcurrency)),
   /** Turns of a sub-agent. */
   max_turns: v.exactOptional(count),
   /** Levels of sub-calls with a context of their own. */
-  max_depth: v.exactOptional(
-    v.pipe(v.number(DEPTH), v.safeInteger(DEPTH), v.minValue(0, DEPTH), v.maxValue(LIMITS.maxDepth, DEPTH)),
-  ),
+  max_depth: v.exactOptional(wholeNumber(0, LIMITS.maxDepth)),
   max_execution_ms: v.exactOptional(count),
   max_output_bytes: v.exactOptional(count),
-  max_result_bytes: v.exactOptional(countUpTo(LIMITS.wholeResultBytes)),
+  max_result_bytes: v.exactOptional(wholeNumber(1, LIMITS.wholeResultBytes)),
   max_find_results: v.exactOptional(count),
   /** The guest's heap. */
-  memory_mb: v.exactOptional(
-    v.pipe(v.number(MEGABYTES), v.integer(MEGABYTES), v.minValue(8, MEGABYTES), v.maxValue(2048, MEGABYTES)),
-  ),
+  memory_mb: v.exactOptional(wholeNumber(8, 2048)),
   /** Folders into which symlinks of a context may lead. */
   roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
 });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { PI_KEYS, type PiSettings, readPiConfig } from "../../../src/config/pi.ts";
+import { type PiSettings, readPiConfig } from "../../../src/config/pi.ts";
+import { PI_KEYS } from "../../../src/config/pi-keys.ts";
 import { PI_DEFAULTS, piOrigins } from "../../../src/config/pi-origins.ts";
 import { RlmError } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
