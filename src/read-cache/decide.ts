@@ -1,18 +1,18 @@
 import { digest } from "./digest.ts";
+import type { TextFile } from "./file.ts";
 import { candidateOf, isOfOneState, type Known } from "./known.ts";
 import type { Patch } from "./patch.ts";
 import type { Shown } from "./proof.ts";
 import { FULL, scopeOf } from "./scope.ts";
 
-/** One read: what Pi would send, of which state of the file, and what the model knows of the file. */
-interface Question {
-  readonly shown: Shown;
-  /** SHA-256 of the whole file. */
-  readonly hash: string;
-  readonly file: string;
-  readonly known: Known;
+/** A read whose text is proven: what Pi would send, of which state of the file, and what the model knows of the file. */
+export interface ProvenRead {
   /** The path as the model gave it. */
   readonly path: string;
+  readonly file: TextFile;
+  readonly shown: Shown;
+  readonly known: Known;
+  /** The model has the tool that asks for the text again. */
   readonly isRefreshOffered: boolean;
 }
 
@@ -30,8 +30,9 @@ type Answer =
   | { readonly mode: "unchanged" | "unchanged_range" | "diff"; readonly baseHash: string; readonly text: string };
 
 /** Returns null if the read was aborted. */
-export async function decide(question: Question, parts: DecideParts): Promise<Answer | null> {
-  const { shown, hash, known } = question;
+export async function decide(read: ProvenRead, parts: DecideParts): Promise<Answer | null> {
+  const { shown, known } = read;
+  const { hash } = read.file;
   const candidate = candidateOf(known, shown);
   if (!candidate) return { mode: "full", text: null };
   const base = candidate.hash;
@@ -42,7 +43,7 @@ export async function decide(question: Question, parts: DecideParts): Promise<An
   const marker = (elsewhere: boolean): Answer => ({
     mode: isFull ? "unchanged" : "unchanged_range",
     baseHash: base,
-    text: markerText(shown, { elsewhere, isRefreshOffered: question.isRefreshOffered }),
+    text: markerText(shown, elsewhere, read.isRefreshOffered),
   });
   // The model takes its own edit for what stands there, and something else has undone it.
   if (base === hash || !isFull) {
@@ -53,7 +54,7 @@ export async function decide(question: Question, parts: DecideParts): Promise<An
   }
   const earlier = await parts.earlier(base);
   if (parts.isAborted()) return null;
-  const text = earlier === null ? null : await usefulDiff(earlier, question, parts);
+  const text = earlier === null ? null : await usefulDiff(earlier, read, parts);
   return text === null ? whole : { mode: "diff", baseHash: base, text };
 }
 
@@ -69,8 +70,9 @@ const MOST_LINES = 2_000;
 const MOST_OF_BYTES = 0.9;
 const MOST_OF_LINES = 0.85;
 
-async function usefulDiff(earlier: string, question: Question, { patch }: DecideParts): Promise<string | null> {
-  const { file, path, shown } = question;
+async function usefulDiff(earlier: string, read: ProvenRead, { patch }: DecideParts): Promise<string | null> {
+  const { path, shown } = read;
+  const file = read.file.text;
   const made = await patch(earlier, file);
   if (!made) return null;
   const text = diffText(path, made, shown.total);
@@ -81,7 +83,7 @@ async function usefulDiff(earlier: string, question: Question, { patch }: Decide
 }
 
 /** The text that replaces lines which the model has. `elsewhere`: other lines of the file have changed. */
-function markerText(shown: Shown, { elsewhere, isRefreshOffered }: MarkerFacts): string {
+function markerText(shown: Shown, elsewhere: boolean, isRefreshOffered: boolean): string {
   const { start, end, total, notice } = shown;
   const lines = `unchanged in lines ${start}-${end}`;
   const first =
@@ -92,12 +94,6 @@ function markerText(shown: Shown, { elsewhere, isRefreshOffered }: MarkerFacts):
         : `${lines} of ${total}`;
   const cure = isRefreshOffered ? "; readcache_refresh has the next read show it again" : "";
   return `[readcache: ${first}]\nYour earlier read of it in this conversation is current${cure}.${notice}`;
-}
-
-interface MarkerFacts {
-  readonly elsewhere: boolean;
-  /** The model has the tool that asks for the text again. */
-  readonly isRefreshOffered: boolean;
 }
 
 /** The text that replaces a whole file which has changed since the model's last read. */

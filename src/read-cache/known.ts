@@ -10,9 +10,7 @@ export type Happened =
   | { readonly is: "refreshed"; readonly scope: string }
   /** The model's own edit or write. */
   | { readonly is: "edited" }
-  | { readonly is: "edit failed" }
-  /** All before it may be gone from what the model is sent. */
-  | { readonly is: "compacted" };
+  | { readonly is: "edit failed" };
 
 /** The state of the file of which the model has a scope. */
 export interface Trust {
@@ -75,8 +73,6 @@ function after(known: Known, event: Happened, seq: number): Known {
       return { ...known, edited: seq };
     case "edit failed":
       return { ...known, full: null, ranges: new Map(), newest: null };
-    case "compacted":
-      return NOTHING;
   }
 }
 

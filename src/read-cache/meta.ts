@@ -65,15 +65,8 @@ export const REFRESH_ENTRY = "pi-readcache";
 
 const RefreshSchema = v.object({ v: v.literal(1), kind: v.literal("invalidate"), pathKey: path, scopeKey: v.string() });
 
-/** The data of a refresh: the next read of this scope is whole. */
-export interface Refresh {
-  readonly v: 1;
-  readonly kind: "invalidate";
-  readonly pathKey: string;
-  readonly scopeKey: string;
-  /** ms since the epoch. */
-  readonly at: number;
-}
+/** The data of a refresh: the next read of this scope is whole. `at`: ms since the epoch. */
+export type Refresh = Readonly<v.InferOutput<typeof RefreshSchema>> & { readonly at: number };
 
 /** The data of an entry; null if it is not a refresh. Never throws. */
 export function refreshIn(data: unknown): Pick<Refresh, "pathKey" | "scopeKey"> | null {

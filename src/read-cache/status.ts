@@ -41,7 +41,8 @@ export function statusText(
   const modes = Object.entries(MODES).map(([mode, name]) => {
     return `${answers.filter(({ meta }) => meta.mode === mode).length} ${name}`;
   });
-  const lines = [
+  const { count: failed, last } = failures;
+  return [
     "The read cache is on",
     `known   ${amount(count, "scope")} of ${amount(files.length, "file")} that the model has`,
     ...named,
@@ -49,10 +50,6 @@ export function statusText(
     `answers ${modes.join(", ")}`,
     `saved   ~${savedTokens(answers).toLocaleString("en-US")} tokens of read results since the last compaction`,
     `texts   ${store}`,
-  ];
-  const { count: failed, last } = failures;
-  return [
-    ...lines,
     ...(failed > 0 ? [`failed  ${amount(failed, "time")}, and Pi's answer stayed; the last one: ${last}`] : []),
   ].join("\n");
 }

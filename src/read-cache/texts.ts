@@ -8,23 +8,13 @@ export interface TextStore {
   read(hash: string): Promise<string | null>;
 }
 
-/** Whole files as the model knows them, by hash: diffs begin there. Nothing of it is waited for but a read. */
-export interface Texts {
-  keep(hash: string, text: string): void;
-  /** null if it is lost or damaged. */
-  read(hash: string): Promise<string | null>;
-  /** Resolves when the store has what was kept so far. */
-  settled(): Promise<void>;
-  /** The store's last failure, in its words; null if it works. */
-  problem(): string | null;
-}
-
 /** Texts that stay in memory; each has at most 50 KB, since Pi shows no more at once. */
 const IN_MEMORY = 64;
 /** Texts that wait for the store, at the most: one that does not answer must not fill the memory. */
 const WAITING = 64;
 
-export function openTexts(store: TextStore): Texts {
+/** Whole files as the model knows them, by hash: diffs begin there. Nothing of it is waited for but a read. */
+export function openTexts(store: TextStore) {
   const memory = new Map<string, string>();
   const waiting = new Set<Promise<void>>();
   const stored = new Set<string>();
@@ -47,14 +37,15 @@ export function openTexts(store: TextStore): Texts {
   }
 
   return {
-    keep(hash, text) {
+    keep(hash: string, text: string): void {
       remember(hash, text);
       if (stored.has(hash) || waiting.size >= WAITING) return;
       stored.add(hash);
       const work = put(hash, text).finally(() => waiting.delete(work));
       waiting.add(work);
     },
-    async read(hash) {
+    /** null if it is lost or damaged. */
+    async read(hash: string): Promise<string | null> {
       const known = memory.get(hash);
       if (known !== undefined) return known;
       try {
@@ -67,7 +58,9 @@ export function openTexts(store: TextStore): Texts {
         return null;
       }
     },
+    /** Resolves when the store has what was kept so far. */
     settled: async () => void (await Promise.all(waiting)),
+    /** The store's last failure, in its words; null if it works. */
     problem: () => problem,
   };
 }

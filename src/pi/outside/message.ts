@@ -45,6 +45,12 @@ export const blocksOf = once(({ content }): readonly Block[] =>
   typeof content === "string" ? [textBlock(content)] : v.parse(ContentSchema, content),
 );
 
+/** The text of a message that is one text and nothing else; null for others. */
+export function onlyText(message: PiMessage): string | null {
+  const [block, ...others] = blocksOf(message);
+  return block?.type === "text" && others.length === 0 ? block.text : null;
+}
+
 /** True if the assistant's answer broke off: Pi runs no calls of it. */
 export function brokeOff({ role, stopReason }: PiMessage): boolean {
   return role === "assistant" && (stopReason === "error" || stopReason === "aborted");

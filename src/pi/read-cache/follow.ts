@@ -9,6 +9,7 @@ import {
   type Meta,
   openTexts,
   prove,
+  type ReadResult,
   readPath,
   readTextFile,
   type Served,
@@ -78,7 +79,8 @@ export function openReadFollower({ exempt, store, isRefreshOffered, clock }: Fol
     const { path, text } = read;
     const isAborted = () => context.signal?.aborted === true;
     const answered = await serve(
-      { path, pathKey, file, text, shown, known, isRefreshOffered: isRefreshOffered() },
+      { path, file, shown, known, isRefreshOffered: isRefreshOffered() },
+      { text, pathKey },
       { earlier: texts.read, isAborted },
     );
     if (!answered || isAborted()) return null;
@@ -128,20 +130,11 @@ function openServed() {
   };
 }
 
-/** A read that Pi has answered with a text. */
-interface AnsweredRead {
-  readonly path: string;
-  readonly offset: unknown;
-  readonly limit: unknown;
-  readonly text: string;
-  readonly truncation: unknown;
-}
-
 /**
- * Returns null for what is not a plain text of the tool `read`: an error, an image, the answer of another cache, or a
- * nested call, whose program is to get the text.
+ * A read that Pi has answered with a text. Returns null for what is not a plain text of the tool `read`: an error, an image,
+ * the answer of another cache, or a nested call, whose program is to get the text.
  */
-function readIn(event: ToolResultEvent): AnsweredRead | null {
+function readIn(event: ToolResultEvent): (ReadResult & { readonly path: string }) | null {
   const { toolName, isError, content, details } = event;
   if (toolName !== "read" || isError || hasMeta(details) || v.is(NestedSchema, event)) return null;
   const input = v.safeParse(InputSchema, event.input);

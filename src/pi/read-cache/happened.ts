@@ -11,7 +11,7 @@ import {
   refreshIn,
 } from "../../read-cache/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
-import { blocksOf, type Call, callsOf, messageOf, type PiMessage } from "../outside/message.ts";
+import { type Call, callsOf, messageOf, onlyText, type PiMessage } from "../outside/message.ts";
 
 /** The parts with which a branch is read. */
 export interface BranchReading {
@@ -129,11 +129,6 @@ function metaOf(message: PiMessage): Meta | null {
 }
 
 const metas = new WeakMap<PiMessage, Meta | null>();
-
-function onlyText(message: PiMessage): string | null {
-  const [block, ...others] = blocksOf(message);
-  return block?.type === "text" && others.length === 0 ? block.text : null;
-}
 
 const CHANGING = ["edit", "write"];
 

@@ -1,50 +1,40 @@
 import type { PiMessage } from "../outside/index.ts";
-import { blocksOf } from "../outside/message.ts";
+import { onlyText } from "../outside/message.ts";
+
+export type SentToModel = ReturnType<typeof openSent>;
 
 /**
  * The texts that the model had when it made its newest calls. Messages and payload are kept by reference, and read when asked
  * for.
  */
-export interface SentToModel {
-  /** The messages of a request, as Belay leaves them. */
-  requested(messages: readonly PiMessage[]): void;
-  /** Takes the final payload to the provider: other extensions may have taken texts out behind Belay. */
-  posted(payload: unknown): void;
-  /** True if this process has made a request. */
-  hasAsked(): boolean;
-  /** True if the model has this text as the result of this call. */
-  has(call: string, text: string): boolean;
-}
-
-export function openSent(): SentToModel {
+export function openSent() {
   let messages: readonly PiMessage[] | null = null;
   /** null: nothing was posted since, as by a provider of an extension's own; the messages decide alone. */
   let strings: (() => readonly string[]) | null = null;
   return {
-    requested(next) {
+    /** The messages of a request, as Belay leaves them. */
+    requested(next: readonly PiMessage[]): void {
       messages = next;
       strings = null;
     },
-    posted(payload) {
+    /** Takes the final payload to the provider: other extensions may have taken texts out behind Belay. */
+    posted(payload: unknown): void {
       let found: readonly string[] | undefined;
       strings = () => {
         found ??= stringsIn(payload);
         return found;
       };
     },
+    /** True if this process has made a request. */
     hasAsked: () => messages !== null,
-    has(call, text) {
+    /** True if the model has this text as the result of this call. */
+    has(call: string, text: string): boolean {
       const isThere = messages?.some(
-        (message) => message.role === "toolResult" && message.toolCallId === call && textOf(message) === text,
+        (message) => message.role === "toolResult" && message.toolCallId === call && onlyText(message) === text,
       );
       return isThere === true && (strings === null || strings().some((string) => string.includes(text)));
     },
   };
-}
-
-function textOf(message: PiMessage): string | null {
-  const [block, ...others] = blocksOf(message);
-  return block?.type === "text" && others.length === 0 ? block.text : null;
 }
 
 /** Every string of a payload; each object is looked into once. */

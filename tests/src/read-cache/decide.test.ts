@@ -19,7 +19,7 @@ function answer(known: Known, file: string, asked: Asked = {}, parts: Partial<De
   const shown = prove(piRead(file, asked), file);
   if (!shown) throw new Error("not proven");
   return decide(
-    { shown, hash: sha256(file), file, known, path: "src/a.ts", isRefreshOffered: true },
+    { shown, file: { text: file, hash: sha256(file) }, known, path: "src/a.ts", isRefreshOffered: true },
     {
       earlier: async (hash) => (hash === H1 ? V1 : null),
       patch: async (before, after) => patchOf(before, after),
@@ -136,7 +136,8 @@ test("an aborted read makes no diff", async () => {
 test("a path cannot write lines of a diff, and without the tool the marker does not name it", async () => {
   const shown = prove(piRead(V2, {}), V2);
   if (!shown) throw new Error("not proven");
-  const question = { shown, hash: H2, file: V2, known: WHOLE, path: "a\n@@ -1 +1 @@", isRefreshOffered: false };
+  const file = { text: V2, hash: H2 };
+  const question = { shown, file, known: WHOLE, path: "a\n@@ -1 +1 @@", isRefreshOffered: false };
   const parts = { earlier: async () => V1, patch: async () => patchOf(V1, V2), isAborted: () => false };
   expect((await decide(question, parts))?.text).toContain("--- a/a_@@ -1 +1 @@\n");
   const known = { ...WHOLE, full: { hash: H2, shownOf: H2, seq: 0, shown: null }, newest: { hash: H2, since: 0 } };

@@ -58,8 +58,6 @@ test.for<readonly [string, readonly Happened[], string, string | null]>([
   ],
   ["an old file does not go before a fresher range", [seen, read("baseline_fallback", "2-5", "v2")], "2-5", "v2"],
   ["a newer state of other lines ends trust", [seen, read("baseline_fallback", "2-5", "v2")], FULL, null],
-  ["a compaction ends all trust", [seen, { is: "compacted" }], FULL, null],
-  ["what is read after it is known", [{ is: "compacted" }, seen], FULL, "v1"],
   ["a text that nobody can tell ends trust", [seen, { is: "unproven" }], FULL, null],
   ["an edit that failed ends trust", [seen, { is: "edit failed" }], FULL, null],
   ["a refresh of the file ends trust in it", [seen, { is: "refreshed", scope: FULL }], FULL, null],

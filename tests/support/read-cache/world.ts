@@ -131,7 +131,8 @@ function openWorld(mutant: Mutant) {
     const known = mutant.known?.(before, shown) ?? before;
     const hash = sha256(file);
     const answered = await serve(
-      { path, pathKey: path, file: { text: file, hash }, text: pi.text, shown, known, isRefreshOffered: true },
+      { path, file: { text: file, hash }, shown, known, isRefreshOffered: true },
+      { text: pi.text, pathKey: path },
       { earlier: async (wanted) => texts.get(wanted) ?? null, isAborted: () => false },
     );
     if (!answered) throw new Error("aborted");
