@@ -18,6 +18,7 @@ import type { PiContext, ToolResultMessage } from "./host.ts";
 import type { Asked, SaidObject } from "./outside/index.ts";
 import type { ReadingDecision } from "./reading.ts";
 import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
+import { remembered } from "./remembered.ts";
 import type { State } from "./runs/board.ts";
 
 /** The parts of the lifecycle from which the conversation of a branch is read. */
@@ -110,17 +111,10 @@ interface Message {
   readonly calls: readonly string[];
 }
 
-/** Reads a message of the branch, once. */
-function readMessage(message: { readonly content?: unknown }): Message | null {
-  const known = read.get(message);
-  if (known !== undefined) return known;
+const readMessage = remembered((message: { readonly content?: unknown }): Message | null => {
   const said = historyMessage(message);
-  const made = said && { said, calls: callIds(message.content) };
-  read.set(message, made);
-  return made;
-}
-
-const read = new WeakMap<object, Message | null>();
+  return said && { said, calls: callIds(message.content) };
+});
 
 /** The branch's P, from the store. What cannot be read is a problem, and not a failure: history is there without it. */
 function openContextOfBranch({ opened, view }: Pick<ConversationParts, "opened" | "view">) {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { HistoryMessage } from "../../context/index.ts";
+import { remembered } from "../remembered.ts";
 import type { BranchEntry } from "./entries.ts";
 
 /** A message as Pi has it, as far as it is looked at. */
@@ -16,18 +17,11 @@ const RawSchema = v.looseObject({
  * compaction's own summary is not.
  */
 export function messagesOn(entries: readonly BranchEntry[]): RawMessage[] {
-  return entries.flatMap((entry) => {
-    const known = held.get(entry);
-    const message = known === undefined ? messageOn(entry) : known;
-    held.set(entry, message);
-    return message ?? [];
-  });
+  return entries.flatMap((entry) => messageOn(entry) ?? []);
 }
 
-/** Messages of entries: an entry never changes, and its message is the same object each time. */
-const held = new WeakMap<BranchEntry, RawMessage | null>();
-
-function messageOn(entry: BranchEntry): RawMessage | null {
+/** The message of an entry is the same object each time. */
+const messageOn = remembered((entry: BranchEntry): RawMessage | null => {
   switch (entry.type) {
     case "message":
       return v.is(RawSchema, entry.message) ? entry.message : null;
@@ -38,7 +32,7 @@ function messageOn(entry: BranchEntry): RawMessage | null {
     default:
       return null;
   }
-}
+});
 
 /**
  * A message of Pi as history has it: its text as models read it, without thinking. Returns null for what is not a message,

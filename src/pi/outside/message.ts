@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { BranchEntry } from "../branch/entries.ts";
+import { remembered } from "../remembered.ts";
 import { once } from "./copies.ts";
 
 /** A message of Pi, as far as it is looked at. */
@@ -63,33 +64,22 @@ export const callsOf = once((message): readonly Call[] => {
 });
 
 /** A message that an entry of Pi's branch holds; null for entries of other kinds. */
-export function messageOf(entry: BranchEntry): PiMessage | null {
-  const known = held.get(entry);
-  if (known !== undefined) return known;
-  const message = heldBy(entry);
-  held.set(entry, message);
-  return message;
-}
-
-/** The messages that entries of Pi's branch hold, in their order. */
-export function messagesOf(entries: readonly BranchEntry[]): readonly PiMessage[] {
-  return entries.flatMap((entry) => messageOf(entry) ?? []);
-}
-
-function heldBy(entry: BranchEntry): PiMessage | null {
+export const messageOf = remembered((entry: BranchEntry): PiMessage | null => {
   if (entry.type === "custom_message") {
     const { customType = "", content } = entry;
     return { role: "custom", customType, content };
   }
   if (entry.type !== "message") return null;
   return v.is(MessageSchema, entry.message) ? entry.message : null;
+});
+
+/** The messages that entries of Pi's branch hold, in their order. */
+export function messagesOf(entries: readonly BranchEntry[]): readonly PiMessage[] {
+  return entries.flatMap((entry) => messageOf(entry) ?? []);
 }
 
 /** True if the fields of the message are of the types that Pi gives them. */
 export const isWellFormed = once((message): boolean => v.is(MessageSchema, message));
-
-/** Messages of entries: an entry never changes. */
-const held = new WeakMap<BranchEntry, PiMessage | null>();
 
 const text = v.string();
 const textBlock = (content: string): Block => ({ type: "text", text: content });

@@ -12,6 +12,7 @@ import {
 } from "../../read-cache/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { type Call, callsOf, messageOf, onlyText, type PiMessage } from "../outside/message.ts";
+import { remembered } from "../remembered.ts";
 
 /** The parts with which a branch is read. */
 export interface BranchReading {
@@ -119,16 +120,8 @@ export function answersOn(
   });
 }
 
-/** The details of a result; a message never changes, so that it is read once. */
-function metaOf(message: PiMessage): Meta | null {
-  const known = metas.get(message);
-  if (known !== undefined) return known;
-  const meta = metaIn(Reflect.get(message, "details"));
-  metas.set(message, meta);
-  return meta;
-}
-
-const metas = new WeakMap<PiMessage, Meta | null>();
+/** The details of a result. */
+const metaOf = remembered((message: PiMessage) => metaIn(Reflect.get(message, "details")));
 
 const CHANGING = ["edit", "write"];
 
