@@ -1,5 +1,5 @@
 import type { Outside } from "./branch.ts";
-import { type Folded, type FoldMessage, foldMessage } from "./fold.ts";
+import { type FoldMessage, foldMessage } from "./fold.ts";
 import { keyOf, type ObjectIds } from "./keys.ts";
 import { type Call, callsOf, type PiMessage } from "./message.ts";
 import { stubbed } from "./stub.ts";
@@ -54,10 +54,7 @@ export function sentOf<M extends PiMessage>(
   const folded = all.filter(({ is }) => is === "folded");
   const [first] = folded;
   if (!first || !fold) return all.map(({ sent }) => sent);
-  const stands = foldMessage(
-    folded.map((one) => toFolded(one, ids)),
-    fold,
-  );
+  const stands = foldMessage(folded, fold, ids);
   made.set(
     stands,
     folded.map(({ key }) => key ?? ""),
@@ -75,11 +72,6 @@ export function applyOutside<M extends PiMessage>(
   ids: ObjectIds,
 ): readonly (M | FoldMessage)[] {
   return sentOf(fates(messages, outside, ids), outside, ids);
-}
-
-/** The parts of a line about a message. */
-export function toFolded({ message, key, call }: Fate, ids: ObjectIds): Folded {
-  return { message, parts: { key: key ?? "", call, ids } };
 }
 
 /** Messages that stand for others, with the keys of those: they are not taken for messages of Pi. */

@@ -1,4 +1,3 @@
-import { OUTSIDE_DEFAULTS } from "../../config/index.ts";
 import type { Epoch } from "../events.ts";
 import { nextMessages, readOutside } from "./branch.ts";
 import { type CompactionWish, lastCompaction, type OurCompaction } from "./compaction.ts";
@@ -140,8 +139,7 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
     },
     compacts(wish) {
       if (leaving === "no") return null;
-      const { manifest_tokens: manifest, externalize_min_tokens: min } = OUTSIDE_DEFAULTS;
-      const compaction = lastCompaction(wish, branch(), { manifest, min }, ids);
+      const compaction = lastCompaction(wish, branch(), ids);
       if (compaction) return { compaction };
       leaving = "in_vain";
       return { cancel: true };

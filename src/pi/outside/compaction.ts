@@ -1,8 +1,9 @@
 import * as v from "valibot";
+import { OUTSIDE_DEFAULTS } from "../../config/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
-import { fates, toFolded } from "./apply.ts";
+import { fates } from "./apply.ts";
 import { readOutside } from "./branch.ts";
-import { type Folded, farewell, manifest } from "./fold.ts";
+import { farewell, type ListBounds, manifest } from "./fold.ts";
 import { type ObjectIds, tokensIn } from "./keys.ts";
 import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
 import { isOtherModel, type OutlookParts, outlook, type Rules } from "./outlook.ts";
@@ -61,7 +62,7 @@ export function answerTo(
   const { rules, branch, ids } = parts;
   const ours = (becauseOfSize = false): CompactionAnswer => ({
     is: "ours",
-    compaction: ourCompaction(wish, branch, rules, ids),
+    compaction: ourCompaction(wish, branch, ids, rules),
     becauseOfSize,
   });
   const reason = reasonOf(wish, branch, rules);
@@ -78,40 +79,45 @@ export function answerTo(
 
 /** The prompts and objects of everything before what Pi keeps. Nothing is lost by it: the branch still has the texts. */
 export function ourCompaction(
-  { firstKeptEntryId, tokensBefore }: Pick<CompactionWish, "firstKeptEntryId" | "tokensBefore">,
+  wish: CompactionWish,
   branch: readonly BranchEntry[],
-  by: Pick<Rules, "manifest" | "min">,
   ids: ObjectIds,
+  by = USUAL,
 ): OurCompaction {
-  const summary = [...earlierSummary(branch), manifest(foldedBefore(firstKeptEntryId, branch, ids), by)].join("\n\n");
-  return { summary, firstKeptEntryId, tokensBefore, details: { rlm: 1 } };
+  return compactionWith(manifest(foldedBefore(wish, branch, ids), by, ids), wish, branch);
 }
 
 /** The last one that we make, for a conversation that goes on without our tools; null if it would summarize nothing. */
 export function lastCompaction(
-  { firstKeptEntryId, tokensBefore }: Pick<CompactionWish, "firstKeptEntryId" | "tokensBefore">,
+  wish: CompactionWish,
   branch: readonly BranchEntry[],
-  by: Pick<Rules, "manifest" | "min">,
   ids: ObjectIds,
 ): OurCompaction | null {
-  const folded = foldedBefore(firstKeptEntryId, branch, ids);
-  if (folded.length === 0) return null;
-  const summary = [...earlierSummary(branch), farewell(folded, by)].join("\n\n");
-  return { summary, firstKeptEntryId, tokensBefore, details: { rlm: 1 } };
+  const folded = foldedBefore(wish, branch, ids);
+  return folded.length > 0 ? compactionWith(farewell(folded, USUAL, ids), wish, branch) : null;
 }
 
-function foldedBefore(firstKept: string, branch: readonly BranchEntry[], ids: ObjectIds): readonly Folded[] {
-  const kept = branch.findIndex(({ id }) => id === firstKept);
+/** The bounds of a list by no setting. */
+const USUAL: ListBounds = {
+  manifest: OUTSIDE_DEFAULTS.manifest_tokens,
+  min: OUTSIDE_DEFAULTS.externalize_min_tokens,
+};
+
+function foldedBefore({ firstKeptEntryId }: CompactionWish, branch: readonly BranchEntry[], ids: ObjectIds) {
+  const kept = branch.findIndex(({ id }) => id === firstKeptEntryId);
   const before = messagesOf(branch.slice(0, kept < 0 ? branch.length : kept));
-  return fates(before, readOutside([]), ids)
-    .filter(({ key }) => key !== null)
-    .map((fate) => toFolded(fate, ids));
+  return fates(before, readOutside([]), ids).filter(({ key }) => key !== null);
 }
 
-/** The newest summary that a model wrote: what stood in ours is written anew. */
-function earlierSummary(branch: readonly BranchEntry[]): readonly string[] {
+/** A list behind the newest summary that a model wrote: what stood in ours is written anew. */
+function compactionWith(
+  list: string,
+  { firstKeptEntryId, tokensBefore }: CompactionWish,
+  branch: readonly BranchEntry[],
+): OurCompaction {
   const written = branch.findLast((entry) => entry.type === "compaction" && !isOurs(entry));
-  return typeof written?.summary === "string" ? [written.summary] : [];
+  const earlier = typeof written?.summary === "string" ? [written.summary] : [];
+  return { summary: [...earlier, list].join("\n\n"), firstKeptEntryId, tokensBefore, details: { rlm: 1 } };
 }
 
 /** True if we have made the compaction. */

@@ -1,7 +1,7 @@
+import type { Fate } from "./apply.ts";
 import type { EpochEntry } from "./entries.ts";
-import { objectText, tokensIn } from "./keys.ts";
-import type { PiMessage } from "./message.ts";
-import { objectLine, ownText, plain, type StubParts } from "./stub.ts";
+import { type ObjectIds, objectText, tokensIn } from "./keys.ts";
+import { objectLine, ownText, plain } from "./stub.ts";
 
 // The first version of what stands for folded turns. It must never change, as stubs must not.
 
@@ -12,31 +12,30 @@ export interface FoldMessage {
   readonly timestamp: number;
 }
 
-/** A folded message, and what a line on it is made of. */
-export interface Folded {
-  readonly message: PiMessage;
-  readonly parts: StubParts;
-}
+type Folded = Pick<Fate, "message" | "key" | "call">;
+
+/** Tokens that a list has at the most, and that a text must have to be in it. */
+export type ListBounds = Pick<EpochEntry, "manifest" | "min">;
 
 /** The message in the place of these: their prompts and objects, the newest first. Nothing else enters it. */
-export function foldMessage(folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): FoldMessage {
-  const text = manifest(folded, by);
+export function foldMessage(folded: readonly Folded[], by: ListBounds, ids: ObjectIds): FoldMessage {
+  const text = manifest(folded, by, ids);
   return { role: "user", content: [{ type: "text", text }], timestamp: folded[0]?.message.timestamp ?? 0 };
 }
 
 /** Prompts and objects of messages, the newest first, within so many tokens. */
-export function manifest(folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): string {
+export function manifest(folded: readonly Folded[], by: ListBounds, ids: ObjectIds): string {
   const head = [
     `[RLM folded: ${countOf(folded)}. All of it can be read.]`,
     `Use rlm_peek("rlm-obj-…") to view one of these, or rlm_search to find specific content. Newest first:`,
   ];
-  return listed(head, folded, by);
+  return listed(head, folded, by, ids);
 }
 
 /** The same for a conversation that goes on without our tools: it names none of them. */
-export function farewell(folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): string {
+export function farewell(folded: readonly Folded[], by: ListBounds, ids: ObjectIds): string {
   const head = [`[${countOf(folded)} were left out to save room. Their prompts and texts, newest first:]`];
-  return listed(head, folded, by);
+  return listed(head, folded, by, ids);
 }
 
 function countOf(folded: readonly Folded[]): string {
@@ -44,12 +43,12 @@ function countOf(folded: readonly Folded[]): string {
   return `${turns} earlier ${turns === 1 ? "turn" : "turns"}, ${folded.length} messages`;
 }
 
-function listed(head: readonly string[], folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): string {
+function listed(head: readonly string[], folded: readonly Folded[], by: ListBounds, ids: ObjectIds): string {
   const lines = folded.filter((one) => hasLine(one, by.min)).reverse();
   const shown: string[] = [];
   let tokens = tokensIn(head.join("\n").length) + ROOM_FOR_REST;
   for (const one of lines) {
-    const line = lineOf(one);
+    const line = lineOf(one, ids);
     tokens += tokensIn(line.length + 1);
     if (tokens > by.manifest) break;
     shown.push(line);
@@ -67,8 +66,9 @@ function hasLine({ message }: Folded, min: number): boolean {
   return text !== null && (message.role === "user" || tokensIn(text.length) >= min);
 }
 
-function lineOf({ message, parts }: Folded): string {
+function lineOf({ message, key, call }: Folded, ids: ObjectIds): string {
+  const parts = { key: key ?? "", call, ids };
   if (message.role !== "user") return `- ${objectLine(message, parts)}`;
   const said = plain(ownText(message), PROMPT_UNITS);
-  return `- ${parts.ids.idOf(parts.key, objectText(message) ?? "")} | prompt: ${said}`;
+  return `- ${ids.idOf(parts.key, objectText(message) ?? "")} | prompt: ${said}`;
 }

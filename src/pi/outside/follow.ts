@@ -1,4 +1,3 @@
-import { OUTSIDE_DEFAULTS } from "../../config/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import type { Epoch } from "../events.ts";
 import type { PiActions, PiContext } from "../host.ts";
@@ -103,7 +102,7 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
       try {
         const last = asked.compacts(wish);
         if (last) return last;
-        if (failed === "nothing") return answered(wish, { now, ids, tell });
+        if (failed === "nothing") return answered(wish, now, ids, tell);
       } catch (error) {
         fail("planning", error);
       }
@@ -114,14 +113,8 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
 
 const UNKNOWN = "RLM: entries of another version of Belay say what is outside the conversation; they are passed over";
 
-interface Answering {
-  readonly now: Situation;
-  readonly ids: ObjectIds;
-  tell(text: string): void;
-}
-
 /** The answer to a compaction, by the settings and what is outside. */
-function answered(wish: CompactionWish, { now, ids, tell }: Answering): PiAnswer {
+function answered(wish: CompactionWish, now: Situation, ids: ObjectIds, tell: (text: string) => void): PiAnswer {
   const seen = now.seen();
   const { entries } = seen.outside;
   const rules = now.rules();
@@ -145,8 +138,7 @@ function saidOnce(say: (text: string) => void): (text: string) => void {
 /** Our compaction, by no setting; nothing if it cannot be made either. */
 function afterFailure(wish: CompactionWish, context: () => PiContext, ids: ObjectIds): PiAnswer {
   try {
-    const { manifest_tokens: manifest, externalize_min_tokens: min } = OUTSIDE_DEFAULTS;
-    return { compaction: ourCompaction(wish, context().sessionManager.getBranch(), { manifest, min }, ids) };
+    return { compaction: ourCompaction(wish, context().sessionManager.getBranch(), ids) };
   } catch {
     return {};
   }

@@ -1,23 +1,15 @@
-import type { BranchEntry } from "../branch/entries.ts";
 import { type Fate, fates, sentOf } from "./apply.ts";
 import type { Outside } from "./branch.ts";
 import { type EpochEntry, inParts, OUTSIDE_ENTRY, readEntries } from "./entries.ts";
 import type { FoldMessage } from "./fold.ts";
-import type { ObjectIds } from "./keys.ts";
 import { messageOf, type PiMessage } from "./message.ts";
 import { type Bounds, type Plan, planEpoch, planValve } from "./plan.ts";
-import { estimate, ratioOf, type Size, sizeOf } from "./size.ts";
+import { estimate, ratioOf, type Size, type SizeParts, sizeOf } from "./size.ts";
 
 /** The facts that decide the next request. */
-export interface OutlookParts<M extends PiMessage> {
+export interface OutlookParts<M extends PiMessage> extends SizeParts {
   /** As Pi would send them, with recovered results. */
   readonly messages: readonly M[];
-  readonly branch: readonly BranchEntry[];
-  /** The branch's state of its messages. */
-  readonly outside: Outside;
-  /** Tokens of the system's prompt and of tools, estimated. */
-  readonly base: number;
-  readonly ids: ObjectIds;
   /** null: nothing more goes out. */
   readonly rules: Rules | null;
 }
@@ -38,12 +30,8 @@ export interface Rules extends Bounds {
 }
 
 /** The next request. */
-export interface Outlook<M extends PiMessage> {
-  readonly sent: readonly (M | FoldMessage)[];
-  /** Entries to write on the branch before it is sent, in this order. */
-  readonly entries: readonly EpochEntry[];
-  readonly size: Size;
-  /** Texts that are not in it. */
+export interface Outlook<M extends PiMessage> extends Pick<State<M>, "sent" | "entries" | "size"> {
+  /** The number of texts that are not in it. */
   readonly objects: number;
 }
 
@@ -75,6 +63,7 @@ export function outlook<M extends PiMessage>(parts: OutlookParts<M>): Outlook<M>
 
 /** A request, as it is with these entries. */
 interface State<M extends PiMessage> {
+  /** To write on the branch before it is sent, in this order. */
   readonly entries: readonly EpochEntry[];
   readonly outside: Outside;
   readonly fates: readonly Fate<M>[];
@@ -98,20 +87,20 @@ function outlookOf<M extends PiMessage>({ entries, sent, fates, size }: State<M>
   return { entries, sent, size, objects: fates.filter(({ is }) => is !== "raw").length };
 }
 
-interface EpochWish {
-  readonly cause: EpochEntry["cause"];
-  /** Tokens that it has to free, or it does not happen. */
-  readonly needed: number;
-}
-
-function afterEpoch<M extends PiMessage>(parts: OutlookParts<M>, rules: Rules, now: State<M>, wish: EpochWish) {
+/** @param needed tokens that the epoch has to free, or it does not happen */
+function afterEpoch<M extends PiMessage>(
+  parts: OutlookParts<M>,
+  rules: Rules,
+  now: State<M>,
+  { cause, needed }: { readonly cause: EpochEntry["cause"]; readonly needed: number },
+) {
   const over = (now.size.tokens - rules.to * rules.window) / now.size.ratio;
   // Somebody who asks for it below the target does not mean a single text.
   const wanted = rules.isAsked && over <= 0 ? null : Math.max(1, over);
   const plan = planEpoch({ ...now, ids: parts.ids, bounds: rules }, wanted);
   if (!plan) return now;
-  const next = withPlan(parts, rules, now, plan, wish.cause);
-  return freedTokens(now, next) >= wish.needed ? next : now;
+  const next = withPlan(parts, rules, now, plan, cause);
+  return freedTokens(now, next) >= needed ? next : now;
 }
 
 function afterValve<M extends PiMessage>(parts: OutlookParts<M>, rules: Rules, now: State<M>) {

@@ -79,18 +79,10 @@ const CALL_UNITS = 60;
 function epochsOn(branch: readonly BranchEntry[], { epochs }: OutsideEntries): readonly PastEpoch[] {
   const all = new Map<number, PastEpoch>();
   for (const { at: place, epoch: entry } of epochs) {
-    const { epoch, cause, before, after, objects, window } = entry;
+    const { epoch, after, objects, window } = entry;
     const first = all.get(epoch);
-    const at = first?.at ?? timeOf(branch[place]);
-    all.set(epoch, {
-      epoch,
-      cause: first?.cause ?? cause,
-      before: first?.before ?? before,
-      after,
-      objects,
-      window,
-      at,
-    });
+    const { cause, before } = first ?? entry;
+    all.set(epoch, { epoch, cause, before, after, objects, window, at: first?.at ?? timeOf(branch[place]) });
   }
   return [...all.values()];
 }
