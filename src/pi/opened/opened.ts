@@ -3,13 +3,7 @@ import { type Clock, DEFAULT_BUDGET, type Json } from "../../../runtime/index.ts
 import { given, type PiSettings, readPiConfig } from "../../config/index.ts";
 import { agentDirOf, type Models } from "../../model/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
-import {
-  type BudgetLimits,
-  openSessionWith,
-  type SessionEvent,
-  type SessionOptions,
-  type SubAgentPolicy,
-} from "../../session/index.ts";
+import { type BudgetLimits, openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
 
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
 import "../../model/index.ts";
@@ -68,9 +62,8 @@ export async function openForSession(
   });
   const options = sessionOptionsOf(settings, {
     cwd,
-    indexDir: indexFolder(env),
-    lent: parts.lent(cwd),
-    approve: (request) => approve(context(), request),
+    ...given({ indexDir: indexFolder(env) }),
+    subAgents: { tools: parts.lent(cwd), approve: (request) => approve(context(), request) },
     onProgress: runs.progress,
   });
   const sessions = openBranchSessions({
@@ -91,10 +84,9 @@ export async function openForSession(
         },
       ),
   });
-  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
     settings,
-    budget: { ...DEFAULT_BUDGET, ...given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }) },
+    budget: { ...DEFAULT_BUDGET, ...budgetIn(settings) },
     store,
     sessions,
     models,
@@ -107,8 +99,12 @@ export async function openForSession(
 
 /** Settings in force in this project. @throws RlmError `invalid_config` */
 export function settingsAt(cwd: string, env: NodeJS.ProcessEnv): PiSettings {
-  const userFile = join(homeFolder(env), "config.json");
-  return readPiConfig({ cwd, env, agentDir: agentDirOf(env), userFile });
+  return readPiConfig(placesOf(cwd, env));
+}
+
+/** The places of settings in force in this project. */
+export function placesOf(cwd: string, env: NodeJS.ProcessEnv) {
+  return { cwd, env, agentDir: agentDirOf(env), userFile: join(homeFolder(env), "config.json") };
 }
 
 /** Asks the user about tools that a sub-agent does not have by itself. Without a user interface the answer is no. */
@@ -123,42 +119,30 @@ async function approve(
 
 const SHOWN = 1_000;
 
-/** Options of a session inside Pi, apart from the user's settings. */
-interface OptionsParts {
-  /** The project: the root of what may be loaded. */
-  readonly cwd: string;
-  readonly indexDir: string | undefined;
-  /** Tools that Pi can lend to sub-agents. */
-  readonly lent: NonNullable<SubAgentPolicy["tools"]>;
-  readonly approve: NonNullable<SubAgentPolicy["approve"]>;
-  readonly onProgress: (progress: SessionEvent) => void;
-}
+const limitsIn = ({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }: PiSettings) =>
+  given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes });
 
-function sessionOptionsOf(settings: PiSettings, parts: OptionsParts): SessionOptions {
-  const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
+const budgetIn = ({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }: PiSettings) =>
+  given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd });
+
+/** @param own options apart from the user's settings; `cwd` is the project, the root of what may be loaded */
+function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly cwd: string }): SessionOptions {
   const { max_turns, max_depth, concurrency, memory_mb, thinking } = settings;
-  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   const { allowed_tool_overrides, require_approval } = settings;
-  const { cwd, indexDir, lent, approve, onProgress } = parts;
   return {
-    cwd,
-    roots: [cwd, ...(settings.roots ?? [])],
-    limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
-    budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
-    subAgents: { tools: lent, approve, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
-    ...given({ thinking, concurrency, maxDepth: max_depth, memoryMb: memory_mb, indexDir }),
-    onProgress,
+    ...own,
+    roots: [own.cwd, ...(settings.roots ?? [])],
+    limits: limitsIn(settings),
+    budget: budgetIn(settings),
+    subAgents: { ...own.subAgents, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
+    ...given({ thinking, concurrency, maxDepth: max_depth, memoryMb: memory_mb }),
   };
 }
 
 /** The settings that are kept with the session, so that the command can go on with it. */
 function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
-  const { roots = [], concurrency, memory_mb, thinking } = settings;
-  const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
-  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd, max_turns, max_depth } = settings;
-  const execs = { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes };
-  const limits = { ...execs, thinking, memory_mb, concurrency, max_turns, max_depth };
-  const budget = { max_tokens, max_sub_calls, max_time_ms, max_cost_usd };
-  const named = model === null ? {} : { model };
-  return JSON.parse(JSON.stringify({ settings: { ...named, ...limits, ...budget, roots: [cwd, ...roots] }, cwd }));
+  const { roots = [], thinking, memory_mb, concurrency, max_turns, max_depth } = settings;
+  const limits = { ...limitsIn(settings), thinking, memory_mb, concurrency, max_turns, max_depth };
+  const kept = { ...(model === null ? {} : { model }), ...limits, ...budgetIn(settings), roots: [cwd, ...roots] };
+  return JSON.parse(JSON.stringify({ settings: kept, cwd }));
 }

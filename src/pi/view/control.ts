@@ -1,10 +1,7 @@
-import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
 import { type PiOrigins, piOrigins } from "../../config/index.ts";
 import { type Context, objectOf } from "../../context/index.ts";
-import { agentDirOf } from "../../model/index.ts";
-import { homeFolder } from "../../platform/home.ts";
 import {
   describeSession,
   listReadableSessions,
@@ -13,13 +10,12 @@ import {
   type SessionDescription,
 } from "../../session/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
-import type { BranchView } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
-import type { Opened } from "../opened/opened.ts";
-import type { Asked, Cleared, Compact, Externalized, Left, SaidObject, Switched } from "../outside/index.ts";
+import type { Lifecycle } from "../lifecycle.ts";
+import { placesOf } from "../opened/opened.ts";
+import type { Cleared, Compact, Externalized, Left, SaidObject, Switched } from "../outside/index.ts";
 import type { StateBoard } from "../runs/board.ts";
-import type { Runs } from "../runs/runs.ts";
 import { type BranchReport, sessionsOf } from "./report.ts";
 
 /** A person's commands to the extension. A failed one throws an RlmError. */
@@ -56,23 +52,8 @@ export interface Control {
   settings(cwd: string): PiOrigins;
 }
 
-/** The parts of the lifecycle that this needs. */
-export interface ControlParts {
-  readonly board: StateBoard;
-  readonly runs: Pick<Runs, "cancel">;
-  opened(): Promise<Pick<Opened, "store">>;
-  readonly outside: Omit<Asked, "compacts">;
-  /** The branch's P. */
-  context(): Promise<{ readonly P: Context | null }>;
-  /** Brings the board up to what of the conversation is outside. */
-  rested(): void;
-  view(): BranchView;
-  /** Brings the board up to the branch. */
-  refresh(): Promise<void>;
-}
-
 export function openControl(
-  { board, runs, opened, outside, rested, context, view, refresh }: ControlParts,
+  { board, runs, opened, outside, rested, context, view, refresh }: Lifecycle,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
 ): Control {
@@ -135,10 +116,7 @@ export function openControl(
       actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
       await refresh();
     },
-    settings(cwd) {
-      const userFile = join(homeFolder(env), "config.json");
-      return piOrigins({ cwd, env, agentDir: agentDirOf(env), userFile });
-    },
+    settings: (cwd) => piOrigins(placesOf(cwd, env)),
   };
 }
 
