@@ -6,27 +6,7 @@ import { tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
 import type { Rules } from "./outlook.ts";
 
-/** The present facts of Pi and the settings, which decide what goes out. Throws if Pi has left the session. */
-export interface Situation {
-  branch(): readonly BranchEntry[];
-  seen(): Seen;
-  /** @throws RlmError `invalid_config` */
-  settings(): Settings;
-  /** By the settings texts go out. @throws RlmError `invalid_config` */
-  keeps(): boolean;
-  /** By what more goes out; null if there is no model whose window could be too small. @throws RlmError `invalid_config` */
-  rules(): Rules | null;
-  /** Tokens of the model's window; null if nobody knows them. */
-  window(): number | null;
-  /** Tokens that a request may have. */
-  room(): number;
-  /** Tokens of what goes with the messages, estimated. */
-  baseOf(messages: readonly PiMessage[]): number;
-  /** Pi keeps so many tokens free for an answer. */
-  reserved(tokens: number): void;
-  /** Settings are read again when they are needed next. */
-  forget(): void;
-}
+export type Situation = ReturnType<typeof openSituation>;
 
 /** The branch, and what it says of its messages. */
 export interface Seen {
@@ -46,30 +26,38 @@ export interface SituationParts {
 /** Tokens that Pi keeps free for an answer, until it has told another number. */
 const RESERVE = 16_384;
 
-export function openSituation({ context, actions, settings }: SituationParts): Situation {
+/** The present facts of Pi and the settings, which decide what goes out. Throws if Pi has left the session. */
+export function openSituation({ context, actions, settings }: SituationParts) {
   let reserve = RESERVE;
   let known: PiSettings | undefined;
-  const held = () => {
+  const held = (): Settings => {
     known ??= settings(context().cwd);
     return { ...OUTSIDE_DEFAULTS, ...known };
   };
   const branch = () => context().sessionManager.getBranch();
   return {
     branch,
-    seen() {
+    seen(): Seen {
       const entries = branch();
       return { branch: entries, outside: readOutside(entries) };
     },
+    /** @throws RlmError `invalid_config` */
     settings: held,
+    /** By the settings texts go out. @throws RlmError `invalid_config` */
     keeps: () => held().externalize,
+    /** By what more goes out; null if there is no model whose window could be too small. @throws RlmError `invalid_config` */
     rules: () => rulesOf(held(), context().model, reserve),
+    /** Tokens of the model's window; null if nobody knows them. */
     window: () => windowOf(context().model),
+    /** Tokens that a request may have. */
     room: () => (windowOf(context().model) ?? Number.POSITIVE_INFINITY) - reserve,
-    baseOf: (messages) => baseTokens(messages, context(), actions),
-    reserved(tokens) {
+    baseOf: (messages: readonly PiMessage[]) => baseTokens(messages, context(), actions),
+    /** Pi keeps so many tokens free for an answer. */
+    reserved(tokens: number): void {
       reserve = tokens;
     },
-    forget() {
+    /** Settings are read again when they are needed next. */
+    forget(): void {
       known = undefined;
     },
   };

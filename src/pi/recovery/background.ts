@@ -5,20 +5,7 @@ import type { StateBoard } from "../runs/board.ts";
 import { harmless } from "../view/texts.ts";
 import { settledOrAborted, settledWithin } from "../waiting.ts";
 
-/** Recovery while Pi goes on: calls of tools wait for it, and prompts do so for a time. */
-export interface BackgroundRecovery {
-  isRunning(): boolean;
-  /** Starts it for the branch on which Pi stands. The user is told if it fails. */
-  begin(recover: () => Promise<void>): void;
-  /** Resolves when it is over, if it runs, or when the signal aborts. */
-  overOrAborted(signal: AbortSignal | undefined): Promise<void>;
-  /** Keeps a prompt back until it is over, or until the prompt has waited long enough. */
-  holdPrompt(): Promise<void>;
-  /** A prompt is kept back. */
-  holdsPrompt(): boolean;
-}
-
-export interface BackgroundParts {
+interface BackgroundParts {
   readonly board: StateBoard;
   readonly clock: Clock;
   context(): PiContext;
@@ -28,13 +15,16 @@ export interface BackgroundParts {
   promptWait(): Promise<number>;
 }
 
-export function openBackgroundRecovery(parts: BackgroundParts): BackgroundRecovery {
+/** Recovery while Pi goes on: calls of tools wait for it, and prompts do so for a time. */
+export function openBackgroundRecovery(parts: BackgroundParts) {
   let current: Promise<void> | undefined;
   let holdsPrompt = false;
   return {
     isRunning: () => current !== undefined,
+    /** A prompt is kept back. */
     holdsPrompt: () => holdsPrompt,
-    begin(recover) {
+    /** Starts it for the branch on which Pi stands. The user is told if it fails. */
+    begin(recover: () => Promise<void>): void {
       const { ui } = parts.context();
       const work = recover()
         .catch((error: unknown) => {
@@ -46,10 +36,12 @@ export function openBackgroundRecovery(parts: BackgroundParts): BackgroundRecove
         });
       current = work;
     },
-    async overOrAborted(signal) {
+    /** Resolves when it is over, if it runs, or when the signal aborts. */
+    async overOrAborted(signal: AbortSignal | undefined): Promise<void> {
       if (current) await settledOrAborted(current, signal);
     },
-    async holdPrompt() {
+    /** Keeps a prompt back until it is over, or until the prompt has waited long enough. */
+    async holdPrompt(): Promise<void> {
       if (!current) return;
       const { ui } = parts.context();
       const seconds = await parts.promptWait();
