@@ -1,6 +1,6 @@
 import { tokensOf } from "../../model/index.ts";
 import { type Complete, contextKeyIn, hashOf, type JournalRecord, readRecord } from "../../session/index.ts";
-import type { SessionRow, Step, Store, StoredRecord } from "../../store/index.ts";
+import type { SessionRow, Store, StoredRecord } from "../../store/index.ts";
 import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
 
 /** The receiver of the journal's mirror. */
@@ -32,7 +32,11 @@ export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
   const heads = new Map<string, string | null>();
   const used = new Set<string>();
   const children = new Set<string>();
-  const inAsks = openExecsOfAsks();
+  /** Execs that are turns and cells of asks. */
+  const inAsks = new Set<string>();
+  const follow = (record: StoredRecord) => {
+    if (record.record === "rlm_start" && "ask" in record && record.ask !== undefined) inAsks.add(record.exec_id);
+  };
   const seen = <Row extends SessionRow>(row: Row) => {
     heads.set(row.id, row.head);
     if (row.origin === "child") children.add(row.id);
@@ -48,47 +52,31 @@ export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
     // A session is opened by its journal: it says which ask an interrupted exec is of.
     async journal(session, from) {
       const kept = await store.journal(session, from);
-      for (const { record } of kept) inAsks.follow(record);
+      for (const { record } of kept) follow(record);
       return kept;
     },
     async commit(session, step) {
       if (children.has(session)) return store.commit(session, step);
       const records = (step.records ?? []).map(readRecord);
       for (const record of records) {
-        inAsks.follow(record);
-        if (record.record === "rlm_start" && !inAsks.has(record)) {
+        follow(record);
+        if (record.record === "rlm_start" && !inAsks.has(record.exec_id)) {
           const { exec_id, kind } = record;
           const parent = heads.get(session) ?? null;
           const entry: StartEntry = { tool_call_id: target.toolCallId(), session, exec_id, kind, parent };
           target.append("rlm_start", entry);
         }
       }
-      const head = headAfter(step);
+      const { checkpoint } = step;
       if (records.length > 0) used.add(session);
       await store.commit(session, step);
-      if (head !== undefined) heads.set(session, head);
+      if (checkpoint?.kind === "end") heads.set(session, checkpoint.id);
       for (const record of records) {
-        if (!inAsks.has(record)) mirror(target, session, record, heads.get(session) ?? null);
+        if (!inAsks.has(record.exec_id)) mirror(target, session, record, heads.get(session) ?? null);
         target.kept(session, record);
       }
     },
   };
-}
-
-/** Which execs are turns and cells of asks, by their starts. */
-function openExecsOfAsks() {
-  const ids = new Set<string>();
-  return {
-    follow(record: StoredRecord): void {
-      if (record.record === "rlm_start" && "ask" in record && record.ask !== undefined) ids.add(record.exec_id);
-    },
-    has: ({ exec_id }: StoredRecord): boolean => ids.has(exec_id),
-  };
-}
-
-/** The session's head after a step; undefined if the step does not change it. */
-function headAfter({ checkpoint }: Step): string | undefined {
-  return checkpoint?.kind === "end" ? checkpoint.id : undefined;
 }
 
 /** The entry that mirrors the end of an exec. */
