@@ -1,8 +1,9 @@
-import { amount, compact, dollars, duration, priced } from "../../platform/figures.ts";
+import { amount, compact, priced } from "../../platform/figures.ts";
 import type { Answer, Calls, Envelope } from "./answer.ts";
 import type { ShownArguments } from "./arguments.ts";
 import { jsonText } from "./json-text.ts";
 import type { Highlight, Paint } from "./paint.ts";
+import { budgetLeft } from "./summary.ts";
 import { harmless, oneLine } from "./texts.ts";
 
 /** Lines of a block that are shown: what is longer is in the session, and a terminal is not a pager. */
@@ -106,9 +107,5 @@ function callLines({ count, items }: Calls, paint: Paint): string[] {
 }
 
 function budgetLine({ budget }: Envelope, paint: Paint): string {
-  if (!budget) return "";
-  const { remaining_sub_calls, remaining_tokens, remaining_time_ms, remaining_cost_usd } = budget;
-  const cost = remaining_cost_usd === null ? [] : [dollars(remaining_cost_usd)];
-  const parts = [amount(remaining_sub_calls, "sub-call"), `${compact(remaining_tokens)} tokens`, ...cost];
-  return paint.fg("dim", `budget left  ${[...parts, duration(remaining_time_ms)].join(" · ")}`);
+  return budget ? paint.fg("dim", `budget left  ${budgetLeft(budget)}`) : "";
 }

@@ -1,10 +1,10 @@
 import type { PiOrigins } from "../../config/index.ts";
-import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../platform/figures.ts";
+import { ago, amount, compact, elapsed, priced } from "../../platform/figures.ts";
 import { displayName, idEnd } from "../../platform/ids.ts";
 import type { ReadableSessions, SessionDescription } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
 import { columns } from "./columns.ts";
-import { outsideParts, progress } from "./summary.ts";
+import { budgetLeft, outsideParts, progress } from "./summary.ts";
 import { harmless, oneLine, sourcesOf } from "./texts.ts";
 
 /** `/rlm`: where things stand. @param now ms since the epoch */
@@ -25,7 +25,7 @@ export function statusPage(
       running &&
         [`${running.tool} ${running.phase} ${elapsed(now - running.started_at)}`, ...progress(running)].join(" · "),
     ],
-    ["budget left", budget && budgetLine(budget)],
+    ["budget left", budget && budgetLeft(budget)],
     ["checkpoints", `${checkpoints}${checkpoint === null ? "" : `, at ${idEnd(checkpoint)}`}`],
     ["session", session === null ? "not open yet" : idEnd(session)],
   ].map((row) => row.filter((cell) => cell !== null));
@@ -36,13 +36,6 @@ function contextLine({ sources, chars, tokens_estimate, documents }: NonNullable
   const counted = documents === null ? [] : [amount(documents, "document")];
   const size = `${chars.toLocaleString("en-US")} characters (~${compact(tokens_estimate)} tokens)`;
   return [harmless(sources.join(", ")), ...counted, size].join(" · ");
-}
-
-function budgetLine(budget: NonNullable<State["budget"]>): string {
-  const { remaining_sub_calls, remaining_tokens, remaining_time_ms, remaining_cost_usd } = budget;
-  const cost = remaining_cost_usd === undefined ? [] : [dollars(remaining_cost_usd)];
-  const tokens = `${compact(remaining_tokens)} tokens`;
-  return [amount(remaining_sub_calls, "sub-call"), tokens, ...cost, duration(remaining_time_ms)].join(" · ");
 }
 
 const SESSIONS_SHOWN = 20;

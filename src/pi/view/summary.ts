@@ -1,5 +1,6 @@
 import { amount, compact, dollars, duration, priced, size } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
+import type { RemainingBudget } from "../../session/index.ts";
 import type { ConversationState, RunningState, TurnState } from "../runs/board.ts";
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
@@ -21,6 +22,16 @@ export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): str
 /** `js_error: TypeError: x is not a function` */
 export function failure({ error_code, error_message }: Envelope): string {
   return [error_code, oneLine(error_message, 200)].filter((part) => part !== "").join(": ") || "failed";
+}
+
+/** `48 sub-calls · 1.9M tokens · $0.98 · 12 min 05 s`; the cost if it is limited. */
+export function budgetLeft(
+  budget: Omit<RemainingBudget, "remaining_cost_usd"> & { readonly remaining_cost_usd?: number | null },
+): string {
+  const { remaining_sub_calls, remaining_tokens, remaining_time_ms, remaining_cost_usd: usd } = budget;
+  const cost = typeof usd === "number" ? [dollars(usd)] : [];
+  const tokens = `${compact(remaining_tokens)} tokens`;
+  return [amount(remaining_sub_calls, "sub-call"), tokens, ...cost, duration(remaining_time_ms)].join(" · ");
 }
 
 /** `41 objects outside`, `61k tokens`, `context 31 % of 200k`. */
