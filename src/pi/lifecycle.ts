@@ -14,8 +14,7 @@ import { openBackgroundRecovery } from "./recovery/background.ts";
 import { recover } from "./recovery/recover.ts";
 import { endTornLine } from "./recovery/torn-tail.ts";
 import { openStateBoard, type StateBoard } from "./runs/board.ts";
-import type { ProgressDetails } from "./runs/details.ts";
-import { cancelledBeforeStart, openRuns, type RunOutcome, type Runs, type Work } from "./runs/runs.ts";
+import { type Called, cancelledBeforeStart, openRuns, type RunOutcome, type Runs, type Work } from "./runs/runs.ts";
 import { showBranch, showSession } from "./runs/show-branch.ts";
 import { showConversation } from "./runs/show-conversation.ts";
 import { settledWithin } from "./waiting.ts";
@@ -52,13 +51,6 @@ export interface Lifecycle {
   refresh(): Promise<void>;
   /** Pi leaves the session. What runs is suspended, and recovery finishes it when Pi comes back. */
   left(): Promise<void>;
-}
-
-export interface Called {
-  readonly tool_call_id: string;
-  readonly args: unknown;
-  readonly signal: AbortSignal | undefined;
-  onUpdate?(details: ProgressDetails): void;
 }
 
 export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle {

@@ -1,15 +1,9 @@
 import { RlmError } from "../../../runtime/index.ts";
 import type { Session } from "../../session/index.ts";
 import type { PiActions } from "../host.ts";
+import type { Run } from "../runs/runs.ts";
 import type { StartEntry } from "./entries.ts";
 import type { BranchSessions } from "./sessions.ts";
-
-/** A call of one of our tools. */
-interface Asked {
-  readonly tool: { readonly name: string };
-  readonly tool_call_id: string;
-  readonly args: unknown;
-}
 
 /**
  * The session in which an ask is open, as it is, if the call asks the same question: the ask then goes on, and an entry says
@@ -18,7 +12,7 @@ interface Asked {
 export async function askedAgain(
   sessions: Pick<BranchSessions, "interrupted">,
   openAsk: StartEntry,
-  { tool, tool_call_id, args }: Asked,
+  { tool, tool_call_id, args }: Pick<Run, "tool" | "tool_call_id" | "args">,
   actions: Pick<PiActions, "appendEntry">,
 ): Promise<Session | null> {
   if (tool.name !== "rlm_ask" || typeof args !== "object" || args === null) return null;

@@ -29,20 +29,14 @@ export interface RecoveryParts {
   answered(message: ToolResultMessage): void;
 }
 
-/** Recorded turns of an ask, and recorded answers to sub-calls. */
-interface Kept {
-  readonly turns: number;
-  readonly answers: number;
-}
-
 /** The fate of a call that had no result. */
 type Recovered =
   | {
       readonly how: "recorded" | "finished" | "again";
       readonly outcome: RunOutcome;
       readonly exec: RecordedExec | null;
-      /** The records that it had when the process ended. */
-      readonly kept?: Kept;
+      /** Turns of an ask and answers to sub-calls that were recorded when the process ended. */
+      readonly kept?: { readonly turns: number; readonly answers: number };
     }
   | { readonly how: "held"; readonly holder: string };
 

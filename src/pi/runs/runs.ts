@@ -8,15 +8,19 @@ import { inPi, warningInPi } from "../wording.ts";
 import type { StateBoard } from "./board.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
 
-/** A call of a tool that is to be run. */
-export interface Run {
-  readonly tool: Tool;
+/** A call of a tool, as Pi makes it. */
+export interface Called {
   readonly tool_call_id: string;
   readonly args: unknown;
-  readonly cwd: string;
   /** Pi's signal, which Esc aborts. */
   readonly signal: AbortSignal | undefined;
   onUpdate?(details: ProgressDetails): void;
+}
+
+/** A call of a tool that is to be run. */
+export interface Run extends Called {
+  readonly tool: Tool;
+  readonly cwd: string;
 }
 
 export interface RunOutcome {
