@@ -14,38 +14,29 @@ interface PiToolAnswer {
 
 /** The tools that Pi can lend to sub-agents if the user allows it: its own bash, write and edit in the project, those that it has. */
 export function lentTools(cwd: string): AgentTool[] {
-  return [
-    ...(hostHas("pi-coding-agent", ["createBashTool"]) ? [lentBash(cwd)] : []),
-    ...(hostHas("pi-coding-agent", ["createWriteTool"]) ? [lentWrite(cwd)] : []),
-    ...(hostHas("pi-coding-agent", ["createEditTool"]) ? [lentEdit(cwd)] : []),
-  ];
-}
-
-function lentBash(cwd: string): AgentTool {
-  return lent(
+  const bash = lent(
     { name: "bash", description: "Run a bash command in the project's folder. Returns stdout and stderr." },
     () => fromHost("pi-coding-agent", "createBashTool")(cwd),
-    (bash, args, signal) => bash.execute("", { command: "", ...args }, signal),
+    (tool, args, signal) => tool.execute("", { command: "", ...args }, signal),
   );
-}
-
-function lentWrite(cwd: string): AgentTool {
-  return lent(
+  const write = lent(
     {
       name: "write",
       description: "Write a file. It and its folders are made if missing, and what it held is replaced.",
     },
     () => fromHost("pi-coding-agent", "createWriteTool")(cwd),
-    (write, args, signal) => write.execute("", { path: "", content: "", ...args }, signal),
+    (tool, args, signal) => tool.execute("", { path: "", content: "", ...args }, signal),
   );
-}
-
-function lentEdit(cwd: string): AgentTool {
-  return lent(
+  const edit = lent(
     { name: "edit", description: "Replace texts in one file. Each old text must be exact, and occur once." },
     () => fromHost("pi-coding-agent", "createEditTool")(cwd),
-    (edit, args, signal) => edit.execute("", { path: "", edits: [], ...args }, signal),
+    (tool, args, signal) => tool.execute("", { path: "", edits: [], ...args }, signal),
   );
+  return [
+    ...(hostHas("pi-coding-agent", ["createBashTool"]) ? [bash] : []),
+    ...(hostHas("pi-coding-agent", ["createWriteTool"]) ? [write] : []),
+    ...(hostHas("pi-coding-agent", ["createEditTool"]) ? [edit] : []),
+  ];
 }
 
 /**
