@@ -139,13 +139,8 @@ async function pickCheckpoint(
   if (picked === null) return select ? null : choices.map(({ label }) => label).join("\n");
   const [only, other] = picked;
   if (!only || other) {
-    throw new RlmError(
-      "checkpoint_not_found",
-      `${only ? "several checkpoints end" : "no checkpoint ends"} in ${wanted}`,
-      {
-        suggestion: "/rlm checkpoints lists them.",
-      },
-    );
+    const problem = `${only ? "several checkpoints end" : "no checkpoint ends"} in ${wanted}`;
+    throw new RlmError("checkpoint_not_found", problem, { suggestion: "/rlm checkpoints lists them." });
   }
   if (only.id === branch.checkpoint) return "the branch stands there already";
   await control.goTo(branch.session.id, only.id);

@@ -64,13 +64,10 @@ export function traceItems({ overview, sessions }: BranchReport, now: number): r
 
 /** The same with every text of the conversation, the newest first. */
 export function inspectItems(report: BranchReport, now: number): readonly Item[] {
-  const { overview, sessions } = report;
   return [
     item(0, "plain", [conversationLine(report)]),
-    ...epochItems(overview.epochs, now),
-    ...compactionItems(overview.compactions, now),
-    ...callItems(sessions),
-    ...objectItems(overview.objects.toReversed()),
+    ...traceItems(report, now),
+    ...objectItems(report.overview.objects.toReversed()),
   ];
 }
 
