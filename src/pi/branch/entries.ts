@@ -1,5 +1,7 @@
 import * as v from "valibot";
 import { contextKeyIn } from "../../session/index.ts";
+import { callsOf } from "../outside/message.ts";
+import { messageOn } from "./messages.ts";
 
 /** Entries about our execs on Pi's branch: ids, hashes and counts; all else is in the store (≤ 2 KB each). */
 export type RlmEntry = "rlm_start" | "rlm_tool_call" | "rlm_tool_result" | "rlm_complete";
@@ -87,9 +89,10 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   const starts: StartEntry[] = [];
   const completed = new Map<string, CompleteEntry>();
   let openAsk: StartEntry | null = null;
-  let calls: ToolUse[] = [];
+  let calls: Omit<Unanswered, "starts">[] = [];
   const answered = new Set<string>();
-  for (const { type, customType, data, message } of entries) {
+  for (const entry of entries) {
+    const { type, customType, data } = entry;
     if (type === "custom" && customType === "rlm_start") {
       const read = v.safeParse(StartSchema, data);
       if (!read.success) continue;
@@ -102,11 +105,13 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
       completed.delete(read.output.exec_id);
       completed.set(read.output.exec_id, read.output);
       openAsk = null;
-    } else if (type === "message") {
-      const said = v.parse(MessageSchema, message);
-      if (said.role === "toolResult") answered.add(said.toolCallId);
-      else if (said.role !== "other") calls = calls.map((call) => ({ ...call, isTail: false }));
-      if (said.role === "assistant") calls.push(...toolUses(said).filter(({ tool }) => isOurs(tool)));
+    } else {
+      const said = messageOn(entry);
+      if (said?.role === "toolResult" && said.toolCallId !== undefined) answered.add(said.toolCallId);
+      if (said?.role === "user" || said?.role === "assistant")
+        calls = calls.map((call) => ({ ...call, isTail: false }));
+      const ours = said ? callsOf(said).filter(({ name }) => isOurs(name)) : [];
+      calls.push(...ours.map(({ id, name, args }) => ({ tool_call_id: id, tool: name, args, isTail: true })));
     }
   }
   const unanswered = calls
@@ -132,39 +137,4 @@ export function startOf(entries: readonly BranchEntry[], exec_id: string): numbe
     return read.success && read.output.exec_id === exec_id;
   });
   return at < 0 ? entries.length : at;
-}
-
-type ToolUse = Omit<Unanswered, "starts">;
-
-const MessageSchema = v.union([
-  v.object({ role: v.literal("toolResult"), toolCallId: text }),
-  v.object({ role: v.literal("user") }),
-  v.object({
-    role: v.literal("assistant"),
-    stopReason: v.optional(text),
-    content: v.fallback(v.array(v.looseObject({ type: text })), []),
-  }),
-  v.pipe(
-    v.unknown(),
-    v.transform(() => ({ role: "other" }) as const),
-  ),
-]);
-
-const ToolCallSchema = v.object({ type: v.literal("toolCall"), id: text, name: text, arguments: v.unknown() });
-
-function toolUses({
-  stopReason,
-  content,
-}: {
-  stopReason?: string | undefined;
-  content: readonly unknown[];
-}): ToolUse[] {
-  // Pi does not run the calls of an answer that broke off.
-  if (stopReason === "error" || stopReason === "aborted") return [];
-  return content.flatMap((part) => {
-    const read = v.safeParse(ToolCallSchema, part);
-    if (!read.success) return [];
-    const { id, name, arguments: args } = read.output;
-    return [{ tool_call_id: id, tool: name, args, isTail: true }];
-  });
 }

@@ -4,8 +4,6 @@ import { remembered } from "../remembered.ts";
 import type { BranchEntry } from "./entries.ts";
 
 /** A message as Pi has it, as far as it is looked at. */
-export type RawMessage = Readonly<v.InferOutput<typeof RawSchema>>;
-
 const RawSchema = v.looseObject({
   role: v.string(),
   content: v.optional(v.unknown()),
@@ -16,12 +14,12 @@ const RawSchema = v.looseObject({
  * The messages that a branch has, raw, from its root to its leaf: those that a compaction summed up are among them, and the
  * compaction's own summary is not.
  */
-export function messagesOn(entries: readonly BranchEntry[]): RawMessage[] {
+export function messagesOn(entries: readonly BranchEntry[]) {
   return entries.flatMap((entry) => messageOn(entry) ?? []);
 }
 
-/** The message of an entry is the same object each time. */
-const messageOn = remembered((entry: BranchEntry): RawMessage | null => {
+/** The message of an entry, raw: the same object each time. */
+export const messageOn = remembered((entry: BranchEntry): Readonly<v.InferOutput<typeof RawSchema>> | null => {
   switch (entry.type) {
     case "message":
       return v.is(RawSchema, entry.message) ? entry.message : null;

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { BranchEntry } from "../branch/entries.ts";
 
 /** The kind of entry on Pi's branch that says what is outside. */
 export const OUTSIDE_ENTRY = "rlm_externalize";
@@ -41,13 +42,6 @@ const ClearSchema = v.object({ v: v.literal(1), clear: v.literal(true) });
 
 export type EpochEntry = Readonly<v.InferOutput<typeof EpochSchema>>;
 
-/** An entry of Pi's branch, as far as the entries of this file need it. */
-interface Entry {
-  readonly type: string;
-  readonly customType?: string;
-  readonly data?: unknown;
-}
-
 /** The entries of a branch together. */
 export interface OutsideEntries {
   /** Epochs since the newest `clear`, with the places of their entries on the branch. */
@@ -63,7 +57,7 @@ export interface OutsideEntries {
 }
 
 /** Reads the entries of a branch, from its root to its leaf. */
-export function readEntries(branch: readonly Entry[]): OutsideEntries {
+export function readEntries(branch: readonly BranchEntry[]): OutsideEntries {
   let epochs: { readonly at: number; readonly epoch: EpochEntry }[] = [];
   let [newest, number, isOff, unknown] = [-1, 0, false, 0];
   for (const [at, { type, customType, data }] of branch.entries()) {

@@ -3,28 +3,16 @@ import type { BranchEntry } from "../branch/entries.ts";
 import { remembered } from "../remembered.ts";
 import { once } from "./copies.ts";
 
-/** A message of Pi, as far as it is looked at. */
-export interface PiMessage {
-  readonly role: string;
+/** A message of Pi, as far as it is looked at. `timestamp`: ms since the epoch. */
+export type PiMessage = Readonly<v.InferOutput<typeof MessageSchema>> & {
   readonly content?: unknown;
-  /** ms since the epoch. */
-  readonly timestamp?: number;
-  readonly toolCallId?: string;
-  readonly toolName?: string;
-  readonly customType?: string;
-  readonly command?: string;
-  readonly output?: string;
   readonly exitCode?: unknown;
   readonly cancelled?: unknown;
   readonly truncated?: unknown;
   readonly fullOutputPath?: unknown;
   readonly excludeFromContext?: unknown;
-  readonly summary?: string;
-  readonly stopReason?: string;
-  readonly provider?: string;
-  readonly model?: string;
   readonly usage?: unknown;
-}
+};
 
 /** A call of a tool in an assistant's message. */
 export interface Call {

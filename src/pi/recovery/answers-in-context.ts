@@ -1,18 +1,12 @@
 import * as v from "valibot";
 import type { ToolResultMessage } from "../host.ts";
-
-/** A message as Pi is about to send it, as far as it is looked at. */
-interface Message {
-  readonly role: string;
-  readonly content?: unknown;
-  readonly toolCallId?: string;
-}
+import type { PiMessage } from "../outside/index.ts";
 
 /**
  * The messages with the results that the session lacks. Each follows the assistant's message that made the call. If
  * nothing is missing, the given array is returned.
  */
-export function withAnswers<M extends Message>(
+export function withAnswers<M extends PiMessage>(
   messages: readonly M[],
   answers: ReadonlyMap<string, ToolResultMessage>,
 ): readonly (M | ToolResultMessage)[] {
