@@ -15,7 +15,7 @@ import type { BranchView } from "./branch/entries.ts";
 import { startOf } from "./branch/entries.ts";
 import { historyMessage, messagesOn } from "./branch/messages.ts";
 import type { PiContext, ToolResultMessage } from "./host.ts";
-import type { Asked, SaidObject } from "./outside/index.ts";
+import type { Asked, PiMessage, SaidObject } from "./outside/index.ts";
 import type { ReadingDecision } from "./reading.ts";
 import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
 import { remembered } from "./remembered.ts";
@@ -73,7 +73,7 @@ export function openConversations(parts: ConversationParts): Conversations {
       return { sources, own: history.documents[own]?.id ?? null, problem };
     },
     history: () => historyOf(messages()),
-    allowed: (asked, signal) => reading.allowed(asked, signal, isAgain),
+    allowed: (asked, signal) => reading(asked, signal, isAgain),
     async stats() {
       const { length_chars, length_tokens_estimate, document_count } = (await historyOf(messages())).stats;
       const { context: P, budget, enabled, running } = board.current();
@@ -111,7 +111,7 @@ interface Message {
   readonly calls: readonly string[];
 }
 
-const readMessage = remembered((message: { readonly content?: unknown }): Message | null => {
+const readMessage = remembered((message: PiMessage): Message | null => {
   const said = historyMessage(message);
   return said && { said, calls: callIds(message.content) };
 });

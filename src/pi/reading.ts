@@ -21,34 +21,31 @@ export interface ReadingParts {
   readonly clock: Clock;
 }
 
-/** Decides on objects that models are to read: who may be sent them, how they are read, and whether the user wants that. */
-export interface ReadingDecision {
-  /**
-   * @param isAgain an earlier process has begun the call: the user is not asked once more
-   * @throws RlmError `policy_violation`, `declined`, `cancelled`, `no_model_configured`
-   */
-  allowed(reading: Reading, signal: AbortSignal, isAgain: boolean): Promise<Terms>;
-}
+/**
+ * Decides on objects that models are to read: who may be sent them, how they are read, and whether the user wants that.
+ *
+ * @param isAgain an earlier process has begun the call: the user is not asked once more
+ * @throws RlmError `policy_violation`, `declined`, `cancelled`, `no_model_configured`
+ */
+export type ReadingDecision = (reading: Reading, signal: AbortSignal, isAgain: boolean) => Promise<Terms>;
 
 export function openReading({ context, opened, env, clock }: ReadingParts): ReadingDecision {
-  return {
-    async allowed(reading, signal, isAgain) {
-      const { settings, models } = await opened();
-      const price = models.price(reading.model);
-      const { cwd, model: current, hasUI, ui } = context();
-      if (reading.objects.some(({ of }) => of === "history")) {
-        const others = subModelOfProject({ cwd, agentDir: agentDirOf(env) });
-        const own = others === null ? settings.sub_model : undefined;
-        checkProviders(reading, { current: current?.provider, own, others });
-      }
-      const { inline_tokens, child_max_tokens, confirm_calls } = { ...READING_DEFAULTS, ...settings };
-      const terms = { inlineTokens: inline_tokens, maxTokens: child_max_tokens };
-      const estimate = readingEstimate(reading.objects, { ...terms, together: reading.together }, price);
-      if (estimate.calls <= confirm_calls) return terms;
-      if (!hasUI) return { ...terms, estimate };
-      if (!isAgain) await confirmed(ui, textOf(reading, estimate, reading.model ?? models.fallback), { signal, clock });
-      return terms;
-    },
+  return async (reading, signal, isAgain) => {
+    const { settings, models } = await opened();
+    const price = models.price(reading.model);
+    const { cwd, model: current, hasUI, ui } = context();
+    if (reading.objects.some(({ of }) => of === "history")) {
+      const others = subModelOfProject({ cwd, agentDir: agentDirOf(env) });
+      const own = others === null ? settings.sub_model : undefined;
+      checkProviders(reading, { current: current?.provider, own, others });
+    }
+    const { inline_tokens, child_max_tokens, confirm_calls } = { ...READING_DEFAULTS, ...settings };
+    const terms = { inlineTokens: inline_tokens, maxTokens: child_max_tokens };
+    const estimate = readingEstimate(reading.objects, { ...terms, together: reading.together }, price);
+    if (estimate.calls <= confirm_calls) return terms;
+    if (!hasUI) return { ...terms, estimate };
+    if (!isAgain) await confirmed(ui, textOf(reading, estimate, reading.model ?? models.fallback), signal, clock);
+    return terms;
   };
 }
 
@@ -85,16 +82,12 @@ function refused(problem: string, suggestion: string): RlmError {
 /** Time that the user has to answer. */
 const CONFIRM_MS = 120_000;
 
-interface Question {
-  readonly title: string;
-  readonly message: string;
-}
-
 /** @throws RlmError `declined`, `cancelled` */
 async function confirmed(
   ui: PiContext["ui"],
-  { title, message }: Question,
-  { signal, clock }: { readonly signal: AbortSignal } & Pick<ReadingParts, "clock">,
+  { title, message }: ReturnType<typeof textOf>,
+  signal: AbortSignal,
+  clock: Clock,
 ): Promise<void> {
   const late = new AbortController();
   const callOff = clock.after(CONFIRM_MS, () => late.abort());
@@ -114,7 +107,8 @@ async function confirmed(
 
 const NAMES_SHOWN = 8;
 
-function textOf({ objects, instructions }: Reading, estimate: ReadingEstimate, model: string | null): Question {
+/** The question to the user. */
+function textOf({ objects, instructions }: Reading, estimate: ReadingEstimate, model: string | null) {
   const { calls, input_tokens, output_tokens, cost_usd } = estimate;
   const tokens = `${compact(input_tokens)} tokens in, ${compact(output_tokens)} out`;
   const cost = cost_usd === null ? "no price" : dollars(cost_usd);

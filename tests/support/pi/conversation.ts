@@ -110,7 +110,7 @@ export function conversationsOf({ branch }: Talk): Conversations {
     opened: () => Promise.reject(new Error("the branch has no P")),
     view: () => ({ head: null }),
     outside: { overview: () => overviewOf(branch, rememberedIds()), size: () => ({ tokens: 700, window: 8000 }) },
-    reading: { allowed: () => Promise.reject(new Error("no model reads here")) },
+    reading: () => Promise.reject(new Error("no model reads here")),
     board: { current: () => NO_STATE },
     settings: () => ({}),
   });
