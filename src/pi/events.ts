@@ -1,12 +1,8 @@
+import type { RunningState } from "./runs/board.ts";
 import type { ToolDetails } from "./runs/details.ts";
 
 /** Events that other extensions of Pi can listen for: `pi.events.on("rlm:externalize", …)`. */
-export interface Announcements {
-  epoch(epoch: Epoch): void;
-  /** A call of a tool that asks models. */
-  queryStarted(query: QueryStart): void;
-  queryEnded(query: QueryStart, details: ToolDetails): void;
-}
+export type Announcements = ReturnType<typeof announcementsOn>;
 
 /** Old texts went outside. */
 export interface Epoch {
@@ -18,10 +14,7 @@ export interface Epoch {
   readonly tokens: number;
 }
 
-export interface QueryStart {
-  readonly tool: string;
-  readonly tool_call_id: string;
-}
+type QueryStart = Pick<RunningState, "tool" | "tool_call_id">;
 
 /** Pi's `pi.events`. */
 export interface EventBus {
@@ -31,7 +24,7 @@ export interface EventBus {
 const ASKING: readonly string[] = ["rlm_query", "rlm_ask", "rlm_batch", "rlm_extract"];
 
 /** Announces on Pi's bus. Nothing here throws: what others do with it must not end a call. */
-export function announcementsOn(bus: EventBus): Announcements {
+export function announcementsOn(bus: EventBus) {
   const emit = (channel: string, data: object) => {
     try {
       bus.emit(channel, data);
@@ -40,13 +33,15 @@ export function announcementsOn(bus: EventBus): Announcements {
     }
   };
   return {
-    epoch: (epoch) => emit("rlm:externalize", epoch),
-    queryStarted(query) {
+    epoch: (epoch: Epoch) => emit("rlm:externalize", epoch),
+    /** A call of a tool that asks models. */
+    queryStarted(query: QueryStart): void {
       if (ASKING.includes(query.tool)) emit("rlm:query:start", query);
     },
-    queryEnded(query, { envelope, calls: { count, tokens, cost_usd }, elapsed_ms }) {
+    queryEnded(query: QueryStart, { envelope, calls, elapsed_ms }: ToolDetails): void {
       if (!ASKING.includes(query.tool)) return;
       const { success, error_code = null } = envelope;
+      const { count, tokens, cost_usd } = calls;
       emit("rlm:query:end", { ...query, success, error_code, sub_calls: count, tokens, cost_usd, elapsed_ms });
     },
   };
