@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
 import type { Pause, SkippedFile } from "../context.ts";
+import { pauses } from "../pauses.ts";
 import type { Known } from "./recall.ts";
 import { errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
 import type { ContextSize } from "./size.ts";
@@ -18,22 +18,17 @@ export interface LoadOptions {
   signal?: AbortSignal;
 }
 
-const SLICE_BYTES = 1024 * 1024;
 /** Opening and checking a file takes about as long as reading this much. */
 export const FILE_COST_BYTES = 64 * 1024;
 
 /** Tells progress and lets the thread do other things about every megabyte; rejects once the signal is aborted. */
 export function pauseFor({ signal, onProgress }: LoadOptions, size: ContextSize): Pause {
-  let sincePause = 0;
+  const pause = pauses(() => onProgress?.({ files: size.files, bytes: size.bytes }));
   return async (bytes) => {
     if (signal?.aborted) {
       throw new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal.reason });
     }
-    sincePause += bytes;
-    if (sincePause < SLICE_BYTES) return;
-    sincePause = 0;
-    onProgress?.({ files: size.files, bytes: size.bytes });
-    await setImmediate();
+    await pause(bytes);
   };
 }
 
