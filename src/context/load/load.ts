@@ -14,9 +14,9 @@ import type { KnownLoad } from "./known-loads.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
 import { type Known, recalled, remember } from "./recall.ts";
-import { locate, openRoots, type Roots, withFile } from "./roots.ts";
+import { locate, openRoots, type Roots } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
-import { readListed, textBytes, withoutMark } from "./text-file.ts";
+import { readListed, readNamed, textBytes, withoutMark } from "./text-file.ts";
 import { compareUnits, type Walk, walk } from "./walk.ts";
 
 /** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
@@ -74,7 +74,8 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   const seen = known && (await seenAt(place, reading, previous?.key ?? null, known));
   const before = seen && (await recalled(seen, known));
   if (before) return before;
-  const context = await extendContext(previous, await loadPlace(reading, place), pause);
+  const loaded = place.isFolder ? await loadFolder(reading, place) : loadFile(reading, place);
+  const context = await extendContext(previous, loaded, pause);
   if (seen && reading.isWhole) remember(seen, context, known);
   return context;
 }
@@ -155,16 +156,9 @@ async function locatePath({ given, name, pause }: Reading, options: LoadOptions)
   return { roots, path, isFolder: false, walked };
 }
 
-function loadPlace(reading: Reading, place: Place): LoadedSource | Promise<LoadedSource> {
-  return place.isFolder ? loadFolder(reading, place) : loadFile(reading, place.roots, place.path);
-}
-
-function loadFile(reading: Reading, roots: Roots, path: string): LoadedSource {
+function loadFile(reading: Reading, { roots, path }: Place): LoadedSource {
   const { given, size, name } = reading;
-  const room = LIMITS.contextBytes - size.bytes;
-  const content = withFile(roots, path, (file) =>
-    file.size > room ? { size: file.size } : textBytes(file.read(file.size)),
-  );
+  const content = readNamed(roots, path, LIMITS.contextBytes - size.bytes);
   if ("reason" in content) throw unreadable(given, content);
   if ("size" in content) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + content.size });
   return single(reading, { relative: basename(name), path: name, bytes: content.bytes });

@@ -12,9 +12,9 @@ import {
 } from "../context.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
-import { locate, openRoots, type Roots, withFile } from "./roots.ts";
+import { locate, openRoots, type Roots } from "./roots.ts";
 import { isOver, tooLarge } from "./size.ts";
-import { readListed, textBytes } from "./text-file.ts";
+import { readListed, readNamed } from "./text-file.ts";
 import { walk } from "./walk.ts";
 
 /** Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has not changed is left out. */
@@ -172,12 +172,7 @@ function exists(path: string): boolean {
 }
 
 function read(roots: Roots, { path, given }: FoundFile) {
-  const content =
-    given === null
-      ? readListed(roots, path, LIMITS.contextBytes)
-      : withFile(roots, path, (file) =>
-          file.size > LIMITS.contextBytes ? { size: file.size } : textBytes(file.read(file.size)),
-        );
+  const content = (given === null ? readListed : readNamed)(roots, path, LIMITS.contextBytes);
   if ("size" in content) throw tooLarge(given ?? path, { files: 1, bytes: content.size });
   return content;
 }
