@@ -54,12 +54,12 @@ function otherUser({ uid, mode }: Stats): string | null {
   return (permissions & 0o077) === 0 ? null : `has mode ${permissions.toString(8).padStart(4, "0")}, not 0600`;
 }
 
-/** The size that the system tells is not asked for: a file may grow, and some have none. */
-function readAtMost(descriptor: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
+/** The first bytes of a file. The size that the system tells is not asked for: a file may grow, and some have none. */
+export function readAtMost(descriptor: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(length);
   let filled = 0;
   while (filled < length) {
-    const count = readSync(descriptor, bytes, filled, length - filled, null);
+    const count = readSync(descriptor, bytes, filled, length - filled, filled);
     if (count === 0) break;
     filled += count;
   }

@@ -7,12 +7,12 @@ import {
   openSync,
   readdirSync,
   readlinkSync,
-  readSync,
   realpathSync,
   statSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { RlmError, remedy } from "../../../runtime/index.ts";
+import { readAtMost } from "../../platform/bounded-file.ts";
 import { homeFolder } from "../../platform/home.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import { keyPath } from "../../platform/user-key.ts";
@@ -111,7 +111,7 @@ export function withFile<T>(roots: Roots, path: string, use: (file: OpenFile) =>
   return withDescriptor(path, OPEN_FLAGS, ({ descriptor, stats, location }) => {
     if (!isAllowed(roots, location)) return MOVED_OUT;
     if (!stats.isFile()) return { reason: kindOf(stats) };
-    return use({ location, size: stats.size, read: (length) => readFrom(descriptor, Math.min(length, stats.size)) });
+    return use({ location, size: stats.size, read: (length) => readAtMost(descriptor, Math.min(length, stats.size)) });
   });
 }
 
@@ -183,17 +183,6 @@ export function errnoOf(cause: unknown): string | undefined {
   return cause instanceof Error && "syscall" in cause && "code" in cause && typeof cause.code === "string"
     ? cause.code
     : undefined;
-}
-
-function readFrom(descriptor: number, length: number): Uint8Array {
-  const bytes = Buffer.allocUnsafeSlow(length);
-  let filled = 0;
-  while (filled < length) {
-    const count = readSync(descriptor, bytes, filled, length - filled, filled);
-    if (count === 0) break;
-    filled += count;
-  }
-  return bytes.subarray(0, filled);
 }
 
 function linkTarget(path: string): string | undefined {
