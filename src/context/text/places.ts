@@ -2,35 +2,25 @@ import type { Document } from "../context.ts";
 import type { Text } from "./text.ts";
 
 /** The place of an offset of P: its document, with the document's range in P, and the line and column there, from 1. */
-interface Place {
-  readonly id: string;
-  readonly start: number;
-  readonly end: number;
+interface Place extends Pick<Document, "id" | "start" | "end"> {
   readonly line: number;
   /** UTF-16 units. */
   readonly column: number;
-}
-
-interface Places {
-  /** Counts the lines of P, unless that is done: about 0.3 s for 100 MB. */
-  prepare(): void;
-  /** Between two documents: the beginning of the one that follows. null behind the last document. */
-  at(offset: number): Place | null;
-  /** The line that holds an offset, without its end; of a long one about 200 units around the offset. */
-  lineText(offset: number): string;
 }
 
 const LINE_UNITS = 200;
 /** Units shown before the offset if a line is cut at its beginning. */
 const LEAD_UNITS = 60;
 
-/** @param documents by `start`, not overlapping */
-export function openPlaces(text: Text, documents: readonly Document[]): Places {
+/** Finds the places of offsets. @param documents by `start`, not overlapping */
+export function openPlaces(text: Text, documents: readonly Document[]) {
   const lines = openLines(text.data.bytes);
 
   return {
+    /** Counts the lines of P, unless that is done: about 0.3 s for 100 MB. Other methods do so when they are called first. */
     prepare: lines.prepare,
-    at(offset) {
+    /** Between two documents: the beginning of the one that follows. null behind the last document. */
+    at(offset: number): Place | null {
       const document = documentAt(documents, offset);
       if (!document) return null;
       const { id, start, end } = document;
@@ -39,7 +29,8 @@ export function openPlaces(text: Text, documents: readonly Document[]): Places {
       const lineNumber = line.newlines - lines.at(text.byteAt(start)).newlines + 1;
       return { id, start, end, line: lineNumber, column: within - Math.max(text.unitAt(line.start), start) + 1 };
     },
-    lineText(offset) {
+    /** The line that holds an offset, without its end; of a long one about 200 units around the offset. */
+    lineText(offset: number): string {
       const lineStart = text.unitAt(lines.at(text.byteAt(offset)).start);
       const from = offset - lineStart <= LINE_UNITS - LEAD_UNITS ? lineStart : offset - LEAD_UNITS;
       const ahead = text.slice(from, from + LINE_UNITS + 1);
@@ -64,14 +55,6 @@ function documentAt(documents: readonly Document[], offset: number): Document | 
   return documents[low];
 }
 
-/** The lines of a text of UTF-8. */
-interface Lines {
-  /** Counts them all, about 0.3 s for 100 MB, unless that is done. Other methods do so when they are called first. */
-  prepare(): void;
-  /** The line that holds a byte: how many newlines stand before it, and the byte at which it begins. */
-  at(byte: number): { readonly newlines: number; readonly start: number };
-}
-
 /** Bytes of a block: counting within one takes a few microseconds, and 100 MB take 200 KB of index. */
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
@@ -83,13 +66,15 @@ interface Index {
   readonly starts: Uint32Array;
 }
 
-function openLines(bytes: Uint8Array): Lines {
+/** The lines of a text of UTF-8. */
+function openLines(bytes: Uint8Array) {
   let index: Index | undefined;
   return {
-    prepare() {
+    prepare(): void {
       index ??= count(bytes);
     },
-    at(byte) {
+    /** The line that holds a byte: how many newlines stand before it, and the byte at which it begins. */
+    at(byte: number): { readonly newlines: number; readonly start: number } {
       index ??= count(bytes);
       const block = Math.min(Math.floor(byte / BLOCK), index.newlines.length - 1);
       let newlines = index.newlines[block] ?? 0;
