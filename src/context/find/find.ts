@@ -24,13 +24,8 @@ export interface FindResult {
  */
 const WINDOWS: Windows = { smallest: 16 * 1024, largest: 64 * 1024, effort: 256 * 1024 * 1024 };
 
-/** The first `limit` matches: those of one pass of Rust's regex crate over the whole text. */
-export function find(text: Text, pattern: FindPattern, limit: number): FindResult {
-  return findIn(text, pattern, limit, WINDOWS);
-}
-
-/** `find` with other window sizes; the result does not depend on them. */
-export function findIn(text: Text, pattern: FindPattern, limit: number, windows: Windows): FindResult {
+/** The first `limit` matches: those of one pass of Rust's regex crate over the whole text, whatever the sizes of windows. */
+export function find(text: Text, pattern: FindPattern, limit: number, windows = WINDOWS): FindResult {
   const matches: [number, number][] = [];
   for (const match of matchesIn(text, pattern, { windows })) {
     if (matches.length === limit) return { matches, capped: true };

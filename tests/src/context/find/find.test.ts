@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { RRegex } from "rregex";
 import { expect, test, vi } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
-import { compileFind, find, findIn } from "../../../../src/context/find/find.ts";
+import { compileFind, find } from "../../../../src/context/find/find.ts";
 import { recent } from "../../../../src/context/find/recent.ts";
 import { type Text, textFromString } from "../../../../src/context/text/text.ts";
 
@@ -93,7 +93,7 @@ test("an assertion at the end of a window waits for the next character", () => {
   const pattern = compileFind("a+?\\b", "");
   for (let letters = 1; letters < 40; letters++) {
     const text = textFromString(`${"a".repeat(letters)}${"b".repeat(300)} a`);
-    const { matches } = findIn(text, pattern, 10, { smallest: 1, largest: 4, effort: 1e6 });
+    const { matches } = find(text, pattern, 10, { smallest: 1, largest: 4, effort: 1e6 });
     expect(matches, `${letters} letters`).toEqual([[letters + 301, letters + 302]]);
   }
 });
@@ -175,7 +175,7 @@ test("a pattern that is too deep only in windows is refused as such", () => {
   const depth = 83;
   const pattern = compileFind(`${"(?:a".repeat(depth)}\\b\\s+${")*".repeat(depth)}`, "");
   const error = thrownBy(() =>
-    findIn(textFromString("a a".repeat(99)), pattern, 10, { smallest: 1, largest: 1, effort: 0 }),
+    find(textFromString("a a".repeat(99)), pattern, 10, { smallest: 1, largest: 1, effort: 0 }),
   );
   expect(error).toMatchObject({
     guestName: "SyntaxError",
@@ -186,7 +186,7 @@ test("a pattern that is too deep only in windows is refused as such", () => {
 test("a pattern that reads the rest of the text for every match is given up", () => {
   const text = textFromString("a".repeat(5000));
   const pattern = compileFind("a(?:[\\s\\S]*z)?", "");
-  const error = thrownBy(() => findIn(text, pattern, 10_000, { smallest: 100, largest: 400, effort: 0 }));
+  const error = thrownBy(() => find(text, pattern, 10_000, { smallest: 100, largest: 400, effort: 0 }));
   expect(error).toMatchObject({ code: "js_error", guestName: "RangeError" });
 });
 
@@ -207,7 +207,7 @@ function expectOnePass(
   const compiled = compileFind(pattern, flags);
   for (const plain of texts) {
     const text = textFromString(plain);
-    expect(findIn(text, compiled, 1000, windows).matches).toEqual(onePass(pattern, flags, text));
+    expect(find(text, compiled, 1000, windows).matches).toEqual(onePass(pattern, flags, text));
   }
 }
 
