@@ -9,8 +9,7 @@ export { matchGlob } from "./load/glob.ts";
 export { type KnownLoad, openKnownLoads } from "./load/known-loads.ts";
 export { knownLoad, load, loadAppend, type Source } from "./load/load.ts";
 export { documentsNamed, type PathsSource, pathsName } from "./load/paths.ts";
-export type { LoadOptions } from "./load/reading.ts";
-export type { Known } from "./load/recall.ts";
+export type { Known, LoadOptions } from "./load/reading.ts";
 export {
   canonical,
   forbiddenBy,

@@ -12,8 +12,15 @@ import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
 import type { KnownLoad } from "./known-loads.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
-import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
-import { type Known, recalled, remember } from "./recall.ts";
+import {
+  FILE_COST_BYTES,
+  isFolder,
+  type Known,
+  type LoadOptions,
+  nothingToLoad,
+  pauseFor,
+  unreadable,
+} from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
 import { readListed, readNamed, textBytes, withoutMark } from "./text-file.ts";
@@ -72,11 +79,14 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   const place = await locatePath(reading, options);
   const { known } = options;
   const seen = known && (await seenAt(place, reading, previous?.key ?? null, known));
-  const before = seen && (await recalled(seen, known));
+  const found = seen && known.loads.find(seen.key, seen.print);
+  const before = found && (await known.open(found.key));
   if (before) return before;
   const loaded = place.isFolder ? await loadFolder(reading, place) : loadFile(reading, place);
   const context = await extendContext(previous, loaded, pause);
-  if (seen && reading.isWhole) remember(seen, context, known);
+  // Of younger files a change could be missed.
+  if (seen && reading.isWhole && seen.isOld)
+    known.loads.keep(seen.key, seen.print, { hash: context.hash, key: context.key });
   return context;
 }
 

@@ -1,10 +1,19 @@
 import { statSync } from "node:fs";
 import { RlmError } from "../../../runtime/index.ts";
-import type { Pause, SkippedFile } from "../context.ts";
+import type { Context, Pause, SkippedFile } from "../context.ts";
 import { pauses } from "../pauses.ts";
-import type { Known } from "./recall.ts";
+import type { KnownLoads } from "./known-loads.ts";
 import { errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
 import type { ContextSize } from "./size.ts";
+
+/** A source of contexts that were loaded before. */
+export interface Known {
+  readonly loads: KnownLoads;
+  /** ms since the epoch. */
+  now(): number;
+  /** The context with this key, or null if it is not kept. */
+  open(key: string): Promise<Context | null>;
+}
 
 export interface LoadOptions {
   /** Folders that may be read; symlinks in them are resolved at each load. */
