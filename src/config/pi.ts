@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { readVariables } from "./config.ts";
+import { type ConfigPlaces, readVariables } from "./config.ts";
 import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
 import { lesserOf, lowered } from "./lowered.ts";
 import {
@@ -38,15 +38,10 @@ const PROJECT_OFF = ["externalize", "read_cache"] as const;
 const OF_PROJECTS: readonly string[] = ["sub_model", "read_cache_exclude", ...PROJECT_OFF, ...LOWERED_KEYS];
 const PI_USER_ONLY = OWN_KEYS.filter((key) => !OF_PROJECTS.includes(key));
 
-/** Places in which Pi's configuration is looked for. */
-export interface PiConfigPlaces {
-  /** The project; its file is `.pi/belay.json`. */
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+/** Places in which Pi's configuration is looked for. The project's file is `.pi/belay.json`; `userFile` is below all. */
+export interface PiConfigPlaces extends ConfigPlaces {
   /** Pi's folder; the user's file is `belay.json` there. */
   readonly agentDir: string;
-  /** `~/.belay/config.json`, below both. */
-  readonly userFile: string;
 }
 
 export const projectFileOf = ({ cwd }: Pick<PiConfigPlaces, "cwd">) => join(cwd, ".pi", "belay.json");
