@@ -108,7 +108,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       at = from;
       await recovery.overOrAborted(called.signal);
       if (called.signal?.aborted && recovery.isRunning()) return cancelledBeforeStart(tool);
-      return runAtHead(branch, { tool, called, phase: "opening" });
+      return runAtHead(branch, tool, called, "opening");
     },
     arrived(from, how) {
       at = from;
@@ -141,14 +141,13 @@ interface OnBranch extends Pick<Lifecycle, "board" | "runs" | "opened" | "view" 
   settings(cwd: string): PiSettings;
 }
 
-interface CallOnBranch {
-  readonly tool: Tool;
-  readonly called: Called;
-  readonly phase: "opening" | "recovering";
-}
-
 /** Runs a call at the head of the branch, or finishes the open ask that the same call began. */
-async function runAtHead(branch: OnBranch, { tool, called, phase }: CallOnBranch): Promise<RunOutcome> {
+async function runAtHead(
+  branch: OnBranch,
+  tool: Tool,
+  called: Called,
+  phase: "opening" | "recovering",
+): Promise<RunOutcome> {
   const { board, runs, context, settings } = branch;
   const { cwd } = context();
   const open = async () => {
@@ -180,7 +179,7 @@ async function recoverBranch(
   if (!seen.isUsed) return false;
   const opened = await branch.opened();
   const again = (tool: Tool, { tool_call_id, args }: Unanswered) =>
-    runAtHead(branch, { tool, called: { tool_call_id, args, signal: undefined }, phase: "recovering" });
+    runAtHead(branch, tool, { tool_call_id, args, signal: undefined }, "recovering");
   const own = { again, answered, now, historyBefore: conversations.before };
   const count = await recover({ opened, runs, actions, context, toolNamed, ...own }, seen);
   await branch.refresh();
