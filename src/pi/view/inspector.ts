@@ -1,4 +1,4 @@
-import type { Component, KeyId } from "@mariozechner/pi-tui";
+import type { KeyId } from "@mariozechner/pi-tui";
 import { fromHost, hostHas } from "../host-functions.ts";
 import type { Item } from "./item.ts";
 import { openItemList } from "./item-list.ts";
@@ -13,21 +13,16 @@ interface InspectorPlace {
   close(): void;
 }
 
-/** Items that are moved through, filtered, and looked into. */
-interface Inspector extends Component {
-  handleInput(data: string): void;
-}
-
 /** Rows around the items: two rules, title, place, keys. */
 const FRAME_ROWS = 5;
 const FEWEST_ROWS = 3;
 
-/** @throws RlmError `host_incompatible` */
-export function openInspector(title: string, items: readonly Item[], paint: Paint, place: InspectorPlace): Inspector {
+/** Items that are moved through, filtered, and looked into. @throws RlmError `host_incompatible` */
+export function openInspector(title: string, items: readonly Item[], paint: Paint, place: InspectorPlace) {
   const truncate = fromHost("pi-tui", "truncateToWidth");
   const list = openItemList(items, paint);
   let isTyping = false;
-  let page: ItemPage | null = null;
+  let page: ReturnType<typeof openItemPage> = null;
 
   const room = () => Math.max(FEWEST_ROWS, place.rows() - FRAME_ROWS);
 
@@ -64,7 +59,7 @@ export function openInspector(title: string, items: readonly Item[], paint: Pain
   }
 
   return {
-    render(width) {
+    render(width: number): string[] {
       const body = page ? page.lines(width, room()) : list.lines(width, room());
       // It stays as high as it was opened, whatever a filter leaves.
       const rest = Array.from({ length: Math.max(0, Math.min(room(), items.length) - body.length) }, () => "");
@@ -74,7 +69,7 @@ export function openInspector(title: string, items: readonly Item[], paint: Pain
       const foot = [paint.fg("dim", placeLine()), paint.fg("dim", keys), rule];
       return [...head, ...body, ...rest, ...foot].map((line) => truncate(line, width, "…", true));
     },
-    handleInput(data) {
+    handleInput(data: string): void {
       if (isTyping) type(data);
       else act(data);
       place.redraw();
@@ -110,19 +105,11 @@ function printable(data: string): string {
   return /[\x00-\x1f\x7f]/.test(typed) ? "" : typed;
 }
 
-/** The whole of an item, which is scrolled. */
-interface ItemPage {
-  scrollBy(lines: number): void;
-  lines(width: number, rows: number): readonly string[];
-  /** `line 3`. */
-  place(): string;
-}
-
 /** More of a text is not laid out: a terminal is not a pager. */
 const PAGE_UNITS = 200_000;
 
-/** null if there is no more to say of the item than its line does. */
-function openItemPage(item: Item | undefined): ItemPage | null {
+/** The whole of an item, which is scrolled; null if there is no more to say of the item than its line does. */
+function openItemPage(item: Item | undefined) {
   const whole = item?.whole?.();
   if (whole === undefined) return null;
   const rest = whole.length - PAGE_UNITS;
@@ -131,14 +118,15 @@ function openItemPage(item: Item | undefined): ItemPage | null {
   let top = 0;
   let laid: { readonly width: number; readonly lines: readonly string[] } | null = null;
   return {
-    scrollBy(lines) {
+    scrollBy(lines: number): void {
       top = Math.max(0, top + lines);
     },
-    lines(width, rows) {
+    lines(width: number, rows: number): readonly string[] {
       if (laid?.width !== width) laid = { width, lines: linesOf(text, width) };
       top = Math.max(0, Math.min(top, laid.lines.length - rows));
       return laid.lines.slice(top, top + rows);
     },
+    /** `line 3`. */
     place: () =>
       `line ${(top + 1).toLocaleString("en-US")}${laid ? ` of ${laid.lines.length.toLocaleString("en-US")}` : ""}`,
   };

@@ -3,18 +3,7 @@ import type { Item } from "./item.ts";
 import type { Paint } from "./paint.ts";
 
 /** Items of which one is chosen, and some may be shown alone. */
-export interface ItemList {
-  /** Shows those that have all of these words; all for no words. */
-  filter(words: string): void;
-  readonly words: () => string;
-  moveBy(steps: number): void;
-  chosen(): Item | undefined;
-  lines(width: number, rows: number): readonly string[];
-  /** `3 of 120`. */
-  place(): string;
-}
-
-export function openItemList(items: readonly Item[], paint: Paint): ItemList {
+export function openItemList(items: readonly Item[], paint: Paint) {
   let words = "";
   let shown = items;
   let cursor = 0;
@@ -29,22 +18,24 @@ export function openItemList(items: readonly Item[], paint: Paint): ItemList {
 
   return {
     words: () => words,
-    filter(wanted) {
+    /** Shows those that have all of these words; all for no words. */
+    filter(wanted: string): void {
       words = wanted;
       const all = words.toLowerCase().split(/\s+/);
       const holds = (text: string) => all.every((word) => text.toLowerCase().includes(word));
       shown = words === "" ? items : items.filter(({ style, text }) => style !== "heading" && holds(text));
       cursor = 0;
     },
-    moveBy(steps) {
+    moveBy(steps: number): void {
       cursor = Math.max(0, Math.min(cursor + steps, shown.length - 1));
     },
-    chosen: () => shown[cursor],
-    lines(width, rows) {
+    chosen: (): Item | undefined => shown[cursor],
+    lines(width: number, rows: number): readonly string[] {
       if (shown.length === 0) return [paint.fg("dim", "  nothing has these words")];
       top = Math.max(0, cursor - rows + 1, Math.min(top, cursor, shown.length - rows));
       return shown.slice(top, top + rows).map((item, at) => rowOf(item, top + at === cursor, width));
     },
+    /** `3 of 120`. */
     place: () => (shown.length === 0 ? "none" : `${cursor + 1} of ${shown.length}`),
   };
 }

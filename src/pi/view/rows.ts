@@ -32,21 +32,14 @@ export interface KnownCalls {
   result(toolCallId: string): ShownResult | null;
 }
 
-/** Draws calls of one tool in Pi's conversation. */
-export interface RowRenderers {
-  renderCall(args: unknown, paint: Paint, context: Omit<RowContext, "args">): Component;
-  renderResult(
-    result: ShownResult,
-    options: { readonly expanded: boolean; readonly isPartial: boolean },
-    paint: Paint,
-    context: RowContext,
-  ): Component;
-}
-
-/** One line for a call, with its suggestion if it failed, and everything if Pi's tools are expanded. */
-export function rowRenderers(tool: string, highlight: Highlight, known: KnownCalls): RowRenderers {
+/**
+ * Draws calls of one tool in Pi's conversation: one line for a call, with its suggestion if it failed, and everything if Pi's
+ * tools are expanded.
+ */
+export function rowRenderers(tool: string, highlight: Highlight, known: KnownCalls) {
   return {
-    renderCall(given, paint, { toolCallId, state, cwd, expanded }) {
+    renderCall(given: unknown, paint: Paint, context: Omit<RowContext, "args">): Component {
+      const { toolCallId, state, cwd, expanded } = context;
       const args = readArguments(given);
       const late = lateResults(known, toolCallId);
       return {
@@ -60,7 +53,12 @@ export function rowRenderers(tool: string, highlight: Highlight, known: KnownCal
         invalidate() {},
       };
     },
-    renderResult(result, { expanded, isPartial }, paint, { args, state, isError }) {
+    renderResult(
+      result: ShownResult,
+      { expanded, isPartial }: { readonly expanded: boolean; readonly isPartial: boolean },
+      paint: Paint,
+      { args, state, isError }: RowContext,
+    ): Component {
       const shown = isPartial ? shownProgress(result) : shownResult(result);
       state.shown = shown;
       const text = under(readArguments(args), shown, { expanded, isError }, paint, highlight);
