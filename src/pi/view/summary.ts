@@ -68,20 +68,8 @@ const NO_CALLS = { done: 0, running: 0, left: 0, tokens: 0, held_tokens: 0, cost
 
 /** The result of a tool in a word or two. */
 function found(envelope: Envelope): string[] {
-  const {
-    result_json,
-    stats,
-    helpers,
-    keys,
-    value,
-    removed,
-    sections_analyzed,
-    turns,
-    answer,
-    answered,
-    confidence,
-    text,
-  } = envelope;
+  const { text, stats, answered, turns, confidence, answer } = envelope;
+  const { sections_analyzed, helpers, keys, removed, value, result_json } = envelope;
   if (typeof text === "string") return [oneLine(text.split("\n", 1)[0] ?? "", 100)];
   if (isRecord(stats)) return contextFound(stats);
   if (answered !== null) return [amount(answered, "answer")];
