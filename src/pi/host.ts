@@ -1,17 +1,18 @@
 import type { Api, Model as PiModel } from "@mariozechner/pi-ai";
-import type { ContextEvent, ExtensionAPI, SessionBeforeCompactEvent } from "@mariozechner/pi-coding-agent";
+import type {
+  ContextEvent,
+  ExtensionAPI,
+  ExtensionContext,
+  ExtensionUIContext,
+  SessionBeforeCompactEvent,
+} from "@mariozechner/pi-coding-agent";
 import type { BranchEntry } from "./branch/entries.ts";
 import type { EventBus } from "./events.ts";
 import type { PiRegistry } from "./opened/models.ts";
 
 /** The part of a running Pi that is used: the context of its events and tools. */
-export interface PiContext {
-  readonly cwd: string;
-  readonly hasUI: boolean;
-  readonly ui: {
-    notify(message: string, type?: "info" | "warning" | "error"): void;
-    confirm(title: string, message: string, options?: { signal?: AbortSignal }): Promise<boolean>;
-  };
+export interface PiContext extends Readonly<Pick<ExtensionContext, "cwd" | "hasUI" | "isIdle" | "getSystemPrompt">> {
+  readonly ui: Pick<ExtensionUIContext, "notify" | "confirm">;
   readonly sessionManager: {
     getBranch(): readonly BranchEntry[];
     getSessionFile(): string | undefined;
@@ -20,8 +21,6 @@ export interface PiContext {
   readonly model: PiModel<Api> | undefined;
   /** Tokens of the last request, as its provider counted them, with what came since; null if they are not known. */
   getContextUsage(): { readonly tokens: number | null; readonly contextWindow: number } | undefined;
-  isIdle(): boolean;
-  getSystemPrompt(): string;
 }
 
 /** Actions of extensions. All but registering throws while they are loaded. */

@@ -1,12 +1,12 @@
-import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext, ExtensionUIContext } from "@mariozechner/pi-coding-agent";
 import type { Clock } from "../../../runtime/index.ts";
 import type { PiSettings } from "../../config/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { META_KEY, type TextStore } from "../../read-cache/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
 import type { PiMessage } from "../outside/index.ts";
-import { harmless } from "../view/texts.ts";
-import { openReadFollower, type ReadContext, type ReadFollower } from "./follow.ts";
+import { say } from "../view/texts.ts";
+import { openReadFollower, type ReadFollower } from "./follow.ts";
 import { REFRESH_TOOL, type RefreshParts, refresh, refreshTool, wishIn } from "./refresh.ts";
 import { statusLine, statusOf } from "./status.ts";
 
@@ -30,14 +30,8 @@ export interface ReadCacheParts {
   write(text: string): void;
 }
 
-type StartContext = Pick<ReadContext, "cwd"> & SpeakContext;
-
-interface SpeakContext {
-  readonly hasUI: boolean;
-  readonly ui: {
-    notify(text: string, type?: "info" | "warning" | "error"): void;
-    setStatus(key: string, text: string | undefined): void;
-  };
+interface StartContext extends Readonly<Pick<ExtensionContext, "cwd" | "hasUI">> {
+  readonly ui: Pick<ExtensionUIContext, "notify" | "setStatus">;
 }
 
 /** The part of Pi that is used. */
@@ -176,14 +170,4 @@ function openTextStore({ store, clock }: Pick<ReadCacheParts, "store" | "clock">
       return opened ? "in Belay's store" : "the store is not open yet";
     },
   };
-}
-
-function say(
-  text: string,
-  type: "info" | "warning" | "error",
-  { hasUI, ui }: SpeakContext,
-  write: (text: string) => void,
-): void {
-  if (hasUI) ui.notify(harmless(text), type);
-  else write(`${harmless(text)}\n`);
 }

@@ -7,7 +7,7 @@ import { type Control, isRunning } from "./control.ts";
 import { clear, externalize, off } from "./outside-verbs.ts";
 import { type Choice, checkpointChoices, sessionsPage, settingsPage, statusPage } from "./pages.ts";
 import { inspect, store, trace } from "./report-verbs.ts";
-import { harmless, oneLine } from "./texts.ts";
+import { oneLine, say } from "./texts.ts";
 import { type CommandContext, type CommandParts, cancelled, type Verb } from "./verb.ts";
 
 /** Adds `/rlm` to Pi. */
@@ -84,15 +84,10 @@ export async function runCommand(
   try {
     if (!verb) throw unknownVerb(typed);
     const text = await verb.run(control, context, parts, rest.join(" "));
-    if (text !== null) say(text, "info");
+    if (text !== null) say(text, "info", context, parts.write);
   } catch (error) {
     const { message, suggestion } = error instanceof RlmError ? error : { message: String(error), suggestion: "" };
-    say(suggestion === "" ? message : `${message}\n${inPi(suggestion)}`, "error");
-  }
-
-  function say(text: string, type: "info" | "error"): void {
-    if (context.hasUI) context.ui.notify(harmless(text), type);
-    else parts.write(`${harmless(text)}\n`);
+    say(suggestion === "" ? message : `${message}\n${inPi(suggestion)}`, "error", context, parts.write);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ExtensionUIContext } from "@mariozechner/pi-coding-agent";
 import { visible } from "../../platform/visible.ts";
 
 /** The sources of a context by their last names: `docs`, `docs +2`. */
@@ -9,6 +10,17 @@ export function sourcesOf([first = "", ...more]: readonly string[]): string {
 /** Text of a guest, model or file as Pi's screen may get it: what steers or hides is a code point. Tabs are spaces. */
 export function harmless(text: string): string {
   return visible(text).replaceAll("\t", "  ");
+}
+
+/** Says something to a person: as a notice, or with `write` when there is no user interface. */
+export function say(
+  text: string,
+  type: "info" | "warning" | "error",
+  { hasUI, ui }: { readonly hasUI: boolean; readonly ui: Pick<ExtensionUIContext, "notify"> },
+  write: (text: string) => void,
+): void {
+  if (hasUI) ui.notify(harmless(text), type);
+  else write(`${harmless(text)}\n`);
 }
 
 /** The beginning of a text on one line. */

@@ -1,22 +1,12 @@
-import type { ExtensionUIContext } from "@mariozechner/pi-coding-agent";
+import type { ExtensionContext, ExtensionUIContext } from "@mariozechner/pi-coding-agent";
 import { RlmError } from "../../../runtime/index.ts";
 import type { Control } from "./control.ts";
 import { oneLine } from "./texts.ts";
 
 /** The part of Pi that a command gets. */
-export interface CommandContext {
-  readonly cwd: string;
-  /** Dialogs can be shown. */
-  readonly hasUI: boolean;
-  readonly ui: {
-    notify(message: string, type?: "info" | "warning" | "error"): void;
-    select(title: string, options: string[]): Promise<string | undefined>;
-    confirm(title: string, message: string): Promise<boolean>;
-    /** Pi calls the factory in a terminal only. */
-    custom: ExtensionUIContext["custom"];
-  };
-  /** Nothing is being answered. */
-  isIdle(): boolean;
+export interface CommandContext extends Readonly<Pick<ExtensionContext, "cwd" | "hasUI" | "isIdle">> {
+  /** Pi calls the factory of `custom` in a terminal only. */
+  readonly ui: Pick<ExtensionUIContext, "notify" | "select" | "confirm" | "custom">;
   compact(options: { onComplete(): void; onError(error: Error): void }): void;
 }
 
