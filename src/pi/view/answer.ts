@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseJson } from "../../platform/json.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
 
 /** The end of a call as a row of the conversation shows it. Read from Pi's details, which another version may have written. */
 export interface Answer {
@@ -22,7 +22,7 @@ export interface ShownResult {
 
 /** null if it is not one of our answers, for example Pi's own words for a call that it refused. */
 export function readAnswer({ content, details }: ShownResult): Answer | null {
-  const stored = v.parse(DetailsSchema, details);
+  const stored = v.parse(DetailsSchema, isRecord(details) ? details : {});
   // The text has more of it: details are kept small.
   const envelope = envelopeIn(textOf({ content })) ?? withText(stored.envelope, content);
   if (!envelope) return null;
@@ -84,8 +84,6 @@ const EnvelopeSchema = v.looseObject({
   budget: v.fallback(v.nullable(BudgetSchema), null),
 });
 
-const NO_CALLS = { count: 0, failed: 0, tokens: 0, cost_usd: 0, items: [] };
-
 const CallsSchema = v.object({
   count,
   failed: count,
@@ -107,14 +105,10 @@ const CallsSchema = v.object({
   ),
 });
 
-const NO_DETAILS = { envelope: null, calls: NO_CALLS, elapsed_ms: null, recovered: false };
-
-const DetailsSchema = v.fallback(
-  v.object({
-    envelope: v.fallback(v.nullable(EnvelopeSchema), null),
-    calls: v.fallback(CallsSchema, NO_CALLS),
-    elapsed_ms: maybeNumber,
-    recovered: v.fallback(v.boolean(), false),
-  }),
-  NO_DETAILS,
-);
+/** Each part has its own fallback, so that a part that is missing leaves the others. */
+const DetailsSchema = v.object({
+  envelope: v.fallback(v.nullable(EnvelopeSchema), null),
+  calls: v.fallback(CallsSchema, () => v.parse(CallsSchema, {})),
+  elapsed_ms: maybeNumber,
+  recovered: v.fallback(v.boolean(), false),
+});
