@@ -26,7 +26,17 @@ export type Renderers = Pick<ToolDefinition, "renderCall" | "renderResult">;
 
 /** Belay as an extension of Pi: the rlm tools, state that follows the branch, recovery. */
 export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: ExtensionAPI) => void {
-  const parts: ExtensionParts = { ...defaults(), ...given };
+  const parts: ExtensionParts = {
+    openStore,
+    machineEntry: entryUrl("machine-thread-entry"),
+    env: process.env,
+    clock: systemClock,
+    newId: monotonicFactory(),
+    lent: lentTools,
+    renderers: {},
+    attach() {},
+    ...given,
+  };
   return (pi) => {
     const lifecycle = openLifecycle(parts, pi);
     for (const tool of tools) pi.registerTool(definition(tool, lifecycle, parts.renderers[tool.name]));
@@ -38,19 +48,6 @@ export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: Extens
     });
     follow(pi, lifecycle, readCache);
     parts.attach(pi, lifecycle);
-  };
-}
-
-function defaults(): ExtensionParts {
-  return {
-    openStore,
-    machineEntry: entryUrl("machine-thread-entry"),
-    env: process.env,
-    clock: systemClock,
-    newId: monotonicFactory(),
-    lent: lentTools,
-    renderers: {},
-    attach() {},
   };
 }
 
@@ -103,7 +100,8 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): v
   });
   // Pi 0.73 ignores an error flag that a tool returns, and drops the details of an error that it throws.
   pi.on("tool_result", ({ toolName, details }) => {
-    return isFailure(toolName, details) ? { isError: true } : {};
+    const isOurs = tools.some(({ name }) => name === toolName);
+    return isOurs && v.is(FailedSchema, details) ? { isError: true } : {};
   });
   pi.on("agent_end", () => lifecycle.rested());
   pi.on("session_compact", () => lifecycle.rested());
@@ -111,11 +109,6 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): v
     await readCache.left();
     await lifecycle.left();
   });
-}
-
-function isFailure(toolName: string, details: unknown): boolean {
-  if (!tools.some(({ name }) => name === toolName)) return false;
-  return v.is(FailedSchema, details);
 }
 
 const FailedSchema = v.object({ envelope: v.object({ success: v.literal(false) }) });
