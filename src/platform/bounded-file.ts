@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { closeSync, constants, type Dirent, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { errorCode } from "./errors.ts";
 
 /** Bounds for reading a file that is not loaded as a context. */
@@ -23,8 +23,7 @@ export function readBoundedFile(path: string, bounds: FileBounds): BoundedFile |
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | (followsLink ? 0 : constants.O_NOFOLLOW));
     const stats = fstatSync(descriptor);
-    const kind = otherKind(stats);
-    if (kind !== null) return { problem: `is a ${kind}, not a regular file` };
+    if (!stats.isFile()) return { problem: `is a ${kindOf(stats)}, not a regular file` };
     const other = isPrivate ? otherUser(stats) : null;
     if (other !== null) return { problem: other };
     const bytes = readAtMost(descriptor, maxBytes + 1);
@@ -38,11 +37,13 @@ export function readBoundedFile(path: string, bounds: FileBounds): BoundedFile |
   }
 }
 
-function otherKind(stats: Stats): string | null {
-  if (stats.isFile()) return null;
-  if (stats.isDirectory()) return "folder";
-  if (stats.isFIFO()) return "FIFO";
-  return stats.isSocket() ? "socket" : "device";
+/** The kind of an entry that is not a regular file, in a word. */
+export function kindOf(entry: Stats | Dirent): string {
+  if (entry.isDirectory()) return "folder";
+  if (entry.isSymbolicLink()) return "symlink";
+  if (entry.isFIFO()) return "FIFO";
+  if (entry.isSocket()) return "socket";
+  return entry.isCharacterDevice() || entry.isBlockDevice() ? "device" : "not a regular file";
 }
 
 /** Systems without owners and modes of this kind have no answer. */

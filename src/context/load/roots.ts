@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { readAtMost } from "../../platform/bounded-file.ts";
+import { kindOf, readAtMost } from "../../platform/bounded-file.ts";
 import { homeFolder } from "../../platform/home.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import { keyPath } from "../../platform/user-key.ts";
@@ -127,15 +127,6 @@ export function readFolder(roots: Roots, path: string): { entries: Dirent[]; ino
 /** Identity of a file or folder on this machine. */
 export function inodeOf(stats: Stats): string {
   return `${stats.dev}:${stats.ino}`;
-}
-
-/** The kind of an entry that is not a regular file, in a word. */
-export function kindOf(entry: Stats | Dirent): string {
-  if (entry.isDirectory()) return "folder";
-  if (entry.isSymbolicLink()) return "symlink";
-  if (entry.isFIFO()) return "FIFO";
-  if (entry.isSocket()) return "socket";
-  return entry.isCharacterDevice() || entry.isBlockDevice() ? "device" : "not a regular file";
 }
 
 interface Opened {

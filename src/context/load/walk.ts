@@ -1,20 +1,11 @@
 import { type Dirent, type Stats, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
+import { kindOf } from "../../platform/bounded-file.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import type { Pause, SkippedFile } from "../context.ts";
 import { type IgnoreRules, isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
-import {
-  canonical,
-  errnoOf,
-  forbiddenBy,
-  inodeOf,
-  isAllowed,
-  kindOf,
-  type Refusal,
-  type Roots,
-  readFolder,
-} from "./roots.ts";
+import { canonical, errnoOf, forbiddenBy, inodeOf, isAllowed, type Refusal, type Roots, readFolder } from "./roots.ts";
 
 /** A file to read: its name relative to the walked folder (with `/`), and the symlink-free path to open. */
 export interface WalkedFile {
