@@ -12,15 +12,7 @@ export interface KnownLoad {
   readonly key: string;
 }
 
-/**
- * Results of earlier loads, by facts of their files. It is derived data: it holds no text and grants nothing, and a record
- * that is missing or damaged only means that the files are read again.
- */
-export interface KnownLoads {
-  /** @param seen what was loaded, on top of what; `print`: what its files look like */
-  find(seen: string, print: string): KnownLoad | undefined;
-  keep(seen: string, print: string, load: KnownLoad): void;
-}
+export type KnownLoads = ReturnType<typeof openKnownLoads>;
 
 const FORMAT = 2;
 const MAX_BYTES = 4096;
@@ -36,18 +28,23 @@ const RecordSchema = v.object({
   sha256: v.string(),
 });
 
-/** Records in a folder of the user's own, such as that of the search indexes. It is made when something is kept. */
-export function openKnownLoads(dir: string): KnownLoads {
+/**
+ * Results of earlier loads, by facts of their files: records in a folder of the user's own, such as that of the search indexes.
+ * It is made when something is kept. It is derived data: it holds no text and grants nothing, and a record that is missing or
+ * damaged only means that the files are read again.
+ */
+export function openKnownLoads(dir: string) {
   const pathOf = (seen: string) => join(dir, `load-${seen}.json`);
   return {
-    find(seen, print) {
+    /** @param seen what was loaded, on top of what; `print`: what its files look like */
+    find(seen: string, print: string): KnownLoad | undefined {
       const read = readBoundedFile(pathOf(seen), { maxBytes: MAX_BYTES, followsLink: false });
       const record = v.safeParse(RecordSchema, read && "text" in read ? parseJson(read.text) : undefined);
       if (!record.success || record.output.print !== print) return undefined;
       const { hash, key, sha256 } = record.output;
       return sha256 === seal(seen, record.output) ? { hash, key } : undefined;
     },
-    keep(seen, print, load) {
+    keep(seen: string, print: string, load: KnownLoad): void {
       const record = { format: FORMAT, print, ...load };
       const temporary = `${pathOf(seen)}.${process.pid}`;
       try {

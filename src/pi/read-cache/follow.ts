@@ -20,7 +20,7 @@ import {
 import type { BranchEntry } from "../branch/entries.ts";
 import { settledWithin } from "../waiting.ts";
 import { type BranchReading, callsIn, knownAt } from "./happened.ts";
-import { openSent, type SentToModel } from "./sent.ts";
+import { openSent } from "./sent.ts";
 
 /** The part of an event's context that is used. */
 export interface ReadContext {
@@ -38,34 +38,23 @@ interface FollowParts {
   readonly clock: Clock;
 }
 
-/** Reads that Pi answers, one after the other. Nothing here rejects: what fails leaves Pi's own answer. */
-export interface ReadFollower extends Pick<SentToModel, "requested" | "posted" | "hasAsked"> {
-  /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
-  called(input: Record<string, unknown>, context: Pick<ReadContext, "cwd">): Promise<string | null>;
-  /** The text that is sent in the place of Pi's answer, and its details; null: Pi's answer stays as it is. */
-  answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null>;
-  /** The branch as reads see it now. */
-  reading(context: Pick<ReadContext, "cwd" | "sessionManager">): BranchReading;
-  readonly failures: { readonly count: number; readonly last: string };
-  /** The store's last failure, in its words; null if it works. */
-  storeProblem(): string | null;
-  /** Waits for a time until the store has the texts. */
-  left(): Promise<void>;
-}
+export type ReadFollower = ReturnType<typeof openReadFollower>;
 
 /** ms that the end of Pi waits for the store. */
 const CLOSE_MS = 2_000;
 
-export function openReadFollower({ exempt, store, isRefreshOffered, clock }: FollowParts): ReadFollower {
+/** Reads that Pi answers, one after the other. Nothing here rejects: what fails leaves Pi's own answer. */
+export function openReadFollower({ exempt, store, isRefreshOffered, clock }: FollowParts) {
   const sent = openSent();
   const texts = openTexts(store);
   const served = openServed();
   const failures = { count: 0, last: "" };
   let gate: Promise<unknown> = Promise.resolve();
 
-  const reading: ReadFollower["reading"] = ({ cwd, sessionManager }) => {
+  /** The branch as reads see it now. */
+  function reading({ cwd, sessionManager }: Pick<ReadContext, "cwd" | "sessionManager">): BranchReading {
     return { branch: sessionManager.getBranch(), cwd, wasSent: sent.has, served: served.find };
-  };
+  }
 
   async function answer(event: ToolResultEvent, context: ReadContext): Promise<Served | null> {
     const read = readIn(event);
@@ -95,9 +84,13 @@ export function openReadFollower({ exempt, store, isRefreshOffered, clock }: Fol
     hasAsked: sent.hasAsked,
     reading,
     failures,
+    /** The store's last failure, in its words; null if it works. */
     storeProblem: texts.problem,
-    called: (input, { cwd }) => withLines(input, cwd).catch(() => null),
-    answered(event, context) {
+    /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
+    called: (input: Record<string, unknown>, { cwd }: Pick<ReadContext, "cwd">) =>
+      withLines(input, cwd).catch(() => null),
+    /** The text that is sent in the place of Pi's answer, and its details; null: Pi's answer stays as it is. */
+    answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null> {
       // One at a time: reads of one answer see one another.
       const turn = gate
         .then(() => answer(event, context))
@@ -109,6 +102,7 @@ export function openReadFollower({ exempt, store, isRefreshOffered, clock }: Fol
       gate = turn;
       return turn;
     },
+    /** Waits for a time until the store has the texts. */
     left: async () => void (await settledWithin(texts.settled(), CLOSE_MS, clock)),
   };
 }
