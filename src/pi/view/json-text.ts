@@ -6,16 +6,9 @@ export function jsonText(value: unknown, indent = ""): string {
   const line = JSON.stringify(value) ?? "";
   if (line.length <= ON_ONE_LINE || typeof value !== "object" || value === null) return line;
   const deeper = `${indent}  `;
-  if (Array.isArray(value))
-    return spread(
-      "[",
-      "]",
-      value.map((item) => jsonText(item, deeper)),
-    );
-  const fields = Object.entries(value).map(([key, held]) => `${JSON.stringify(key)}: ${jsonText(held, deeper)}`);
-  return spread("{", "}", fields);
-
-  function spread(open: string, close: string, items: readonly string[]): string {
-    return `${open}\n${items.map((item) => deeper + item).join(",\n")}\n${indent}${close}`;
-  }
+  const items = Array.isArray(value)
+    ? value.map((item) => jsonText(item, deeper))
+    : Object.entries(value).map(([key, held]) => `${JSON.stringify(key)}: ${jsonText(held, deeper)}`);
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  return `${open}\n${items.map((item) => deeper + item).join(",\n")}\n${indent}${close}`;
 }
