@@ -6,7 +6,7 @@ import { entryUrl } from "../entries.ts";
 import { openStore } from "../store/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
-import { compactionReason, onRequest, summariesOf } from "./host.ts";
+import { onRequest, summariesOf } from "./host.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
 import { lentTools } from "./opened/lent-tools.ts";
 import { type OpenedParts, settingsAt } from "./opened/opened.ts";
@@ -96,7 +96,7 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): v
   pi.on("session_before_compact", (event, context) => {
     const { firstKeptEntryId, tokensBefore, settings } = event.preparation;
     const about = { firstKeptEntryId, tokensBefore, summaries: summariesOf(event, context) };
-    return lifecycle.compacts({ reason: compactionReason(event), ...about, reserve: settings.reserveTokens });
+    return lifecycle.compacts({ reason: Reflect.get(event, "reason"), ...about, reserve: settings.reserveTokens });
   });
   // Pi 0.73 ignores an error flag that a tool returns, and drops the details of an error that it throws.
   pi.on("tool_result", ({ toolName, details }) => {

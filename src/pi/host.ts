@@ -77,11 +77,6 @@ function hasSystemMessages({ sessionManager }: Pick<PiContext, "sessionManager">
   return typeof Reflect.get(sessionManager, "buildSessionProjection") === "function";
 }
 
-/** Why Pi compacts. Pi before 0.87 does not say. */
-export function compactionReason(event: SessionBeforeCompactEvent): unknown {
-  return Reflect.get(event, "reason");
-}
-
 /** The messages that Pi would have a model summarize: that which goes, and the part of a turn whose rest is kept. */
 export function summariesOf(
   { preparation, customInstructions = "" }: SessionBeforeCompactEvent,
