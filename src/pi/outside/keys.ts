@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { messageText, objectId } from "../../context/index.ts";
 import { historyMessage } from "../branch/messages.ts";
 import { once } from "./copies.ts";
@@ -13,7 +13,10 @@ export const keyOf = once((message): string | null => {
   if (!isWellFormed(message)) return null;
   const { role, toolCallId, customType = "", timestamp } = message;
   if (role === "toolResult") return toolCallId === undefined || !isNameable(toolCallId) ? null : resultKey(toolCallId);
-  if (role === "custom") return `custom:${customType}:${sha12(objectText(message) ?? "")}`;
+  if (role === "custom") {
+    const text = objectText(message) ?? "";
+    return `custom:${customType}:${hash("sha256", text.toWellFormed()).slice(0, 12)}`;
+  }
   return TIMED.includes(role) && timestamp !== undefined ? `${role}:${timestamp}` : null;
 });
 
@@ -78,7 +81,3 @@ export const tokensOf = once((message): number => {
   }
   return tokensIn(chars);
 });
-
-function sha12(text: string): string {
-  return createHash("sha256").update(text.toWellFormed()).digest("hex").slice(0, 12);
-}
