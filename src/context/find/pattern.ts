@@ -117,16 +117,10 @@ function explain(failure: unknown, prefix: string, pattern: string): RlmError {
     return refusal(`${construct} at index ${index} is not supported (linear-time matching)`, suggestion, failure);
   }
   const message = messageOf(failure);
-  if (message.includes("size limit")) {
-    return refusal(TOO_LARGE, SMALLER, failure);
-  }
-  const reason =
-    message
-      .split("\n")
-      .at(-1)
-      ?.replace(/^error: /, "") ?? message;
+  if (message.includes("size limit")) return refusal(TOO_LARGE, SMALLER, failure);
+  const last = message.split("\n").at(-1) ?? message;
   return refusal(
-    `${reason}${positionIn(message, prefix, pattern)}`,
+    `${last.replace(/^error: /, "")}${positionIn(message, prefix, pattern)}`,
     "Patterns follow the syntax of Rust's regex crate; escape literal punctuation with a backslash.",
     failure,
   );
