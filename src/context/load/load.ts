@@ -9,7 +9,7 @@ import {
   type SkippedFile,
 } from "../context.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
-import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import type { KnownLoad } from "./known-loads.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
 import {
@@ -69,7 +69,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
   const reading = readingOf(source, size, previous !== undefined, options);
-  const { pause } = reading;
+  const { name, pause } = reading;
   await pause(0);
   if (source.kind === "text") return extendContext(previous, loadText(reading, source.text), pause);
   if (source.kind === "excerpt") {
@@ -78,7 +78,8 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   }
   const place = await locatePath(reading, options);
   const { known } = options;
-  const seen = known && (await seenAt(place, reading, previous?.key ?? null, known));
+  const key = previous?.key ?? null;
+  const seen = known && (await fingerprintOf({ name, previous: key, now: known.now() }, place.walked, pause));
   const found = seen && known.loads.find(seen.key, seen.print);
   const before = found && (await known.open(found.key));
   if (before) return before;
@@ -101,7 +102,8 @@ export async function knownLoad(
 ): Promise<KnownLoad | undefined> {
   const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
   const { known } = options;
-  const { key, print } = await seenAt(await locatePath(reading, options), reading, previous, known);
+  const { walked } = await locatePath(reading, options);
+  const { key, print } = await fingerprintOf({ name: reading.name, previous, now: known.now() }, walked, reading.pause);
   return known.loads.find(key, print);
 }
 
@@ -120,15 +122,6 @@ function readingOf(
     pause: pauseFor(options, size),
     isWhole: true,
   };
-}
-
-function seenAt(
-  { walked }: Place,
-  { name, pause }: Reading,
-  previous: string | null,
-  { now }: Known,
-): Promise<Fingerprint> {
-  return fingerprintOf({ name, previous, now: now() }, walked, pause);
 }
 
 function loadText(reading: Reading, text: string | Uint8Array): LoadedSource {
