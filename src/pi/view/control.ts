@@ -14,12 +14,12 @@ import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { placesOf } from "../opened/opened.ts";
-import type { Cleared, Compact, Externalized, Left, SaidObject, Switched } from "../outside/index.ts";
+import type { Asked, Compact, Left, SaidObject, Switched } from "../outside/index.ts";
 import type { StateBoard } from "../runs/board.ts";
 import { type BranchReport, sessionsOf } from "./report.ts";
 
 /** A person's commands to the extension. A failed one throws an RlmError. */
-export interface Control {
+export interface Control extends Pick<Asked, "externalize" | "clear"> {
   readonly board: Pick<StateBoard, "current" | "subscribe">;
   /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
   refresh(): Promise<void>;
@@ -32,10 +32,6 @@ export interface Control {
   followBranch(): void;
   /** Has Pi compact the conversation without a model, and takes all tools away. Rejects if something runs, or if Pi cannot. */
   leave(compact: Compact): Promise<Left>;
-  /** Has old texts of the conversation go out now. */
-  externalize(): Externalized;
-  /** Has all texts of the conversation sent again. */
-  clear(): Cleared;
   /** The conversation outside, and the execs of the branch. */
   report(): Promise<BranchReport>;
   /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
