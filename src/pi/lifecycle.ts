@@ -15,8 +15,7 @@ import { recover } from "./recovery/recover.ts";
 import { endTornLine } from "./recovery/torn-tail.ts";
 import { openStateBoard, type StateBoard } from "./runs/board.ts";
 import { type Called, cancelledBeforeStart, openRuns, type RunOutcome, type Runs, type Work } from "./runs/runs.ts";
-import { showBranch, showSession } from "./runs/show-branch.ts";
-import { showConversation } from "./runs/show-conversation.ts";
+import { showBranch, showConversation, showSession } from "./runs/show-branch.ts";
 import { settledWithin } from "./waiting.ts";
 
 /** Belay while one instance of the extension lives: Pi makes a new one for every session that it goes to. */

@@ -2,6 +2,7 @@ import { type LoadResult, type Session, summaryOf } from "../../session/index.ts
 import type { Store } from "../../store/index.ts";
 import type { BranchHead, BranchView } from "../branch/entries.ts";
 import type { Opened } from "../opened/opened.ts";
+import type { Asked } from "../outside/index.ts";
 import { statsOf } from "../recovery/recorded.ts";
 import type { ContextState, StateBoard } from "./board.ts";
 
@@ -30,6 +31,20 @@ export function showSession(board: StateBoard, session: Session, checkpoint: str
   const stats = session.stats();
   const context = stats && contextState(stats);
   board.change({ session: session.id, checkpoint, budget: session.budget(), context });
+}
+
+/** Brings the board up to what of the conversation is outside. If Pi has left the session, nothing is shown anew. */
+export function showConversation(board: StateBoard, asked: Pick<Asked, "overview" | "size">): void {
+  try {
+    const { objects, epochs } = asked.overview();
+    const out = objects.filter(({ is }) => is !== "in");
+    const isShown = epochs.length > 0 && out.length > 0;
+    if (!isShown && board.current().conversation === null) return;
+    const tokens = out.reduce((sum, object) => sum + object.tokens, 0);
+    board.change({ conversation: isShown ? { objects: out.length, tokens, next: asked.size() } : null });
+  } catch {
+    // What is shown must not end what Pi does.
+  }
 }
 
 /** The context of a session that is not open. What the session says of itself is cheaper to read, and often suffices. */
