@@ -7,9 +7,11 @@ import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../mode
 import { type Around, storeAround } from "../store-around.ts";
 
 process.env.ASK_KEY = "k";
-const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? "the code is 4711" : "nothing"}`).join(
-  "\n",
-);
+/** 200 lines, one of which has the code. */
+export const TEXT = Array.from(
+  { length: 200 },
+  (_, n) => `line ${n}: ${n === 137 ? "the code is 4711" : "nothing"}`,
+).join("\n");
 
 /** A reply that runs a cell. It takes 110 tokens. */
 export const replyWith = (code: string): ScriptedAnswer => ({

@@ -2,12 +2,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSession, openStore, type SessionOptions } from "../../../../src/index.ts";
 import { askScene, cell } from "../../../support/ask/scene.ts";
+import { TEXT } from "../../../support/ask/tree.ts";
 import type { ModelScript, ScriptedAnswer } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
-
-const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? "the code is 4711" : "nothing"}`).join(
-  "\n",
-);
 
 const scene = (script: ModelScript, options: SessionOptions = {}) => askScene(script, TEXT, options);
 const FIND = 'const { matches } = find("code is \\\\d+"); print(peek(...matches[0]))';
@@ -64,19 +61,6 @@ test("an ask without a context, or with an empty question, is refused", async ()
   expect(session.unfinished()).toBeNull();
 });
 
-test("a provider that fails leaves the ask open: nothing else runs, and a resume asks again without a new message", async () => {
-  const bad = { status: 401, body: '{"error":{"message":"bad key"}}' };
-  const { session, server } = await scene([cell(FIND), bad, cell(ANSWER)]);
-  const paused = await session.ask("What is the code?");
-  expect(paused).toMatchObject({ success: false, error_code: "auth_failed", resumable: true, turns: 2 });
-  expect(session.unfinished()).toMatchObject({ kind: "ask", input: "What is the code?" });
-  await expect(session.exec("1")).rejects.toMatchObject({ code: "exec_unfinished" });
-  await expect(session.ask("Else?")).rejects.toMatchObject({ code: "exec_unfinished" });
-  expect(await session.resume()).toMatchObject({ how: "finished", kind: "ask", envelope: { answer: "4711" } });
-  const [, second, third] = server.requests.map(({ body }) => body.messages);
-  expect(third).toEqual(second);
-});
-
 /** The model's window: requests with more characters are refused, as Anthropic says it. */
 const WINDOW = 30_000;
 const windowed =
@@ -118,35 +102,6 @@ test("an ask that is discarded is over, and keeps the variables of its last cell
   expect(await session.exec("matches.length")).toMatchObject({ result_json: 1 });
 });
 
-test("an ask that is cancelled ends; one that is suspended goes on with a resume", async () => {
-  const stop = new AbortController();
-  const { session } = await scene(({ index }) => {
-    if (index === 1) stop.abort();
-    return index === 0 ? cell(FIND) : cell(ANSWER);
-  });
-  const cancelled = await session.ask("What is the code?", { signal: stop.signal });
-  expect(cancelled).toMatchObject({ success: false, error_code: "cancelled" });
-  expect(session.unfinished()).toBeNull();
-  const suspend = new AbortController();
-  suspend.abort();
-  const open = await session.ask("What is the code?", { suspend: suspend.signal });
-  expect(open).toMatchObject({ success: false, resumable: true });
-  expect(await session.resume()).toMatchObject({ envelope: { answer: "4711", resumed: 1, replayed_turns: 0 } });
-});
-
-test("a turn in flight is sent again, also if sub-calls in flight are to fail", async () => {
-  const suspend = new AbortController();
-  const script: ModelScript = ({ index }) => {
-    if (index === 0) suspend.abort();
-    return index < 2 ? cell(FIND) : cell(ANSWER);
-  };
-  const { session, server } = await scene(script, { onRestart: "fail" });
-  await session.ask("What is the code?", { suspend: suspend.signal });
-  expect(await session.resume()).toMatchObject({ kind: "ask", envelope: { answer: "4711", resumed: 1 } });
-  const [first, again] = server.requests.map(({ body }) => body.messages);
-  expect(again).toEqual(first);
-});
-
 test("a session whose ask was interrupted in a turn is listed as unfinished, with what it has spent", async () => {
   const store = join(folderWith(), "store");
   const suspend = new AbortController();
@@ -163,14 +118,6 @@ test("a session whose ask was interrupted in a turn is listed as unfinished, wit
   expect(listed?.tokens).toBeGreaterThan(0);
 });
 
-test("with fenced blocks the model's invented output is left out of the conversation", async () => {
-  const text = `Look:\n\`\`\`js\n${FIND}\n\`\`\`\nOutput: code is 1\nSo the code is 1.`;
-  const { session, server } = await scene([{ text }, { text: "The code is 4711." }]);
-  const envelope = await session.ask("What is the code?", { protocol: "fence" });
-  expect(envelope).toMatchObject({ answer: "The code is 4711.", answered_by: "text" });
-  expect(JSON.stringify(server.requests.at(-1)?.body)).not.toContain("So the code is 1");
-});
-
 test("a text that a cell answers with fits a schema of texts as it is, and as JSON one of objects", async () => {
   const text = { type: "string", pattern: "^[0-9]+$" };
   const first = await scene([cell(FIND), cell(ANSWER)]);
@@ -184,14 +131,6 @@ test("an answer that fits the schema is its value; one that does not goes back",
   const schema = { type: "object", properties: { code: { type: "integer" } }, required: ["code"] };
   const { session } = await scene([cell(FIND), { text: "4711" }, { text: 'It is {"code": 4711}.' }]);
   expect(await session.ask("What is the code?", { schema })).toMatchObject({ answer: { code: 4711 }, turns: 3 });
-});
-
-test("when the turns are spent the model answers in text", async () => {
-  const { session, server } = await scene([cell("print(1)"), cell("print(2)"), { text: "I think 4711." }]);
-  const envelope = await session.ask("What is the code?", { maxTurns: 2 });
-  expect(envelope).toMatchObject({ answer: "I think 4711.", answered_by: "closing", warnings: ["turns_spent"] });
-  expect(server.requests[1]?.prompt).toContain("last turn in which code is run");
-  expect(server.requests[2]?.prompt).toContain("Answer now, in plain text");
 });
 
 test("a budget for one turn is kept for the answer", async () => {

@@ -21,30 +21,6 @@ describe("models that do not write cells", () => {
     expect(envelope).toMatchObject({ answered_by: "text", turns: 2, warnings: ["answered_without_looking"] });
     expect(told[1]).toContain("No cell was run");
   });
-
-  test("one that writes Python for ever answers in the closing turn, with warnings", async () => {
-    const { envelope, told } = await asked(always({ text: "```python\nprint(1)\n```" }));
-    expect(envelope).toMatchObject({ answered_by: "closing", turns: 4, cells: 0 });
-    expect(envelope.warnings).toEqual(["turns_spent", "answered_without_looking"]);
-    expect(told[1]).toContain("python is not run: cells are JavaScript");
-  });
-
-  test.each([
-    ["calls an unknown tool", cell("1", "grep"), "there is no tool grep: call rlm_exec"],
-    ["sends code that is a number", cell(5), "takes { code }"],
-    ["runs cells that fail", cell("nothing.at.all"), "ReferenceError"],
-  ])("one that %s for ever has no answer, and not for twenty turns", async (_what, reply, note) => {
-    const { envelope, told } = await asked(always(reply));
-    expect(envelope).toMatchObject({ success: false, error_code: "no_answer", turns: 6 });
-    expect(told[1]).toContain(note);
-    expect(told.at(-1)).toContain("Answer now");
-  });
-
-  test("one that runs the same cell for ever is stopped after the third", async () => {
-    const { envelope, told } = await asked(always(LOOK));
-    expect(envelope).toMatchObject({ error_code: "no_answer", turns: 4, cells: 3 });
-    expect(told[2]).toContain("change something");
-  });
 });
 
 describe("replies that cannot be used", () => {
@@ -136,10 +112,5 @@ describe("citations", () => {
       expect(envelope, told[2]).toMatchObject({ answer: 1, warnings: [`citation_invalid: ${invalid}`] });
       expect(envelope.success && envelope.citations.map(({ valid }) => valid)).toEqual(found[at]);
     }
-  });
-
-  test("an option that answer does not have is an error of the cell", async () => {
-    const { told } = await asked([LOOK, cell("answer(1, { cites: [0, 1] })"), cell("answer(1)")]);
-    expect(told[2]).toContain("answer: options has no option");
   });
 });

@@ -94,16 +94,6 @@ test("a child that fails rejects the call with its code, leaves nothing open and
   expect(await asksOf(store, session.id)).toEqual(["no_answer", "auth_failed"]);
 });
 
-test("a call with context that takes too long ends its child, whose ask is cancelled and charged", async () => {
-  const { session, store } = await scene({ Slow: [cell("print(1)"), { end: "stuck" }] });
-  const ran = await session.exec(
-    'await rlm_query("Slow", { timeout_ms: 2000 }).catch((error) => [error.name, error.code])',
-  );
-  expect(ran).toMatchObject({ result_json: ["SubCallTimeoutError", "timeout"] });
-  expect(ran.budget.remaining_tokens).toBeLessThanOrEqual(500_000 - 110);
-  expect(await asksOf(store, session.id)).toEqual(["cancelled"]);
-});
-
 /** A child that does not end, and a plain call that is answered when the child waits for its second turn. */
 function slowBesideAnswered() {
   const isOut = Promise.withResolvers<void>();

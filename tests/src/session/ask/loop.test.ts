@@ -150,6 +150,8 @@ test("a provider that fails pauses the ask once; the process that goes on sends 
   const paused = { success: false, resumable: true, error_code: "auth_failed" };
   expect(await opened((session) => session.ask("How long?"))).toMatchObject(paused);
   expect(plain(log)).toEqual([...START, ...TURN]);
+  const refused = await opened((session) => Promise.allSettled([session.exec("1"), session.ask("Else?")]));
+  expect(refused).toMatchObject(Array(2).fill({ reason: { code: "exec_unfinished" } }));
   expect(await opened((session) => session.resume())).toMatchObject({ envelope: paused });
   expect(plain(log)).toEqual([...START, ...TURN, ...RESUME, ...TURN]);
   const answered = { envelope: { success: true, resumed: 2 } };

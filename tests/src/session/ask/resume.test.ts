@@ -78,9 +78,9 @@ test("an ask of a model that is not the opener's sends and records nothing, and 
   expect(await (await open()).resume()).toMatchObject({ envelope: { answer: "4", resumed: 1 } });
 });
 
-test("a turn that was out is sent again as it was, whatever the budget is now", async () => {
+test("a turn that was out is sent again as it was, whatever the budget is now and though sub-calls would fail", async () => {
   const { server, open } = await interrupted();
-  const session = await open({ budget: { max_tokens: 60_000, max_sub_calls: 7 } });
+  const session = await open({ budget: { max_tokens: 60_000, max_sub_calls: 7 }, onRestart: "fail" });
   expect(await session.resume()).toMatchObject({ kind: "ask", envelope: { answer: "4" } });
   const [, sent, again] = server.requests.map(({ body }) => body.messages);
   expect(again).toEqual(sent);
