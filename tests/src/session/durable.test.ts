@@ -467,53 +467,22 @@ test("records that do not fit the cell end it as checkpoint_lost, and the state 
   expect(await second.exec("round")).toMatchObject({ result_json: 0 });
 });
 
-test.each(["another engine", "a damaged image"])(
-  "of a checkpoint of %s, context, memory and helpers are kept",
-  async (what) => {
-    const lives = await openLives();
-    const first = await lives.open();
-    await first.load({ text: "the context", name: "c.txt" });
-    await first.helpers.add("h", "const two = () => 2;");
-    await first.exec("var gone = 1; memory.put('k', [1])");
-    await first.close();
-    const older = new Set((await lives.store.checkpoints(first.id)).map(({ id }) => id));
-    const second = await lives.openDamaged({
-      async checkpoint(id) {
-        const row = await lives.store.checkpoint(id);
-        if (what !== "another engine" || !older.has(id)) return row;
-        return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, wasm: "0".repeat(64) } } };
-      },
-      image: (id) => (older.has(id) ? Promise.reject(lost(id)) : lives.store.image(id)),
-    });
-    expect(await second.exec("[typeof gone, memory.get('k'), two(), P]")).toMatchObject({
-      result_json: ["undefined", [1], 2, "the context"],
-      warnings: [expect.stringMatching(/^variables_lost: checkpoint /)],
-    });
-    expect(await second.exec("1")).toMatchObject({ warnings: [] });
-  },
-);
-
-test("an exec that another build of the engine began ends as checkpoint_lost", async () => {
+test("of a checkpoint with a damaged image, context, memory and helpers are kept", async () => {
   const lives = await openLives();
   const first = await lives.open();
-  await first.exec("var n = 1; memory.put('k', 1)");
+  await first.load({ text: "the context", name: "c.txt" });
+  await first.helpers.add("h", "const two = () => 2;");
+  await first.exec("var gone = 1; memory.put('k', [1])");
   await first.close();
-  const dying = await lives.open(at("before", "rlm_tool_result"));
-  leave(dying.exec("n += await later(1)"));
-  await until(() => lives.sent.length === 1);
+  const older = new Set((await lives.store.checkpoints(first.id)).map(({ id }) => id));
   const second = await lives.openDamaged({
-    async checkpoint(id) {
-      const row = await lives.store.checkpoint(id);
-      return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, format: 99 } } };
-    },
+    image: (id) => (older.has(id) ? Promise.reject(lost(id)) : lives.store.image(id)),
   });
-  const finished = await second.resume();
-  expect(finished?.envelope).toMatchObject({ success: false, error_code: "checkpoint_lost", resumed: 1 });
-  expect(lives.sent).toHaveLength(1);
-  expect(await second.exec("[typeof n, memory.get('k')]")).toMatchObject({
-    result_json: ["undefined", 1],
-    warnings: [expect.stringMatching(/^variables_lost: checkpoint format 99, this build reads 2/)],
+  expect(await second.exec("[typeof gone, memory.get('k'), two(), P]")).toMatchObject({
+    result_json: ["undefined", [1], 2, "the context"],
+    warnings: [expect.stringMatching(/^variables_lost: checkpoint /)],
   });
+  expect(await second.exec("1")).toMatchObject({ warnings: [] });
 });
 
 test("several paths are one append, which loads where there is nothing yet, and are read again if the store has lost them", async () => {

@@ -53,16 +53,6 @@ test("records hold what a replay needs", async () => {
   ]);
 });
 
-test("rlm_complete is the last record of its exec, also where calls were not awaited", async () => {
-  const { session, story } = await openAsyncSession();
-  await session.exec('later("x", 5000).catch(() => {}); await later("y")');
-  await session.exec("1");
-  const records = story().filter((line) => line.startsWith("rlm_"));
-  expect(records.at(-1)).toBe("rlm_complete cell");
-  const first = records.slice(0, records.lastIndexOf("rlm_start cell"));
-  expect(first.at(-1)).toBe("rlm_complete cell");
-});
-
 test("every kind of exec begins and ends in the journal", async () => {
   const { session, story } = await openAsyncSession();
   await session.load({ text: "abc", name: "a.txt" });
