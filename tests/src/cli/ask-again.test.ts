@@ -78,11 +78,6 @@ test("a fork of an open ask has its turns and is asked on by itself; resume says
   expect(own).toEqual(refused);
 });
 
-test("--discard gives an ask up, and its variables stay", async () => {
-  const { belay } = await scene([LOOK, REFUSED]);
-  expect(await belay("exec", "-e", "found.length", "-s", "work", "--discard", "-q")).toMatchObject({ stdout: "1\n" });
-});
-
 test("with --max-turns 1 there is one turn with code and then the answer", async () => {
   const { server, first } = await scene([LOOK, { text: "It is 4711." }], "--max-turns", "1", "--verbose");
   expect(first).toMatchObject({ code: 0, stdout: "It is 4711.\n" });

@@ -62,25 +62,6 @@ test("a session goes on after its folder is gone, and says so; --reload takes an
   }
 });
 
-test("two sessions over equal files each name their own folder, and resume does too", async () => {
-  const folder = folderWith({ "one/docs/a.md": "same", "two/docs/a.md": "same" });
-  const home = join(folder, "home");
-  const names = "[stats().sources, list_docs()[0].path]";
-  const run = (...args: string[]) => belayHere([...args, "--json"], { home });
-  const folders = ["one", "two"].map((name) => ({ name, docs: join(folder, name, "docs") }));
-  for (const { name, docs } of folders) await run("exec", "-e", "1", "-c", docs, "-s", name);
-  for (const { name, docs } of folders) {
-    const own = { result_json: [[docs], join(docs, "a.md")] };
-    expect(json(await run("exec", "-e", names, "-s", name))).toMatchObject(own);
-    expect(json(await run("resume", name))).toMatchObject(own);
-    expect(json(await run("show", name))).toMatchObject({ session: { context: { sources: [docs] } } });
-  }
-  const { sessions } = json(await run("sessions"));
-  expect(sessions).toMatchObject(
-    folders.toReversed().map(({ name, docs }) => ({ name, context: { sources: [docs] } })),
-  );
-});
-
 test("a session without a context is not reset by -c in passing", async () => {
   const folder = folderWith({ "a.md": "alpha" });
   const [path, home] = [join(folder, "a.md"), join(folder, "home")];

@@ -25,14 +25,6 @@ test("checkpoints are a list, and what was left behind stands under its parent",
   expect(treeOf(long).map(({ checkpoint: { id } }) => id)).toEqual(long.map(({ id }) => id));
 });
 
-test("on a narrow terminal no line of a session without long paths is wider than it", () => {
-  const { output, written } = recorded();
-  showSession({ ...SESSION, execs: [], context: null }, PAGE, { ...output, isTerminal: true, columns: 60 });
-  const lines = written.join("").split("\n");
-  expect(lines.filter((line) => line.length > 60)).toEqual([]);
-  expect(lines.join(" ")).toContain("`belay fork SESSION@CHECKPOINT` goes on from another)");
-});
-
 const HOUR = 3_600_000;
 const PAGE = { now: 3 * HOUR, all: false };
 const CALL: CallDescription = {

@@ -85,6 +85,7 @@ test("on a narrow terminal no line of the tree is wider than it", () => {
   for (const columns of [60, 80]) {
     const lines = shown((output) => showSession(asked(), PAGE, output), columns).split("\n");
     expect(lines.filter((line) => line.length > columns)).toEqual([]);
+    expect(lines.join(" ")).toContain("`belay fork SESSION@CHECKPOINT` goes on from another)");
   }
 });
 

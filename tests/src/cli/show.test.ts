@@ -64,10 +64,6 @@ test("places are lines on a terminal, as rg prints them, and JSON elsewhere", ()
   }
 });
 
-test("control characters are shown, newlines and tabs kept", () => {
-  expect(visible("a\tb\nc\r\x1b[2J\x07\x7f\x9b31mé")).toBe("a\tb\nc\\r\\x1b[2J\\x07\\x7f\\x9b31mé");
-});
-
 test("skipped files are named when few and counted when many", () => {
   const binary = (path: string) => ({ path, reason: "binary (NUL in the first 8 KB)" });
   const large = (path: string) => ({ path, reason: "14.2 MB > 10 MB" });
