@@ -191,20 +191,6 @@ test("a cancel is recorded when the client has stayed for a second; the same cod
   expect(held.prompts).toEqual(["one", "three", "three"]);
 });
 
-test("a call that the client cancels while it waits for its turn begins nothing", async () => {
-  const held = heldAnswers();
-  const { call } = await loaded({ answers: held.answers });
-  const first = call("rlm_exec", { code: ASKING });
-  await held.asked();
-  const stop = new AbortController();
-  const second = call("rlm_exec", { code: "var late = 1" }, { signal: stop.signal });
-  stop.abort();
-  await expect(second).rejects.toThrow();
-  held.letGo();
-  expect(await first).toMatchObject({ result_json: "4" });
-  expect(await call("rlm_exec", { code: "typeof late" })).toMatchObject({ result_json: "undefined" });
-});
-
 /** An exec that was answered before it is over, and goes on. */
 async function detached() {
   const held = heldAnswers();
@@ -262,14 +248,6 @@ test("the end of an exec that was answered as running is told once by the next a
   await expect.poll(async () => (await call("rlm_status")).warnings ?? null).toEqual(warnings);
   expect(await call("rlm_status")).not.toHaveProperty("warnings");
   expect(await call("rlm_wait")).toMatchObject({ exec_id: answer.exec_id, result_json: "4" });
-});
-
-test("calls that come at once run one after the other", async () => {
-  const { call } = await loaded({});
-  const answers = await Promise.all(
-    ["var n = 1; n", "n += 1; n", "n += 1; n"].map((code) => call("rlm_exec", { code })),
-  );
-  expect(answers.map(({ result_json }) => result_json)).toEqual([1, 2, 3]);
 });
 
 test("discard ends what goes on behind the answers; a cancelled wait does not", async () => {
@@ -376,12 +354,6 @@ test("calls that come while the session changes find the next one, and no other 
   expect(await call("rlm_memory_list")).toMatchObject({ keys: ["k"] });
   await using store = await shareStore(of.home);
   expect((await listed(store)).map(({ name }) => name).sort()).toEqual([folderSession(of.folder), "notes"]);
-});
-
-test("the session's row has the origin mcp and its name by the folder", async () => {
-  const { of } = await loaded({});
-  await using store = await shareStore(of.home);
-  expect(await listed(store)).toMatchObject([{ origin: "mcp", name: folderSession(of.folder), busy: true }]);
 });
 
 test("a store that fails is told by each call, and the next one tries again", async () => {
@@ -497,23 +469,16 @@ test("what a client fills in for what it leaves out is left out, and a wrong cho
   });
 });
 
-test("without a token there is no progress", async () => {
+test("progress has a token, counts up and says what goes on; without a token there is none", async () => {
   const held = heldAnswers();
   const { clock, pass } = heldClock();
-  const { call, told } = await loaded({ answers: held.answers, clock });
-  const running = call("rlm_exec", { code: ASKING });
+  const { call, told: sent } = await loaded({ answers: held.answers, clock });
+  const untold = call("rlm_exec", { code: ASKING });
   await held.asked();
   pass();
   await call("rlm_status");
   held.letGo();
-  expect(await running).toMatchObject({ success: true });
-  expect(told).toEqual([]);
-});
-
-test("progress has a token, counts up and says what goes on", async () => {
-  const held = heldAnswers();
-  const { clock, pass } = heldClock();
-  const { call, told: sent } = await loaded({ answers: held.answers, clock });
+  expect([await untold, sent]).toMatchObject([{ success: true }, []]);
   const told: { progress: number; message?: string | undefined }[] = [];
   const running = call("rlm_exec", { code: ASKING }, { onprogress: (progress) => void told.push(progress) });
   await held.asked();

@@ -96,14 +96,8 @@ test("null and an empty text stand for an optional parameter that is left out; a
 });
 
 test("an answer begins with what matters, and ends with long texts, ids and limits", () => {
-  const given = {
-    session_id: "S",
-    exec_id: "E",
-    stdout: "x".repeat(300),
-    limits_applied: {},
-    success: true,
-    warnings: ["a"],
-  };
+  const ids = { session_id: "S", exec_id: "E" };
+  const given = { ...ids, stdout: "x".repeat(300), limits_applied: {}, success: true, warnings: ["a"] };
   const order = (envelope: object, maxBytes = 40_000) =>
     Object.keys(JSON.parse(answerOf({ success: true, ...envelope }, [], "", maxBytes).content[0]?.text ?? ""));
   expect(order({ ...given, result_json: 1, truncated: false })).toEqual([
@@ -189,18 +183,9 @@ test("progress says what was done, in at most 200 characters", () => {
   const calls = { kind: "calls", done: 7, running: 2, tokens: 18_412, cost_usd: 0.03, ...counts } as const;
   const tally = { name: "rlm_exec", elapsed_ms: 12_000, turn: null, calls: null, load: null, notice: null };
   expect(progressMessage({ ...tally, calls })).toBe("7 of 9 sub-calls · 18,412 tokens · $0.030");
-  const turn = {
-    kind: "turn",
-    depth: 0,
-    path: [],
-    turn: 3,
-    of: 20,
-    phase: "ran",
-    cells: 2,
-    sub_calls: 9,
-    detail: { text: "", cells: [] },
-  } as const;
-  const asking = { ...tally, calls, turn: { ...turn, tokens: 4_000, cost_usd: 0 } };
+  const turn = { kind: "turn", depth: 0, path: [], turn: 3, of: 20, phase: "ran", cells: 2, sub_calls: 9 } as const;
+  const detail = { text: "", cells: [] };
+  const asking = { ...tally, calls, turn: { ...turn, detail, tokens: 4_000, cost_usd: 0 } };
   expect(progressMessage(asking)).toBe("turn 3 of 20 · 7 of 9 sub-calls · 4,000 tokens");
   expect(progressMessage({ ...tally, load: { kind: "load", files: 3, bytes: 2048 } })).toBe("3 files · 2.0 KB");
   expect(progressMessage(tally)).toBe("rlm_exec runs, 12 s");
@@ -258,15 +243,6 @@ test.each([
     command: "belay",
     args: STARTED.args,
     env: { BELAY_HOME: "/h", ANTHROPIC_API_KEY: key },
-  });
-});
-
-test("the entry of opencode has the command as one list, and waits as long as a call may take", () => {
-  expect(JSON.parse(configFor("opencode", STARTED)).mcp.belay).toEqual({
-    type: "local",
-    command: ["belay", ...STARTED.args],
-    environment: { BELAY_HOME: "/h", ANTHROPIC_API_KEY: "{env:ANTHROPIC_API_KEY}" },
-    timeout: 300_000,
   });
 });
 
