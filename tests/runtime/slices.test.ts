@@ -33,10 +33,11 @@ function threadWith(replies: FromThread[]) {
 }
 
 const waiting = (checkpoint: Extract<FromThread, { kind: "idle" }>["checkpoint"]): FromThread => ({
-  kind: "idle",
-  calls: [CALL],
-  state: { ...newState(), next_call: 2 },
-  checkpoint,
+  ...{ kind: "idle", calls: [CALL], state: { ...newState(), next_call: 2 }, checkpoint },
+});
+
+const endedWith = (clean: boolean): FromThread => ({
+  ...{ kind: "ended", clean, end: { kind: "cancelled" }, state: newState(), whole: null, asides: [] },
 });
 
 test("an image that could not be captured ends the machine, and the exec is over", async () => {
@@ -56,29 +57,13 @@ test("an image that was refused is null, and the guest still waits", async () =>
 });
 
 test("a guest that did not come to rest is ended, and its variables are lost", async () => {
-  const ended: FromThread = {
-    kind: "ended",
-    clean: false,
-    end: { kind: "cancelled" },
-    state: newState(),
-    whole: null,
-    asides: [],
-  };
-  const { slices, whyDead } = threadWith([ended]);
+  const { slices, whyDead } = threadWith([endedWith(false)]);
   expect(await slices.start(input, null)).toMatchObject({ lost: "the guest did not come to rest" });
   expect(whyDead()).toBe("the guest did not come to rest");
 });
 
 test("signals reach the thread while the exec runs, and no longer", async () => {
-  const ended: FromThread = {
-    kind: "ended",
-    clean: true,
-    end: { kind: "cancelled" },
-    state: newState(),
-    whole: null,
-    asides: [],
-  };
-  const { slices, cancelled, whyDead } = threadWith([waiting(null), ended]);
+  const { slices, cancelled, whyDead } = threadWith([waiting(null), endedWith(true)]);
   const signal = new AbortController();
   const suspend = new AbortController();
   await slices.start(input, null, { signal: signal.signal, suspend: suspend.signal });

@@ -60,15 +60,7 @@ function recordsOf(plan: ExecPlan, index: number): JournalRecord[] {
   const calls = runsCell ? plan.calls : [];
   const made = calls.map((call, number) => callOf(exec_id, number, call));
   const results = calls.flatMap((call, number) => (call.isAnswered ? [answerOf(exec_id, number, call)] : []));
-  const resume = {
-    record: "rlm_resume",
-    exec_id,
-    checkpoint_id: null,
-    replayed: 0,
-    resent: [],
-    failed: [],
-    at: 3,
-  } as const;
+  const resume = { record: "rlm_resume", exec_id, checkpoint_id: null, resent: [], failed: [], at: 3 } as const;
   return [
     { ...startOf(exec_id, plan.kind), input: runsCell ? `source ${index}` : { path: `/${index}` } },
     ...made,
@@ -85,13 +77,8 @@ export function startOf(exec_id: string, kind: ExecKind): Start {
 
 function callOf(exec_id: string, number: number, { child }: CallPlan): ToolCall {
   return {
-    record: "rlm_tool_call",
-    exec_id,
-    call_id: `${exec_id}.${number}`,
-    checkpoint_id: `${exec_id}-step`,
-    name: "llm_query",
-    args: [`question ${number}`],
-    args_hash: "",
+    ...{ record: "rlm_tool_call", exec_id, call_id: `${exec_id}.${number}`, checkpoint_id: `${exec_id}-step` },
+    ...{ name: "llm_query", args: [`question ${number}`], args_hash: "" },
     ...(child && child.allotted > 0 ? { counts: 1 + child.allotted } : {}),
     call_count: number + 1,
     output_bytes: 0,
@@ -108,14 +95,8 @@ function answerOf(exec_id: string, number: number, { tokens, cost_usd, nothingSe
 
 export function resultOf(exec_id: string, call_id: string): ToolResult {
   return {
-    record: "rlm_tool_result",
-    exec_id,
-    call_id,
-    name: "llm_query",
-    success: true,
-    value: "answer",
-    usage: NO_USAGE,
-    model: "test/model",
+    ...{ record: "rlm_tool_result", exec_id, call_id, name: "llm_query", success: true, value: "answer" },
+    ...{ usage: NO_USAGE, model: "test/model" },
     ...AT_ONCE,
     elapsed_ms: 1,
     at: 4,
@@ -124,22 +105,9 @@ export function resultOf(exec_id: string, call_id: string): ToolResult {
 
 function completeOf(exec_id: string, { kind, success, time_ms }: ExecPlan, index: number): Complete {
   return {
-    record: "rlm_complete",
-    exec_id,
-    kind,
-    success,
-    error_code: success ? null : "js_error",
-    error_message: null,
-    end: null,
-    state: null,
-    events: [],
-    call_count: 0,
-    time_ms,
-    resumed: 0,
-    replayed_sub_calls: 0,
-    checkpoint_id: success ? `${exec_id}-end` : null,
-    helpers_hash: success ? `helpers ${index}` : null,
-    context_hash: `context ${index}`,
-    at: 5,
+    ...{ record: "rlm_complete", exec_id, kind, success, error_code: success ? null : "js_error" },
+    ...{ error_message: null, end: null, state: null, events: [], call_count: 0, time_ms, resumed: 0 },
+    ...{ replayed_sub_calls: 0, checkpoint_id: success ? `${exec_id}-end` : null },
+    ...{ helpers_hash: success ? `helpers ${index}` : null, context_hash: `context ${index}`, at: 5 },
   };
 }

@@ -91,14 +91,8 @@ export async function startModelServer(
     const sent = await textOf(incoming);
     const body = readBody(sent);
     const seen: SeenRequest = {
-      index: requests.length,
-      at: performance.now(),
-      ended: null,
-      disconnected: false,
-      headers: incoming.headers,
-      body,
-      sent,
-      prompt: promptOf(body),
+      ...{ index: requests.length, at: performance.now(), ended: null, disconnected: false },
+      ...{ headers: incoming.headers, body, sent, prompt: promptOf(body) },
     };
     requests.push(seen);
     peak = Math.max(peak, ++flying);

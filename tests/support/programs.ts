@@ -36,10 +36,7 @@ export function programs(prefix: string, known: readonly string[] = []): fc.Arbi
     let made = known.length > 0 ? 100 : 0;
     const unused = () => `${prefix}${++made}`;
     const scope: Scope = {
-      choose,
-      readable: [...known],
-      writable: [...known],
-      unused,
+      ...{ choose, readable: [...known], writable: [...known], unused },
       fresh: () => (choose(2) === 0 ? (redeclared.shift() ?? unused()) : unused()),
       depth: 0,
     };

@@ -3,11 +3,7 @@ import { guestError, type Thrown } from "../../../runtime/cells/traceback.ts";
 
 const asWritten = (_file: string, _line: number, column: number) => column;
 const thrown = (fields: Partial<Thrown>): Thrown => ({
-  thrown: "error",
-  name: "Error",
-  message: "m",
-  stack: "",
-  classes: [],
+  ...{ thrown: "error", name: "Error", message: "m", stack: "", classes: [] },
   ...fields,
 });
 

@@ -102,11 +102,7 @@ test("a run that ended while it loaded is simply begun again", async () => {
   const store = await openStore(String(home));
   await store.lease(id);
   const start = {
-    record: "rlm_start",
-    exec_id: "01X",
-    kind: "append",
-    input: { path: b, roots: [folder] },
-    cell: null,
+    ...{ record: "rlm_start", exec_id: "01X", kind: "append", input: { path: b, roots: [folder] }, cell: null },
   };
   await store.commit(id, { records: [{ ...start, ...{ limits: {}, helpers_hash: null, rest: [], at: 1 } }] });
   await store[Symbol.asyncDispose]();

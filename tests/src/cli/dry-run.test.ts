@@ -4,21 +4,12 @@ import type { DryRun, ExecEnvelope } from "../../../src/index.ts";
 import { recorded } from "./recorded.ts";
 
 const ENVELOPE: ExecEnvelope = {
-  success: true,
-  session_id: "s",
-  exec_id: "e",
-  stdout: "printed with placeholders\n",
-  stderr: "",
-  result_json: "placeholder answer",
-  result_meta: null,
-  truncated: false,
-  warnings: ["unawaited_sub_calls: 1"],
+  ...{ success: true, session_id: "s", exec_id: "e", stdout: "printed with placeholders\n", stderr: "" },
+  ...{ result_json: "placeholder answer", result_meta: null, truncated: false, warnings: ["unawaited_sub_calls: 1"] },
   execution_time_ms: 1,
   limits_applied: { max_output_bytes: 1, max_execution_ms: 1, max_find_results: 1, max_result_bytes: 1 },
-  tool_override_events: [],
-  budget: { remaining_tokens: 1, remaining_sub_calls: 1, remaining_time_ms: 1 },
-  resumed: 0,
-  replayed_sub_calls: 0,
+  ...{ tool_override_events: [], budget: { remaining_tokens: 1, remaining_sub_calls: 1, remaining_time_ms: 1 } },
+  ...{ resumed: 0, replayed_sub_calls: 0 },
 };
 
 /** What is written to stdout and stderr. */

@@ -103,10 +103,7 @@ test("the options are the limits of the session", async () => {
     belayHere(["exec", "--json", "--memory-mb", "16", "-e", code]),
   ]);
   const expected = {
-    max_execution_ms: 120_001,
-    max_output_bytes: 200,
-    max_find_results: 3,
-    max_result_bytes: 5_000_000,
+    ...{ max_execution_ms: 120_001, max_output_bytes: 200, max_find_results: 3, max_result_bytes: 5_000_000 },
   };
   const envelope = JSON.parse(run.stdout);
   expect(envelope).toMatchObject({ success: true, truncated: true, result_json: [expected, 60e6] });

@@ -58,13 +58,7 @@ test("on a terminal progress is one line, which goes before other output", () =>
 });
 
 const CALLS: CallProgress = {
-  done: 12,
-  running: 5,
-  left: 33,
-  tokens: 48_123,
-  cost_usd: 0.0211,
-  held_tokens: 9000,
-  held_cost_usd: 0.01,
+  ...{ done: 12, running: 5, left: 33, tokens: 48_123, cost_usd: 0.0211, held_tokens: 9000, held_cost_usd: 0.01 },
 };
 
 test("sub-calls are told in one line, without dollars where no price is known", () => {
@@ -130,13 +124,7 @@ function turn(number: number, phase: "asked" | "replied" | "ran"): Extract<Sessi
   const cells = phase === "asked" ? number - 1 : number;
   const spent = { sub_calls: 7 * cells, tokens: 6137 * cells, cost_usd: 0.01 * cells };
   return {
-    kind: "turn",
-    depth: 0,
-    path: [],
-    turn: number,
-    of: 20,
-    phase,
-    cells,
+    ...{ kind: "turn", depth: 0, path: [], turn: number, of: 20, phase, cells },
     ...spent,
     detail: { text: "", cells: [] },
   };

@@ -112,10 +112,7 @@ async function extended(sources: readonly LoadedSource[]): Promise<Context> {
 
 function source(name: string, files: Readonly<Record<string, string>>, separator = ""): LoadedSource {
   const loaded = Object.entries(files).map(([relative, text]) => ({
-    relative,
-    path: `${name}/${relative}`,
-    separator: Buffer.from(separator),
-    bytes: Buffer.from(text),
+    ...{ relative, path: `${name}/${relative}`, separator: Buffer.from(separator), bytes: Buffer.from(text) },
   }));
   return { name, files: loaded, skipped: [] };
 }

@@ -85,10 +85,7 @@ function apart(bounds: readonly number[], length: number): readonly Range[] {
 function contextOf(documents: readonly (readonly [string, string])[]): Promise<Context> {
   return loaded(
     documents.map(([relative, text]) => ({
-      relative,
-      path: "-",
-      separator: Buffer.from(`\n===== ${relative} =====\n`),
-      bytes: Buffer.from(text),
+      ...{ relative, path: "-", separator: Buffer.from(`\n===== ${relative} =====\n`), bytes: Buffer.from(text) },
     })),
   );
 }

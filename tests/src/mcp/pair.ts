@@ -55,10 +55,7 @@ function projectSource({ folder, home }: Project, { answers = lengthAnswers(), m
   const named = modelUrl === undefined ? {} : { model: "local/m", baseUrl: modelUrl, apiKeyEnv: "MCP_KEY" };
   const answering = modelUrl === undefined ? { answers } : {};
   return {
-    named: null,
-    roots: [],
-    cwd: folder,
-    home: "/nobody",
+    ...{ named: null, roots: [], cwd: folder, home: "/nobody" },
     openStore: () => shareStore(home),
     open: (store, { row, name, folder: owner, roots, onProgress }) =>
       openSessionWith(

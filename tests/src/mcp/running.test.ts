@@ -84,12 +84,7 @@ function scene() {
   }
 
   return {
-    call,
-    pass,
-    asked,
-    over,
-    told,
-    waits,
+    ...{ call, pass, asked, over, told, waits },
     cancel: (n: number) => asked[n % Math.max(1, asked.length)]?.cancel.abort(),
     end: () => current?.end(),
     isBusy: () => runs.current() !== null,

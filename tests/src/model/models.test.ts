@@ -33,11 +33,7 @@ function refusalOf(run: () => unknown): { code: string; message: string; suggest
 
 function ask(model: Model, text = "hi", thinking?: Thinking): Promise<ModelAnswer> {
   const request = {
-    system: null,
-    messages: [{ role: "user", text } as const],
-    tools: [],
-    maxTokens: 50,
-    timeoutMs: 9000,
+    ...{ system: null, messages: [{ role: "user", text } as const], tools: [], maxTokens: 50, timeoutMs: 9000 },
     cache: "none",
     ...(thinking ? { thinking } : {}),
   } as const;

@@ -77,13 +77,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
   let keeper: Promise<Store> | undefined;
   onTestFinished(async () => (await keeper)?.[Symbol.asyncDispose]());
   const pi: FakePi = {
-    folder: project,
-    branch,
-    told,
-    asked,
-    sent,
-    announced,
-    faux,
+    ...{ folder: project, branch, told, asked, sent, announced, faux },
     async start({
       store: around,
       appends = true,
@@ -249,10 +243,7 @@ export function mirrorOn(branch: readonly BranchEntry[]): string[] {
 
 /** A tool with side effects that has none. */
 const bash: AgentTool = {
-  name: "bash",
-  description: "Runs a command",
-  parameters: { type: "object" },
-  sideEffects: true,
+  ...{ name: "bash", description: "Runs a command", parameters: { type: "object" }, sideEffects: true },
   run: async () => ({ text: "done" }),
 };
 

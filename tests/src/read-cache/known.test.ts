@@ -11,16 +11,9 @@ const hash = (version: string) => sha256(version);
 function read(mode: Mode, scope: string, version: string, base: string | null = null): Happened {
   const [start = 1, end = TOTAL] = scope === FULL ? [] : scope.split("-").map(Number);
   const facts = {
-    v: 1 as const,
-    pathKey: "/p/a",
-    scopeKey: scope === FULL ? FULL : `r:${start}:${end}`,
-    servedHash: hash(version),
-    totalLines: TOTAL,
-    rangeStart: start,
-    rangeEnd: end,
-    bytes: 100,
-    text: digest(mode + version),
-    shown: digest(version),
+    ...{ v: 1 as const, pathKey: "/p/a", scopeKey: scope === FULL ? FULL : `r:${start}:${end}` },
+    ...{ servedHash: hash(version), totalLines: TOTAL, rangeStart: start, rangeEnd: end, bytes: 100 },
+    ...{ text: digest(mode + version), shown: digest(version) },
   };
   const meta: Meta = mode === "full" ? { ...facts, mode } : { ...facts, mode, baseHash: hash(base ?? version) };
   return { is: "read", meta };

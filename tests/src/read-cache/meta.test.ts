@@ -4,17 +4,8 @@ import { digest, sha256 } from "../../../src/read-cache/digest.ts";
 import { hasMeta, metaIn, refreshIn } from "../../../src/read-cache/meta.ts";
 
 const META = {
-  v: 1,
-  pathKey: "/p/a",
-  scopeKey: "r:2:4",
-  servedHash: sha256("file"),
-  mode: "full",
-  totalLines: 9,
-  rangeStart: 2,
-  rangeEnd: 4,
-  bytes: 80,
-  text: digest("text"),
-  shown: digest("lines"),
+  ...{ v: 1, pathKey: "/p/a", scopeKey: "r:2:4", servedHash: sha256("file"), mode: "full", totalLines: 9 },
+  ...{ rangeStart: 2, rangeEnd: 4, bytes: 80, text: digest("text"), shown: digest("lines") },
 };
 
 test("what was written is read", () => {

@@ -26,10 +26,7 @@ export const JOB: JobRow = {
 export const DONE: JobEnd = { kind: "over", code: null, result: "7", told: { ms: 1 } };
 export const UNFINISHED: JobEnd = { kind: "unfinished" };
 export const failedWith = (code: Extract<JobEnd, { kind: "over" }>["code"]): JobEnd => ({
-  kind: "over",
-  code,
-  result: null,
-  told: { error_code: code },
+  ...{ kind: "over", code, result: null, told: { error_code: code } },
 });
 export const fault = (code: RlmError["code"]) => new RlmError(code, `a test says ${code}`, { suggestion: "" });
 

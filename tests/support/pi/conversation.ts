@@ -33,13 +33,7 @@ export interface Talk {
 }
 
 export const RULES: Rules = {
-  window: 8000,
-  reserve: 1000,
-  at: 0.6,
-  to: 0.3,
-  min: 200,
-  manifest: 500,
-  warm_turns: 3,
+  ...{ window: 8000, reserve: 1000, at: 0.6, to: 0.3, min: 200, manifest: 500, warm_turns: 3 },
   model: { provider: "mock", id: "scripted" },
 };
 

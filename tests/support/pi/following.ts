@@ -42,11 +42,7 @@ export interface FollowingOptions {
 
 /** Pi's wish to compact what lies before the entry `e8`. */
 export const WISH = {
-  reason: "overflow",
-  firstKeptEntryId: "e8",
-  tokensBefore: 7500,
-  summaries: [],
-  reserve: 1000,
+  ...{ reason: "overflow", firstKeptEntryId: "e8", tokensBefore: 7500, summaries: [], reserve: 1000 },
 } as const;
 
 export const OFF = { type: "custom", customType: "rlm_externalize", data: { v: 1, off: true } };

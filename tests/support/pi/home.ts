@@ -53,10 +53,7 @@ export function piHome({ url, files, settings, piSettings, window = 128_000, mod
     NODE_COMPILE_CACHE: COMPILED,
   };
   return {
-    project,
-    agent,
-    belay,
-    env,
+    ...{ project, agent, belay, env },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
 }
@@ -68,23 +65,14 @@ function write(path: string, text: string): void {
 
 function providerAt(url: string, window: number, others: Readonly<Record<string, object>>): object {
   const scripted = {
-    id: "scripted",
-    name: "Scripted",
-    reasoning: false,
-    input: ["text"],
-    contextWindow: window,
-    maxTokens: 4096,
-    cost: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
+    ...{ id: "scripted", name: "Scripted", reasoning: false, input: ["text"], contextWindow: window },
+    ...{ maxTokens: 4096, cost: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 } },
   };
   const models = [scripted, ...Object.entries(others).map(([id, differs]) => ({ ...scripted, id, ...differs }))];
   return { baseUrl: url, api: "openai-completions", apiKey: "key-of-the-user-123", models };
 }
 
 const PI_SETTINGS = {
-  defaultProvider: "mock",
-  defaultModel: "scripted",
-  quietStartup: true,
-  enableInstallTelemetry: false,
-  retry: { enabled: false },
-  compaction: { enabled: false, keepRecentTokens: 1 },
+  ...{ defaultProvider: "mock", defaultModel: "scripted", quietStartup: true, enableInstallTelemetry: false },
+  ...{ retry: { enabled: false }, compaction: { enabled: false, keepRecentTokens: 1 } },
 };

@@ -213,14 +213,7 @@ function piOver(child: ChildProcessWithoutNullStreams): Pi {
     await ended;
   }
   return {
-    pid: child.pid ?? 0,
-    events,
-    send,
-    ask,
-    prompt,
-    until,
-    kill,
-    ended,
+    ...{ pid: child.pid ?? 0, events, send, ask, prompt, until, kill, ended },
     stderr: () => errors,
     sessionFile: async () => String((await ask("get_state")).sessionFile),
     [Symbol.asyncDispose]: kill,

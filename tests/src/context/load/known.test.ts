@@ -45,12 +45,7 @@ function scene(files: Readonly<Record<string, string>> = FILES) {
   const options = { roots: [folder], cwd: folder, known };
   const source = { kind: "path", path: "." } as const;
   return {
-    folder,
-    dir,
-    known,
-    options,
-    opened,
-    kept,
+    ...{ folder, dir, known, options, opened, kept },
     async load() {
       const context = await load(source, options);
       kept.set(context.key, context);

@@ -5,11 +5,8 @@ import { decideTools, type ToolPolicy } from "../../../../src/model/sub-call/pol
 const READ_NAMES = READ_TOOLS.map(({ name }) => name);
 
 const POLICY: ToolPolicy = {
-  builtin: "llm_query",
-  prompt: "Fix it.",
-  grantable: [{ name: "shell" }, { name: "write_file" }],
-  allowed_tool_overrides: ["shell"],
-  require_approval: false,
+  ...{ builtin: "llm_query", prompt: "Fix it.", grantable: [{ name: "shell" }, { name: "write_file" }] },
+  ...{ allowed_tool_overrides: ["shell"], require_approval: false },
 };
 
 test("the default set, plain completions and Pi's names need no policy and leave no event", async () => {

@@ -7,10 +7,7 @@ const USAGE = { input: 10, output: 1, cache_read: 2, cache_write: 3, cost_usd: 0
 const FREE = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
 
 const DONE: ModelAnswer = {
-  ok: true,
-  usage: USAGE,
-  charged: true,
-  turn: { text: "done", toolUses: [], stop: "end", raw: null },
+  ...{ ok: true, usage: USAGE, charged: true, turn: { text: "done", toolUses: [], stop: "end", raw: null } },
 };
 
 function failed(code: SubCallCode, retriable: boolean, retryAfterMs?: number): ModelAnswer {

@@ -22,25 +22,15 @@ const WORDS: Json = {
 };
 
 const call = (part: Partial<SubCall>): SubCall => ({
-  prompt: "Q",
-  system: null,
-  tools: [],
-  schema: null,
-  or_text: false,
-  max_tokens: 100,
-  timeout_ms: 60_000,
-  model: null,
-  thinking: "off",
+  ...{ prompt: "Q", system: null, tools: [], schema: null, or_text: false, max_tokens: 100, timeout_ms: 60_000 },
+  ...{ model: null, thinking: "off" },
   ...part,
 });
 
 function modelOf(...turns: Partial<ModelTurn>[]): Model & { readonly requests: ModelRequest[] } {
   const requests: ModelRequest[] = [];
   return {
-    id: "test/model",
-    price: null,
-    window: null,
-    requests,
+    ...{ id: "test/model", price: null, window: null, requests },
     async complete(request) {
       requests.push({ ...request, messages: [...request.messages] });
       const turn = turns[Math.min(requests.length, turns.length) - 1];

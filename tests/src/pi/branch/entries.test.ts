@@ -82,12 +82,7 @@ test("a call without a result is unanswered where it has begun, and at the tail 
 
 test("a result stands behind the message that called, only where there is none", () => {
   const answer = (toolCallId: string): ToolResultMessage => ({
-    role: "toolResult",
-    toolCallId,
-    toolName: "rlm_exec",
-    content: [],
-    details: {},
-    isError: false,
+    ...{ role: "toolResult", toolCallId, toolName: "rlm_exec", content: [], details: {}, isError: false },
     timestamp: 0,
   });
   const answers = new Map([

@@ -20,11 +20,7 @@ function provider() {
 }
 
 const request = {
-  system: null,
-  messages: [{ role: "user", text: "hi" }] as const,
-  tools: [],
-  maxTokens: 10,
-  timeoutMs: 9_000,
+  ...{ system: null, messages: [{ role: "user", text: "hi" }] as const, tools: [], maxTokens: 10, timeoutMs: 9_000 },
   cache: "none" as const,
 };
 const signal = new AbortController().signal;

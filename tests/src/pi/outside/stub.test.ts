@@ -7,14 +7,7 @@ import type { PiMessage } from "../../../../src/pi/outside/message.ts";
 import { called, filler, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 const FACTS = {
-  v: 1,
-  cause: "threshold",
-  min: 10,
-  manifest: 400,
-  preview: 40,
-  window: 1,
-  before: 1,
-  after: 1,
+  ...{ v: 1, cause: "threshold", min: 10, manifest: 400, preview: 40, window: 1, before: 1, after: 1 },
 } as const;
 
 /** What is sent of the conversation with such an epoch behind it, in which all texts but those of a few words go out. */

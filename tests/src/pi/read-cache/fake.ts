@@ -112,20 +112,13 @@ export function fakeReads(options: FakeOptions = {}) {
 
   function append(id: string, { text, details }: Pick<SentRead, "text" | "details">): void {
     const message = {
-      role: "toolResult",
-      toolCallId: id,
-      toolName: "read",
-      content: [{ type: "text", text }],
-      details,
+      ...{ role: "toolResult", toolCallId: id, toolName: "read", content: [{ type: "text", text }], details },
     };
     push({ type: "message", message: { ...message, isError: false } });
   }
 
   return {
-    folder,
-    branch,
-    told,
-    written,
+    ...{ folder, branch, told, written },
     /** What the footer showed. */
     shown,
     texts,

@@ -5,16 +5,8 @@ import { type Item, item } from "../../../../src/pi/view/item.ts";
 
 const PAINT = { fg: (_colour: string, text: string) => text, bold: (text: string) => text };
 const KEY = {
-  up: "\u001b[A",
-  down: "\u001b[B",
-  right: "\u001b[C",
-  pageUp: "\u001b[5~",
-  pageDown: "\u001b[6~",
-  home: "\u001b[H",
-  end: "\u001b[F",
-  enter: "\r",
-  escape: "\u001b",
-  backspace: "\u007f",
+  ...{ up: "\u001b[A", down: "\u001b[B", right: "\u001b[C", pageUp: "\u001b[5~", pageDown: "\u001b[6~" },
+  ...{ home: "\u001b[H", end: "\u001b[F", enter: "\r", escape: "\u001b", backspace: "\u007f" },
 } as const;
 
 function inspector(items: readonly Item[], rows = 15) {

@@ -15,16 +15,10 @@ const NOTHING_KNOWN: KnownCalls = { now, running: () => null, result: () => null
 const highlight = (code: string) => code.split("\n").map((line) => `js ${line}`);
 
 const RUNNING: RunningState = {
-  tool: "rlm_exec",
-  tool_call_id: "call",
-  exec_id: null,
-  phase: "running",
-  started_at: 0,
-  turn: null,
+  ...{ tool: "rlm_exec", tool_call_id: "call", exec_id: null, phase: "running", started_at: 0, turn: null },
   child: null,
   calls: { done: 3, running: 5, left: 42, tokens: 48_123, cost_usd: 0.021, held_tokens: 9000, held_cost_usd: 0.013 },
-  load: null,
-  notice: null,
+  ...{ load: null, notice: null },
 };
 
 interface Drawn {
@@ -72,10 +66,7 @@ test("a text answer is shown by its first line, and whole if rows are expanded",
 });
 
 const CALLS = {
-  count: 3,
-  failed: 1,
-  tokens: 1234,
-  cost_usd: 0.0042,
+  ...{ count: 3, failed: 1, tokens: 1234, cost_usd: 0.0042 },
   items: [
     { call_id: "1", prompt: "What is\nthis?", success: true, tokens: 1200, cost_usd: 0.004, cached: false },
     { call_id: "2", prompt: "And that?", success: false, tokens: 34, cost_usd: 0.0002, cached: false },
@@ -83,13 +74,9 @@ const CALLS = {
   ],
 };
 const CELL = {
-  success: true,
-  stdout: "42 found\n",
-  stderr: "",
-  result_json: { capped: false, matches: Array(42).fill("a match in the text") },
-  result_meta: null,
-  warnings: ["output_truncated"],
-  execution_time_ms: 1234,
+  ...{ success: true, stdout: "42 found\n", stderr: "" },
+  ...{ result_json: { capped: false, matches: Array(42).fill("a match in the text") }, result_meta: null },
+  ...{ warnings: ["output_truncated"], execution_time_ms: 1234 },
   budget: { remaining_tokens: 498_766, remaining_sub_calls: 47, remaining_time_ms: 298_000 },
 };
 const FAILED = {
@@ -231,10 +218,7 @@ test("what a guest printed cannot steer the terminal", () => {
 test("no line is wider than the terminal", () => {
   const stdout = `${"wörd ".repeat(100)}${"x".repeat(300)}漢字`;
   const lines = drawn({
-    args: { code: "y".repeat(200) },
-    result: kept({ ...CELL, stdout }),
-    expanded: true,
-    width: 30,
+    ...{ args: { code: "y".repeat(200) }, result: kept({ ...CELL, stdout }), expanded: true, width: 30 },
   });
   expect(Math.max(...lines.map(visibleWidth))).toBe(30);
 });

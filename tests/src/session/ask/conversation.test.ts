@@ -6,10 +6,7 @@ import type { Round } from "../../../../src/session/ask/rounds.ts";
 
 const user = (text: string): ModelMessage => ({ role: "user", text });
 const tool = (id: string, text: string): ModelMessage => ({
-  role: "tool",
-  use: { id, name: "rlm_exec" },
-  text,
-  isError: false,
+  ...{ role: "tool", use: { id, name: "rlm_exec" }, text, isError: false },
 });
 const reply = (text: string) => ({ text, toolUses: [], stop: "end" as const, raw: null });
 

@@ -12,10 +12,7 @@ vi.setConfig({ testTimeout: 5000 });
 type At = Readonly<Record<string, () => void>>;
 
 const says = (part: Partial<ModelTurn>): ModelAnswer => ({
-  ok: true,
-  turn: { text: "", toolUses: [], stop: "end", raw: null, ...part },
-  usage: USAGE,
-  charged: true,
+  ...{ ok: true, turn: { text: "", toolUses: [], stop: "end", raw: null, ...part }, usage: USAGE, charged: true },
 });
 const runs = (code: string) => says({ stop: "tools", toolUses: [{ id: "u", name: "rlm_exec", arguments: { code } }] });
 const fails = (code: "auth_failed" | "cancelled"): ModelAnswer => ({

@@ -4,17 +4,8 @@ import { type AskView, candidate, type Next, next, TOO_LONG, TOOLS_REFUSED } fro
 import type { AskSettings, RanCell, Round } from "../../../../src/session/ask/rounds.ts";
 
 const SETTINGS: AskSettings = {
-  model: "m/root",
-  sub_model: "m/sub",
-  protocol: "auto",
-  max_turns: 20,
-  turn_tokens: 16_000,
-  thinking: "off",
-  depth: 0,
-  max_depth: 2,
-  schema: null,
-  history_chars: 400_000,
-  prompt: 1,
+  ...{ model: "m/root", sub_model: "m/sub", protocol: "auto", max_turns: 20, turn_tokens: 16_000, thinking: "off" },
+  ...{ depth: 0, max_depth: 2, schema: null, history_chars: 400_000, prompt: 1 },
 };
 const FOOTER = "[turn 1 of 20 done]";
 
@@ -38,10 +29,7 @@ const use = (code: unknown, id = "1", name = "rlm_exec"): ToolUse => ({
   arguments: JSON.parse(JSON.stringify({ code })),
 });
 const ran = (source: string, more: Partial<RanCell> = {}): RanCell => ({
-  source,
-  success: true,
-  observation: `ran ${source}`,
-  answer: null,
+  ...{ source, success: true, observation: `ran ${source}`, answer: null },
   ...more,
 });
 const answering = (source: string, value: RanCell["observation"]) => ran(source, { answer: { value, cite: null } });
@@ -55,13 +43,8 @@ function round(
 ): Round {
   const stop = toolUses.length > 0 ? "tools" : "end";
   return {
-    turn: 1,
-    closing: false,
-    protocol: "tools",
-    messages: [],
-    elide: [],
-    outcome: { ok: true, reply: { text, toolUses, stop, raw: null } },
-    cells,
+    ...{ turn: 1, closing: false, protocol: "tools", messages: [], elide: [] },
+    ...{ outcome: { ok: true, reply: { text, toolUses, stop, raw: null } }, cells },
     ...more,
   };
 }

@@ -4,12 +4,8 @@ import { type TurnRequest, takeTurn } from "../../../../src/session/ask/request.
 import { serve } from "../../../support/scripted-model.ts";
 
 const REQUEST: TurnRequest = {
-  system: "You answer.",
-  messages: [{ role: "user", text: "Which?" }],
-  protocol: "tools",
-  maxTokens: 500,
-  thinking: "off",
-  conversation: "ask-1",
+  ...{ system: "You answer.", messages: [{ role: "user", text: "Which?" }], protocol: "tools", maxTokens: 500 },
+  ...{ thinking: "off", conversation: "ask-1" },
 };
 
 /** What comes of a turn that the scripted server answers so. */

@@ -15,16 +15,10 @@ const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cos
 const clock = { now: () => 7, monotonic: () => 0, after: () => () => {} };
 const call = (number: number): PendingCall => ({ id: `x.${number}`, name: "later", args: [number] });
 const waiting = (calls: readonly PendingCall[], image: Checkpoint | null): Waiting => ({
-  kind: "waiting",
-  calls,
-  state: newState(),
-  image,
+  ...{ kind: "waiting", calls, state: newState(), image },
 });
 const imageOf = (id: string): Checkpoint => ({
-  delta: { id, base: null, pages: [], meta: Object.create(null) },
-  answers: [],
-  waiting: ["x.1"],
-  ms: 0,
+  ...{ delta: { id, base: null, pages: [], meta: Object.create(null) }, answers: [], waiting: ["x.1"], ms: 0 },
   isSpent: false,
 });
 

@@ -35,16 +35,8 @@ const plans: fc.Arbitrary<SlicePlan[]> = fc.array(
 );
 
 const callOf = (number: number, checkpoint_id: string): ToolCall => ({
-  record: "rlm_tool_call",
-  exec_id: "x",
-  call_id: `x.${number}`,
-  checkpoint_id,
-  name: "later",
-  args: [number],
-  args_hash: hashOf([number]),
-  call_count: number,
-  output_bytes: 0,
-  at: 1,
+  ...{ record: "rlm_tool_call", exec_id: "x", call_id: `x.${number}`, checkpoint_id, name: "later", args: [number] },
+  ...{ args_hash: hashOf([number]), call_count: number, output_bytes: 0, at: 1 },
 });
 
 /** The records and steps of an exec that goes so. */

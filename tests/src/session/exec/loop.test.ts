@@ -17,10 +17,7 @@ interface Scripted {
 
 const call = (name: string): PendingCall => ({ id: `x.${name}`, name: "later", args: [name] });
 const image = (id: string): Checkpoint => ({
-  delta: { id, base: null, pages: [], meta: Object.create(null) },
-  answers: [],
-  waiting: [],
-  ms: 0,
+  ...{ delta: { id, base: null, pages: [], meta: Object.create(null) }, answers: [], waiting: [], ms: 0 },
   isSpent: false,
 });
 const settled = (name: string): Settlement => ({ ok: true, value: name });
@@ -44,11 +41,7 @@ function scene({ first, on }: Scripted) {
   let dead: string | undefined;
   let images = 0;
   const over = (lost: string | null): Slice => ({
-    kind: "over",
-    end: { kind: lost ? "cancelled" : "ok", result: "1", meta: null },
-    state,
-    lost,
-    whole: null,
+    ...{ kind: "over", end: { kind: lost ? "cancelled" : "ok", result: "1", meta: null }, state, lost, whole: null },
     asides: [],
   });
   const slice = (made: readonly string[] | null, wanted: { id: string } | null): Slice => {

@@ -12,15 +12,8 @@ import { resultOf, startOf } from "../../../support/journals.ts";
 const MANY = 150_000;
 
 const callOf = (number: number): ToolCall => ({
-  record: "rlm_tool_call",
-  exec_id: "x",
-  call_id: `x.${number}`,
-  checkpoint_id: "step",
-  name: "llm_query",
-  args: ["p", { tools: [] }],
-  args_hash: hashOf(["p", { tools: [] }]),
-  call_count: number,
-  output_bytes: 0,
+  ...{ record: "rlm_tool_call", exec_id: "x", call_id: `x.${number}`, checkpoint_id: "step", name: "llm_query" },
+  ...{ args: ["p", { tools: [] }], args_hash: hashOf(["p", { tools: [] }]), call_count: number, output_bytes: 0 },
   at: 1,
 });
 
