@@ -1,9 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { type LongScene, longScene, promptOf, UNANSWERED } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { FAULT_VARIABLE, type PiFault } from "../support/pi/fault.ts";
+import { played } from "../support/pi/played.ts";
 import { entriesIn, NEWEST_PI, PI_LINES, type Pi, type PiEntry, type PiLine, startPi } from "../support/pi/process.ts";
 
 // One long conversation on each line of Pi: what a request says is what the branch says, whatever happens in between.
@@ -19,31 +20,27 @@ const STUB = "RLM externalized";
 const epochsIn = (file: string) => entriesIn(file).filter(({ customType }) => customType === ENTRY);
 const compactionsIn = (file: string) => entriesIn(file).filter(({ type }) => type === "compaction");
 
-test.concurrent.for(NEWEST_PI)(
-  "Pi $version: requests go on byte for byte through kills, a reload, forks, other models and compactions",
-  { timeout: 240_000 },
-  async (line) => {
-    await using story = await openStory(line);
-    await dieBesideTheEntry(story);
-    await dieDuringTheAnswer(story);
-    const pi = story.start();
-    await reload(story, pi);
-    await fork(story, pi);
-    await goBack(story, pi);
-    await changeToSmallModel(story, pi);
-    await compactByHand(story, pi);
-    await askWithoutUsage(story, pi);
-    await pi.kill();
-    const last = story.start();
-    await story.next(last);
-    story.goesOn();
-    if (line !== PI_LINES[0]) await changeTools(story, last);
-    expect([story.scene.report().refused, compactionsIn(story.session).length]).toEqual([0, 1]);
-    for (const { events } of story.started) {
-      expect(events.filter(({ type }) => type === "extension_error")).toEqual([]);
-    }
-  },
-);
+played(NEWEST_PI, "requests go on byte for byte through kills, reloads, forks and compactions", async (line) => {
+  await using story = await openStory(line);
+  await dieBesideTheEntry(story);
+  await dieDuringTheAnswer(story);
+  const pi = story.start();
+  await reload(story, pi);
+  await fork(story, pi);
+  await goBack(story, pi);
+  await changeToSmallModel(story, pi);
+  await compactByHand(story, pi);
+  await askWithoutUsage(story, pi);
+  await pi.kill();
+  const last = story.start();
+  await story.next(last);
+  story.goesOn();
+  if (line !== PI_LINES[0]) await changeTools(story, last);
+  expect([story.scene.report().refused, compactionsIn(story.session).length]).toEqual([0, 1]);
+  for (const { events } of story.started) {
+    expect(events.filter(({ type }) => type === "extension_error")).toEqual([]);
+  }
+});
 
 /** Killed before the entry, nothing has gone out. Killed behind it, it is on disk, and its stubs were never sent. */
 async function dieBesideTheEntry({ scene: { newest }, session, start, next }: Story): Promise<void> {

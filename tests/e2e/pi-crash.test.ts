@@ -1,5 +1,5 @@
 import { appendFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
@@ -7,6 +7,7 @@ import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi/cells.
 import { FAULT_VARIABLE, type PiFault } from "../support/pi/fault.ts";
 import { cellTask, type KillPoint, killedAt, type Task, timesAsked } from "../support/pi/kill.ts";
 import { envelopeOf, resultTo } from "../support/pi/model.ts";
+import { played } from "../support/pi/played.ts";
 import { entriesIn, NEWEST_PI, PI_LINES, type PiLine, PLAYS_ALL, printPi } from "../support/pi/process.ts";
 import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi/scene.ts";
 
@@ -46,47 +47,43 @@ function pointsIn(line: PiLine) {
 /** Half a line, as a process leaves it that is killed while it writes. */
 const TORN = '{"type":"custom","customType":"rlm_tool_result","id":"0a1b2c3d","par';
 
-test.concurrent.for(PI_LINES)(
-  "Pi $version: a session is killed at steps of a cell, and each time the next process finishes it",
-  { timeout: 240_000 },
-  async (line) => {
-    await using scene = await piScene(line, { files: CELL_FILES });
-    const { model, home } = scene;
-    const file = await loadedIn(scene);
-    const points = pointsIn(line);
-    for (const [n, point] of points.entries()) {
-      const pi = scene.start(file);
-      await killedAt(scene, pi, point, cellTask(n));
-      appendFileSync(file, TORN);
-    }
-    // A process in print mode finishes the last cell; it and one in rpc mode are told all results.
-    const options = { home, extensions: [TEST_EXTENSION], session: file };
-    const printed = await printPi(line, model.plan("wrap up"), options);
-    expect(printed, printed.stderr).toMatchObject({ code: 0, stdout: "done: wrap up\n" });
-    const last = scene.start(file);
-    await last.prompt(model.plan("and again"));
+played(PI_LINES, "a session is killed at steps of a cell, and the next process finishes it", async (line) => {
+  await using scene = await piScene(line, { files: CELL_FILES });
+  const { model, home } = scene;
+  const file = await loadedIn(scene);
+  const points = pointsIn(line);
+  for (const [n, point] of points.entries()) {
+    const pi = scene.start(file);
+    await killedAt(scene, pi, point, cellTask(n));
+    appendFileSync(file, TORN);
+  }
+  // A process in print mode finishes the last cell; it and one in rpc mode are told all results.
+  const options = { home, extensions: [TEST_EXTENSION], session: file };
+  const printed = await printPi(line, model.plan("wrap up"), options);
+  expect(printed, printed.stderr).toMatchObject({ code: 0, stdout: "done: wrap up\n" });
+  const last = scene.start(file);
+  await last.prompt(model.plan("and again"));
 
-    const done = points.flatMap((point, n) => (point.sent ? [{ ...point, n }] : []));
-    const told = points.map(({ sent }, n) =>
-      sent ? cellResult(n, done.filter((other) => other.n < n).length) : "No result provided",
-    );
-    for (const request of model.turns().slice(-2)) expect(points.map((_, n) => toldOf(request, n))).toEqual(told);
-    const sent = points.map((_, n) => subCallsOf(n).map((prompt) => timesAsked(scene, prompt)));
-    expect(sent).toEqual(points.map((point) => point.sent ?? [0, 0]));
+  const done = points.flatMap((point, n) => (point.sent ? [{ ...point, n }] : []));
+  const told = points.map(({ sent }, n) =>
+    sent ? cellResult(n, done.filter((other) => other.n < n).length) : "No result provided",
+  );
+  for (const request of model.turns().slice(-2)) expect(points.map((_, n) => toldOf(request, n))).toEqual(told);
+  const sent = points.map((_, n) => subCallsOf(n).map((prompt) => timesAsked(scene, prompt)));
+  expect(sent).toEqual(points.map((point) => point.sent ?? [0, 0]));
 
-    const results = [...resultsOnDisk(file).values()];
-    expect(results.map((texts) => texts.length)).toEqual([1, ...done.map(() => 1)]);
-    const completed = mirrored(file, "rlm_complete").map(({ data }) => data?.exec_id);
-    expect(new Set(completed).size).toBe(completed.length);
-    expect(completed).toHaveLength(1 + done.length);
-    for (const entry of entriesIn(file)) {
-      if (entry.type === "custom") expect(JSON.stringify(entry).length, entry.customType).toBeLessThanOrEqual(2048);
-    }
-    await last.kill();
-    await using store = await openStore(home.belay, {});
-    expect(await findingsIn(store)).toEqual([]);
-  },
-);
+  const results = [...resultsOnDisk(file).values()];
+  expect(results.map((texts) => texts.length)).toEqual([1, ...done.map(() => 1)]);
+  const completed = mirrored(file, "rlm_complete").map(({ data }) => data?.exec_id);
+  expect(new Set(completed).size).toBe(completed.length);
+  expect(completed).toHaveLength(1 + done.length);
+  for (const entry of entriesIn(file)) {
+    if (entry.type === "custom") expect(JSON.stringify(entry).length, entry.customType).toBeLessThanOrEqual(2048);
+  }
+  await last.kill();
+  await using store = await openStore(home.belay, {});
+  expect(await findingsIn(store)).toEqual([]);
+});
 
 /** Recovery is killed at each of these, one after the other. */
 const WHILE_RECOVERING: readonly PiFault[] = [
@@ -95,64 +92,56 @@ const WHILE_RECOVERING: readonly PiFault[] = [
   entry("rlm_complete", "after"),
 ];
 
-test.concurrent.for(NEWEST_PI)(
-  "Pi $version: recovery is killed again and again; the one after it goes on, and with auto_continue the turn does too",
-  { timeout: 120_000 },
-  async (line) => {
-    await using scene = await piScene(line, { files: CELL_FILES, settings: { auto_continue: true } });
-    const { model } = scene;
-    const file = await loadedIn(scene);
-    await killedAt(scene, scene.start(file), { by: "its sub-calls", held: "of cell" }, cellTask(0));
-    for (const fault of WHILE_RECOVERING) {
-      const pi = scene.start(file, { [FAULT_VARIABLE]: JSON.stringify(fault) });
-      expect(await pi.ended, pi.stderr()).toBe("SIGKILL");
-    }
-    const pi = scene.start(file);
-    await pi.until(({ type }) => type === "agent_end");
-    expect(toldOf(model.turns().at(-1), 0)).toEqual(cellResult(0, 0));
-    expect(timesAsked(scene, subCallsOf(0)[0])).toBeLessThanOrEqual(3);
-    expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1]);
-    expect(mirrored(file, "rlm_complete")).toHaveLength(2);
-  },
-);
+played(NEWEST_PI, "recovery is killed again and again; the next goes on, and so does the turn", async (line) => {
+  await using scene = await piScene(line, { files: CELL_FILES, settings: { auto_continue: true } });
+  const { model } = scene;
+  const file = await loadedIn(scene);
+  await killedAt(scene, scene.start(file), { by: "its sub-calls", held: "of cell" }, cellTask(0));
+  for (const fault of WHILE_RECOVERING) {
+    const pi = scene.start(file, { [FAULT_VARIABLE]: JSON.stringify(fault) });
+    expect(await pi.ended, pi.stderr()).toBe("SIGKILL");
+  }
+  const pi = scene.start(file);
+  await pi.until(({ type }) => type === "agent_end");
+  expect(toldOf(model.turns().at(-1), 0)).toEqual(cellResult(0, 0));
+  expect(timesAsked(scene, subCallsOf(0)[0])).toBeLessThanOrEqual(3);
+  expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1]);
+  expect(mirrored(file, "rlm_complete")).toHaveLength(2);
+});
 
-test.concurrent.for(NEWEST_PI)(
-  "Pi $version: loads, changes of memory and helpers, and queries are recovered as cells are",
-  { timeout: 120_000 },
-  async (line) => {
-    await using scene = await piScene(line, { files: CELL_FILES });
-    const { model, home, start } = scene;
-    const task = (tool: string, args: object, subCalls = 0): Task => ({
-      prompt: `use ${tool}`,
-      call: { tool, args },
-      subCalls,
-    });
-    const put = { op: "put", key: "a", value: 1 };
-    const query = { prompt: "what is TODO?", search_strategy: "regex" };
-    const killed: readonly [KillPoint["by"], Task][] = [
-      [commit("rlm_complete", "before"), task("rlm_load", { path: home.project })],
-      [commit("rlm_complete", "after"), task("rlm_memory_batch", { ops: [put, { op: "get", key: "a" }] })],
-      [entry("rlm_complete", "after"), task("rlm_helpers_add", { name: "one", code: "const one = 1;" })],
-      ["its sub-calls", task("rlm_query", query, 1)],
-    ];
-    const first = start();
-    const file = await first.sessionFile();
-    for (const [n, [by, work]] of killed.entries()) {
-      const held = by === "its sub-calls" ? { held: "" } : {};
-      await killedAt(scene, n === 0 ? first : start(file), { by, ...held }, work);
-    }
+played(NEWEST_PI, "loads, changes of memory and helpers, and queries are recovered as cells are", async (line) => {
+  await using scene = await piScene(line, { files: CELL_FILES });
+  const { model, home, start } = scene;
+  const task = (tool: string, args: object, subCalls = 0): Task => ({
+    prompt: `use ${tool}`,
+    call: { tool, args },
+    subCalls,
+  });
+  const put = { op: "put", key: "a", value: 1 };
+  const query = { prompt: "what is TODO?", search_strategy: "regex" };
+  const killed: readonly [KillPoint["by"], Task][] = [
+    [commit("rlm_complete", "before"), task("rlm_load", { path: home.project })],
+    [commit("rlm_complete", "after"), task("rlm_memory_batch", { ops: [put, { op: "get", key: "a" }] })],
+    [entry("rlm_complete", "after"), task("rlm_helpers_add", { name: "one", code: "const one = 1;" })],
+    ["its sub-calls", task("rlm_query", query, 1)],
+  ];
+  const first = start();
+  const file = await first.sessionFile();
+  for (const [n, [by, work]] of killed.entries()) {
+    const held = by === "its sub-calls" ? { held: "" } : {};
+    await killedAt(scene, n === 0 ? first : start(file), { by, ...held }, work);
+  }
 
-    const last = start(file);
-    await last.prompt(
-      model.plan("look", exec("result = [memory.list(), one, find('TODO').matches.length, typeof total]")),
-    );
-    const request = model.turns().at(-1);
-    const told = (prompt: string) => envelopeOf(resultTo(request, prompt));
-    expect(told("use rlm_load")).toMatchObject({ success: true, stats: { document_count: 1 } });
-    expect(told("use rlm_memory_batch")).toMatchObject({ success: true, results: [{ ok: true }, { value: 1 }] });
-    expect(told("use rlm_helpers_add")).toMatchObject({ success: true });
-    expect(told("use rlm_query")).toMatchObject({ success: true, answer: expect.any(String) });
-    expect(told("look")).toMatchObject({ success: true, result_json: [["a"], 1, 2, "undefined"] });
-    expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1, 1, 1, 1]);
-  },
-);
+  const last = start(file);
+  await last.prompt(
+    model.plan("look", exec("result = [memory.list(), one, find('TODO').matches.length, typeof total]")),
+  );
+  const request = model.turns().at(-1);
+  const told = (prompt: string) => envelopeOf(resultTo(request, prompt));
+  expect(told("use rlm_load")).toMatchObject({ success: true, stats: { document_count: 1 } });
+  expect(told("use rlm_memory_batch")).toMatchObject({ success: true, results: [{ ok: true }, { value: 1 }] });
+  expect(told("use rlm_helpers_add")).toMatchObject({ success: true });
+  expect(told("use rlm_query")).toMatchObject({ success: true, answer: expect.any(String) });
+  expect(told("look")).toMatchObject({ success: true, result_json: [["a"], 1, 2, "undefined"] });
+  expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1, 1, 1, 1]);
+});

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import type { Hardship } from "../../campaigns/pi/hardships.ts";
 import { longScene, longTalk, promptOf } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
+import { played } from "../support/pi/played.ts";
 import { entriesIn, OLDEST_PI, PI_LINES, startPi } from "../support/pi/process.ts";
 
 const WINDOW = 32_000;
@@ -11,40 +12,32 @@ const HARDSHIPS: { readonly [version: string]: readonly Hardship[] } = {
   "0.87.1": ["the talk", "a compaction", "a fork", "a kill at an epoch"],
 };
 
-test.concurrent.for(OLDEST_PI)(
-  "Pi $version: 40 turns in a window of 32,000 tokens: none is refused, nothing is compacted, every fact is found whatever happens",
-  { timeout: 240_000 },
-  async (line) => {
-    const hardships = HARDSHIPS[line.version] ?? ["the talk"];
-    const report = await longTalk({ line, strategy: "belay", turns: 40, window: WINDOW, seed: 1, hardships });
-    expect(report).toMatchObject({ requests: 80, refused: 0, compactions: 0 });
-    expect(report.found).toEqual(Object.fromEntries(hardships.map((name) => [name, { search: 40, cell: 40 }])));
-    expect(report.breaks).toBe(report.entries);
-    expect(report.breaks).toBeLessThanOrEqual(10);
-    expect(report.uncachedKB).toBeLessThan(350);
-    expect(report.largest).toBeLessThan(WINDOW / 2);
-  },
-);
+played(OLDEST_PI, "in 40 turns none is refused, nothing is compacted, and every fact is found", async (line) => {
+  const hardships = HARDSHIPS[line.version] ?? ["the talk"];
+  const report = await longTalk({ line, strategy: "belay", turns: 40, window: WINDOW, seed: 1, hardships });
+  expect(report).toMatchObject({ requests: 80, refused: 0, compactions: 0 });
+  expect(report.found).toEqual(Object.fromEntries(hardships.map((name) => [name, { search: 40, cell: 40 }])));
+  expect(report.breaks).toBe(report.entries);
+  expect(report.breaks).toBeLessThanOrEqual(10);
+  expect(report.uncachedKB).toBeLessThan(350);
+  expect(report.largest).toBeLessThan(WINDOW / 2);
+});
 
-test.concurrent.for(OLDEST_PI)(
-  "Pi $version: a prompt that is larger than the window is refused once, and the conversation goes on without a model's summary",
-  { timeout: 240_000 },
-  async (line) => {
-    await using scene = await longScene(20, WINDOW, 3);
-    const { home, report, newest } = scene;
-    await using pi = startPi(line, { home, extensions: [TEST_EXTENSION] });
-    for (let turn = 0; turn < 8; turn++) await pi.prompt(promptOf(turn));
-    await pi.prompt("too much ".repeat(20_000));
-    for (let turn = 8; turn < 16; turn++) await pi.prompt(promptOf(turn));
-    expect(report().refused).toBe(1);
-    expect(newest()).not.toContain("too much ".repeat(30));
-    const compactions = entriesIn(await pi.sessionFile()).filter(({ type }) => type === "compaction");
-    expect(compactions).toMatchObject([{ summary: expect.stringContaining("[RLM folded: "), details: { rlm: 1 } }]);
-    expect(newest()).toContain("[RLM folded: ");
-    const errors = pi.events.filter(({ type }) => type === "extension_error");
-    expect(errors).toEqual([]);
-  },
-);
+played(OLDEST_PI, "a prompt larger than the window is refused once, and nothing is summed up", async (line) => {
+  await using scene = await longScene(20, WINDOW, 3);
+  const { home, report, newest } = scene;
+  await using pi = startPi(line, { home, extensions: [TEST_EXTENSION] });
+  for (let turn = 0; turn < 8; turn++) await pi.prompt(promptOf(turn));
+  await pi.prompt("too much ".repeat(20_000));
+  for (let turn = 8; turn < 16; turn++) await pi.prompt(promptOf(turn));
+  expect(report().refused).toBe(1);
+  expect(newest()).not.toContain("too much ".repeat(30));
+  const compactions = entriesIn(await pi.sessionFile()).filter(({ type }) => type === "compaction");
+  expect(compactions).toMatchObject([{ summary: expect.stringContaining("[RLM folded: "), details: { rlm: 1 } }]);
+  expect(newest()).toContain("[RLM folded: ");
+  const errors = pi.events.filter(({ type }) => type === "extension_error");
+  expect(errors).toEqual([]);
+});
 
 /** Parts of the window that the prompts take which a model would have to summarize, and who compacts then. */
 const BY_HAND = [
@@ -54,24 +47,20 @@ const BY_HAND = [
   [1.05, "belay"],
 ] as const;
 
-test.concurrent.for(PI_LINES)(
-  "Pi $version: a compaction by hand is made at any size, also where the summary has no room beside the conversation",
-  { timeout: 240_000 },
-  async (line) => {
-    await using scene = await longScene(1, WINDOW, 5, { reserveTokens: 8000, keepRecentTokens: 100 });
-    await using pi = startPi(line, { home: scene.home, extensions: [TEST_EXTENSION] });
-    for (const [share, by] of BY_HAND) {
-      await pi.ask("new_session");
-      const words = "It is long. ".repeat((share * WINDOW * 4) / PROMPTS / 12);
-      for (let n = 0; n < PROMPTS; n++) await pi.prompt(`Remember this, ${n}. ${words}`);
-      await pi.prompt("And now?");
-      await pi.ask("compact");
-      const last = entriesIn(await pi.sessionFile()).findLast(({ type }) => type === "compaction");
-      expect([share, last]).toMatchObject([share, { details: by === "pi" ? { readFiles: [] } : { rlm: 1 } }]);
-    }
-    expect(scene.report().refused).toBe(0);
-  },
-);
+played(PI_LINES, "a compaction by hand is made at any size, also without room for its summary", async (line) => {
+  await using scene = await longScene(1, WINDOW, 5, { reserveTokens: 8000, keepRecentTokens: 100 });
+  await using pi = startPi(line, { home: scene.home, extensions: [TEST_EXTENSION] });
+  for (const [share, by] of BY_HAND) {
+    await pi.ask("new_session");
+    const words = "It is long. ".repeat((share * WINDOW * 4) / PROMPTS / 12);
+    for (let n = 0; n < PROMPTS; n++) await pi.prompt(`Remember this, ${n}. ${words}`);
+    await pi.prompt("And now?");
+    await pi.ask("compact");
+    const last = entriesIn(await pi.sessionFile()).findLast(({ type }) => type === "compaction");
+    expect([share, last]).toMatchObject([share, { details: by === "pi" ? { readFiles: [] } : { rlm: 1 } }]);
+  }
+  expect(scene.report().refused).toBe(0);
+});
 
 /** Each is small enough to go outside as one stub. */
 const PROMPTS = 8;

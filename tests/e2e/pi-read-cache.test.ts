@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { resultTo } from "../support/pi/model.ts";
+import { played } from "../support/pi/played.ts";
 import { entriesIn, NEWEST_PI, OLDEST_PI, type Pi, type PiLine, startPi } from "../support/pi/process.ts";
 import { type PiScene, piScene } from "../support/pi/scene.ts";
 
@@ -38,106 +39,102 @@ function reader({ model }: PiScene) {
 
 const leafOf = (file: string) => entriesIn(file).at(-1)?.id;
 
-test.concurrent.for(OLDEST_PI)(
-  "Pi $version: what the model has is not sent again, on its branch, in a fork and in the next process",
-  { timeout: 240_000 },
-  async (line) => {
-    await using given = await scene(line);
-    const { home, start, model } = given;
-    const write = (text: string) => writeFileSync(join(home.project, "a.ts"), text);
-    const read = reader(given);
-    let pi = start();
-    const file = await pi.sessionFile();
-    const told = (text: string) =>
-      pi.until(({ method, message }) => method === "notify" && String(message).includes(text));
+played(OLDEST_PI, "what the model has is not sent again, on a branch, in a fork, in a new process", async (line) => {
+  await using given = await scene(line);
+  const { home, start, model } = given;
+  const write = (text: string) => writeFileSync(join(home.project, "a.ts"), text);
+  const read = reader(given);
+  let pi = start();
+  const file = await pi.sessionFile();
+  const told = (text: string) =>
+    pi.until(({ method, message }) => method === "notify" && String(message).includes(text));
 
-    // Pi alone is asked for the same, and offers its model the same tool.
-    await using alone = startPi(line, { home, extensions: [] });
-    const own = await read(alone, ...UNTOUCHED.filter((path) => path !== "a.ts:3-2"));
-    const toolOf = () =>
-      model
-        .turns()
-        .at(-1)
-        ?.body.tools?.find((tool) => tool.function.name === "read");
-    const tool = toolOf();
-    await alone.kill();
-    const [range, ...others] = await read(pi, "a.ts:3-2", ...UNTOUCHED.filter((path) => path !== "a.ts:3-2"));
-    expect(others).toEqual(own);
-    expect(range).toContain("Invalid range 3-2 in a.ts:3-2: lines count from 1, and the end is not before the start");
-    expect(toolOf()).toEqual(tool);
-    const root = leafOf(file);
+  // Pi alone is asked for the same, and offers its model the same tool.
+  await using alone = startPi(line, { home, extensions: [] });
+  const own = await read(alone, ...UNTOUCHED.filter((path) => path !== "a.ts:3-2"));
+  const toolOf = () =>
+    model
+      .turns()
+      .at(-1)
+      ?.body.tools?.find((tool) => tool.function.name === "read");
+  const tool = toolOf();
+  await alone.kill();
+  const [range, ...others] = await read(pi, "a.ts:3-2", ...UNTOUCHED.filter((path) => path !== "a.ts:3-2"));
+  expect(others).toEqual(own);
+  expect(range).toContain("Invalid range 3-2 in a.ts:3-2: lines count from 1, and the end is not before the start");
+  expect(toolOf()).toEqual(tool);
+  const root = leafOf(file);
 
-    expect(await read(pi, "a.ts")).toEqual([V1]);
-    expect(await read(pi, "a.ts", { path: "a.ts", offset: 2, limit: 3 })).toEqual([
-      expect.stringMatching(UNCHANGED),
-      expect.stringMatching(
-        /^\[readcache: unchanged in lines 2-4 of 61\]\n.*\n\n\[57 more lines in file\. Use offset=5 /,
-      ),
-    ]);
-    expect(await read(pi, "a.ts:2-4")).toEqual([expect.stringContaining("unchanged in lines 2-4 of 61]")]);
-    const before = leafOf(file);
-    write(V2);
-    expect(await read(pi, { path: "a.ts", offset: 2, limit: 3 }, { path: "a.ts", offset: 29, limit: 3 })).toEqual([
-      expect.stringContaining("unchanged in lines 2-4; changes exist outside this range]"),
-      expect.stringMatching(/^const value29 /),
-    ]);
-    await pi.prompt(`/goto ${before}`);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(DIFF)]);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
-    // Back before the change the model has the earlier text, and at the root none.
-    await pi.prompt(`/goto ${before}`);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(DIFF)]);
-    const after = leafOf(file);
-    await pi.prompt(`/goto ${root}`);
-    expect(await read(pi, "a.ts")).toEqual([V2]);
+  expect(await read(pi, "a.ts")).toEqual([V1]);
+  expect(await read(pi, "a.ts", { path: "a.ts", offset: 2, limit: 3 })).toEqual([
+    expect.stringMatching(UNCHANGED),
+    expect.stringMatching(
+      /^\[readcache: unchanged in lines 2-4 of 61\]\n.*\n\n\[57 more lines in file\. Use offset=5 /,
+    ),
+  ]);
+  expect(await read(pi, "a.ts:2-4")).toEqual([expect.stringContaining("unchanged in lines 2-4 of 61]")]);
+  const before = leafOf(file);
+  write(V2);
+  expect(await read(pi, { path: "a.ts", offset: 2, limit: 3 }, { path: "a.ts", offset: 29, limit: 3 })).toEqual([
+    expect.stringContaining("unchanged in lines 2-4; changes exist outside this range]"),
+    expect.stringMatching(/^const value29 /),
+  ]);
+  await pi.prompt(`/goto ${before}`);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(DIFF)]);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
+  // Back before the change the model has the earlier text, and at the root none.
+  await pi.prompt(`/goto ${before}`);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(DIFF)]);
+  const after = leafOf(file);
+  await pi.prompt(`/goto ${root}`);
+  expect(await read(pi, "a.ts")).toEqual([V2]);
 
-    // Texts that went outside are no longer sent, and so they are shown.
-    await pi.prompt("/rlm externalize");
-    expect(await read(pi, "a.ts")).toEqual([V2]);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
+  // Texts that went outside are no longer sent, and so they are shown.
+  await pi.prompt("/rlm externalize");
+  expect(await read(pi, "a.ts")).toEqual([V2]);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
 
-    await pi.prompt("/readcache-refresh a.ts 2-4");
-    await told("The next read of a.ts:2-4 shows it whole.");
-    expect(await read(pi, { path: "a.ts", offset: 2, limit: 3 })).toEqual([expect.stringMatching(/^const value2 /)]);
-    await pi.prompt(model.plan("again", { tool: "readcache_refresh", args: { path: "a.ts" } }));
-    expect(resultTo(model.turns().at(-1), "again")).toBe("The next read of a.ts shows it whole.");
-    await pi.kill();
-    // The wish outlives the process, and so does what is read afterwards.
-    pi = start(file);
-    expect(await read(pi, "a.ts")).toEqual([V2]);
-    await pi.prompt("/readcache-status");
-    await told("texts   in Belay's store");
-    await told("known   1 scope of 1 file that the model has\n  a.ts: whole\n");
-    write(V3);
-    await pi.prompt(`/goto ${after}`);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(DIFF)]);
+  await pi.prompt("/readcache-refresh a.ts 2-4");
+  await told("The next read of a.ts:2-4 shows it whole.");
+  expect(await read(pi, { path: "a.ts", offset: 2, limit: 3 })).toEqual([expect.stringMatching(/^const value2 /)]);
+  await pi.prompt(model.plan("again", { tool: "readcache_refresh", args: { path: "a.ts" } }));
+  expect(resultTo(model.turns().at(-1), "again")).toBe("The next read of a.ts shows it whole.");
+  await pi.kill();
+  // The wish outlives the process, and so does what is read afterwards.
+  pi = start(file);
+  expect(await read(pi, "a.ts")).toEqual([V2]);
+  await pi.prompt("/readcache-status");
+  await told("texts   in Belay's store");
+  await told("known   1 scope of 1 file that the model has\n  a.ts: whole\n");
+  write(V3);
+  await pi.prompt(`/goto ${after}`);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(DIFF)]);
 
-    // Pi's compaction takes the texts away; a fork from before it has them.
-    const fork = leafOf(file);
-    await pi.ask("compact");
-    expect(await read(pi, "a.ts", { path: "a.ts", offset: 2, limit: 3 })).toEqual([V3, expect.anything()]);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
-    await pi.prompt(`/goto ${fork}`);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
-    const { messages }: { readonly messages?: readonly { entryId: string; text: string }[] } =
-      await pi.ask("get_fork_messages");
-    await pi.ask("fork", { entryId: messages?.at(-1)?.entryId });
-    expect(await pi.sessionFile()).not.toBe(file);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
-    await pi.ask("new_session");
-    expect(await read(pi, "a.ts")).toEqual([V3]);
-    expect(pi.events.filter(({ type }) => type === "extension_error")).toEqual([]);
-    await pi.kill();
+  // Pi's compaction takes the texts away; a fork from before it has them.
+  const fork = leafOf(file);
+  await pi.ask("compact");
+  expect(await read(pi, "a.ts", { path: "a.ts", offset: 2, limit: 3 })).toEqual([V3, expect.anything()]);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
+  await pi.prompt(`/goto ${fork}`);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
+  const { messages }: { readonly messages?: readonly { entryId: string; text: string }[] } =
+    await pi.ask("get_fork_messages");
+  await pi.ask("fork", { entryId: messages?.at(-1)?.entryId });
+  expect(await pi.sessionFile()).not.toBe(file);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
+  await pi.ask("new_session");
+  expect(await read(pi, "a.ts")).toEqual([V3]);
+  expect(pi.events.filter(({ type }) => type === "extension_error")).toEqual([]);
+  await pi.kill();
 
-    // Without the store a change is shown whole.
-    rmSync(home.belay, { recursive: true, force: true });
-    write(V1);
-    pi = start(file);
-    expect(await read(pi, "a.ts")).toEqual([V1]);
-    expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
-    await pi.kill();
-  },
-);
+  // Without the store a change is shown whole.
+  rmSync(home.belay, { recursive: true, force: true });
+  write(V1);
+  pi = start(file);
+  expect(await read(pi, "a.ts")).toEqual([V1]);
+  expect(await read(pi, "a.ts")).toEqual([expect.stringMatching(UNCHANGED)]);
+  await pi.kill();
+});
 
 const OTHER = join(ROOT, "tests/support/pi/other-extension.ts");
 
