@@ -383,36 +383,6 @@ test("a wanted image shows the guest as it waits; none is captured without new c
   ]);
 });
 
-test("later images are not based on one that was captured but not kept", async () => {
-  const source = PROGRAMS.closures;
-  const images = keepImages();
-  const sandbox = await open();
-  await keepBaseline(sandbox, images);
-  const calls = recorder(sandbox, images);
-  let rounds = 0;
-  const host: CallHost = {
-    ...calls,
-    async begin(pending, state, taken) {
-      // Forgets the second: the third is asked for on the first, which the machine does not hold any more.
-      if (++rounds !== 2) await calls.begin(pending, state, taken);
-    },
-  };
-  const done = await exec(sandbox, { source, state: newState(), facts: null, seed: SEED }, host);
-  expect(done.end.kind).toBe("ok");
-  expect(images.deltas.map(({ base }) => base)).toEqual([null, sandbox.origin, null]);
-  const last = calls.saved[1];
-  if (!last) throw new Error("nothing was saved");
-  const copy = await reopened(images.image(last.id));
-  const replay = calls.answers.slice(2);
-  const waiting = replay.map(({ id, name, args }) => ({ id, name, args }));
-  const again = await resume(
-    copy,
-    { source, state: last.state, facts: null, waiting, replay },
-    recorder(copy, undefined),
-  );
-  expect(timeless(again)).toEqual(timeless(done));
-});
-
 test("an exec that is suspended while it waits or runs is cancelled, and sends nothing more", async () => {
   for (const source of ["await later(1); await later(2)", "await later(1); for (;;) ;"]) {
     const sandbox = await open();
