@@ -4,7 +4,7 @@ import { objectId } from "../../../src/context/index.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { listed } from "../../support/listed.ts";
 import { type FakePi, fakePi, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
-import { stoppingAfter } from "./stopping-store.ts";
+import { stoppingAt } from "./stopping-store.ts";
 
 const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
 /** The messages that Pi would send. */
@@ -132,7 +132,7 @@ async function livesOn(
   const pi = fakePi();
   pi.branch.push(user(FACT));
   pi.faux.setResponses(answers);
-  const { isReached, around } = stoppingAfter("rlm_tool_call", count);
+  const { isReached, around } = stoppingAt("rlm_tool_call", count);
   const first = await pi.start({ store: around });
   void first.begin("rlm_exec", { code }, "c1").catch(() => {});
   await until(isReached);

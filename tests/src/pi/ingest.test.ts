@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { objectId } from "../../../src/context/index.ts";
-import type { Store } from "../../../src/store/port.ts";
 import { fakePi, mirrorOn, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
+import { stoppingAt } from "./stopping-store.ts";
 
 const FILES = { "a.txt": "alpha", "src/one.ts": "1\n", "src/two.ts": "2\n" };
 const line = (name: string, text: string) => `${objectId(text)} ${name} (${Math.ceil(text.length / 4)} tokens)`;
@@ -83,7 +83,7 @@ test.for([
   const before = await pi.start();
   await before.call("rlm_ingest", { paths: ["a.txt"] });
   await before.leave();
-  const { isReached, around } = stoppingAt(record, side);
+  const { isReached, around } = stoppingAt(record, 1, side);
   const dying = await pi.start({ store: around });
   void dying.begin("rlm_ingest", { paths: ["a.txt", "src"] }, "killed").catch(() => {});
   await until(isReached);
@@ -99,22 +99,3 @@ test.for([
   });
   expect(await after.call("rlm_exec", { code: "result = list_docs().length" })).toMatchObject({ result_json: 3 });
 });
-
-/** A store that stands still at the first commit of such a record. */
-function stoppingAt(record: string, side: "before" | "after") {
-  const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => {});
-  onTestFinished(() => stopped.reject(new Error("the process is gone")));
-  let reached = false;
-  const around = (store: Store): Store => ({
-    ...store,
-    async commit(session, step) {
-      const isDue = step.records?.some((kept) => kept.record === record) ?? false;
-      if (isDue && side === "after") await store.commit(session, step);
-      reached ||= isDue;
-      if (isDue) await stopped.promise;
-      await store.commit(session, step);
-    },
-  });
-  return { isReached: () => reached, around };
-}

@@ -1,31 +1,12 @@
 import { dirname, join } from "node:path";
 import { fauxAssistantMessage } from "@mariozechner/pi-ai";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { openSigner } from "../../../src/platform/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { listed } from "../../support/listed.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
-
-/**
- * A store that does not get beyond a commit of such a record: it neither keeps, nor answers anything any more. When the
- * test ends the commit fails: a machine that worked on for ever would keep a core from the tests of other files.
- */
-function stoppingAt(record: string, side: "before" | "after", nth = 1): (store: Store) => Store {
-  const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => {});
-  onTestFinished(() => stopped.reject(new Error("the process is gone")));
-  let left = nth;
-  return (store) => ({
-    ...store,
-    async commit(session, step) {
-      const isDue = step.records?.some((kept) => kept.record === record) && --left === 0;
-      if (isDue && side === "before") await stopped.promise;
-      await store.commit(session, step);
-      if (isDue && side === "after") await stopped.promise;
-    },
-  });
-}
+import { stoppingAt } from "./stopping-store.ts";
 
 test("state follows the branch: variables are those of the entry where it stands, whichever process goes on", async () => {
   const pi = fakePi();
@@ -132,53 +113,29 @@ const CELL = {
 
 test.for([
   // tests/e2e/pi-crash.test.ts kills real processes at every point.
-  { record: "rlm_tool_result", side: "after", answers: ["b"], asked: 1 },
-  { record: "rlm_complete", side: "after", answers: [], asked: 0 },
-] as const)("a cell whose process dies $side the store has $record is finished by the next one", async (point) => {
+  { record: "rlm_tool_result", answers: ["b"] },
+  { record: "rlm_complete", answers: [] },
+])("a cell whose process dies after the store has $record is finished by the next", async ({ record, answers }) => {
   const pi = fakePi();
   const before = await pi.start();
   await before.call("rlm_load", { path: pi.folder }, "load");
   await before.leave();
 
-  let stopped = false;
-  const dying = await pi.start({
-    store: (store) => {
-      const stops = stoppingAt(
-        point.record,
-        point.side,
-      )({
-        ...store,
-        commit: async (session, step) => {
-          await store.commit(session, step);
-        },
-      });
-      return {
-        ...stops,
-        commit(session, step) {
-          if (step.records?.some(({ record }) => record === point.record)) stopped = true;
-          return stops.commit(session, step);
-        },
-      };
-    },
-  });
+  const { isReached, around } = stoppingAt(record);
+  const dying = await pi.start({ store: around });
   pi.faux.setResponses([fauxAssistantMessage("a"), fauxAssistantMessage("b")]);
   void dying.begin("rlm_exec", CELL, "cell");
-  await until(() => stopped);
-  // The commit that is allowed is on its way.
-  if (point.side === "after") {
-    const { store } = await dying.lifecycle.opened();
-    await listed(store);
-  }
+  await until(isReached);
   await dying.die();
 
   const asked = pi.faux.state.callCount;
-  pi.faux.setResponses(point.answers.map((answer) => fauxAssistantMessage(answer)));
+  pi.faux.setResponses(answers.map((answer) => fauxAssistantMessage(answer)));
   const after = await pi.start();
   expect(pi.told).toEqual([
     expect.stringMatching(/^rlm_exec (was interrupted, and is finished now|had ended before Pi did)/),
   ]);
   expect(resultsOn(pi.branch).cell).toMatchObject({ success: true, result_json: 42 });
-  expect(pi.faux.state.callCount - asked).toBe(point.asked);
+  expect(pi.faux.state.callCount - asked).toBe(answers.length);
   expect(mirrorOn(pi.branch).filter((line) => line.startsWith("rlm_complete"))).toEqual([
     "rlm_complete load",
     "rlm_complete cell",
@@ -190,12 +147,11 @@ test.for([true, false])(
   "Pi that can append messages: %s; its model is sent the result, then and in a later process",
   async (appends) => {
     const pi = fakePi();
-    const dying = await pi.start({ store: stoppingAt("rlm_complete", "after", 2) });
+    const { isReached, around } = stoppingAt("rlm_complete", 2);
+    const dying = await pi.start({ store: around });
     await dying.call("rlm_load", { path: pi.folder }, "load");
     void dying.begin("rlm_exec", { code: "result = 5" }, "cell");
-    const { store } = await dying.lifecycle.opened();
-    await until(() => mirrorOn(pi.branch).includes("rlm_start cell"));
-    await until(async () => (await listed(store))[0]?.last_seq === 4);
+    await until(isReached);
     await dying.die();
 
     for (const round of [1, 2]) {

@@ -5,7 +5,7 @@ import { systemClock } from "../../../runtime/index.ts";
 import { objectId } from "../../../src/context/index.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
-import { stoppingAfter } from "./stopping-store.ts";
+import { stoppingAt } from "./stopping-store.ts";
 
 const user = (content: string) => ({ type: "message", message: { role: "user", content } });
 const found = (answer: string) =>
@@ -374,7 +374,7 @@ test.each([
   ["when it is kept", "rlm_complete", 2],
 ] as const)("rlm_extract that is killed %s is finished, and nothing is asked twice", async (_when, record, count) => {
   const { pi } = said(1);
-  const { isReached, around } = stoppingAfter(record, count);
+  const { isReached, around } = stoppingAt(record, count);
   const first = await pi.start({ store: around });
   pi.faux.setResponses(answers(1));
   void first.begin("rlm_extract", EXTRACT, "extract").catch(() => {});

@@ -1,20 +1,26 @@
 import { onTestFinished } from "vitest";
 import type { Store } from "../../../src/store/port.ts";
 
-/** A store that keeps so many of such records, and does not answer any more. */
-export function stoppingAfter(record: string, count = 1): { isReached(): boolean; around(store: Store): Store } {
+/**
+ * A store that keeps so many of such records, without the last of them if it stops before it, and does not answer any
+ * more. When the test ends the commit fails: a machine that worked on for ever would keep a core from the tests of
+ * other files.
+ */
+export function stoppingAt(record: string, count = 1, side: "before" | "after" = "after") {
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => {});
   onTestFinished(() => stopped.reject(new Error("the process is gone")));
-  let kept = 0;
+  let seen = 0;
+  let isReached = false;
   return {
-    isReached: () => kept >= count,
-    around: (store) => ({
+    isReached: () => isReached,
+    around: (store: Store): Store => ({
       ...store,
       async commit(session, step) {
-        await store.commit(session, step);
-        kept += step.records?.filter((one) => one.record === record).length ?? 0;
-        if (kept >= count) await stopped.promise;
+        seen += step.records?.filter((one) => one.record === record).length ?? 0;
+        if (seen < count || side === "after") await store.commit(session, step);
+        isReached ||= seen >= count;
+        if (isReached) await stopped.promise;
       },
     }),
   };
