@@ -19,10 +19,8 @@ function rowsUnder(name: string, heading: string): (readonly [string, string])[]
     page(name)
       .split(/^#+ /m)
       .find((text) => text.startsWith(heading)) ?? "";
-  return Array.from(section.matchAll(/^\| (`.*?`) \| (.*?) \|/gm), ([, first = "", second = ""]) => [
-    first.slice(1, -1),
-    second,
-  ]);
+  const rows = section.matchAll(/^\| (`.*?`) \| (.*?) \|/gm);
+  return Array.from(rows, ([, first = "", second = ""]) => [first.slice(1, -1), second]);
 }
 
 test("the page of settings has every one with its default, and no other", () => {

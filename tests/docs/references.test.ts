@@ -62,11 +62,7 @@ test("every command that is named can be typed, with its options", () => {
 });
 
 test("every option that is named is one of a command", () => {
-  const options = new Set([
-    "help",
-    "version",
-    ...COMMANDS.flatMap((command) => command.options.map(({ name }) => name)),
-  ]);
+  const options = new Set(["help", "version", ...COMMANDS.flatMap((command) => command.options.map((of) => of.name))]);
   const flags = named(/`--([a-z][\w-]*)/g).filter(({ page }) => !page.startsWith("docs/decisions/"));
   const unknown = flags.filter(({ name }) => !options.has(name) && !OF_OTHERS.includes(name));
   expect(flags.length).toBeGreaterThan(20);

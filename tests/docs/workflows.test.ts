@@ -61,11 +61,7 @@ test("the workflows are there, and each has rights, times and jobs", () => {
 });
 
 test("every script that a workflow, the checks or a recipe runs is one of package.json", () => {
-  const texts = [
-    ...WORKFLOWS.flatMap(({ workflow }) => linesOf(workflow)),
-    textOf(".ci/run"),
-    packageJson.scripts.check,
-  ];
+  const texts = [...WORKFLOWS.flatMap((of) => linesOf(of.workflow)), textOf(".ci/run"), packageJson.scripts.check];
   const named = texts.flatMap((text) => Array.from(text.matchAll(/\bnpm run ([\w:-]+)/g), ([, name = ""]) => name));
   expect(named.length).toBeGreaterThan(12);
   expect(named.filter((name) => !Object.hasOwn(packageJson.scripts, name))).toEqual([]);

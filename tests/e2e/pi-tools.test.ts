@@ -63,10 +63,7 @@ played(NEWEST_PI, "a model loads, runs cells, meets errors, uses memory and help
     },
     { tool: "rlm_memory_get", args: { key: "none" } },
     { tool: "rlm_memory_list", args: {} },
-    {
-      tool: "rlm_helpers_add",
-      args: { name: "words", code: "function words(text) { return text.split(/\\s+/).length; }" },
-    },
+    { tool: "rlm_helpers_add", args: { name: "words", code: "const words = (text) => text.split(/\\s+/).length;" } },
     exec(`result = [words("a b c"), memory.get("n"), memory.get("seen").files]`),
     { tool: "rlm_helpers_remove", args: { name: "words" } },
   );

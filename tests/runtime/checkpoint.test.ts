@@ -185,11 +185,7 @@ test("an end is based on the previous end, whatever steps lie between", async ()
   const sandbox = await open();
   await keepBaseline(sandbox, images);
   const calls = recorder(sandbox, images);
-  await exec(
-    sandbox,
-    { source: "const a = await later(1); const b = await later(2);", state: newState(), facts: null },
-    calls,
-  );
+  await exec(sandbox, { source: "let a = await later(1), b = await later(2)", state: newState(), facts: null }, calls);
   const { delta } = await take(sandbox, images, { id: "end", base: sandbox.origin, kind: "end", commands: [] });
   expect(delta.base).toBe(sandbox.origin);
   const onStep = await sandbox.checkpoint({ id: "end2", base: "gone", kind: "end", commands: [] });

@@ -13,10 +13,7 @@ const CHANGELOG =
   "# Changelog\n\n## 0.2.0 (not released)\n\n- A cell can ask.\n\n## 0.1.0 - 2026-01-02\n\n- The first.\n";
 
 async function repository(changelog = CHANGELOG): Promise<string> {
-  const cwd = folderWith({
-    "CHANGELOG.md": changelog,
-    "package.json": JSON.stringify({ name: "a", version: "0.1.0" }),
-  });
+  const cwd = folderWith({ "CHANGELOG.md": changelog, "package.json": `{ "name": "a", "version": "0.1.0" }` });
   await git(cwd, "init", "--quiet");
   await git(cwd, "config", "user.email", "nobody@example.invalid");
   await git(cwd, "config", "user.name", "Nobody");

@@ -71,11 +71,7 @@ test.skipIf(NO_POSTGRES)("doctor warns of a server that forgets what was committ
   const url = await freshStoreUrl();
   const { store } = await doctor(url);
   const isOff = (await statement(url, "SELECT 1 WHERE current_setting('fsync') = 'off'")) === 1;
-  const warned = {
-    state: "warning",
-    detail: expect.stringContaining("fsync=off"),
-    cure: expect.stringContaining("fsync"),
-  };
+  const warned = { state: "warning", detail: expect.stringMatching("fsync=off"), cure: expect.stringMatching("fsync") };
   expect(store).toMatchObject(isOff ? warned : { state: "ok" });
 });
 

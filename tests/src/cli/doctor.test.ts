@@ -75,13 +75,9 @@ test("doctor looks at the settings, and whether there is a key for the model", a
     const { stdout } = await doctor(["--json"], { home, cwd: folder, env });
     return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "settings");
   };
-  const [keyed, keyless, wrong] = await Promise.all([
-    settings({ K: "x" }),
-    settings({}),
-    settings({ BELAY_MODEL: "x" }),
-  ]);
+  const [keyed, bare, wrong] = await Promise.all([settings({ K: "x" }), settings({}), settings({ BELAY_MODEL: "x" })]);
   expect(keyed).toMatchObject({ state: "ok", detail: `model anthropic/claude-sonnet-4-5; read ${home}/config.json` });
-  expect(keyless).toMatchObject({ state: "warning", detail: "the environment variable K is not set" });
+  expect(bare).toMatchObject({ state: "warning", detail: "the environment variable K is not set" });
   expect(wrong).toMatchObject({ state: "failed", detail: expect.stringMatching(/^BELAY_MODEL must be PROVIDER/) });
 });
 

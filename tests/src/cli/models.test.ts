@@ -63,11 +63,7 @@ test("the only key decides on the model, which is said with the first answer and
 test("an ask and a run of jobs say which model was chosen", async () => {
   const cell = { id: "1", name: "rlm_exec", arguments: { code: 'answer("yes")' } };
   await using server = await startModelServer(({ body }) => (body.tools ? { tools: [cell] } : { text: "yes" }));
-  const folder = folderWith({
-    "a.txt": "text\n",
-    "jobs.jsonl": "1\n",
-    "ask.js": 'await llm_query("x", { tools: [] })',
-  });
+  const folder = folderWith({ "a.txt": "text", "jobs.jsonl": "1\n", "ask.js": 'await llm_query("x", { tools: [] })' });
   const user = { ...userOf(server.url), cwd: folder };
   const asked = await belayHere(["ask", "Is it so?", "-c", "a.txt", "-q"], user);
   expect(asked).toMatchObject({ code: 0, stdout: "yes\n", stderr: expect.stringContaining(CHOSEN) });

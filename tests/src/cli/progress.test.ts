@@ -87,13 +87,7 @@ test.each([
 });
 
 test("dollars have two digits or more", () => {
-  expect([0.00042, 0.0421, 0.999, 1, 1234.5].map(dollars)).toEqual([
-    "$0.0004",
-    "$0.042",
-    "$0.999",
-    "$1.00",
-    "$1234.50",
-  ]);
+  expect([4.2e-4, 0.0421, 0.999, 1, 1234.5].map(dollars)).toEqual(["$0.0004", "$0.042", "$0.999", "$1.00", "$1234.50"]);
 });
 
 test("the line goes on while all calls are waited for, and what they took is told at the end", () => {

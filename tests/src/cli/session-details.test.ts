@@ -27,14 +27,9 @@ test("checkpoints are a list, and what was left behind stands under its parent",
 
 const HOUR = 3_600_000;
 const PAGE = { now: 3 * HOUR, all: false };
+const ASKED = "What is\n this?";
 const CALL: CallDescription = {
-  ...{
-    call_id: "1",
-    number: 1,
-    name: "llm_query",
-    prompt: "What is\n this?",
-    args: ["What is\n this?", { tools: [] }],
-  },
+  ...{ call_id: "1", number: 1, name: "llm_query", prompt: ASKED, args: [ASKED, { tools: [] }] },
   ...{ model: "a/b", status: "ok", error_code: null, answer: "A thing.", asked_at: HOUR, time_ms: 1500 },
   ...{ tokens: 100, cost_usd: 0.001, cached: false, refused: false, attempts: 0, resent: 0 },
   ...{ batch: null, sent_at: HOUR, ended_at: HOUR + 1500, retries: [], turns: null, child: null, misfit: null },

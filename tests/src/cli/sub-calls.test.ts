@@ -105,10 +105,7 @@ test("a project's file that grants something ends the run before anything is don
 });
 
 test("the options are the budget of the session", async () => {
-  await using server = await startModelServer(({ prompt }) => ({
-    text: "ok",
-    delayMs: prompt === "slow" ? 5000 : 100,
-  }));
+  await using server = await startModelServer(({ prompt }) => ({ text: "ok", delayMs: prompt === "slow" ? 5000 : 99 }));
   const six =
     'const { results } = await llm_query_batch(["1", "2", "3", "4", "5", "6"], { tools: [] }); results.length';
   const refused = `try { ${CALL}; ${CALL}; ${CALL} } catch ({ name, code }) { result = [name, code] }`;

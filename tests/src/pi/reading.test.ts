@@ -56,19 +56,9 @@ test.each<[string, object, string, string]>([
   ],
   ["a model for sections", { prompt: "a", model: "faux/s" }, "invalid_argument", "with target"],
   ["no words", { prompt: " ", target: "history/0001-user" }, "invalid_argument", "empty"],
-  [
-    "a text of another branch",
-    { prompt: "a", target: objectId("elsewhere") },
-    "object_not_found",
-    "not found on this branch",
-  ],
+  ["a text of another branch", { prompt: "a", target: objectId("elsewhere") }, "object_not_found", "on this branch"],
   ["a beginning of nothing", { prompt: "a", target: "abc" }, "object_not_found", "too short"],
-  [
-    "a model that Pi lacks",
-    { prompt: "a", target: "history/0001-user", model: "faux/x" },
-    "no_model_configured",
-    "faux/x",
-  ],
+  ["an unknown model", { prompt: "a", target: "history/0001-user", model: "faux/x" }, "no_model_configured", "faux/x"],
 ])("rlm_query refuses %s before anything begins", async (_what, args, error_code, message) => {
   const { pi } = said(1);
   const life = await pi.start();

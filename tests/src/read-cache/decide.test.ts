@@ -84,11 +84,7 @@ test("a changed file is a diff that leads from the one to the other", async () =
 test.for([
   ["the earlier text is lost", V2, { earlier: async () => null }],
   ["the diff does not apply or gives up", V2, { patch: async () => null }],
-  [
-    "more than 85 % of the lines would be sent",
-    lines.map((line, n) => (n % 4 === 0 ? `${line}!` : line)).join("\n"),
-    {},
-  ],
+  ["over 85 % of the lines would be sent", lines.map((line, n) => (n % 4 === 0 ? `${line}!` : line)).join("\n"), {}],
   ["everything is different", lines.map((_, n) => `${n}`.repeat(40)).join("\n"), {}],
 ] as const)("the file is shown when %s", async ([, file, parts]) => {
   expect(await answer(WHOLE, file, {}, parts)).toEqual(SHOWN);

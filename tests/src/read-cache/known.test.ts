@@ -43,12 +43,7 @@ test.for<readonly [string, readonly Happened[], string, string | null]>([
   ["and shows nothing of its state", [seen, read("unchanged_range", "2-5", "v2", "v1")], FULL, "v1"],
   ["a marker of another hash counts for nothing", [seen, read("unchanged", FULL, "v2", "v1")], FULL, "v1"],
   ["a marker of a range for the whole file counts for nothing", [seen, read("unchanged", "2-5", "v1")], "2-5", "v1"],
-  [
-    "an old range does not go before a fresher file",
-    [read("full", "2-5", "v1"), read("full", FULL, "v2")],
-    "2-5",
-    "v2",
-  ],
+  ["an old range does not go before a newer file", [read("full", "2-5", "v1"), read("full", FULL, "v2")], "2-5", "v2"],
   ["an old file does not go before a fresher range", [seen, read("baseline_fallback", "2-5", "v2")], "2-5", "v2"],
   ["a newer state of other lines ends trust", [seen, read("baseline_fallback", "2-5", "v2")], FULL, null],
   ["a text that nobody can tell ends trust", [seen, { is: "unproven" }], FULL, null],
@@ -60,12 +55,7 @@ test.for<readonly [string, readonly Happened[], string, string | null]>([
   ["nor for a part of it", [seen, { is: "refreshed", scope: "r:2:90" }], "2-40", null],
   ["other lines are not touched", [seen, { is: "refreshed", scope: "r:2:5" }], "8-9", "v1"],
   ["the file itself is not", [seen, { is: "refreshed", scope: "r:2:5" }], FULL, "v1"],
-  [
-    "once shown, the range is known",
-    [seen, { is: "refreshed", scope: "r:2:5" }, read("full", "2-5", "v1")],
-    "2-5",
-    "v1",
-  ],
+  ["shown, the range is known", [seen, { is: "refreshed", scope: "r:2:5" }, read("full", "2-5", "v1")], "2-5", "v1"],
   [
     "once the file is shown, its ranges are",
     [seen, { is: "refreshed", scope: "r:2:5" }, read("baseline_fallback", FULL, "v1")],

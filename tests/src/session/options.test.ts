@@ -32,10 +32,7 @@ const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
     { limits: { max_execution: 5 } },
     "openSession(): unknown option limits.max_execution; did you mean max_execution_ms? | Options here are max_output_bytes, max_execution_ms, max_find_results, max_result_bytes.",
   ],
-  [
-    { limits: { max_execution_ms: -5 } },
-    /^openSession\(\): limits.max_execution_ms must be a whole number from 1, and is -5 \|/,
-  ],
+  [{ limits: { max_execution_ms: -5 } }, /: limits.max_execution_ms must be a whole number from 1, and is -5 \|/],
   [{ limits: 5 }, /limits must be an object, and is 5 \|/],
   [{ budget: { max_token: 5 } }, /unknown option budget.max_token; did you mean max_tokens\? \|/],
   [{ budget: { max_tokens: "5" } }, /budget.max_tokens must be a whole number from 1, and is another text \|/],

@@ -18,12 +18,7 @@ import { folderWith, grow } from "../../../support/tree.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
-const FILES = {
-  "a.txt": "alpha\n",
-  "src/b.txt": "beta\n",
-  "src/AGENTS.md": "- [b](b.txt) — the second\n",
-  "bin.dat": "\0",
-};
+const FILES = { "a.txt": "alpha\n", "src/b.txt": "beta\n", "src/AGENTS.md": "- [b](b.txt) — 2nd\n", "bin.dat": "\0" };
 /** A clock that stands later than all the files' times, so that they count as old. */
 const LATER_MS = 60_000;
 

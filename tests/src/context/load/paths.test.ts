@@ -30,12 +30,7 @@ test("files, folders and globs are loaded as one folder holds them, without what
   const context = await added(folder, ["src/notes.md", "**/*.ts", "src", join(folder, "a.txt")]);
   expect(idsOf(context)).toEqual(["src/notes.md", "src/deep/two.ts", "src/one.ts", "a.txt"]);
   expect(textOf(context).startsWith("\n===== src/notes.md =====\nnotes\n===== src/deep/two.ts =====\n2\n")).toBe(true);
-  expect(context.documents.map(({ start, end }) => context.text.slice(start, end))).toEqual([
-    "notes",
-    "2\n",
-    "1\n",
-    "alpha",
-  ]);
+  expect(context.documents.map((of) => context.text.slice(of.start, of.end))).toEqual(["notes", "2\n", "1\n", "alpha"]);
   expect(context.stats.sources).toEqual([`${folder}: src/notes.md, **/*.ts, src, ${folder}/a.txt`]);
   expect(idsOf(await added(folder, ["src/{one,deep/two}.ts"]))).toEqual(["src/deep/two.ts", "src/one.ts"]);
 });

@@ -20,21 +20,14 @@ const RULE_CASES: Record<string, Tree> = {
     ".gitignore": "build/\n!build/keep.txt",
     ...empty("build/keep.txt", "a/build/x"),
   },
-  "a nested negation": {
-    ".gitignore": "*.log",
-    "a/.gitignore": "!keep.log",
-    ...empty("a/keep.log", "a/other.log", "keep.log"),
-  },
+  "a nested negation": { ".gitignore": "*.log", "a/.gitignore": "!b.log", ...empty("a/b.log", "a/c.log", "b.log") },
   "a nested file re-includes a folder": {
     ".gitignore": "build/",
     "a/.gitignore": "!build/",
     ...empty("a/build/x", "b/build/x"),
   },
   "a re-included folder's content": { ".gitignore": "/a/*\n!/a/b/", ...empty("a/x", "a/b/y", "a/b/c/z") },
-  anchored: {
-    ".gitignore": "/only-top\nsub/exact",
-    ...empty("only-top", "sub/only-top", "sub/exact", "deep/sub/exact"),
-  },
+  anchored: { ".gitignore": "/top\nsub/exact", ...empty("top", "sub/top", "sub/exact", "deep/sub/exact") },
   "a folder rule does not hit a file": { ".gitignore": "name/", ...empty("name", "a/name/x") },
   "a folder rule in a nested file holds at any depth": {
     "a/.gitignore": "gen/\n**/",
@@ -55,14 +48,8 @@ const RULE_CASES: Record<string, Tree> = {
   },
   unicode: { ".gitignore": "größe.txt\n日本/\n*.ü", ...empty("größe.txt", "日本/x", "b.ü", "c.u") },
   "a question mark is one byte": { ".gitignore": "x?y\nz??w", ...empty("xéy", "xay", "zéw") },
-  classes: {
-    ".gitignore": "[a-c].txt\n[!d].md\n[[:digit:]]x\n[]]y",
-    ...empty("a.txt", "d.txt", "d.md", "e.md", "5x", "]y"),
-  },
-  "line ends and a byte order mark": {
-    ".gitignore": "\ufeffone\r\ntwo\r\n\r\nthree",
-    ...empty("one", "two", "three", "four"),
-  },
+  classes: { ".gitignore": "[a-c].t\n[!d].md\n[[:digit:]]x\n[]]y", ...empty("a.t", "d.t", "d.md", "e.md", "5x", "]y") },
+  "line ends and a byte order mark": { ".gitignore": "\ufeffa\r\nb\r\n\r\nthree", ...empty("a", "b", "three", "four") },
   "odd rules": { ".gitignore": "/\n//\n!\n\\\nfoo\\\n*/x", ...empty("a", "foo", "b/x", "b/c/x") },
   case: { ".gitignore": "README", ...empty("README", "readme") },
   "all but some": { ".gitignore": "*\n!*/\n!*.md", ...empty("a.txt", "a.md", "b/c.md", "b/c.txt") },

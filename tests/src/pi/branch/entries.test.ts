@@ -23,17 +23,12 @@ const says = (...content: object[]) => message({ role: "assistant", stopReason: 
 const result = (toolCallId: string) => message({ role: "toolResult", toolCallId, content: [] });
 const user = message({ role: "user", content: "hi" });
 
+const NOTHING = { head: null, completed: new Set(), starts: [], unanswered: [], openAsk: null, isUsed: false };
+
 const read = (...entries: BranchEntry[]) => readBranch(entries, (name) => name.startsWith("rlm_"));
 
 test("the state is that of the last exec that ended", () => {
-  expect(read()).toEqual({
-    head: null,
-    completed: new Set(),
-    starts: [],
-    unanswered: [],
-    openAsk: null,
-    isUsed: false,
-  });
+  expect(read()).toEqual(NOTHING);
   const view = read(user, start("a", "1"), complete("1", "K1"), start("b", "2"), complete("2", "K2"), start("c", "3"));
   expect(view.head).toEqual({ session: "S", checkpoint: "K2", context: "c" });
   expect(view.completed).toEqual(new Set(["1", "2"]));
@@ -59,7 +54,7 @@ test("entries that are not whole, and those of others, are passed over", () => {
     message({ role: "bashExecution" }),
     { type: "message" },
   );
-  expect(view).toEqual({ head: null, completed: new Set(), starts: [], unanswered: [], openAsk: null, isUsed: false });
+  expect(view).toEqual(NOTHING);
 });
 
 test("a call without a result is unanswered where it has begun, and at the tail where nobody has spoken since", () => {

@@ -54,10 +54,7 @@ test("stubs are made of the copies, so that nothing that is sent is part of the 
   const { self, send } = stubbedTalk();
   const branch = structuredClone(self.branch);
   const sent = send(self.messages());
-  expect(sent.map(({ content }) => content)).toContainEqual([
-    { type: "text", text: expect.stringContaining("[RLM ext") },
-    IMAGE,
-  ]);
+  expect(sent.map(({ content }) => content)).toContainEqual([said(expect.stringContaining("[RLM ext")), IMAGE]);
   for (const { content } of sent) for (const block of [content].flat()) Object.assign(Object(block), { data: "gone" });
   expect(self.branch).toEqual(branch);
 });

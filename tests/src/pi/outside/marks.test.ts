@@ -2,16 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Cover, type Mark, marksBy } from "../../../../src/pi/outside/marks.ts";
 
-const FACTS = {
-  v: 1,
-  epoch: 1,
-  cause: "threshold",
-  manifest: 500,
-  window: 1,
-  before: 1,
-  after: 1,
-  objects: 1,
-} as const;
+const PEOPLE = { window: 1, before: 1, after: 1, objects: 1 };
+const FACTS = { v: 1, epoch: 1, cause: "threshold", manifest: 500, ...PEOPLE } as const;
 const KEYS = ["toolResult:a", "toolResult:b", "user:1"] as const;
 const key = fc.constantFrom(...KEYS);
 

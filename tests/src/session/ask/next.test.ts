@@ -142,10 +142,7 @@ describe("answers", () => {
   });
 
   test("a text beside a tool call is not an answer", () => {
-    expect(stepAfter([looked, round("It is 7, let me look again.", [use("a")], [])])).toEqual({
-      kind: "cell",
-      source: "a",
-    });
+    expect(stepAfter([looked, round("It is 7, I look again.", [use("a")], [])])).toEqual({ kind: "cell", source: "a" });
   });
 
   test("a text before any cell is nudged once, then taken with a warning", () => {

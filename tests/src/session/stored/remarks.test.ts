@@ -49,15 +49,7 @@ test("a label is a line of up to 200 characters", async () => {
 });
 
 test("a row without a remark, or with a damaged one, has none", () => {
-  const rows: readonly Json[] = [
-    null,
-    5,
-    [],
-    {},
-    { remarks: 5 },
-    { remarks: { label: "a\nb" } },
-    { remarks: { label: 5 } },
-  ];
+  const rows: Json[] = [null, 5, [], {}, { remarks: 5 }, { remarks: { label: "a\nb" } }, { remarks: { label: 5 } }];
   for (const settings of rows) expect(remarksOf({ settings })).toEqual({ label: null });
   expect(remarksOf({ settings: { cwd: "/x", remarks: { label: "a" } } })).toEqual({ label: "a" });
 });
