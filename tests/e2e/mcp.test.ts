@@ -51,11 +51,8 @@ async function started({ cwd, home, models }: Scene, point = NEVER, node: readon
     await gone;
   });
   const server = talkTo(child);
-  await server.ask("initialize", {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "t", version: "1" },
-  });
+  const clientInfo = { name: "t", version: "1" };
+  await server.ask("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
   return { ...server, child, gone, cwd };
 }
 
@@ -139,11 +136,8 @@ test("kill -9 in an ask: the next server's same question has its answer, and no 
   expect(await next.call("rlm_status", {})).toMatchObject({ unfinished: { kind: "ask", input: "What is said?" } });
   expect(await next.call("rlm_ask", { question: "What is said?" })).toMatchObject({ success: true, answer: "ONE" });
   expect(await next.call("rlm_exec", { code: "said" })).toMatchObject({ result_json: "ONE" });
-  expect(of.models.requests.map(({ body: { tools, messages } }) => (tools ? messages.length : "one"))).toEqual([
-    2,
-    "one",
-    4,
-  ]);
+  const sent = of.models.requests.map(({ body: { tools, messages } }) => (tools ? messages.length : "one"));
+  expect(sent).toEqual([2, "one", 4]);
   expect(next.strange).toEqual([]);
 });
 

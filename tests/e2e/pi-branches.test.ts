@@ -11,11 +11,7 @@ played(NEWEST_PI, "variables, memory, helpers and context are those of the branc
   const { model, home, start } = scene;
   let pi = start();
   await pi.prompt(
-    model.plan(
-      "prepare",
-      { tool: "rlm_load", args: { path: home.project } },
-      exec("let path = ['root']; result = path"),
-    ),
+    model.plan("prepare", { tool: "rlm_load", args: { path: home.project } }, exec("let path = ['root']; path")),
   );
   const file = await pi.sessionFile();
   const trunk = leafOf(file);
@@ -91,11 +87,7 @@ played(NEWEST_PI, "a second process on a living one's session works on a fork, a
   const { model, home, start } = scene;
   const first = start();
   await first.prompt(
-    model.plan(
-      "prepare",
-      { tool: "rlm_load", args: { path: home.project } },
-      exec("let path = ['root']; result = path"),
-    ),
+    model.plan("prepare", { tool: "rlm_load", args: { path: home.project } }, exec("let path = ['root']; path")),
   );
   const file = await first.sessionFile();
   const hold = model.hold("slow");

@@ -31,12 +31,8 @@ test("an open cell is dropped by .break, run by two empty lines, and run at the 
   const input = script("lost(", ".break", "1 + 1", "open(", "", "", "2 + 2", "last(");
   const run = await belayHere(["repl"], { input });
   expect(run).toMatchObject({ code: 1, stdout: "2\n4\n" });
-  expect(run.stderr.match(/^SyntaxError: |<cell \d+>/gm)).toEqual([
-    "SyntaxError: ",
-    "<cell 2>",
-    "SyntaxError: ",
-    "<cell 4>",
-  ]);
+  const named = run.stderr.match(/^SyntaxError: |<cell \d+>/gm);
+  expect(named).toEqual(["SyntaxError: ", "<cell 2>", "SyntaxError: ", "<cell 4>"]);
 });
 
 test("dot-commands load contexts and show what the session holds", async () => {

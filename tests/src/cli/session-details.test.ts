@@ -37,16 +37,8 @@ const CALL: CallDescription = {
 };
 const LONG = "why ".repeat(40);
 const SESSION: SessionDescription = {
-  ...{
-    id: "01X",
-    name: "big",
-    label: null,
-    origin: "command",
-    status: "unfinished",
-    created_at: 0,
-    changed_at: 2 * HOUR,
-  },
-  ...{ head: "e", settings: null },
+  ...{ id: "01X", name: "big", label: null, origin: "command", status: "unfinished" },
+  ...{ created_at: 0, changed_at: 2 * HOUR, head: "e", settings: null },
   ...{ sub_calls: 2, tokens: 12_345, cost_usd: 0.0421, bytes: 3 * 2 ** 20, holder: null, forked_from: null },
   context: { hash: "0123456789abcdef", sources: ["/x/docs", "stdin"], chars: 1234 },
   last: { exec_id: "e", kind: "cell", input: "go()" },
@@ -104,13 +96,8 @@ test("an exec and a call are shown whole", () => {
     ),
   );
   written.length = 0;
-  const failed = {
-    ...exec,
-    status: "failed",
-    error_code: "js_error",
-    error: "Error: no\n    at go.js:1:1",
-    time_ms: 5,
-  } as const;
+  const error = "Error: no\n    at go.js:1:1";
+  const failed = { ...exec, status: "failed", error_code: "js_error", error, time_ms: 5 } as const;
   showExec({ ...failed, warnings: ["capped"], calls: [], tokens: 0, cost_usd: 0 }, "big", 3 * HOUR, output);
   expect(written.join("")).toMatch(
     / {2}js_error\n.*\ntook {6}5 ms\n(?:.*\n)*\nwarnings\ncapped\n\nerror\nError: no\n {4}at go\.js:1:1\n$/,
@@ -169,12 +156,8 @@ test("an exec or call is named by its number, and one that is not there is an er
 
 test("twenty sessions are shown, and how many more there are", () => {
   const { output, written } = recorded();
-  const all = Array.from({ length: 23 }, (_, at) => ({
-    ...SESSION,
-    execs: 1,
-    name: null,
-    id: `01AAAAAAAAAA0000${at + 10}`,
-  }));
+  const idOf = (at: number) => `01AAAAAAAAAA0000${at + 10}`;
+  const all = Array.from({ length: 23 }, (_, at) => ({ ...SESSION, execs: 1, name: null, id: idOf(at) }));
   showSessions(all, 3 * HOUR, output, 20);
   const lines = written.join("").split("\n");
   expect(lines.slice(1, 3).map((line) => line.slice(0, 10))).toEqual(["AA000010  ", "AA000011  "]);

@@ -20,12 +20,8 @@ function read({ below, agent, project, env = {} }: Case): { settings: PiSettings
     ...(agent ? { "agent/belay.json": JSON.stringify(agent) } : {}),
     ...(project ? { "project/.pi/belay.json": JSON.stringify(project) } : {}),
   });
-  const places = {
-    cwd: join(folder, "project"),
-    env,
-    agentDir: join(folder, "agent"),
-    userFile: join(folder, "home/config.json"),
-  };
+  const userFile = join(folder, "home/config.json");
+  const places = { cwd: join(folder, "project"), env, agentDir: join(folder, "agent"), userFile };
   return { settings: readPiConfig(places), folder };
 }
 
@@ -44,12 +40,8 @@ test("the project's file lies over the one of the agent dir, that one over ~/.be
   const agent = { max_tokens: 2_000, sub_model: "a/b", auto_continue: true };
   const project = { max_tokens: 500, sub_model: "c/d" };
   expect(read({ below }).settings).toEqual({ max_tokens: 1_000, concurrency: 2 });
-  expect(read({ below, agent }).settings).toEqual({
-    max_tokens: 2_000,
-    concurrency: 2,
-    sub_model: "a/b",
-    auto_continue: true,
-  });
+  const merged = { max_tokens: 2_000, concurrency: 2, sub_model: "a/b", auto_continue: true };
+  expect(read({ below, agent }).settings).toEqual(merged);
   expect(read({ below, agent, project }).settings).toMatchObject({ max_tokens: 500, sub_model: "c/d" });
   expect(read({ below, agent, project, env: { BELAY_MAX_TOKENS: "9000" } }).settings.max_tokens).toBe(9_000);
 });

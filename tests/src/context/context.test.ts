@@ -39,12 +39,8 @@ test("statistics, by their wire names", async () => {
   });
   const second = await extendContext(first, source("/two", { "AGENTS.md": agents }), async () => {});
   expect(second.stats).toMatchObject({ document_count: 3, routing_entry_count: 4, sources: ["/one", "/two"] });
-  expect(second.routes.map((route) => route.source)).toEqual([
-    "AGENTS.md",
-    "AGENTS.md",
-    "two/AGENTS.md",
-    "two/AGENTS.md",
-  ]);
+  const sources = second.routes.map((route) => route.source);
+  expect(sources).toEqual(["AGENTS.md", "AGENTS.md", "two/AGENTS.md", "two/AGENTS.md"]);
   expect(first.stats.sources).toEqual(["/one"]);
 });
 

@@ -370,22 +370,13 @@ test("a login that has expired is refused, and one that expires later is read ag
   const model = models.resolve("mine/m");
   expect(await ask(model)).toMatchObject({ ok: true });
   now = 2000;
-  expect(await ask(model)).toMatchObject({
-    ok: false,
-    charged: true,
-    error: {
-      code: "auth_expired",
-      message: "the login for mine has expired",
-      suggestion: "Run pi and /login.",
-      retriable: false,
-    },
-  });
+  const expired = { code: "auth_expired", message: "the login for mine has expired", retriable: false };
+  const error = { ...expired, suggestion: "Run pi and /login." };
+  expect(await ask(model)).toMatchObject({ ok: false, charged: true, error });
   writeFileSync(join(agentDir, "auth.json"), login("second-login", 3000));
   expect(await ask(model)).toMatchObject({ ok: true });
-  expect(server.requests.map((request) => request.headers.authorization)).toEqual([
-    "Bearer first-login",
-    "Bearer second-login",
-  ]);
+  const keys = server.requests.map((request) => request.headers.authorization);
+  expect(keys).toEqual(["Bearer first-login", "Bearer second-login"]);
   now = 3000;
   const again = openModels({ env: {}, agentDir, now: () => now });
   expect(refusalOf(() => again.resolve("mine/m"))).toMatchObject({ code: "auth_expired" });

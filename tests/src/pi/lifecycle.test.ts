@@ -136,10 +136,8 @@ test.for([
   ]);
   expect(resultsOn(pi.branch).cell).toMatchObject({ success: true, result_json: 42 });
   expect(pi.faux.state.callCount - asked).toBe(answers.length);
-  expect(mirrorOn(pi.branch).filter((line) => line.startsWith("rlm_complete"))).toEqual([
-    "rlm_complete load",
-    "rlm_complete cell",
-  ]);
+  const ends = mirrorOn(pi.branch).filter((line) => line.startsWith("rlm_complete"));
+  expect(ends).toEqual(["rlm_complete load", "rlm_complete cell"]);
   expect(await after.call("rlm_exec", { code: "result = n" })).toMatchObject({ result_json: 42 });
 });
 
@@ -301,11 +299,8 @@ test("a prompt that has waited long enough goes out; the result that comes later
   await recovered(next.lifecycle);
   expect(resultsOn(pi.branch).cell).toBeUndefined();
   const call = { role: "assistant", content: [{ type: "toolCall", id: "cell" }] };
-  expect(next.lifecycle.messages([call, { role: "user" }]).map(({ role }) => role)).toEqual([
-    "assistant",
-    "toolResult",
-    "user",
-  ]);
+  const roles = next.lifecycle.messages([call, { role: "user" }]).map(({ role }) => role);
+  expect(roles).toEqual(["assistant", "toolResult", "user"]);
 });
 
 test("settings that are wrong are told by the tools and, where something is to be recovered, by a line", async () => {

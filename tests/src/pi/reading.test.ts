@@ -37,23 +37,14 @@ test("rlm_query with a target has one model read that text: by id, its beginning
   const last = await life.call("rlm_query", { instructions: "What is it?", target: "a.txt", model: "faux/s" });
   expect(last).toMatchObject({ name: "P: a.txt", answer: "alpha beta alpha", budget: { remaining_sub_calls: 46 } });
   expect(last).not.toHaveProperty("sections");
-  expect(mirrorOn(pi.branch).slice(-4)).toEqual([
-    "rlm_start query",
-    "rlm_tool_call",
-    "rlm_tool_result",
-    "rlm_complete query",
-  ]);
+  const query = ["rlm_start query", "rlm_tool_call", "rlm_tool_result", "rlm_complete query"];
+  expect(mirrorOn(pi.branch).slice(-4)).toEqual(query);
 });
 
 test.each<[string, object, string, string]>([
   ["both names of the question", { prompt: "a", instructions: "b" }, "invalid_argument", "two names"],
   ["no question", { target: "history/0001-user" }, "invalid_argument", "prompt is missing"],
-  [
-    "sections of one text",
-    { prompt: "a", target: "history/0001-user", max_sections: 3 },
-    "invalid_argument",
-    "without target",
-  ],
+  ["max_sections", { prompt: "a", target: "history/0001-user", max_sections: 3 }, "invalid_argument", "without target"],
   ["a model for sections", { prompt: "a", model: "faux/s" }, "invalid_argument", "with target"],
   ["no words", { prompt: " ", target: "history/0001-user" }, "invalid_argument", "empty"],
   ["a text of another branch", { prompt: "a", target: objectId("elsewhere") }, "object_not_found", "on this branch"],

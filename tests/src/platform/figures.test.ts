@@ -3,13 +3,8 @@ import { age, ageFrom, amount, size } from "../../../src/platform/figures.ts";
 
 test("amounts, sizes and ages are short", () => {
   expect([0, 1, 1234].map((count) => amount(count, "call"))).toEqual(["0 calls", "1 call", "1,234 calls"]);
-  expect([0, 1023, 1536, 45.2 * 2 ** 20, 1.3 * 2 ** 30].map(size)).toEqual([
-    "0 B",
-    "1023 B",
-    "1.5 KB",
-    "45.2 MB",
-    "1.3 GB",
-  ]);
+  const sizes = [0, 1023, 1536, 45.2 * 2 ** 20, 1.3 * 2 ** 30];
+  expect(sizes.map(size)).toEqual(["0 B", "1023 B", "1.5 KB", "45.2 MB", "1.3 GB"]);
   const [second, minute, hour] = [1000, 60_000, 3_600_000];
   const ages = [-5 * hour, 999, second, 59 * second, minute, 59 * minute, hour, 47 * hour, 48 * hour, 1000 * hour];
   expect(ages.map(age)).toEqual(["now", "now", "1 s", "59 s", "1 min", "59 min", "1 h", "47 h", "2 d", "41 d"]);

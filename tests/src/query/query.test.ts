@@ -140,12 +140,8 @@ test("notes are returned when they cannot be put together", async () => {
   const { session } = await openScripted((request) => {
     if (!isMerge(promptOf(request))) return "sockets fail";
     const error = { code: "auth_failed", message: "no key", suggestion: "", retriable: false } as const;
-    return {
-      ok: false,
-      usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
-      charged: false,
-      error,
-    };
+    const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
+    return { ok: false, usage, charged: false, error };
   });
   await session.load({ text: BROKEN, name: "app.log" });
   const answer = await session.query("socket?");

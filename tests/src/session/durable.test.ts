@@ -197,15 +197,8 @@ test("after a crash the store tells what was asked, answered and printed, and af
   const [exec] = (await describeSession(lives.store, "s")).execs;
   const call = { name: "later", cached: false, resent: 0 };
   expect(exec).toMatchObject({
-    ...{
-      number: 1,
-      source: cell,
-      file: "cell.js",
-      status: "unfinished",
-      stdout: "so far\n",
-      time_ms: null,
-      error: null,
-    },
+    ...{ number: 1, source: cell, file: "cell.js", status: "unfinished" },
+    ...{ stdout: "so far\n", time_ms: null, error: null },
     calls: [
       { ...call, number: 1, prompt: "one", status: "ok", answer: "one", time_ms: expect.any(Number) },
       { ...call, number: 2, prompt: "two", status: "ok", answer: "two" },
@@ -512,11 +505,8 @@ test("a context that the store has lost is read again, if its sources are unchan
   const hash = first.stats()?.context_hash ?? "";
   await first.close();
   const read = { roots: [dir], cwd: dir };
-  const { key } = await loadAppend(
-    await load({ kind: "path", path: "a.txt" }, read),
-    { kind: "path", path: "b.txt" },
-    read,
-  );
+  const loaded = await load({ kind: "path", path: "a.txt" }, read);
+  const { key } = await loadAppend(loaded, { kind: "path", path: "b.txt" }, read);
   const kept: string[] = [];
   const damaged: Partial<Store> = {
     context: (key) => Promise.reject(new RlmError("context_lost", `the context ${key} is damaged`, { suggestion: "" })),

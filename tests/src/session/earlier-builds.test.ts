@@ -87,11 +87,7 @@ test.each([
   { of: "an older bridge", changed: { bridge: 0 }, why: /checkpoint bridge 0, this build speaks \d+ to \d+;/ },
   { of: "a newer bridge", changed: { bridge: 999 }, why: /checkpoint bridge 999, this build speaks \d+ to \d+;/ },
   { of: "another format", changed: { format: 999 }, why: /checkpoint format 999, this build reads \d+;/ },
-  {
-    of: "another engine",
-    changed: { wasm: "ab".repeat(32) },
-    why: /checkpoint of engine abababababab, this build runs /,
-  },
+  { of: "another engine", changed: { wasm: "ab".repeat(32) }, why: /checkpoint of engine (ab){6}, this build runs / },
 ])("a guest of $of is refused by name, and memory and helpers stay", async ({ changed, why }) => {
   const store = await storeWith("bridge-2", changed);
   const { session } = await opened(store, FINISHED);

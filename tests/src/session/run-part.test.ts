@@ -104,13 +104,8 @@ test("a call with a context of its own is one sub-call, and what its child takes
 test("a provider's refusal because of its rate reaches the run before the request is given back", async () => {
   const { run, store, log } = await scene();
   const error = { code: "rate_limited", message: "slow", suggestion: "", retriable: false } as const;
-  const script = () => ({
-    ok: false as const,
-    usage: { ...USAGE, cost_usd: 0 },
-    charged: true,
-    error,
-    retryAfterMs: 9,
-  });
+  const usage = { ...USAGE, cost_usd: 0 };
+  const script = () => ({ ok: false as const, usage, charged: true, error, retryAfterMs: 9 });
   const { session } = await openScripted(script, MODEL, undefined, { run, store });
   await session.exec('await llm_query("a", { tools: [] })');
   expect(log.slice(1)).toEqual(["limited 1 9", "give 1 0", "recorded 1"]);
@@ -146,12 +141,8 @@ test("a session that runs the cell anew gets the answers of the one before, each
   const answers = (await first.exec(cell)).result_json;
   expect(answers).toEqual(["answer 1", "answer 2", "answer 3"]);
   const { session: second } = await openScripted(script, MODEL, undefined, parts);
-  expect((await second.exec(`${cell}.concat(await same())`)).result_json).toEqual([
-    "answer 1",
-    "answer 2",
-    "answer 3",
-    "answer 4",
-  ]);
+  const { result_json } = await second.exec(`${cell}.concat(await same())`);
+  expect(result_json).toEqual(["answer 1", "answer 2", "answer 3", "answer 4"]);
   expect(await second.exec("budget().sub_calls")).toMatchObject({ result_json: 49 });
   const { session: other } = await openScripted(script, MODEL, undefined, { store, cacheScope: "run/8" });
   expect((await other.exec('await llm_query("a", { tools: [] })')).result_json).toBe("answer 5");

@@ -89,11 +89,8 @@ test("parameters are those of the specification", () => {
     },
   });
   const { search_strategy } = toolNamed("rlm_query").parameters.properties;
-  expect(search_strategy).toMatchObject({
-    type: "string",
-    enum: ["regex", "bm25", "routing", "auto"],
-    default: "auto",
-  });
+  const strategies = ["regex", "bm25", "routing", "auto"];
+  expect(search_strategy).toMatchObject({ type: "string", enum: strategies, default: "auto" });
 });
 
 test("all texts of the tools take at most 2,650 tokens of a request, those of rlm_ask 150, of rlm_ingest 90 and those over the conversation 300, and rlm_exec names every builtin", () => {
@@ -114,14 +111,8 @@ test("all texts of the tools take at most 2,650 tokens of a request, those of rl
 
 test("guidance stands with the tools, and names only tools that there are", () => {
   const guidance = tools.flatMap(({ name, guidelines }) => guidelines.map((line) => ({ name, line })));
-  expect(guidance.map(({ name }) => name)).toEqual([
-    "rlm_load",
-    "rlm_exec",
-    "rlm_query",
-    "rlm_batch",
-    "rlm_search",
-    "rlm_search",
-  ]);
+  const guided = ["rlm_load", "rlm_exec", "rlm_query", "rlm_batch", "rlm_search", "rlm_search"];
+  expect(guidance.map(({ name }) => name)).toEqual(guided);
   for (const { name, line } of guidance) {
     expect(line).not.toContain("\n");
     const named = line.match(/rlm_\w+/g) ?? [];

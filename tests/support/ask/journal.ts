@@ -32,29 +32,15 @@ export function openJournal(began: number) {
     },
     call(exec_id: string, number: number, name: string, args: readonly Json[] = []) {
       const counts = { call_count: number, output_bytes: 0, args_hash: "" };
-      const call_id = `${exec_id}.${number}`;
-      add({
-        record: "rlm_tool_call",
-        exec_id,
-        call_id,
-        checkpoint_id: null,
-        name,
-        args,
-        ...counts,
-        at,
-      } satisfies ToolCall);
+      const call = { record: "rlm_tool_call", exec_id, call_id: `${exec_id}.${number}`, name, args } as const;
+      add({ ...call, checkpoint_id: null, ...counts, at } satisfies ToolCall);
     },
     result(exec_id: string, number: number, name: string, value: Json, more: Partial<ToolResult> = {}) {
       const none = { attempts: [], refused: false, cached: false, tool_override_event: null, elapsed_ms: 0 };
       const result: ToolResult = {
         ...{ record: "rlm_tool_result", exec_id, call_id: `${exec_id}.${number}`, name, success: true, value },
-        ...{
-          usage: { ...NO_USAGE, input: 100, output: 20, cost_usd: 0.01 },
-          model: "a/b",
-          sent_at: at + 500,
-          ...none,
-          at,
-        },
+        ...{ usage: { ...NO_USAGE, input: 100, output: 20, cost_usd: 0.01 }, model: "a/b" },
+        ...{ sent_at: at + 500, ...none, at },
       };
       add({ ...result, ...more });
     },
@@ -119,20 +105,11 @@ export function askJournal(until: "open" | "answered" | "cancelled" = "answered"
   const child = { session: "01CHILDAAAAAAAAAAAAAAAAAAA", sub_calls: 2, turns: 2, depth_reached: 1 };
   journal.result("look", 2, "llm_query", "the second", { child, usage: { ...NO_USAGE, input: 900, cost_usd: 0.05 } });
   const coverage = { context_hash: "hash", read: "AQ==", matched: "", sent: "" };
-  journal.end("look", "cell", {
-    checkpoint_id: "point-look",
-    time_ms: 9000,
-    resumed: 1,
-    coverage,
-    ...printed("look", "hm\n"),
-  });
+  const end = { checkpoint_id: "point-look", time_ms: 9000, resumed: 1, coverage };
+  journal.end("look", "cell", { ...end, ...printed("look", "hm\n") });
   if (until === "cancelled") {
-    journal.end("ask", "ask", {
-      success: false,
-      error_code: "cancelled",
-      error_message: "the ask was cancelled",
-      time_ms: 0,
-    });
+    const cancelled = { success: false, error_code: "cancelled", error_message: "the ask was cancelled" } as const;
+    journal.end("ask", "ask", { ...cancelled, time_ms: 0 });
     return journal.records;
   }
   turn(journal, "ask", 2, "", { success: false, error_code: "truncated_answer", error_message: "the reply was cut" });
@@ -154,9 +131,7 @@ export function childJournal(): readonly JournalRecord[] {
   journal.start("c-cell", "cell", "print(P.length)", { ask: "c-ask" });
   journal.end("c-cell", "cell", printed("c-cell", "900\n"));
   turn(journal, "c-ask", 2, "The second.");
-  journal.end("c-ask", "ask", {
-    answer: { value: "The second.", answered_by: "text", citations: [], warnings: [] },
-    time_ms: 0,
-  });
+  const answer = { value: "The second.", answered_by: "text", citations: [], warnings: [] } as const;
+  journal.end("c-ask", "ask", { answer, time_ms: 0 });
   return journal.records;
 }

@@ -177,10 +177,7 @@ test("a pattern that is too deep only in windows is refused as such", () => {
   const error = thrownBy(() =>
     find(textFromString("a a".repeat(99)), pattern, 10, { smallest: 1, largest: 1, effort: 0 }),
   );
-  expect(error).toMatchObject({
-    guestName: "SyntaxError",
-    message: expect.stringContaining("nested more than 250 deep"),
-  });
+  expect(error).toMatchObject({ guestName: "SyntaxError", message: expect.stringContaining("more than 250 deep") });
 });
 
 test("a pattern that reads the rest of the text for every match is given up", () => {

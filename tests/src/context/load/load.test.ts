@@ -303,11 +303,8 @@ test("an abort before or between files rejects with cancelled", async () => {
     code: "cancelled",
   });
   const controller = new AbortController();
-  const cancelled = load(pathSource("."), {
-    ...options,
-    signal: controller.signal,
-    onProgress: () => controller.abort(),
-  });
+  const onProgress = () => controller.abort();
+  const cancelled = load(pathSource("."), { ...options, signal: controller.signal, onProgress });
   await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
 });
 

@@ -77,14 +77,8 @@ test("traversal, prefix confusion and symlinks out are refused with the words fo
 
 test("/proc, /sys and /dev are refused under the root / and through a symlink", () => {
   const folder = folderWith({ x: "" }, { environ: "/proc/self/environ", devices: "/dev" });
-  for (const path of [
-    "/proc/self/environ",
-    "/sys",
-    "/dev/zero",
-    "environ",
-    "devices/null",
-    "/proc/self/cwd/package.json",
-  ]) {
+  const direct = ["/proc/self/environ", "/sys", "/dev/zero"];
+  for (const path of [...direct, "environ", "devices/null", "/proc/self/cwd/package.json"]) {
     expect(() => locate(["/"], path, folder)).toThrow(expect.objectContaining({ code: "path_outside_sandbox" }));
   }
   expect(locate(["/"], "x", folder)).toBe(join(folder, "x"));

@@ -84,11 +84,8 @@ test("fenced code holds no entries; a fence closes only with its own mark", () =
 test("a description goes on in indented lines, up to the next bullet, blank line or text", () => {
   const markdown =
     "- [A](a.md) — one\n  two\n\tthree\n  - [B](b.md)\n    four\n\n  not five\n- [C](c.md) — six\nnot seven";
-  expect(parseRoutes("AGENTS.md", markdown).map(({ description }) => description)).toEqual([
-    "one two three",
-    "four",
-    "six",
-  ]);
+  const described = parseRoutes("AGENTS.md", markdown).map(({ description }) => description);
+  expect(described).toEqual(["one two three", "four", "six"]);
 });
 
 test("a line of 500,000 characters that is almost an entry is none (a backtracking pattern would not end)", () => {

@@ -223,12 +223,8 @@ test("a sub-agent uses tools until it answers", async () => {
     "assistant",
     "seen z",
   ]);
-  expect(third?.messages[3]).toEqual({
-    role: "tool",
-    use: { id: "use-1", name: "look" },
-    text: "seen y",
-    isError: false,
-  });
+  const use = { id: "use-1", name: "look" };
+  expect(third?.messages[3]).toEqual({ role: "tool", use, text: "seen y", isError: false });
   const inputs = budget.reserved.map(({ input_tokens }) => input_tokens);
   expect(inputs).toEqual(inputs.toSorted((a, b) => a - b));
   expect(new Set(inputs).size).toBe(3);

@@ -169,14 +169,8 @@ test.for([
         estimate(self.messages()) +
         tokensIn("You help.".length + '[{"name":"read","description":"Reads","parameters":{}}]'.length);
       const usage = { totalTokens: counted * (estimated + 1), input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-      self.push({
-        role: "assistant",
-        content: [said("ok")],
-        stopReason: "stop",
-        provider: "mock",
-        model: "scripted",
-        usage,
-      });
+      const model = { provider: "mock", model: "scripted" };
+      self.push({ role: "assistant", content: [said("ok")], stopReason: "stop", ...model, usage });
     }
     const by = (share: number, further: object = {}) => {
       const summary = { ...summaryOf(((share * 8000 - 800) / ratio) * 4), ...further };

@@ -345,10 +345,8 @@ test("turns are folded when stubs are not enough, and what is sent stops growing
   expect(folds.length).toBeGreaterThan(2);
   expect(Math.max(...sizes.slice(80))).toBeLessThan(1.15 * Math.max(...sizes.slice(0, 40)));
   const [first] = self.request().sent;
-  expect(first).toMatchObject({
-    role: "user",
-    content: [said(expect.stringMatching(/^\[RLM folded: \d+ earlier turns/))],
-  });
+  const folded = said(expect.stringMatching(/^\[RLM folded: \d+ earlier turns/));
+  expect(first).toMatchObject({ role: "user", content: [folded] });
 });
 
 test("a turn with a call of ours that may still be recovered is not folded, nor any behind it", () => {

@@ -98,15 +98,10 @@ export function fakeReads(options: FakeOptions = {}) {
   async function answer(id: string, path: string, asked: Asked, file: string, more: object = {}): Promise<SentRead> {
     const { text, truncation } = piRead(file, asked);
     const details = truncation === undefined ? undefined : { truncation };
-    const event = { toolCallId: id, toolName: "read", input: { path, ...asked }, content: [{ type: "text", text }] };
-    const result: unknown = await handlers.get("tool_result")?.(
-      { ...event, details, isError: false, ...more },
-      context,
-    );
-    const returned: Partial<{ content: { text: string }[]; details: Record<string, unknown> }> = Object.assign(
-      {},
-      result,
-    );
+    const input = { path, ...asked };
+    const event = { toolCallId: id, toolName: "read", input, content: [{ type: "text", text }], isError: false };
+    const result: unknown = await handlers.get("tool_result")?.({ ...event, details, ...more }, context);
+    const returned: { content?: { text: string }[]; details?: Record<string, unknown> } = Object.assign({}, result);
     return { text: returned.content?.[0]?.text ?? text, details: returned.details ?? details, returned };
   }
 

@@ -100,10 +100,8 @@ test("reads of one answer see one another, in the order of the calls", async () 
   for (const [n, id] of ids.entries()) pi.append(id, sent[n] ?? { text: "", details: {} });
   expect((await pi.a()).text).toMatch(UNCHANGED);
   pi.request();
-  const [first = "", second = ""] = pi.call(
-    { name: "read", args: { path: "a.txt" } },
-    { name: "read", args: { path: "a.txt" } },
-  );
+  const use = { name: "read", args: { path: "a.txt" } };
+  const [first = "", second = ""] = pi.call(use, use);
   // The later call cannot rest on the earlier one if that one is answered after it.
   pi.branch.splice(0, pi.branch.length - 1);
   expect((await pi.answer(second, "a.txt", {}, V1)).text).toMatch(WHOLE);

@@ -49,20 +49,14 @@ function kept(envelope: object, beside: object = {}): ShownResult {
 }
 
 test("a text answer is shown by its first line, and whole if rows are expanded", () => {
-  const facts = "rlm-obj-231a6022c817 · history/0001-user · characters 0 to 5 of 5";
+  const fact = "rlm-obj-231a6022c817 · history/0001-user · characters 0 to 5 of 5";
   const result: ShownResult = {
-    content: [{ type: "text", text: `${facts}\n{"a":\n1}` }],
-    details: { tool: "rlm_peek", envelope: { success: true, text: facts }, elapsed_ms: 12 },
+    content: [{ type: "text", text: `${fact}\n{"a":\n1}` }],
+    details: { tool: "rlm_peek", envelope: { success: true, text: fact }, elapsed_ms: 12 },
   };
-  const line = `rlm_peek · ${facts} · 12 ms`;
+  const line = `rlm_peek · ${fact} · 12 ms`;
   expect(drawn({ tool: "rlm_peek", result })).toEqual([line]);
-  expect(drawn({ tool: "rlm_peek", result, expanded: true })).toEqual([
-    line,
-    "result",
-    `  ${facts}`,
-    '  {"a":',
-    "  1}",
-  ]);
+  expect(drawn({ tool: "rlm_peek", result, expanded: true })).toEqual([line, "result", `  ${fact}`, '  {"a":', "  1}"]);
 });
 
 const CALLS = {
@@ -230,15 +224,10 @@ test("arguments that are still being written, or that are wrong, are no trouble"
 });
 
 test("Pi's own words for a call that it refused are shown as they are", () => {
-  const refused = { content: [{ type: "text", text: 'Validation failed for tool "rlm_exec"' }], details: {} };
-  expect(drawn({ result: refused, isError: true })).toEqual([
-    "rlm_exec",
-    '<error>Validation failed for tool "rlm_exec"</error>',
-  ]);
-  expect(drawn({ result: refused, isError: true, expanded: true })).toEqual([
-    "rlm_exec",
-    '  Validation failed for tool "rlm_exec"',
-  ]);
+  const text = 'Validation failed for tool "rlm_exec"';
+  const refused = { result: { content: [{ type: "text", text }], details: {} }, isError: true };
+  expect(drawn(refused)).toEqual(["rlm_exec", `<error>${text}</error>`]);
+  expect(drawn({ ...refused, expanded: true })).toEqual(["rlm_exec", `  ${text}`]);
 });
 
 test("a result without details is read from its text; details of another shape are passed over", () => {

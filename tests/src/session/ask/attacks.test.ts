@@ -24,16 +24,12 @@ describe("models that do not write cells", () => {
 });
 
 describe("replies that cannot be used", () => {
-  const cut = { ...cell("print(1); answer('half"), finish: "length", usage: { prompt: 100, completion: 50 } };
+  const usage = { prompt: 100, completion: 50 };
+  const cut = { ...cell("print(1); answer('half"), finish: "length", usage };
   test.each([
-    ["empty", { text: "", usage: { prompt: 100, completion: 50 } }, "empty_answer", "Your reply was empty"],
+    ["empty", { text: "", usage }, "empty_answer", "Your reply was empty"],
     ["cut", cut, "truncated_answer", "Your reply was cut at 16000 tokens"],
-    [
-      "filtered",
-      { text: "x", finish: "content_filter", usage: { prompt: 100, completion: 50 } },
-      "content_filtered",
-      "withheld",
-    ],
+    ["filtered", { text: "x", finish: "content_filter", usage }, "content_filtered", "withheld"],
   ])("%s: they are not run, cost what they cost, and three of them end the ask", async (_what, reply, code, note) => {
     const { envelope, told, server } = await asked(always(reply));
     expect(envelope).toMatchObject({ success: false, error_code: "no_answer", turns: 3, cells: 0 });

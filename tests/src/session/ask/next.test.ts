@@ -24,9 +24,7 @@ function stepAfter(rounds: readonly Round[], more: Partial<AskView> = {}, settin
 }
 
 const use = (code: unknown, id = "1", name = "rlm_exec"): ToolUse => ({
-  id,
-  name,
-  arguments: JSON.parse(JSON.stringify({ code })),
+  ...{ id, name, arguments: JSON.parse(JSON.stringify({ code })) },
 });
 const ran = (source: string, more: Partial<RanCell> = {}): RanCell => ({
   ...{ source, success: true, observation: `ran ${source}`, answer: null },
@@ -277,22 +275,15 @@ describe("failed turns", () => {
     "%s leaves the ask open; the next process asks again and adds no message",
     (code) => {
       expect(stepAfter([looked, failed(code)])).toEqual({ kind: "pause", code, message: `it was ${code}` });
-      expect(stepAfter([looked, failed(code)], { isRetry: true })).toMatchObject({
-        kind: "turn",
-        turn: 2,
-        messages: [],
-      });
+      const again = stepAfter([looked, failed(code)], { isRetry: true });
+      expect(again).toMatchObject({ kind: "turn", turn: 2, messages: [] });
     },
   );
 
   describe("a request that was too long", () => {
     const long = "x".repeat(1000);
-    const observed = (turn: number) =>
-      ({
-        ...round("", [use(`${turn}`)], [ran(`${turn}`)]),
-        turn,
-        messages: [{ role: "user", text: long }],
-      }) satisfies Round;
+    const messages = [{ role: "user", text: long }] as const;
+    const observed = (turn: number): Round => round("", [use(`${turn}`)], [ran(`${turn}`)], { turn, messages });
     const tooLong = (elide: readonly number[]): Round => ({ ...failed(TOO_LONG), turn: 5, elide });
     const rounds = [1, 2, 3, 4].map(observed);
 

@@ -18,14 +18,8 @@ test("the words that every turn of an ask sends take at most 1,100 tokens", () =
 
 test("a model reads of calls with a context only if it may make some", () => {
   const deep = systemPrompt(cellReference(builtins, "explained"), true);
-  for (const word of [
-    "rlm_query(question, options?: ChildOptions)",
-    "ChildOptions { context?",
-    "max_sub_calls",
-    "cites",
-  ]) {
-    expect(deep).toContain(word);
-  }
+  const words = ["rlm_query(question, options?: ChildOptions)", "ChildOptions { context?", "max_sub_calls", "cites"];
+  for (const word of words) expect(deep).toContain(word);
   expect(systemPrompt(cellReference(builtins, "absent"), false)).not.toMatch(/rlm_query|ChildOptions|context:|cites/);
 });
 
@@ -48,11 +42,8 @@ test.each<[object, string]>([
   [{ stdout: "one\n", stderr: "odd\n", result_json: [1] }, "one\n[stderr]\nodd\n[result]\n[1]"],
   [
     {
-      success: false,
-      error_code: "js_error",
-      error_message: "no",
-      traceback: "Error: no\n    at 1:1\n",
-      suggestion: "Try.",
+      ...{ success: false, error_code: "js_error", error_message: "no" },
+      ...{ traceback: "Error: no\n    at 1:1\n", suggestion: "Try." },
     },
     "[error js_error]\nError: no\n    at 1:1\nTry.",
   ],

@@ -23,11 +23,7 @@ test.each<readonly [string, Parameters<typeof roomFor>, Room]>([
   ["dollars for a short turn, tokens for many", [1000, 16_000, left(500_000, 0.04), PRICE], turnOf(3488, 9000)],
   ["dollars for the closing turn alone", [1000, 16_000, left(500_000, 0.016), PRICE], CLOSING],
   ["too few dollars", [1000, 16_000, left(500_000, 0.004), PRICE], NONE],
-  [
-    "few dollars, a model for nothing",
-    [1000, 16_000, left(500_000, 0.001), { input: 0, output: 0 }],
-    turnOf(16_000, 16_000),
-  ],
+  ["few dollars, a free model", [1000, 16_000, left(500_000, 0.001), { input: 0, output: 0 }], turnOf(16_000, 16_000)],
   ["few tokens, for turns of fewer still", [100, 300, left(2000), null], turnOf(300, 300)],
 ])("what is left has room: %s", (_, given, room) => {
   expect(roomFor(...given)).toEqual(room);

@@ -53,11 +53,8 @@ test("an ask is told with its question, its settings and its answer, and counts 
 
 test("an ask that is open is unfinished, and one that was cancelled says so; neither has an answer", () => {
   const open = byId(describeExecs(askJournal("open")));
-  expect(open.get("ask")).toMatchObject({
-    status: "unfinished",
-    time_ms: null,
-    ask: { answer: null, answered_by: null },
-  });
+  const none = { answer: null, answered_by: null };
+  expect(open.get("ask")).toMatchObject({ status: "unfinished", time_ms: null, ask: none });
   expect(open.get("look")).toMatchObject({ status: "unfinished", parent: 4, ended_at: null, coverage: null });
   expect(open.get("look")?.calls[1]).toMatchObject({ status: "pending", sent_at: null, ended_at: null, child: null });
   const cancelled = byId(describeExecs(askJournal("cancelled")));
@@ -74,12 +71,8 @@ test("a cell is told with its resumes, its checkpoint and its coverage, a call w
     ended_at: (look?.calls[1]?.ended_at ?? 0) + 1000,
   });
   const [plain, child] = look?.calls ?? [];
-  expect(plain).toMatchObject({
-    batch: 1,
-    attempts: 1,
-    retries: [{ code: "rate_limited", waited_ms: 5 }],
-    child: null,
-  });
+  const retries = [{ code: "rate_limited", waited_ms: 5 }];
+  expect(plain).toMatchObject({ batch: 1, attempts: 1, retries, child: null });
   expect(plain).toMatchObject({ turns: [{ ms: 700, tools: ["grep"] }], usage: { input: 100, output: 20 } });
   expect([plain?.sent_at, plain?.ended_at].map((at) => (at ?? 0) - (plain?.asked_at ?? 0))).toEqual([1500, 2000]);
   expect(child).toMatchObject({ batch: null, turns: null, child: { sub_calls: 2, turns: 2, description: null } });

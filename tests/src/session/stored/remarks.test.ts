@@ -12,11 +12,8 @@ test("a label is kept with its session, changed, inherited by a fork and taken a
   await using store = await openStore(folder);
   const labels = async () => (await store.list()).map(({ name, label }) => [name, label]);
   const opened = async (label?: string) => {
-    await using session = await openSession({
-      store: folder,
-      session: "main",
-      ...(label === undefined ? {} : { label }),
-    });
+    const given = label === undefined ? {} : { label };
+    await using session = await openSession({ store: folder, session: "main", ...given });
     await session.exec("1");
   };
   await opened();
