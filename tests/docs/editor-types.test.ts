@@ -11,16 +11,8 @@ const TSC = join(dirname(fileURLToPath(import.meta.resolve("typescript/package.j
 /** What an editor says about cells, as `cell.js(line,column): code`. Each cell is a scope of its own. */
 async function problemsOf(cells: Tree): Promise<string[]> {
   const folder = folderWith({ ...cells, "belay.d.ts": readFileSync(join(ROOT, "belay.d.ts"), "utf8") });
-  const options = [
-    "--noEmit",
-    "--allowJs",
-    "--checkJs",
-    "--strict",
-    "--noImplicitAny",
-    "false",
-    "--moduleDetection",
-    "force",
-  ];
+  const strict = ["--noEmit", "--allowJs", "--checkJs", "--strict", "--noImplicitAny", "false"];
+  const options = [...strict, "--moduleDetection", "force"];
   const target = ["--target", "esnext", "--module", "esnext", "--lib", "esnext", "--types", ""];
   const args = [TSC, ...options, ...target, "--ignoreConfig", "belay.d.ts", ...Object.keys(cells)];
   const { output } = await run(process.execPath, args, { cwd: folder });

@@ -9,11 +9,8 @@ import { folderWith } from "../support/tree.ts";
 const FAKE = fileURLToPath(new URL("../support/fake-agent.ts", import.meta.url));
 
 const AGENT: Agent = {
-  package: "none",
-  program: "fake",
-  client: "gemini",
+  ...{ package: "none", program: "fake", client: "gemini", args: () => [] },
   files: (entry, url) => ({ "agent.json": JSON.stringify({ entry, url }) }),
-  args: () => [],
 };
 
 test("the check of agents drives one through a kill", async () => {

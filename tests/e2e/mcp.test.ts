@@ -208,15 +208,8 @@ test("whatever an SDK, Node and a cell print, stdout has JSON-RPC alone", async 
     "for (let at = 0; at < 20_000; at++) { print('x'.repeat(99)); console.log('y\\r\\n') } await llm_query('one', { tools: [] })";
   expect(await server.call("rlm_exec", { code: flood })).toMatchObject({ success: true, truncated: true });
   expect(server.strange).toEqual([]);
-  for (const said of [
-    "log of an SDK",
-    "info of an SDK",
-    "debug of an SDK",
-    "{ dir: 'of an SDK' }",
-    "a warning of Node",
-  ]) {
-    await expect.poll(() => stderr).toContain(said);
-  }
+  const noises = ["log of an SDK", "info of an SDK", "debug of an SDK", "{ dir: 'of an SDK' }", "a warning of Node"];
+  for (const said of noises) await expect.poll(() => stderr).toContain(said);
   // Answers that the client does not read for a while are no leak to warn of.
   server.child.stdout?.pause();
   const lists = Array.from({ length: 100 }, () => server.ask("tools/list", { _meta: { long: "x".repeat(30_000) } }));

@@ -54,12 +54,7 @@ export function faux(api?: string) {
     models: [{ id: "f", cost: { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25 } }],
   });
   onTestFinished(() => provider.unregister());
-  const parts = {
-    model: provider.getModel(),
-    price: { input: 1, output: 2 },
-    window: null,
-    authorize: () => AUTHORIZATION,
-    load: loadPiAi,
-  };
+  const price = { input: 1, output: 2 };
+  const parts = { model: provider.getModel(), price, window: null, authorize: () => AUTHORIZATION, load: loadPiAi };
   return { provider, parts, model: piAiModel(parts) };
 }

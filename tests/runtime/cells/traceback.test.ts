@@ -30,13 +30,8 @@ test("only frames of cells, helpers and queries are shown, each with its mapped 
 });
 
 test("an error without frames has no line and no column", () => {
-  expect(guestError(thrown({}), asWritten)).toEqual({
-    name: "Error",
-    message: "m",
-    line: null,
-    column: null,
-    traceback: "Error: m",
-  });
+  const bare = { name: "Error", message: "m", line: null, column: null, traceback: "Error: m" };
+  expect(guestError(thrown({}), asWritten)).toEqual(bare);
 });
 
 test("long tracebacks are cut with a count", () => {

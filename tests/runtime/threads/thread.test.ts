@@ -31,14 +31,9 @@ function openBusy() {
   };
   const thread = openThread({ seat, clock, notice: undefined });
   const ask = (listens?: "not") => thread.ask({ kind: "stop" }, LIMIT_MS, listens);
-  return {
-    clock,
-    thread,
-    ask,
-    set: (word: number, value: number) => Atomics.store(shared, word, value),
-    hear: (message: Parameters<Listener["heard"]>[0]) => listener?.heard(message),
-    left: () => left,
-  };
+  const set = (word: number, value: number) => Atomics.store(shared, word, value);
+  const hear = (message: Parameters<Listener["heard"]>[0]) => listener?.heard(message);
+  return { clock, thread, ask, set, hear, left: () => left };
 }
 
 test("a guest has 500 ms more than its limit, and then the message counts as failed", async () => {

@@ -7,13 +7,8 @@ import { folderWith } from "../../support/tree.ts";
 import { belay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
-const FILES = {
-  "a.txt": "alpha\n",
-  "b.txt": "beta\n",
-  "broken.json": "{",
-  "wrong.json": '{"type":"nope"}',
-  "object.json": '{"type":"object","required":["a"]}',
-};
+const SCHEMAS = { "wrong.json": '{"type":"nope"}', "object.json": '{"type":"object","required":["a"]}' };
+const FILES = { "a.txt": "alpha\n", "b.txt": "beta\n", "broken.json": "{", ...SCHEMAS };
 const LOOK = cell("print(list_docs().map(({ id }) => id).join())");
 
 /** The command in a folder of files, with a model that looks and then answers. */

@@ -89,15 +89,8 @@ test("a cell comes from stdin; without a context only its builtins fail", async 
 
 test("the options are the limits of the session", async () => {
   const code = "print('x'.repeat(1000)); [limits(), 'ab'.repeat(30e6).length]";
-  const limits = [
-    "--max-execution-ms",
-    "120001",
-    "--max-output-bytes=200",
-    "--max-find-results",
-    "3",
-    "--max-result-bytes",
-    "5000000",
-  ];
+  const output = ["--max-output-bytes=200", "--max-result-bytes", "5000000"];
+  const limits = ["--max-execution-ms", "120001", "--max-find-results", "3", ...output];
   const [run, starved] = await Promise.all([
     belayHere(["exec", "--json", ...limits, "-e", code]),
     belayHere(["exec", "--json", "--memory-mb", "16", "-e", code]),
@@ -122,11 +115,8 @@ test("what cannot be loaded ends the run with code 1 before any cell", async () 
   expect(missing.stderr).toMatch(/^error: dosc does not exist \(path_not_found\)\nsuggestion: .*\n$/);
   expect(json).toMatchObject({ code: 1, stderr: "" });
   expect(JSON.parse(json.stdout)).toMatchObject({
-    success: false,
-    error_code: "invalid_argument",
-    error_message: expect.stringContaining("docs/logo.png"),
-    suggestion: expect.stringMatching(/./),
-    stdout: "",
+    ...{ success: false, error_code: "invalid_argument", error_message: expect.stringContaining("docs/logo.png") },
+    ...{ suggestion: expect.stringMatching(/./), stdout: "" },
   });
 });
 

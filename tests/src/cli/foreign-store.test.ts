@@ -75,13 +75,8 @@ test("a store of somebody else gets no key and no file, and the command names wh
   for (const run of [resumed, same]) {
     expect(run?.code).toBe(1);
     expect(run?.stderr).toMatch(/the settings stored with trap are ignored: .*\. Nothing was sent/);
-    for (const flag of [
-      "--model local/m",
-      `--base-url ${server.url}`,
-      "--api-key-env VICTIM_KEY",
-      `--root ${secret}`,
-      `--output ${planted}  (now: stdout)`,
-    ]) {
+    const files = [`--root ${secret}`, `--output ${planted}  (now: stdout)`];
+    for (const flag of ["--model local/m", `--base-url ${server.url}`, "--api-key-env VICTIM_KEY", ...files]) {
       expect(run?.stderr).toContain(flag);
     }
   }

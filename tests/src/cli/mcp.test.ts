@@ -22,13 +22,9 @@ const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
 
 /** A server as a client starts it, in this folder. */
 async function started(cwd: string, home: string, { node = [], env, era = "legacy" }: StartOptions = {}) {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [...node, ...COMMAND, "mcp", "--store", home],
-    cwd,
-    stderr: "pipe",
-    ...(env ? { env: { ...getDefaultEnvironment(), ...env } } : {}),
-  });
+  const args = [...node, ...COMMAND, "mcp", "--store", home];
+  const given = env && { env: { ...getDefaultEnvironment(), ...env } };
+  const transport = new StdioClientTransport({ command: process.execPath, args, cwd, stderr: "pipe", ...given });
   const client = new Client({ name: "test", version: "1.0.0" }, era === "modern" ? MODERN : {});
   await client.connect(transport);
   onTestFinished(() => client.close());

@@ -11,13 +11,9 @@ const checkpoint = (id: string, parent: string | null): CheckpointDescription =>
 });
 
 test("checkpoints are a list, and what was left behind stands under its parent", () => {
-  const all = [
-    checkpoint("a", null),
-    checkpoint("b", "a"),
-    checkpoint("c", "b"),
-    checkpoint("d", "a"),
-    checkpoint("e", "d"),
-  ];
+  const ids = ["a", "b", "c", "d", "e"];
+  const parents = [null, "a", "b", "a", "d"];
+  const all = ids.map((id, at) => checkpoint(id, parents[at] ?? null));
   expect(treeOf(all).map((row) => `${" ".repeat(row.depth)}${row.checkpoint.id}`)).toEqual(["a", " b", " c", "d", "e"]);
   // What its parent's session had before is not among them.
   expect(treeOf([checkpoint("y", "x"), checkpoint("z", "y")]).map(({ depth }) => depth)).toEqual([0, 0]);

@@ -46,13 +46,8 @@ test("flags go before variables, variables before the project, the project befor
   expect(read({}).settings).toEqual({});
   expect(read({ user }).settings).toEqual(user);
   expect(read({ user, project }).settings).toEqual({ ...user, ...project });
-  expect(read({ user, project, env }).settings).toEqual({
-    model: "env/c",
-    base_url: "http://env",
-    max_tokens: 300,
-    max_cost_usd: 0.5,
-    concurrency: 3,
-  });
+  const merged = { model: "env/c", base_url: "http://env", max_tokens: 300, max_cost_usd: 0.5, concurrency: 3 };
+  expect(read({ user, project, env }).settings).toEqual(merged);
   expect(read({ user, project, env, flags: { model: "flag/d", max_tokens: 9 } }).settings).toMatchObject({
     model: "flag/d",
     max_tokens: 9,

@@ -117,13 +117,9 @@ test("a load of what is loaded resets nothing and tells what is there, until it 
   await close();
   const { call: again } = await openPair(of);
   const path = of.folder;
-  expect(await again("rlm_load", { path: `${path}/` })).toMatchObject({
-    already_loaded: true,
-    stats: { sources: [path] },
-    variables: ["n", "seen"],
-    memory_keys: ["k"],
-    unfinished: null,
-  });
+  const kept = { variables: ["n", "seen"], memory_keys: ["k"], unfinished: null };
+  const same = { already_loaded: true, stats: { sources: [path] }, ...kept };
+  expect(await again("rlm_load", { path: `${path}/` })).toMatchObject(same);
   expect(await again("rlm_exec", { code: "n" })).toMatchObject({ result_json: 1 });
   expect(await again("rlm_load", { path, reset: true })).not.toHaveProperty("already_loaded");
   expect(await again("rlm_exec", { code: "typeof n" })).toMatchObject({ result_json: "undefined" });

@@ -90,12 +90,8 @@ test.for([
   await dying.die();
   const after = await pi.start();
   await recovered(after.lifecycle);
-  expect(resultsOn(pi.branch).killed).toMatchObject({
-    success: true,
-    added: 2,
-    already: 1,
-    objects: [line("src/one.ts", "1\n"), line("src/two.ts", "2\n"), line("a.txt", "alpha")],
-    stats: { document_count: 3 },
-  });
+  const objects = [line("src/one.ts", "1\n"), line("src/two.ts", "2\n"), line("a.txt", "alpha")];
+  const ingested = { success: true, added: 2, already: 1, objects, stats: { document_count: 3 } };
+  expect(resultsOn(pi.branch).killed).toMatchObject(ingested);
   expect(await after.call("rlm_exec", { code: "result = list_docs().length" })).toMatchObject({ result_json: 3 });
 });

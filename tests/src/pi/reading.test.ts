@@ -53,13 +53,9 @@ test.each<[string, object, string, string]>([
 ])("rlm_query refuses %s before anything begins", async (_what, args, error_code, message) => {
   const { pi } = said(1);
   const life = await pi.start();
-  expect(await life.call("rlm_query", args)).toMatchObject({
-    success: false,
-    error_code,
-    error_message: expect.stringContaining(message),
-    answer: null,
-    object: null,
-  });
+  const error_message = expect.stringContaining(message);
+  const refusal = { success: false, error_code, error_message, answer: null, object: null };
+  expect(await life.call("rlm_query", args)).toMatchObject(refusal);
   expect([mirrorOn(pi.branch), pi.faux.state.callCount]).toEqual([[], 0]);
 });
 

@@ -11,13 +11,9 @@ test("an envelope that fits stays as it is", () => {
 });
 
 test("what is too long is cut, small fields stay whole, and a warning says how to get the rest", () => {
-  const envelope = {
-    success: true,
-    stdout: "o".repeat(200_000),
-    result_json: Array.from({ length: 60_000 }, (_, n) => n),
-    result_meta: { page: 2 },
-    warnings: ["output_truncated: x"],
-  };
+  const result_json = Array.from({ length: 60_000 }, (_, n) => n);
+  const cut = { warnings: ["output_truncated: x"], result_meta: { page: 2 } };
+  const envelope = { success: true, stdout: "o".repeat(200_000), result_json, ...cut };
   const shown = fitted(envelope, "Print slices.");
   expect(bytes(shown)).toBeLessThanOrEqual(LIMIT);
   expect(bytes(shown)).toBeGreaterThan(LIMIT * 0.9);

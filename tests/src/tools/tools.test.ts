@@ -81,13 +81,9 @@ test("parameters are those of the specification", () => {
     rlm_memory_clear: "",
   });
   const { limits_override } = toolNamed("rlm_exec").parameters.properties;
-  expect(JSON.parse(JSON.stringify(limits_override))).toMatchObject({
-    properties: {
-      max_output_bytes: { type: "integer" },
-      max_execution_ms: { type: "integer" },
-      max_find_results: { type: "integer" },
-    },
-  });
+  const type = "integer";
+  const properties = { max_output_bytes: { type }, max_execution_ms: { type }, max_find_results: { type } };
+  expect(JSON.parse(JSON.stringify(limits_override))).toMatchObject({ properties });
   const { search_strategy } = toolNamed("rlm_query").parameters.properties;
   const strategies = ["regex", "bm25", "routing", "auto"];
   expect(search_strategy).toMatchObject({ type: "string", enum: strategies, default: "auto" });
@@ -214,12 +210,8 @@ test("a project is loaded, explored, and kept in memory and helpers", async () =
     limits_override: { max_find_results: 5 },
   };
   expect(await call("rlm_exec", cell)).toMatchObject({
-    success: true,
-    stdout: "seen\n",
-    result_json: 2,
-    result_meta: { page: 1 },
-    limits_applied: { max_find_results: 5 },
-    session_id: session.id,
+    ...{ success: true, stdout: "seen\n", result_json: 2, result_meta: { page: 1 } },
+    ...{ limits_applied: { max_find_results: 5 }, session_id: session.id },
   });
   expect(await call("rlm_memory_put", { key: "k", value: { x: [1, null] } })).toEqual({ success: true, key: "k" });
   expect(await call("rlm_memory_get", { key: "k" })).toEqual({ success: true, key: "k", value: { x: [1, null] } });
@@ -248,12 +240,8 @@ test("a project is loaded, explored, and kept in memory and helpers", async () =
 test("what goes wrong is an envelope with a code and a cure", async () => {
   const { call, folder } = await openProject();
   expect(await call("rlm_exec", { code: "1" })).toMatchObject({
-    success: false,
-    error_code: "context_not_loaded",
-    suggestion: "Call rlm_load first.",
-    stdout: "",
-    stderr: "",
-    warnings: [],
+    ...{ success: false, error_code: "context_not_loaded", suggestion: "Call rlm_load first." },
+    ...{ stdout: "", stderr: "", warnings: [] },
   });
   expect(await call("rlm_query", { prompt: "?" })).toMatchObject({ error_code: "context_not_loaded" });
   expect(await call("rlm_ask", { question: "?" })).toMatchObject({ error_code: "context_not_loaded", answer: null });

@@ -10,11 +10,8 @@ export function following(self: Talk, { settings = {}, append = () => {}, window
   const announced: Epoch[] = [];
   const model = { contextWindow: window, provider: "mock", id: "scripted" };
   const context = {
-    cwd: "/project",
-    ui: { notify: (text: string) => void told.push(text) },
-    sessionManager: { getBranch: () => self.branch },
-    model,
-    getSystemPrompt: () => "You help.",
+    ...{ cwd: "/project", model, getSystemPrompt: () => "You help." },
+    ...{ ui: { notify: (text: string) => void told.push(text) }, sessionManager: { getBranch: () => self.branch } },
   };
   const outside = openOutside({
     context: () => Object.assign(Object.create(null), context) satisfies Partial<PiContext>,

@@ -74,15 +74,8 @@ test("a text of many windows of the usual size gives the matches of one pass", (
         : `\tconst a${n} = foo(${n});\n`,
   );
   const text = textFromString(lines.join("\n"));
-  for (const pattern of [
-    "class\\s+\\w+",
-    "\\bclass\\s+\\w+\\s+\\{",
-    "(?m)\\s+$",
-    '"[^"]*"',
-    "C\\d*[02468]77[\\s\\S]*?foo",
-    "x{30}",
-    "😀 \\d+",
-  ]) {
+  const classes = ["class\\s+\\w+", "\\bclass\\s+\\w+\\s+\\{", "C\\d*[02468]77[\\s\\S]*?foo"];
+  for (const pattern of [...classes, "(?m)\\s+$", '"[^"]*"', "x{30}", "😀 \\d+"]) {
     const expected = onePass(pattern, "", text);
     expect(expected.length, pattern).toBeGreaterThan(0);
     expect(find(text, compileFind(pattern, ""), 1e6), pattern).toEqual({ matches: expected, capped: false });

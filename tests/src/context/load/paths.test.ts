@@ -6,14 +6,8 @@ import { load, loadAppend } from "../../../../src/context/load/load.ts";
 import type { PathsSource } from "../../../../src/context/load/paths.ts";
 import { folderWith } from "../../../support/tree.ts";
 
-const TREE = {
-  ".gitignore": "out/\n",
-  "a.txt": "alpha",
-  "src/one.ts": "1\n",
-  "src/deep/two.ts": "2\n",
-  "src/notes.md": "notes",
-  "out/made.ts": "made",
-};
+const SOURCES = { "src/one.ts": "1\n", "src/deep/two.ts": "2\n", "src/notes.md": "notes" };
+const TREE = { ".gitignore": "out/\n", "a.txt": "alpha", ...SOURCES, "out/made.ts": "made" };
 
 const idsOf = ({ documents }: Context) => documents.map(({ id }) => id);
 const textOf = ({ text }: Context) => text.slice(0, text.length);

@@ -70,15 +70,8 @@ test("nothing outside of the roots can be reached, and the answer does not tell 
     { "a/x": "text" },
     { "file-link": join(outside, "secret"), "folder-link": outside, environ: "/proc/self/environ" },
   );
-  const paths = [
-    `../${basename(outside)}/secret`,
-    `../${basename(outside)}/nothing`,
-    join(outside, "secret"),
-    "file-link",
-    "folder-link/secret",
-    "a/../../x",
-    "/etc/passwd",
-  ];
+  const above = [`../${basename(outside)}/secret`, `../${basename(outside)}/nothing`, "a/../../x"];
+  const paths = [...above, join(outside, "secret"), "file-link", "folder-link/secret", "/etc/passwd"];
   for (const path of paths) {
     expect(await refusal("read_file", folder, { path })).toBe(`${path} is outside the allowed roots`);
     expect(await refusal("grep", folder, { pattern: ".", path })).toBe(`${path} is outside the allowed roots`);

@@ -25,11 +25,8 @@ test("an allowed tool is granted beside default ones, and logged", async () => {
     ok: true,
     granted: ["read_file", "shell"],
     event: {
-      builtin: "llm_query",
-      requested_tools: ["read", "shell"],
-      granted_tools: ["read_file", "shell"],
-      denied_tools: [],
-      reason: "allowed by policy",
+      ...{ builtin: "llm_query", requested_tools: ["read", "shell"], granted_tools: ["read_file", "shell"] },
+      ...{ denied_tools: [], reason: "allowed by policy" },
     },
   });
 });
@@ -39,11 +36,8 @@ test("one denied tool denies the call: the event of the spec's example", async (
   const error = { code: "policy_violation", retriable: false };
   expect(decision).toMatchObject({ ok: false, denied: ["write_file"], error });
   expect(decision.event).toEqual({
-    builtin: "llm_query",
-    requested_tools: ["shell", "write_file"],
-    granted_tools: ["shell"],
-    denied_tools: ["write_file"],
-    reason: "write_file not in allowed_tool_overrides policy",
+    ...{ builtin: "llm_query", requested_tools: ["shell", "write_file"], granted_tools: ["shell"] },
+    ...{ denied_tools: ["write_file"], reason: "write_file not in allowed_tool_overrides policy" },
   });
 });
 

@@ -128,26 +128,12 @@ test("a plain completion: one request, its text and what it cost", async () => {
   const model = script(says("A"));
   const budget = budgetOf();
   expect(await run(model, { system: "S", max_tokens: 100 }, { budget })).toEqual({
-    ok: true,
-    value: "A",
-    usage: USAGE,
-    requests: 1,
-    turns: replies(1),
-    attempts: [],
-    sent_at: EPOCH + 1000,
-    model: "test/model",
+    ...{ ok: true, value: "A", usage: USAGE, requests: 1, turns: replies(1), attempts: [] },
+    ...{ sent_at: EPOCH + 1000, model: "test/model" },
   });
-  expect(model.requests).toEqual([
-    {
-      system: "S",
-      messages: [{ role: "user", text: "Q" }],
-      tools: [],
-      cache: "none",
-      maxTokens: 100,
-      thinking: "off",
-      timeoutMs: 120_000,
-    },
-  ]);
+  const limits = { maxTokens: 100, thinking: "off", timeoutMs: 120_000 };
+  const messages = [{ role: "user", text: "Q" }];
+  expect(model.requests).toEqual([{ system: "S", messages, tools: [], cache: "none", ...limits }]);
   expect(budget.reserved).toEqual([
     { input_tokens: 9, max_tokens: 100, model: model.id, cost_usd: (9 * 1000 + 100 * 2000) / 1e6 },
   ]);
@@ -274,13 +260,9 @@ test("after the last turn without an answer the call fails; the model is told be
 test("a budget that ends in the middle of a sub-agent ends it, with what it spent", async () => {
   const model = script(uses(["look", { at: "x" }]));
   const budget = budgetOf(3);
-  expect(await run(model, AGENT, { tools: [TOOL], budget })).toMatchObject({
-    ok: false,
-    error: { code: "budget_exceeded", message: "no tokens are left" },
-    turns: replies(3),
-    requests: 3,
-    usage: { input: 30 },
-  });
+  const error = { code: "budget_exceeded", message: "no tokens are left" };
+  const outcome = await run(model, AGENT, { tools: [TOOL], budget });
+  expect(outcome).toMatchObject({ ok: false, error, turns: replies(3), requests: 3, usage: { input: 30 } });
   expect(budget.settled).toHaveLength(3);
 });
 

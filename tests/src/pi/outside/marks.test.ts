@@ -9,18 +9,12 @@ const key = fc.constantFrom(...KEYS);
 
 const cover: fc.Arbitrary<Cover> = fc
   .record({
-    min: fc.nat(3),
-    preview: fc.nat(50),
-    end: fc.integer({ min: -1, max: 8 }),
+    ...{ min: fc.nat(3), preview: fc.nat(50), end: fc.integer({ min: -1, max: 8 }) },
     keep: fc.array(key, { maxLength: 1 }),
     results: fc.array(fc.tuple(key, fc.nat(1)), { maxLength: 2 }),
   })
   .map(({ min, preview, end, keep, results }) => ({
-    epoch: { ...FACTS, min, preview },
-    end,
-    folded: -1,
-    keep: new Set(keep),
-    results: new Map(results),
+    ...{ epoch: { ...FACTS, min, preview }, end, folded: -1, keep: new Set(keep), results: new Map(results) },
   }));
 
 /** Every mark that entries make, one after the other. */

@@ -54,16 +54,8 @@ const CONTEXT = { sources: ["/a/docs"], chars: 1_234_567, tokens_estimate: 308_6
 const USED: Partial<State> = { session: "01SESSION", checkpoint: "01CCCCCCCCCC", checkpoints: 2, context: CONTEXT };
 const RUNNING: Partial<State> = {
   running: {
-    tool: "rlm_exec",
-    tool_call_id: "call",
-    exec_id: null,
-    phase: "running",
-    started_at: 50_000,
-    turn: null,
-    child: null,
-    calls: null,
-    load: null,
-    notice: null,
+    ...{ tool: "rlm_exec", tool_call_id: "call", exec_id: null, phase: "running", started_at: 50_000 },
+    ...{ turn: null, child: null, calls: null, load: null, notice: null },
   },
 };
 

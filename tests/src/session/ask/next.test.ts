@@ -11,15 +11,8 @@ const FOOTER = "[turn 1 of 20 done]";
 
 function stepAfter(rounds: readonly Round[], more: Partial<AskView> = {}, settings: Partial<AskSettings> = {}): Next {
   return next({
-    settings: { ...SETTINGS, ...settings },
-    rounds,
-    question: "Which?",
-    footer: FOOTER,
-    room: "turn",
-    misfit: null,
-    fitting: undefined,
-    isRetry: false,
-    ...more,
+    ...{ settings: { ...SETTINGS, ...settings }, rounds, question: "Which?", footer: FOOTER, room: "turn" },
+    ...{ misfit: null, fitting: undefined, isRetry: false, ...more },
   });
 }
 
@@ -56,14 +49,8 @@ function messagesOf(step: Next): readonly ModelMessage[] {
 const texts = (step: Next) => messagesOf(step).map((message) => (message.role === "assistant" ? "" : message.text));
 
 test("an ask begins with a turn that asks the question", () => {
-  expect(stepAfter([])).toEqual({
-    kind: "turn",
-    turn: 1,
-    closing: false,
-    protocol: "tools",
-    messages: [{ role: "user", text: "Which?" }],
-    elide: [],
-  });
+  const messages = [{ role: "user", text: "Which?" }];
+  expect(stepAfter([])).toEqual({ kind: "turn", turn: 1, closing: false, protocol: "tools", messages, elide: [] });
 });
 
 describe("cells", () => {

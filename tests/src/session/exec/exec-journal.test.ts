@@ -31,19 +31,8 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     records.push(...made);
     account = made.reduce(follow, account);
   };
-  commit([
-    {
-      record: "rlm_start",
-      exec_id: "x",
-      kind: "cell",
-      input: "",
-      cell: "",
-      limits: {},
-      helpers_hash: null,
-      rest: [],
-      at: 0,
-    },
-  ]);
+  const cell = { exec_id: "x", kind: "cell", input: "", cell: "", limits: {}, helpers_hash: null } as const;
+  commit([{ record: "rlm_start", ...cell, rest: [], at: 0 }]);
   const images = openImageChain("baseline:0", null, () => "step");
   const sandbox = {
     async checkpoint({ id }: { readonly id: string }) {

@@ -59,17 +59,9 @@ test("any number of calls that a guest made at once is given its recorded answer
   const replay = [{ id: "x.7", name: "llm_query", args: [], settlement: { ok: true, value: "yes" } }] as const;
   const input = { source: "", state: newState(), facts: null };
   const signal = new AbortController().signal;
-  const slice = await begin(
-    machine,
-    { kind: "start", input, replay },
-    {
-      cancel: signal,
-      suspend: undefined,
-      stop: signal,
-      image: () => null,
-      settle: async () => ({ ...waiting, calls: [] }),
-    },
-  );
+  const settle = async () => ({ ...waiting, calls: [] });
+  const around = { cancel: signal, suspend: undefined, stop: signal, image: () => null, settle };
+  const slice = await begin(machine, { kind: "start", input, replay }, around);
   if (slice.kind === "over") throw new Error("it is over");
   expect(slice.calls).toHaveLength(MANY - 1);
 });

@@ -42,12 +42,7 @@ test("records hold what a replay needs", async () => {
     { record: "rlm_tool_call", exec_id: "id-2", call_id: "id-2.1", name: "later", args: [{ a: [1] }] },
     { record: "rlm_tool_result", exec_id: "id-2", call_id: "id-2.1", success: true, value: { a: [1] } },
     {
-      record: "rlm_complete",
-      exec_id: "id-2",
-      kind: "cell",
-      success: true,
-      error_code: null,
-      context_hash: null,
+      ...{ record: "rlm_complete", exec_id: "id-2", kind: "cell", success: true, error_code: null, context_hash: null },
       state: { exec_id: "id-2", cell: 1, next_call: 2, output: { stdout: "hi\n" } },
     },
   ]);
