@@ -73,7 +73,7 @@ async function sessionsIn(store: Store): Promise<string> {
 const DONE = { "fork base --name copy": "base other copy", "rm base": "other", "gc --older-than 1d": "" };
 
 test.each(Object.entries(DONE))(
-  "belay %s killed at each of its writes leaves the old or the new state",
+  "belay %s killed at each write leaves the old or the new state",
   async (line, done) => {
     let kills = 0;
     const prepare = (folder: string) => cpSync(PREPARED, join(folder, "home"), { recursive: true });

@@ -127,7 +127,7 @@ test.each([
   { lasting: false, what: "fails" },
   { lasting: true, what: "and all after it fail" },
 ])(
-  "whichever operation of the store $what: a clear error, the old or the new state, and the session goes on",
+  "whichever operation of the store $what: a clear error, old or new state, and it goes on",
   async ({ lasting }) => {
     const stands = await standsOf();
     const failed = new Set<string>();

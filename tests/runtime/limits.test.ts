@@ -25,13 +25,10 @@ test("a session that was given more may keep it", () => {
   expect(clampLimits(session, { max_execution_ms: 900_000 }).max_execution_ms).toBe(500_000);
 });
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, undefined])(
-  "%s asks for nothing",
-  (value) => {
-    const override = value === undefined ? {} : { max_execution_ms: value };
-    expect(clampLimits(DEFAULT_EXEC_LIMITS, override)).toEqual(DEFAULT_EXEC_LIMITS);
-  },
-);
+test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, undefined])("%s: nothing", (value) => {
+  const override = value === undefined ? {} : { max_execution_ms: value };
+  expect(clampLimits(DEFAULT_EXEC_LIMITS, override)).toEqual(DEFAULT_EXEC_LIMITS);
+});
 
 test("whatever is asked, limits are whole numbers between one and the policy's", () => {
   fc.assert(

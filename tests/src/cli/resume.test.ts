@@ -83,21 +83,18 @@ test("the same command resumes what it began, another is refused, --discard give
   expect(json(discarded)).toMatchObject({ success: true, result_json: ["undefined", "SLOW TWO"] });
 });
 
-test.each(["begun", "resumed"])(
-  "where a session is %s with --on-restart fail, a call in flight fails in the cell",
-  async (where) => {
-    await using slow = await startSlowServer();
-    const { server, flags } = slow;
-    const home = join(folderWith(), "home");
-    const fail = (at: string) => (at === where ? ["--on-restart", "fail"] : []);
-    const code = `const one = ${ask("one")}; let two; try { ${ask("slow")} } catch ({ code }) { two = code } [one, two, ${ask("three")}]`;
-    const args = ["exec", "-e", code, "-s", "work", ...fail("begun"), ...flags];
-    await endedAt(server, 2, "SIGKILL", args, { home });
-    const resumed = await belayHere(["resume", "-q", ...fail("resumed")], { home });
-    expect(resumed).toEqual({ code: 0, stdout: '["ONE", "process_restarted", "THREE"]\n', stderr: "" });
-    expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "slow", "three"]);
-  },
-);
+test.each(["begun", "resumed"])("%s with --on-restart fail, a call in flight fails in the cell", async (where) => {
+  await using slow = await startSlowServer();
+  const { server, flags } = slow;
+  const home = join(folderWith(), "home");
+  const fail = (at: string) => (at === where ? ["--on-restart", "fail"] : []);
+  const code = `const one = ${ask("one")}; let two; try { ${ask("slow")} } catch ({ code }) { two = code } [one, two, ${ask("three")}]`;
+  const args = ["exec", "-e", code, "-s", "work", ...fail("begun"), ...flags];
+  await endedAt(server, 2, "SIGKILL", args, { home });
+  const resumed = await belayHere(["resume", "-q", ...fail("resumed")], { home });
+  expect(resumed).toEqual({ code: 0, stdout: '["ONE", "process_restarted", "THREE"]\n', stderr: "" });
+  expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "slow", "three"]);
+});
 
 test("a query that was suspended is resumed as a query", async () => {
   await using server = await startModelServer(({ prompt, index }) => ({

@@ -34,17 +34,14 @@ test("lines are handed on as they are, however they are cut into pieces", async 
 test.each([
   ["at its end", '{"jsonrpc":"2.0","method":"m","params":{"id":9,"code":"', '\\""},"id":7}', 7],
   ["at its start", '{"id":"é\\"7","method":"m","params":["', '"]}', 'é"7'],
-])(
-  "a request of 25 MB with its id %s is answered with an error, and the next one is read",
-  async (_what, head, end, id) => {
-    const { answers, text, bytes } = read(message(`${head}`, `${end}\n{"id":8}\n`, 25));
-    await settled();
-    expect(answers).toMatchObject([{ jsonrpc: "2.0", id, error: { code: -32_600 } }]);
-    expect(answers[0]?.error.message).toContain(`${LINE_BYTES} bytes`);
-    expect(text()).toMatch(/\0\n\{"id":8\}\n$/);
-    expect(bytes()).toBeLessThan(LINE_BYTES + 1_000);
-  },
-);
+])("a request of 25 MB with its id %s is answered with an error, the next is read", async (_what, head, end, id) => {
+  const { answers, text, bytes } = read(message(`${head}`, `${end}\n{"id":8}\n`, 25));
+  await settled();
+  expect(answers).toMatchObject([{ jsonrpc: "2.0", id, error: { code: -32_600 } }]);
+  expect(answers[0]?.error.message).toContain(`${LINE_BYTES} bytes`);
+  expect(text()).toMatch(/\0\n\{"id":8\}\n$/);
+  expect(bytes()).toBeLessThan(LINE_BYTES + 1_000);
+});
 
 test.each([
   ["a notification", '{"method":"m","params":["', '"]}', []],

@@ -152,7 +152,7 @@ test.each([["x"], ["語"], ["😀"], ['"']])("an answer of many %s is cut to the
 });
 
 test.each([["x"], ["語"], ["😀"]])(
-  "an answer of %s of exactly so many bytes is kept whole; a byte more is cut",
+  "an answer of %s of as many bytes is kept whole; a byte more is cut",
   (character) => {
     const room = MAX_BYTES - Buffer.byteLength(JSON.stringify({ success: true, stdout: "" }));
     const bytes = Buffer.byteLength(character);

@@ -158,16 +158,13 @@ test.each([
   ["off", undefined],
   ["low", "low"],
   ["max", "high"],
-] as const)(
-  "a server of one's own that is asked at the level %j gets reasoning_effort %j",
-  async (thinking, effort) => {
-    const server = await serve();
-    const { models } = open({}, { baseUrl: server.url });
-    await ask(models.resolve("local/x"), "hi", thinking);
-    const { reasoning_effort, max_tokens } = JSON.parse(server.requests[0]?.sent ?? "");
-    expect({ reasoning_effort, max_tokens }).toEqual({ reasoning_effort: effort, max_tokens: 50 });
-  },
-);
+] as const)("a server of one's own asked at the level %j gets reasoning_effort %j", async (thinking, effort) => {
+  const server = await serve();
+  const { models } = open({}, { baseUrl: server.url });
+  await ask(models.resolve("local/x"), "hi", thinking);
+  const { reasoning_effort, max_tokens } = JSON.parse(server.requests[0]?.sent ?? "");
+  expect({ reasoning_effort, max_tokens }).toEqual({ reasoning_effort: effort, max_tokens: 50 });
+});
 
 test("a bearer token for a gateway is sent as one, and a key goes before it", async () => {
   const server = await serve();

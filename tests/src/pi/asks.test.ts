@@ -176,25 +176,22 @@ const PART = "var part = await llm_query('Which word?', { context: [0, P.length]
 test.each([
   ["rlm_ask", QUESTION, [cell(PART), cell("answer(part)")], { answer: "alpha", children: 1, depth_reached: 1 }],
   ["rlm_exec", { code: `${PART} result = part` }, [], { result_json: "alpha" }],
-] as const)(
-  "%s with a child: the branch has nothing of it, and people see its turn",
-  async (tool, args, turns, answer) => {
-    const [first, ...others] = turns;
-    const child = [cell("var word = find('alpha').matches[0]; print(word)"), cell("answer(peek(...word))")];
-    const { pi, life } = await loaded(fakePi(), [...(first ? [first] : []), ...child, ...others]);
-    const shown = new Set<string>();
-    const leave = life.lifecycle.board.subscribe(({ running }) => {
-      if (running?.child) shown.add(`${running.turn?.turn ?? "cell"}: ${running.child.turn} of ${running.child.of}`);
-    });
-    expect(await life.call(tool, args)).toMatchObject({ success: true, ...answer });
-    leave();
-    expect([...shown]).toEqual([1, 2].map((turn) => `${tool === "rlm_ask" ? 1 : "cell"}: ${turn} of 10`));
-    const kinds = mirrorOn(pi.branch).filter((line) => /_(start|complete) /.test(line));
-    const kind = tool === "rlm_ask" ? "ask" : "cell";
-    expect(kinds).toEqual([...OF_ASK.slice(0, 2), `rlm_start ${kind}`, `rlm_complete ${kind}`]);
-    expect(await life.call("rlm_exec", { code: "result = part" })).toMatchObject({ result_json: "alpha" });
-  },
-);
+] as const)("%s with a child: the branch has nothing of it, people its turn", async (tool, args, turns, answer) => {
+  const [first, ...others] = turns;
+  const child = [cell("var word = find('alpha').matches[0]; print(word)"), cell("answer(peek(...word))")];
+  const { pi, life } = await loaded(fakePi(), [...(first ? [first] : []), ...child, ...others]);
+  const shown = new Set<string>();
+  const leave = life.lifecycle.board.subscribe(({ running }) => {
+    if (running?.child) shown.add(`${running.turn?.turn ?? "cell"}: ${running.child.turn} of ${running.child.of}`);
+  });
+  expect(await life.call(tool, args)).toMatchObject({ success: true, ...answer });
+  leave();
+  expect([...shown]).toEqual([1, 2].map((turn) => `${tool === "rlm_ask" ? 1 : "cell"}: ${turn} of 10`));
+  const kinds = mirrorOn(pi.branch).filter((line) => /_(start|complete) /.test(line));
+  const kind = tool === "rlm_ask" ? "ask" : "cell";
+  expect(kinds).toEqual([...OF_ASK.slice(0, 2), `rlm_start ${kind}`, `rlm_complete ${kind}`]);
+  expect(await life.call("rlm_exec", { code: "result = part" })).toMatchObject({ result_json: "alpha" });
+});
 
 test("nothing that a child does is told to the branch", async () => {
   const row = (id: string, origin: string) => JSON.parse(JSON.stringify({ id, origin, head: null }));

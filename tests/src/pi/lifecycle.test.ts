@@ -135,30 +135,27 @@ test.for([
   expect(await after.call("rlm_exec", { code: "result = n" })).toMatchObject({ result_json: 42 });
 });
 
-test.for([true, false])(
-  "Pi that can append messages: %s; its model is sent the result, then and in a later process",
-  async (appends) => {
-    const pi = fakePi();
-    const { isReached, around } = stoppingAt("rlm_complete", 2);
-    const dying = await pi.start({ store: around });
-    await dying.call("rlm_load", { path: pi.folder }, "load");
-    void dying.begin("rlm_exec", { code: "result = 5" }, "cell");
-    await until(isReached);
-    await dying.die();
+test.for([true, false])("Pi that can append messages: %s; its model is sent the result, always", async (appends) => {
+  const pi = fakePi();
+  const { isReached, around } = stoppingAt("rlm_complete", 2);
+  const dying = await pi.start({ store: around });
+  await dying.call("rlm_load", { path: pi.folder }, "load");
+  void dying.begin("rlm_exec", { code: "result = 5" }, "cell");
+  await until(isReached);
+  await dying.die();
 
-    for (const round of [1, 2]) {
-      const life = await pi.start({ appends });
-      const messages = pi.branch.flatMap(({ message }) => (isMessage(message) ? [message] : []));
-      const sent = life.lifecycle.messages(messages);
-      const results = sent
-        .filter(({ role }) => role === "toolResult")
-        .map((message) => Reflect.get(message, "toolCallId"));
-      expect(results, `round ${round}`).toEqual(["load", "cell"]);
-      await life.leave();
-    }
-    expect("cell" in resultsOn(pi.branch)).toBe(appends);
-  },
-);
+  for (const round of [1, 2]) {
+    const life = await pi.start({ appends });
+    const messages = pi.branch.flatMap(({ message }) => (isMessage(message) ? [message] : []));
+    const sent = life.lifecycle.messages(messages);
+    const results = sent
+      .filter(({ role }) => role === "toolResult")
+      .map((message) => Reflect.get(message, "toolCallId"));
+    expect(results, `round ${round}`).toEqual(["load", "cell"]);
+    await life.leave();
+  }
+  expect("cell" in resultsOn(pi.branch)).toBe(appends);
+});
 
 function isMessage(value: unknown): value is { role: string } {
   return typeof value === "object" && value !== null && "role" in value;
@@ -257,28 +254,25 @@ async function interrupted(pi: ReturnType<typeof fakePi>) {
 test.for([
   { settings: {}, goesOn: false },
   { settings: { auto_continue: true }, goesOn: true },
-])(
-  "a call is finished behind a prompt that waits, or the turn goes on by itself: $settings",
-  async ({ settings, goesOn }) => {
-    const pi = fakePi({ "a.txt": "x" });
-    writeAgentFile(pi, settings);
-    const { next, answer } = await interrupted(pi);
-    expect(next.lifecycle.board.current().running).toMatchObject({ tool: "rlm_exec", phase: "recovering" });
-    const prompt = goesOn ? undefined : next.lifecycle.prompted();
-    if (prompt) await until(() => pi.told.length > 0);
-    expect(resultsOn(pi.branch).cell).toBeUndefined();
-    answer("late");
-    await prompt;
-    await recovered(next.lifecycle);
-    expect(resultsOn(pi.branch).cell).toMatchObject({ result_json: "late" });
-    expect(next.lifecycle.answer("cell")).toMatchObject({ role: "toolResult", toolCallId: "cell" });
-    expect(pi.sent).toEqual(goesOn ? [{ customType: "rlm_recovered", triggerTurn: true }] : []);
-    expect(pi.told).toEqual([
-      ...(goesOn ? [] : [expect.stringContaining("the prompt waits for it, 120 s at the most")]),
-      "rlm_exec was interrupted, and is finished now: 0 of 1 sub-calls had their answers already",
-    ]);
-  },
-);
+])("a call is finished behind a prompt that waits, or the turn goes on: $settings", async ({ settings, goesOn }) => {
+  const pi = fakePi({ "a.txt": "x" });
+  writeAgentFile(pi, settings);
+  const { next, answer } = await interrupted(pi);
+  expect(next.lifecycle.board.current().running).toMatchObject({ tool: "rlm_exec", phase: "recovering" });
+  const prompt = goesOn ? undefined : next.lifecycle.prompted();
+  if (prompt) await until(() => pi.told.length > 0);
+  expect(resultsOn(pi.branch).cell).toBeUndefined();
+  answer("late");
+  await prompt;
+  await recovered(next.lifecycle);
+  expect(resultsOn(pi.branch).cell).toMatchObject({ result_json: "late" });
+  expect(next.lifecycle.answer("cell")).toMatchObject({ role: "toolResult", toolCallId: "cell" });
+  expect(pi.sent).toEqual(goesOn ? [{ customType: "rlm_recovered", triggerTurn: true }] : []);
+  expect(pi.told).toEqual([
+    ...(goesOn ? [] : [expect.stringContaining("the prompt waits for it, 120 s at the most")]),
+    "rlm_exec was interrupted, and is finished now: 0 of 1 sub-calls had their answers already",
+  ]);
+});
 
 test("a prompt that has waited long enough goes out; the result that comes later is not put behind it", async () => {
   const pi = fakePi({ "a.txt": "x" });

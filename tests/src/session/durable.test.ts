@@ -142,29 +142,26 @@ test.each([
   ["after", "rlm_tool_call", 1],
   ["before", "rlm_tool_result", 3],
   ["before", "rlm_complete", 0],
-])(
-  "an exec whose process ends %s %s %i is finished by the next, and no recorded call is sent again",
-  async (when, kind, nth) => {
-    const lives = await openLives();
-    let count = 0;
-    const isTime = (step: Step) => step.records?.[0]?.record === kind && count++ === nth;
-    const first = await lives.open((step) => isTime(step) && (when === "before" ? "before" : "after"));
-    leave(first.exec(CELL));
-    await lives.death;
-    const recorded = (await lives.journal()).flatMap((each) => (each.record === "rlm_tool_result" ? each.call_id : []));
-    const before = lives.sent.length;
-    const second = await lives.open();
-    const finished = await second.resume();
-    expect(finished?.envelope).toMatchObject(EXPECTED);
-    expect(lives.sent.slice(before).filter((call) => recorded.includes(call))).toEqual([]);
-    expect(second.budget().remaining_sub_calls).toBe(50 - 6);
-    expect(second.budget().remaining_tokens).toBe(500_000 - 66);
-    expect(second.unfinished()).toBeNull();
-    expect(await second.exec("[seen.length, memory.get('rounds'), counter.next()]")).toMatchObject({
-      result_json: [3, 3, 4],
-    });
-  },
-);
+])("an exec whose process ends %s %s %i is finished by the next, no recorded call is sent", async (when, kind, nth) => {
+  const lives = await openLives();
+  let count = 0;
+  const isTime = (step: Step) => step.records?.[0]?.record === kind && count++ === nth;
+  const first = await lives.open((step) => isTime(step) && (when === "before" ? "before" : "after"));
+  leave(first.exec(CELL));
+  await lives.death;
+  const recorded = (await lives.journal()).flatMap((each) => (each.record === "rlm_tool_result" ? each.call_id : []));
+  const before = lives.sent.length;
+  const second = await lives.open();
+  const finished = await second.resume();
+  expect(finished?.envelope).toMatchObject(EXPECTED);
+  expect(lives.sent.slice(before).filter((call) => recorded.includes(call))).toEqual([]);
+  expect(second.budget().remaining_sub_calls).toBe(50 - 6);
+  expect(second.budget().remaining_tokens).toBe(500_000 - 66);
+  expect(second.unfinished()).toBeNull();
+  expect(await second.exec("[seen.length, memory.get('rounds'), counter.next()]")).toMatchObject({
+    result_json: [3, 3, 4],
+  });
+});
 
 test("the envelope says how often it was continued, and how many answers were taken from the record", async () => {
   const lives = await openLives();

@@ -52,17 +52,14 @@ async function takeTheThread(machines: NonNullable<Host["machines"]>): Promise<v
   await other.exec("1");
 }
 
-test.each([10, 100_000])(
-  "a context that grows while no machine is open keeps variables, and P is all of it (%s)",
-  async (n) => {
-    const { session } = await openWatched({ idleMs: 0 });
-    await session.load({ text: "a".repeat(n), name: "a.txt" });
-    await session.exec("let n = P.length");
-    await session.loadAppend({ text: "the end", name: "b.txt" });
-    const { result_json } = await session.exec("[P.length > n + 7, P.endsWith('the end'), peek(0, P.length) === P]");
-    expect(result_json).toEqual([true, true, true]);
-  },
-);
+test.each([10, 100_000])("a context that grows with no machine open keeps variables, and is P (%s)", async (n) => {
+  const { session } = await openWatched({ idleMs: 0 });
+  await session.load({ text: "a".repeat(n), name: "a.txt" });
+  await session.exec("let n = P.length");
+  await session.loadAppend({ text: "the end", name: "b.txt" });
+  const { result_json } = await session.exec("[P.length > n + 7, P.endsWith('the end'), peek(0, P.length) === P]");
+  expect(result_json).toEqual([true, true, true]);
+});
 
 test("nothing is opened before it is needed, and what was given up is there again", async () => {
   const { session, opened } = await openWatched({ idleMs: 0 });

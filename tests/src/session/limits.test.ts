@@ -115,26 +115,23 @@ test.each([
   });
 });
 
-test.each([20, 40])(
-  "a session that holds %i MB and is reopened with less says which limit lets it go on",
-  async (held) => {
-    const store = folderWith();
-    const open = (memoryMb: number) => openSession({ store, session: "large", memoryMb });
-    await using first = await open(64);
-    await first.helpers.add("one", "const one = new Array(1000).fill(1);");
-    await first.exec(`const kept = Array.from({ length: ${held} }, () => new Uint8Array(2 ** 20)); 1`);
-    await first.close();
-    await using lowered = await open(16);
-    const answer = await lowered.exec("1 + 1");
-    expect(answer).toMatchObject({ success: false, error_code: "memory_limit_exceeded" });
-    if (answer.success) return;
-    expect(answer.error_message).toMatch(/the session's heap is [\d.]+ MB, more than its limit of 16 MB/);
-    const [, enough] = /^Raise `memoryMb` to (\d+) or more/.exec(answer.suggestion ?? "") ?? [];
-    await lowered.close();
-    await using raised = await open(Number(enough));
-    expect(await raised.exec("[kept.length, one.length]")).toMatchObject({ result_json: [held, 1000], warnings: [] });
-  },
-);
+test.each([20, 40])("a session that holds %i MB reopened with less says which limit lets it go on", async (held) => {
+  const store = folderWith();
+  const open = (memoryMb: number) => openSession({ store, session: "large", memoryMb });
+  await using first = await open(64);
+  await first.helpers.add("one", "const one = new Array(1000).fill(1);");
+  await first.exec(`const kept = Array.from({ length: ${held} }, () => new Uint8Array(2 ** 20)); 1`);
+  await first.close();
+  await using lowered = await open(16);
+  const answer = await lowered.exec("1 + 1");
+  expect(answer).toMatchObject({ success: false, error_code: "memory_limit_exceeded" });
+  if (answer.success) return;
+  expect(answer.error_message).toMatch(/the session's heap is [\d.]+ MB, more than its limit of 16 MB/);
+  const [, enough] = /^Raise `memoryMb` to (\d+) or more/.exec(answer.suggestion ?? "") ?? [];
+  await lowered.close();
+  await using raised = await open(Number(enough));
+  expect(await raised.exec("[kept.length, one.length]")).toMatchObject({ result_json: [held, 1000], warnings: [] });
+});
 
 test("a count that runs into the time limit leaves the guest as it was", async () => {
   await using counting = await openSession();

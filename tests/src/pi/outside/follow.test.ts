@@ -56,29 +56,26 @@ test.for([
       }),
     },
   ],
-] as const)(
-  "%s: what was outside stays so, one notice, and nothing more goes out until Pi starts again",
-  ([, broken]) => {
-    const self = largeTalk();
-    const before = following(self).outside.sent(self.messages());
-    self.answer(said("ok"));
-    readTurns(self, 12, 3000, 50);
-    self.user("more");
-    const entries = self.branch.length;
-    const { outside, told } = following(self, broken);
-    const told0 = told.length;
-    outside.arrived("start");
-    for (const _ of [1, 2]) {
-      const sent = outside.sent(self.messages());
-      expect(sent.slice(0, before.length)).toEqual(before);
-      expect(stubsIn(sent)).toBe(stubsIn(before));
-    }
-    expect(told.slice(told0)).toEqual([expect.stringMatching(/externalize_failed\): (gone|bad)/)]);
-    expect(self.branch).toHaveLength(entries);
-    // Compactions ask no model then.
-    expect(outside.compacts(WISH).compaction?.details).toEqual({ rlm: 1 });
-  },
-);
+] as const)("%s: what was outside stays so, one notice, nothing more goes out until Pi starts again", ([, broken]) => {
+  const self = largeTalk();
+  const before = following(self).outside.sent(self.messages());
+  self.answer(said("ok"));
+  readTurns(self, 12, 3000, 50);
+  self.user("more");
+  const entries = self.branch.length;
+  const { outside, told } = following(self, broken);
+  const told0 = told.length;
+  outside.arrived("start");
+  for (const _ of [1, 2]) {
+    const sent = outside.sent(self.messages());
+    expect(sent.slice(0, before.length)).toEqual(before);
+    expect(stubsIn(sent)).toBe(stubsIn(before));
+  }
+  expect(told.slice(told0)).toEqual([expect.stringMatching(/externalize_failed\): (gone|bad)/)]);
+  expect(self.branch).toHaveLength(entries);
+  // Compactions ask no model then.
+  expect(outside.compacts(WISH).compaction?.details).toEqual({ rlm: 1 });
+});
 
 test("messages that make a rule throw are sent as they are", () => {
   const self = largeTalk();
@@ -159,34 +156,31 @@ const summaryOf = (chars: number) => ({
 test.for([
   ["nothing is known of what the provider counts", 1.3, null],
   ["the provider counts more than that", 2, 2],
-] as const)(
-  "compactions by hand are Pi's, unless the summary has no room beside its answer: %s",
-  ([, ratio, counted]) => {
-    const self = largeTalk(3);
-    const { outside, told } = following(self);
-    if (counted) {
-      const estimated =
-        estimate(self.messages()) +
-        tokensIn("You help.".length + '[{"name":"read","description":"Reads","parameters":{}}]'.length);
-      const usage = { totalTokens: counted * (estimated + 1), input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-      const model = { provider: "mock", model: "scripted" };
-      self.push({ role: "assistant", content: [said("ok")], stopReason: "stop", ...model, usage });
-    }
-    const by = (share: number, further: object = {}) => {
-      const summary = { ...summaryOf(((share * 8000 - 800) / ratio) * 4), ...further };
-      return outside.compacts({ ...WISH, reason: "manual", summaries: [summaryOf(2100), summary] }).compaction?.details;
-    };
-    expect([by(0.95), by(0.999), told]).toEqual([undefined, undefined, []]);
-    expect([by(1.001), by(1.05)]).toEqual([{ rlm: 1 }, { rlm: 1 }]);
-    expect(told[0]).toContain("too large for a model to summarize");
-    // What else goes with it, a longer answer, and results as far as Pi sends them.
-    expect([by(0.95, { others: 2500 }), by(0.95, { answer: 1300 })]).toEqual([{ rlm: 1 }, { rlm: 1 }]);
-    const result = { role: "toolResult", toolCallId: "c", content: [said(filler("result", 9000))] };
-    const results = (n: number) => by(0, { messages: Array.from({ length: n }, () => result) });
-    const most = Math.floor((7200 / ratio - 500) / 519);
-    expect([results(most), results(most + 1), by(2, { messages: [] })]).toEqual([undefined, { rlm: 1 }, undefined]);
-  },
-);
+] as const)("compactions by hand are Pi's, unless a summary has no room for its answer: %s", ([, ratio, counted]) => {
+  const self = largeTalk(3);
+  const { outside, told } = following(self);
+  if (counted) {
+    const estimated =
+      estimate(self.messages()) +
+      tokensIn("You help.".length + '[{"name":"read","description":"Reads","parameters":{}}]'.length);
+    const usage = { totalTokens: counted * (estimated + 1), input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+    const model = { provider: "mock", model: "scripted" };
+    self.push({ role: "assistant", content: [said("ok")], stopReason: "stop", ...model, usage });
+  }
+  const by = (share: number, further: object = {}) => {
+    const summary = { ...summaryOf(((share * 8000 - 800) / ratio) * 4), ...further };
+    return outside.compacts({ ...WISH, reason: "manual", summaries: [summaryOf(2100), summary] }).compaction?.details;
+  };
+  expect([by(0.95), by(0.999), told]).toEqual([undefined, undefined, []]);
+  expect([by(1.001), by(1.05)]).toEqual([{ rlm: 1 }, { rlm: 1 }]);
+  expect(told[0]).toContain("too large for a model to summarize");
+  // What else goes with it, a longer answer, and results as far as Pi sends them.
+  expect([by(0.95, { others: 2500 }), by(0.95, { answer: 1300 })]).toEqual([{ rlm: 1 }, { rlm: 1 }]);
+  const result = { role: "toolResult", toolCallId: "c", content: [said(filler("result", 9000))] };
+  const results = (n: number) => by(0, { messages: Array.from({ length: n }, () => result) });
+  const most = Math.floor((7200 / ratio - 500) / 519);
+  expect([results(most), results(most + 1), by(2, { messages: [] })]).toEqual([undefined, { rlm: 1 }, undefined]);
+});
 
 test("compactions of Pi 0.73, which does not say why", () => {
   const self = largeTalk();

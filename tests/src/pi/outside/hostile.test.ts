@@ -37,32 +37,28 @@ test("an epoch of the largest number that there is does not keep others from com
   }
 });
 
-test.for([1e300, 1e16, Number.POSITIVE_INFINITY, Number.NaN, -5, "7000", null])(
-  "a provider that counts %s tokens has counted none",
-  (totalTokens) => {
-    const entriesWith = (usage: unknown) => {
-      const self = largeTalk();
-      self.push({ role: "assistant", content: [said("ok")], stopReason: "stop", usage });
-      self.user("next");
-      following(self).outside.sent(self.messages());
-      return entriesIn(self);
-    };
-    expect(entriesWith({ totalTokens })).toEqual(entriesWith(undefined));
-    expect(entriesWith({ totalTokens })).toHaveLength(1);
-  },
-);
+const NO_COUNTS = [1e300, 1e16, Number.POSITIVE_INFINITY, Number.NaN, -5, "7000", null];
 
-test.for([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])(
-  "nothing goes out for a model whose window is given as %s",
-  (window) => {
+test.for(NO_COUNTS)("a provider that counts %s tokens has counted none", (totalTokens) => {
+  const entriesWith = (usage: unknown) => {
     const self = largeTalk();
+    self.push({ role: "assistant", content: [said("ok")], stopReason: "stop", usage });
     self.user("next");
-    const { outside } = following(self, { window });
-    expect(outside.sent(self.messages())).toEqual(self.messages());
-    expect(outside.compacts(WISH)).toEqual({});
-    expect(outside.asked.externalize()).toEqual({ is: "no_model" });
-  },
-);
+    following(self).outside.sent(self.messages());
+    return entriesIn(self);
+  };
+  expect(entriesWith({ totalTokens })).toEqual(entriesWith(undefined));
+  expect(entriesWith({ totalTokens })).toHaveLength(1);
+});
+
+test.for([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])("nothing goes out for a window of %s", (window) => {
+  const self = largeTalk();
+  self.user("next");
+  const { outside } = following(self, { window });
+  expect(outside.sent(self.messages())).toEqual(self.messages());
+  expect(outside.compacts(WISH)).toEqual({});
+  expect(outside.asked.externalize()).toEqual({ is: "no_model" });
+});
 
 test("a window that is no whole number is one", () => {
   const self = largeTalk();
