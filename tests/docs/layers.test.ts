@@ -96,11 +96,8 @@ async function refusedIn(imports: readonly (readonly [file: string, specifier: s
   const files: Record<string, string> = {};
   for (const [file, specifier] of imports) files[file] = `${files[file] ?? ""}import "${specifier}";\n`;
   const config = { extends: [`./${LAYERS}`], linter: { rules: { preset: "none" } } };
-  const cwd = folderWith({
-    ...files,
-    "biome.json": JSON.stringify(config),
-    [LAYERS]: readFileSync(join(ROOT, LAYERS), "utf8"),
-  });
+  const layers = readFileSync(join(ROOT, LAYERS), "utf8");
+  const cwd = folderWith({ ...files, "biome.json": JSON.stringify(config), [LAYERS]: layers });
   const biome = join(ROOT, "node_modules/.bin/biome");
   const { output } = await run(biome, ["lint", "--reporter=github", "--max-diagnostics=none"], { cwd });
   const found = output.matchAll(/noRestrictedImports,file=(.+?),line=(\d+)/g);

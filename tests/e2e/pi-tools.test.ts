@@ -31,11 +31,8 @@ played(NEWEST_PI, "a model loads, runs cells, meets errors, uses memory and help
     { tool: "rlm_load", args: { path: "/etc" } },
     { tool: "rlm_load", args: { path: "src" } },
   );
-  expect(outside).toMatchObject({
-    success: false,
-    error_code: "path_outside_sandbox",
-    suggestion: "Use a path within the roots, or ask the user to add the folder to roots in belay.json.",
-  });
+  const suggestion = "Use a path within the roots, or ask the user to add the folder to roots in belay.json.";
+  expect(outside).toMatchObject({ success: false, error_code: "path_outside_sandbox", suggestion });
   expect(load).toMatchObject({ success: true, stats: { document_count: 2 } });
   const [appended] = await calls({ tool: "rlm_load_append", args: { path: join(home.project, "guide.md") } });
   expect(appended).toMatchObject({ success: true, stats: { document_count: 3 } });

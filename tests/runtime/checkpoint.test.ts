@@ -140,11 +140,8 @@ test.each([
   const { state, waiting } = saved;
   const replay = [{ ...answer, ...change }];
   const { end, lost } = await resume(sandbox, { source: whole.source, state, facts: null, waiting, replay }, calls);
-  expect(end).toMatchObject({
-    kind: "error",
-    code: "checkpoint_lost",
-    error: { message: expect.stringContaining(why) },
-  });
+  const error = { message: expect.stringContaining(why) };
+  expect(end).toMatchObject({ kind: "error", code: "checkpoint_lost", error });
   expect(lost).toBe(why);
   expect(calls.sent).toEqual([]);
   await expect(sandbox.enter("memory", { op: "list" })).rejects.toMatchObject({ code: "machine_lost" });
@@ -251,11 +248,8 @@ test.each(Object.entries(TEXTS))("P (%s) is left out of images and is restored",
   expect(whole.delta.meta.texts).toEqual(delta.meta.texts);
   expect(pageBytes(whole.delta)).toBeLessThan(1_400_000);
   const copy = await open({ context, image: { image: images.image("end"), pending: "keep", cells: [] } });
-  const read = await run(
-    copy,
-    "[own, all === P, P.length, P.slice(0, 40), P.slice(-40), P.slice(9000, 9040)]",
-    newState("y", 2),
-  );
+  const look = "[own, all === P, P.length, P.slice(0, 40), P.slice(-40), P.slice(9000, 9040)]";
+  const read = await run(copy, look, newState("y", 2));
   const parts = [text.slice(0, 40), text.slice(-40), text.slice(9000, 9040)];
   expect(read).toEqual([text.slice(5, 9) + text.length, true, text.length, ...parts]);
 });

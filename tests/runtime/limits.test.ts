@@ -9,12 +9,8 @@ test("without an override the session's limits hold", () => {
 
 test("an override goes down as far as one and up as far as policy allows", () => {
   const asked = { max_output_bytes: 1, max_execution_ms: 0, max_find_results: -7, max_result_bytes: 0 };
-  expect(clampLimits(DEFAULT_EXEC_LIMITS, asked)).toEqual({
-    max_output_bytes: 100,
-    max_execution_ms: 1,
-    max_find_results: 1,
-    max_result_bytes: 4,
-  });
+  const least = { max_output_bytes: 100, max_execution_ms: 1, max_find_results: 1, max_result_bytes: 4 };
+  expect(clampLimits(DEFAULT_EXEC_LIMITS, asked)).toEqual(least);
   const most = { max_output_bytes: 1e12, max_execution_ms: 1e12, max_find_results: 1e12, max_result_bytes: 1e12 };
   expect(clampLimits(DEFAULT_EXEC_LIMITS, most)).toEqual(MAX_EXEC_LIMITS);
 });

@@ -21,11 +21,8 @@ async function scene(script: ModelScript, home = join(folderWith(), "home")) {
   const folder = folderWith({ "notes.txt": "one\nthe code is 4711\nthree\n" });
   const model = ["--model", "local/root", "--base-url", server.url];
   const belay = (...args: string[]) => belayHere(args, { cwd: folder, home });
-  return {
-    server,
-    belay,
-    ask: (...args: string[]) => belay("ask", "Which code?", ...model, "-c", "notes.txt", ...args),
-  };
+  const ask = (...args: string[]) => belay("ask", "Which code?", ...model, "-c", "notes.txt", ...args);
+  return { server, belay, ask };
 }
 
 const LOOK_AND_ANSWER = () => [

@@ -90,11 +90,8 @@ test("doctor reads the whole store, and finds what is damaged there", async () =
   };
   expect(await sessions()).toMatchObject({ code: 0, state: "ok", detail: "none are kept yet" });
   await belayHere(["exec", "-e", "let n = 1", "-s", "a"], { home });
-  expect(await sessions()).toMatchObject({
-    code: 0,
-    state: "ok",
-    detail: expect.stringMatching(new RegExp(`^1 session in .*, schema ${SCHEMA_VERSION}$`)),
-  });
+  const detail = expect.stringMatching(new RegExp(`^1 session in .*, schema ${SCHEMA_VERSION}$`));
+  expect(await sessions()).toMatchObject({ code: 0, state: "ok", detail });
   const database = new DatabaseSync(join(home, "belay.db"));
   database.exec("UPDATE journal SET content = replace(content, 'let n', 'let m')");
   database.close();

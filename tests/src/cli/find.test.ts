@@ -20,11 +20,8 @@ test("find prints each line that matches once and whole, by its place in this fo
   const cwd = folderWith(LOGS);
   const home = join(folderWith(), "home");
   const all = await belayHere(["find", "ERROR"], { cwd, home });
-  expect(all).toEqual({
-    code: 0,
-    stdout: `app/a.log:2:1: ERROR one ERROR\napp/b.log:1:9002: ${LONG}\n`,
-    stderr: "skipped 1 file: app/logo.png (binary)\n",
-  });
+  const stdout = `app/a.log:2:1: ERROR one ERROR\napp/b.log:1:9002: ${LONG}\n`;
+  expect(all).toEqual({ code: 0, stdout, stderr: "skipped 1 file: app/logo.png (binary)\n" });
   expect(existsSync(home)).toBe(false);
   const some = await belayHere(["find", "-qi", "^error", "app", "app/*.log", join(cwd, "app/a.log")], { cwd });
   expect(some).toEqual({ code: 0, stdout: "app/a.log:2:1: ERROR one ERROR\napp/a.log:3:1: error two\n", stderr: "" });
@@ -67,12 +64,8 @@ test("search prints the best places first, and keeps an index alone", async () =
   expect(found.stdout).toMatch(/^docs\/b\.md:1: # Cancelling A cell is cancelled with Esc\.\ndocs\/c\.md:1: A cell\. /);
   expect(readdirSync(home)).toEqual(["index"]);
   const best = await belayHere(["search", "cancelled cells", "docs", "-n", "1", "--json"], { cwd, home });
-  expect(JSON.parse(best.stdout)).toEqual({
-    path: "docs/b.md",
-    line: 1,
-    score: expect.any(Number),
-    text: "# Cancelling\n\nA cell is cancelled with Esc.\n",
-  });
+  const text = "# Cancelling\n\nA cell is cancelled with Esc.\n";
+  expect(JSON.parse(best.stdout)).toEqual({ path: "docs/b.md", line: 1, score: expect.any(Number), text });
 });
 
 test("hits of a cell's search are places, which a terminal shows as lines", () => {

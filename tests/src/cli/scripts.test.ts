@@ -58,10 +58,8 @@ test("a shell's glob after -c runs nothing, and tracebacks name the file of a ce
   ]);
   expect(glob).toMatchObject({ code: 1, stderr: "" });
   expect(JSON.parse(glob.stdout)).toMatchObject({
-    success: false,
-    error_code: "invalid_argument",
+    ...{ success: false, error_code: "invalid_argument", stdout: "" },
     suggestion: expect.stringMatching(/^Did you mean -c b\.log\?/),
-    stdout: "",
   });
   expect(failed.stdout).toBe("ran\n");
   expect(failed.stderr).toMatch(/^Error: no\n {4}at fail \(scan\.js:2:\d+\)\n {4}at use\.js:1:\d+\n/);

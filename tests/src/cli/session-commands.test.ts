@@ -19,11 +19,8 @@ test("sessions are listed and shown", async () => {
   await using server = await startModelServer(() => ({ text: "yes", usage: { prompt: 90, completion: 10 } }));
   const home = join(folderWith(), "home");
   const run = (...args: string[]) => belayHere(args, { home });
-  expect(await run("sessions")).toEqual({
-    code: 0,
-    stdout: `no sessions in ${home}\nmake one: belay exec FILE -c PATH --session NAME\n`,
-    stderr: "",
-  });
+  const stdout = `no sessions in ${home}\nmake one: belay exec FILE -c PATH --session NAME\n`;
+  expect(await run("sessions")).toEqual({ code: 0, stdout, stderr: "" });
   for (const args of [["show"], ["show", "--json"]]) {
     const none = await run(...args);
     expect(none.code).toBe(1);
@@ -57,11 +54,8 @@ test("sessions are listed and shown", async () => {
     source: 'let n = 1;\nawait llm_query("hi", { tools: [] })',
     calls: [asked],
   });
-  expect(json(await run("show", "@last", "--call", "1", "--json"))).toMatchObject({
-    session: { name: "main" },
-    exec: 1,
-    call: asked,
-  });
+  const call = await run("show", "@last", "--call", "1", "--json");
+  expect(json(call)).toMatchObject({ session: { name: "main" }, exec: 1, call: asked });
   const last = await run("show");
   expect(last).toMatchObject({ code: 0, stderr: "main is the session changed last\n" });
   expect(last.stdout).toMatch(/^main {2}idle\n/);

@@ -45,11 +45,8 @@ test("an answer is compared with its schema, in the thread that the bundle has f
   const texts = ['{"n":"one"}', '{"n":1}'];
   await using server = await startModelServer(() => ({ text: texts.shift() ?? "" }));
   const schema = '{ type: "object", properties: { n: { type: "integer" } }, required: ["n"] }';
-  const run = await belayHere([
-    ...cell(`await llm_query("how many?", { tools: [], schema: ${schema} })`),
-    ...at(server),
-    "-q",
-  ]);
+  const source = `await llm_query("how many?", { tools: [], schema: ${schema} })`;
+  const run = await belayHere([...cell(source), ...at(server), "-q"]);
   expect({ ...run, stdout: JSON.parse(run.stdout) }).toEqual({ code: 0, stdout: { n: 1 }, stderr: "" });
   expect(server.requests).toHaveLength(2);
 });
@@ -199,11 +196,8 @@ test("a query without an answer exits with 1; notes that were paid for are on st
   const [unmerged, nothing] = await Promise.all([ask("Which colour has the door?"), ask("Which colour has the roof?")]);
   expect(unmerged).toMatchObject({ code: 1, stdout: "[a.md:1]\nIt says blue.\n" });
   expect(unmerged.stderr).toContain("the notes of 1 section could not be put together");
-  expect(nothing).toMatchObject({
-    code: 1,
-    stdout: "",
-    stderr: expect.stringMatching(/^NoMatchError: .*\nsuggestion: /),
-  });
+  const stderr = expect.stringMatching(/^NoMatchError: .*\nsuggestion: /);
+  expect(nothing).toMatchObject({ code: 1, stdout: "", stderr });
 });
 
 test("Ctrl-C ends the requests in flight, and tells how to go on or how many calls were done", async () => {

@@ -105,11 +105,8 @@ test("roots are relative to their file, and to home after ~/", () => {
   const { settings, folder } = read({ user: { roots: ["notes", "~/more", "/abs"] } });
   expect(settings.roots).toEqual([join(folder, "home/notes"), join(homedir(), "more"), "/abs"]);
   const inside = read({ project: { roots: ["src", "./src/not-yet", "."] }, cwd: "src" });
-  expect(inside.settings.roots?.map((root) => root.slice(inside.folder.length))).toEqual([
-    "/repo/src",
-    "/repo/src/not-yet",
-    "/repo",
-  ]);
+  const roots = inside.settings.roots?.map((root) => root.slice(inside.folder.length));
+  expect(roots).toEqual(["/repo/src", "/repo/src/not-yet", "/repo"]);
 });
 
 const PROJECT = "~/repo/belay.config.json";

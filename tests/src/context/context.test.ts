@@ -124,11 +124,8 @@ function sha256(text: string): string {
 test("a huge AGENTS.md neither fills the memory with routes nor holds up the thread; what is left out is told", async () => {
   const line = "- [a](b.md)\n";
   const long = line.repeat(Math.ceil((3 * 1024 * 1024) / line.length));
-  const context = await extendContext(
-    undefined,
-    source("/many", { "AGENTS.md": long, "src/AGENTS.md": long, "z/AGENTS.md": line }),
-    async () => {},
-  );
+  const files = { "AGENTS.md": long, "src/AGENTS.md": long, "z/AGENTS.md": line };
+  const context = await extendContext(undefined, source("/many", files), async () => {});
   expect(context.routes).toHaveLength(100_000);
   expect(context.stats).toMatchObject({
     routing_entry_count: 100_000,

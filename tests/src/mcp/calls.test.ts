@@ -59,11 +59,8 @@ test("a client that goes away suspends what runs, and the same call is answered 
   await held.asked();
   expect(await close()).toBe(0);
   const next = await openPair(of, { answers: lengthAnswers() });
-  expect(await next.call("rlm_status")).toMatchObject({
-    session: folderSession(of.folder),
-    unfinished: { kind: "cell", input: ASKING },
-    running: null,
-  });
+  const unfinished = { kind: "cell", input: ASKING };
+  expect(await next.call("rlm_status")).toMatchObject({ session: folderSession(of.folder), unfinished, running: null });
   expect(await next.call("rlm_exec", { code: ASKING })).toMatchObject({ success: true, result_json: "4", resumed: 1 });
   expect(await next.call("rlm_status")).toMatchObject({ unfinished: null });
 });
@@ -296,11 +293,8 @@ test("rlm_status passes over a damaged row and names it", async () => {
   using database = new DatabaseSync(join(of.home, "belay.db"));
   const { id } = database.prepare("UPDATE sessions SET settings = '{}' WHERE name = 'broken' RETURNING id").get() ?? {};
   const rest = "it is passed over, and the user can run belay doctor";
-  expect(await call("rlm_status")).toMatchObject({
-    success: true,
-    sessions: [{ session: "notes" }],
-    warnings: [`session_damaged: the row of session ${id} is damaged: ${rest}`],
-  });
+  const warnings = [`session_damaged: the row of session ${id} is damaged: ${rest}`];
+  expect(await call("rlm_status")).toMatchObject({ success: true, sessions: [{ session: "notes" }], warnings });
 });
 
 test("the name of another folder's session cannot be taken, and one that was taken is refused by name", async () => {

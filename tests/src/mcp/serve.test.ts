@@ -51,17 +51,11 @@ test.each(ERAS)("%s: tools are listed, a folder is loaded and explored, and what
   expect(await call("rlm_exec", { code: "let n = find('alpha').matches.length; n" })).toMatchObject({ result_json: 2 });
   expect(await call("rlm_exec", { code: "n + (await llm_query('four')).length" })).toMatchObject({ result_json: 3 });
   expect(await call("rlm_exec", { code: "missing" })).toMatchObject({ success: false, error_code: "js_error" });
-  expect(await call("rlm_exce", {})).toMatchObject({
-    success: false,
-    error_code: "invalid_argument",
-    error_message: "tool rlm_exce not found; did you mean rlm_exec?",
-  });
+  const error_message = "tool rlm_exce not found; did you mean rlm_exec?";
+  expect(await call("rlm_exce", {})).toMatchObject({ success: false, error_code: "invalid_argument", error_message });
   expect(await call("rlm_exec", { cod: "1" })).toMatchObject({ success: false, error_code: "invalid_argument" });
-  expect(await call("rlm_load", { path: "more" })).toMatchObject({
-    success: false,
-    error_code: "invalid_argument",
-    suggestion: `Pass the absolute path: ${join(of.folder, "more")}`,
-  });
+  const suggestion = `Pass the absolute path: ${join(of.folder, "more")}`;
+  expect(await call("rlm_load", { path: "more" })).toMatchObject({ error_code: "invalid_argument", suggestion });
   expect(await call("rlm_load", { path: "/etc" })).toMatchObject({
     error_code: "path_outside_sandbox",
     suggestion: expect.stringContaining("--root DIR"),

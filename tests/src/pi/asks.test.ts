@@ -202,11 +202,8 @@ test("nothing that a child does is told to the branch", async () => {
     commit: async (session) => void kept.push(session),
   };
   const told: string[] = [];
-  const target = {
-    toolCallId: () => "call",
-    append: (type: string) => void told.push(type),
-    kept: (session: string) => void told.push(session),
-  };
+  const append = (type: string) => void told.push(type);
+  const target = { toolCallId: () => "call", append, kept: (session: string) => void told.push(session) };
   const store = mirrored({ ...JSON.parse("{}"), ...inner }, target);
   await store.lease("child");
   await store.lease("pi");

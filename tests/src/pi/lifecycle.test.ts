@@ -29,12 +29,8 @@ test("state follows the branch: variables are those of the entry where it stands
 
   pi.branch.splice(fork, Number.POSITIVE_INFINITY, ...later);
   const second = await pi.start();
-  expect(second.lifecycle.board.current()).toMatchObject({
-    session,
-    checkpoints: 3,
-    context: { chars: 17 + "\n===== a.txt =====\n".length, documents: null },
-    running: null,
-  });
+  const context = { chars: 17 + "\n===== a.txt =====\n".length, documents: null };
+  expect(second.lifecycle.board.current()).toMatchObject({ session, checkpoints: 3, context, running: null });
   expect(await second.call("rlm_exec", { code: "result = [n, memory.get('k')]" })).toMatchObject({
     result_json: [2, 2],
   });

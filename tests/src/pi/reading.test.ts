@@ -162,11 +162,8 @@ test("rlm_batch answers for an id that nothing has in the place of its answer; i
     ],
     budget: { remaining_sub_calls: 48 },
   });
-  expect(await life.call("rlm_batch", { ...args, targets: ["none.txt", "no.txt"] })).toMatchObject({
-    success: false,
-    error_code: "object_not_found",
-    results: [],
-  });
+  const none = await life.call("rlm_batch", { ...args, targets: ["none.txt", "no.txt"] });
+  expect(none).toMatchObject({ success: false, error_code: "object_not_found", results: [] });
   expect(pi.faux.state.callCount).toBe(2);
 });
 
@@ -337,12 +334,8 @@ test("what a model did not answer is not kept, and what cannot be kept is told",
   const full =
     "for (let i = 0; ; i++) { try { memory.put('k' + i, 'x'.repeat(4e6 >> i)); } catch { if (i > 30) break; } }";
   await life.call("rlm_exec", { code: full });
-  expect(await life.call("rlm_extract", EXTRACT)).toMatchObject({
-    success: false,
-    error_message: expect.stringContaining("the answer could not be kept"),
-    key: null,
-    ...KEPT,
-  });
+  const error_message = expect.stringContaining("the answer could not be kept");
+  expect(await life.call("rlm_extract", EXTRACT)).toMatchObject({ success: false, error_message, key: null, ...KEPT });
 });
 
 test.each([

@@ -71,12 +71,8 @@ test.for([
 test("a changed file is a diff that leads from the one to the other", async () => {
   const made = await answer(WHOLE, V2);
   expect(made).toMatchObject({ mode: "diff", baseHash: H1 });
-  expect(made?.text?.split("\n").slice(0, 4)).toEqual([
-    "[readcache: 1 lines changed of 61]",
-    "--- a/src/a.ts",
-    "+++ b/src/a.ts",
-    "@@ -7,7 +7,7 @@",
-  ]);
+  const head = ["[readcache: 1 lines changed of 61]", "--- a/src/a.ts", "+++ b/src/a.ts", "@@ -7,7 +7,7 @@"];
+  expect(made?.text?.split("\n").slice(0, 4)).toEqual(head);
   expect(made?.text).toContain("\n+const changed = 1;\n");
   expect(made?.text).not.toContain("====");
 });

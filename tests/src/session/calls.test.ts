@@ -49,12 +49,8 @@ test("for await walks over calls in their order, a generator makes them one by o
   await session.exec(
     "async function* each() { for (const n of [1, 2]) yield await later(n) } for await (const n of each());",
   );
-  expect(story().filter((line) => /tool/.test(line))).toEqual([
-    "rlm_tool_call id-7.1",
-    "rlm_tool_result id-7.1",
-    "rlm_tool_call id-7.2",
-    "rlm_tool_result id-7.2",
-  ]);
+  const calls = ["rlm_tool_call id-7.1", "rlm_tool_result id-7.1", "rlm_tool_call id-7.2", "rlm_tool_result id-7.2"];
+  expect(story().filter((line) => /tool/.test(line))).toEqual(calls);
 });
 
 test("a failed call is an Error with its code, caught or not", async () => {
@@ -66,10 +62,8 @@ test("a failed call is an Error with its code, caught or not", async () => {
 
   const uncaught = await session.exec('\nawait fails("budget_exceeded")');
   expect(uncaught).toMatchObject({
-    success: false,
-    error_code: "budget_exceeded",
-    error_message: "Error: it fails: budget_exceeded",
-    suggestion: "Expect it.",
+    ...{ success: false, error_code: "budget_exceeded" },
+    ...{ error_message: "Error: it fails: budget_exceeded", suggestion: "Expect it." },
   });
   expect(await session.exec("1 + 1")).toMatchObject({ result_json: 2, warnings: [] });
 });
@@ -125,11 +119,8 @@ test("nothing of an ended cell runs on in the next", async () => {
   await session.exec(
     '(async () => { await Promise.resolve(later("x", 5000)).catch(() => {}); await later("y"); globalThis.leak = 1 })(); 1',
   );
-  expect(await session.exec('await later("z", 5); typeof leak')).toMatchObject({
-    success: true,
-    result_json: "undefined",
-    warnings: [],
-  });
+  const after = await session.exec('await later("z", 5); typeof leak');
+  expect(after).toMatchObject({ success: true, result_json: "undefined", warnings: [] });
 });
 
 test("a thousand calls are in flight at once", async () => {

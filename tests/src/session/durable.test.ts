@@ -267,12 +267,8 @@ test("a suspended exec is over in time, and goes on where it stood", async () =>
   });
   await until(() => lives.sent.length === 1);
   suspend.abort();
-  expect(await running).toMatchObject({
-    success: false,
-    error_code: "cancelled",
-    resumable: true,
-    suggestion: "Finish it with `resume()`.",
-  });
+  const suggestion = "Finish it with `resume()`.";
+  expect(await running).toMatchObject({ success: false, error_code: "cancelled", resumable: true, suggestion });
   expect(first.unfinished()).toMatchObject({ kind: "cell" });
   free({ ok: true, value: 1 });
   lives.answer = async () => ({ ok: true, value: 41 });
@@ -391,11 +387,8 @@ test("a machine that ran away leaves the newest checkpoint", async () => {
   const lost = await session.exec("stage = 'step'; await later(1); stage = 'after'; Array(1e9).join('x')", {
     limits: { max_execution_ms: 300 },
   });
-  expect(lost).toMatchObject({
-    success: false,
-    error_code: "js_timeout",
-    warnings: [expect.stringMatching(/^state_restored: checkpoint \S+, after 0 of 1 sub-calls$/)],
-  });
+  const warnings = [expect.stringMatching(/^state_restored: checkpoint \S+, after 0 of 1 sub-calls$/)];
+  expect(lost).toMatchObject({ success: false, error_code: "js_timeout", warnings });
   expect(await session.exec("stage")).toMatchObject({ result_json: "step" });
 });
 

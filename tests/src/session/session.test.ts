@@ -27,11 +27,8 @@ test("without a context, what reads it fails by name and the rest runs", async (
   await using bare = await openSession();
   const searches = ['find("a")', 'search("a")', "list_docs()", 'find_routes("a")', "stats()"];
   for (const call of ["P", "P.length", "peek(0, 1)", 'peek_doc("a")', ...searches]) {
-    expect(await bare.exec(call), call).toMatchObject({
-      success: false,
-      error_code: "context_not_loaded",
-      suggestion: expect.stringMatching(/./),
-    });
+    const suggestion = expect.stringMatching(/./);
+    expect(await bare.exec(call), call).toMatchObject({ error_code: "context_not_loaded", suggestion });
   }
   const rest = await bare.exec(
     'memory.put("k", 1); helpers.add("h", "const one = 1"); [memory.list(), session().context_hash, budget().sub_calls]',
@@ -128,21 +125,16 @@ async function openAborted() {
 
 test("an abort ends a running cell, which keeps what it set", async () => {
   const { aborted, signal } = await openAborted();
-  expect(await aborted.exec("globalThis.reached = 1; runs(); for (;;) {}", { signal })).toMatchObject({
-    success: false,
-    error_code: "cancelled",
-    suggestion: expect.stringMatching(/./),
-  });
+  const cut = await aborted.exec("globalThis.reached = 1; runs(); for (;;) {}", { signal });
+  expect(cut).toMatchObject({ success: false, error_code: "cancelled", suggestion: expect.stringMatching(/./) });
   expect(await aborted.exec("reached")).toMatchObject({ success: true, result_json: 1, warnings: [] });
 });
 
 test("an abort ends a native that ignores interrupts", async () => {
   const { aborted, signal } = await openAborted();
-  expect(await aborted.exec("runs(); Array(1e9).join('x')", { signal })).toMatchObject({
-    success: false,
-    error_code: "cancelled",
-    warnings: [expect.stringMatching(/^state_restored: /)],
-  });
+  const cut = await aborted.exec("runs(); Array(1e9).join('x')", { signal });
+  const warnings = [expect.stringMatching(/^state_restored: /)];
+  expect(cut).toMatchObject({ success: false, error_code: "cancelled", warnings });
   expect(await aborted.exec("1 + 1")).toMatchObject({ result_json: 2, warnings: [] });
 });
 
@@ -184,11 +176,8 @@ test("memory from the host and from cells is one store", async () => {
   expect(await session.exec("memory.put('cell', 2); memory.get('host')")).toMatchObject({
     result_json: { a: [1, null] },
   });
-  expect([await memory.get("cell"), await memory.get("missing"), await memory.list()]).toEqual([
-    2,
-    null,
-    ["host", "cell"],
-  ]);
+  const held = [await memory.get("cell"), await memory.get("missing"), await memory.list()];
+  expect(held).toEqual([2, null, ["host", "cell"]]);
   expect(
     await memory.batch([
       { op: "get", key: "cell" },

@@ -162,11 +162,8 @@ describe("rlm_search", () => {
   test("leaves out the call itself and what it and rlm_peek answered before, unless scope names them", async () => {
     const messages = [said("user", "fact"), said("toolResult", "fact", "rlm_search"), said("assistant", "fact")];
     const context = await historyContext(messages, noPause);
-    const call = callsOver({
-      sources: [{ of: "history", context }],
-      own: "history/0003-assistant",
-      problem: "store_failed: no store",
-    });
+    const sources = [{ of: "history", context }] as const;
+    const call = callsOver({ sources, own: "history/0003-assistant", problem: "store_failed: no store" });
     expect(textIn(await call("rlm_search", { pattern: "fact" })).facts).toBe(
       "1 hit in 1 object for fact · P cannot be searched: store_failed: no store",
     );

@@ -268,10 +268,8 @@ test("what goes wrong is an envelope with a code and a cure", async () => {
   });
   await call("rlm_load", { path: folder });
   expect(await call("rlm_exec", { code: "missing" })).toMatchObject({
-    success: false,
-    error_code: "js_error",
+    ...{ success: false, error_code: "js_error", result_json: null },
     error_message: "ReferenceError: missing is not defined",
-    result_json: null,
   });
   expect(await call("rlm_helpers_add", { name: "bad", code: "(" })).toMatchObject({ success: false });
   expect(await call("rlm_query", { prompt: " " })).toMatchObject({ error_code: "invalid_argument" });

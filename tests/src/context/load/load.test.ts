@@ -137,12 +137,8 @@ test.skipIf(process.getuid?.() === 0)("unreadable files and folders are reported
 });
 
 test("a single file may be larger than 10 MB and be ignored, but not binary, of another encoding, or a FIFO", async () => {
-  const folder = folderWith({
-    ".gitignore": "big.txt",
-    "big.txt": "x".repeat(11 * MB),
-    "a.bin": "\0",
-    "b.txt": Uint8Array.of(0xe9),
-  });
+  const big = { ".gitignore": "big.txt", "big.txt": "x".repeat(11 * MB) };
+  const folder = folderWith({ ...big, "a.bin": "\0", "b.txt": Uint8Array.of(0xe9) });
   execFileSync("git", ["init", "--quiet", folder]);
   execFileSync("mkfifo", [join(folder, "pipe")]);
   expect((await loadIn(folder, "big.txt")).stats.length_chars).toBe(11 * MB);

@@ -6,12 +6,8 @@ import { expect, test } from "vitest";
 import { walk } from "../../../../src/context/load/walk.ts";
 import { empty, folderWith, grow, type Tree } from "../../../support/tree.ts";
 
-const GIT_ENVIRONMENT = {
-  PATH: process.env.PATH,
-  GIT_CONFIG_GLOBAL: "/dev/null",
-  GIT_CONFIG_SYSTEM: "/dev/null",
-  HOME: "/nonexistent",
-};
+const NO_CONFIG = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" };
+const GIT_ENVIRONMENT = { PATH: process.env.PATH, ...NO_CONFIG, HOME: "/nonexistent" };
 
 /** Nested rule files against nested names, each case with what gave other implementations trouble. */
 const RULE_CASES: Record<string, Tree> = {

@@ -15,11 +15,8 @@ const BOMB: Json = {
   allOf: Array.from({ length: 500 }, () => ({ $ref: "#/$defs/slow" })),
   $defs: { slow: { type: "string", pattern: SLOW } },
 };
-const WORDS: Json = {
-  $defs: { words: { enum: [1, 2] } },
-  type: "object",
-  properties: { a: { $ref: "#/$defs/words" } },
-};
+const A_WORD = { type: "object", properties: { a: { $ref: "#/$defs/words" } } };
+const WORDS: Json = { ...A_WORD, $defs: { words: { enum: [1, 2] } } };
 
 const call = (part: Partial<SubCall>): SubCall => ({
   ...{ prompt: "Q", system: null, tools: [], schema: null, or_text: false, max_tokens: 100, timeout_ms: 60_000 },

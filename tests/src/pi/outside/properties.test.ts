@@ -33,10 +33,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 const rules = fc.record({
-  window: fc.constantFrom(6000, 12_000),
-  min: fc.constantFrom(100, 200, 400),
-  manifest: fc.constantFrom(200, 1000),
-  warm_turns: fc.nat(3),
+  ...{ window: fc.constantFrom(6000, 12_000), min: fc.constantFrom(100, 200, 400) },
+  ...{ manifest: fc.constantFrom(200, 1000), warm_turns: fc.nat(3) },
 });
 
 test("what is sent keeps to the rules, whatever a conversation is made of", () => {

@@ -16,10 +16,8 @@ const says = (part: Partial<ModelTurn>): ModelAnswer => ({
 });
 const runs = (code: string) => says({ stop: "tools", toolUses: [{ id: "u", name: "rlm_exec", arguments: { code } }] });
 const fails = (code: "auth_failed" | "cancelled"): ModelAnswer => ({
-  ok: false,
   error: { code, message: `it was ${code}`, suggestion: "", retriable: false },
-  usage: USAGE,
-  charged: false,
+  ...{ ok: false, usage: USAGE, charged: false },
 });
 
 /**

@@ -118,12 +118,8 @@ describe("answers", () => {
   });
 
   test("a text after a cell that succeeded is the answer", () => {
-    expect(stepAfter([looked, round(" It is 7. ", [], [])])).toMatchObject({
-      kind: "end",
-      answered_by: "text",
-      answer: { value: "It is 7." },
-      warnings: [],
-    });
+    const said = { answered_by: "text", answer: { value: "It is 7." }, warnings: [] };
+    expect(stepAfter([looked, round(" It is 7. ", [], [])])).toMatchObject({ kind: "end", ...said });
   });
 
   test("a text beside a tool call is not an answer", () => {

@@ -72,12 +72,8 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     },
   };
   const machine = Object.assign(Object.create(null), { images });
-  const journal = openExecJournal({ exec_id: "x", recorder, events: [] }, machine, {
-    calls,
-    time,
-    clock,
-    history: { keep: async () => {} },
-  });
+  const parts = { calls, time, clock, history: { keep: async () => {} } };
+  const journal = openExecJournal({ exec_id: "x", recorder, events: [] }, machine, parts);
   return { journal, calls, budget, records, asked };
 }
 
@@ -106,11 +102,8 @@ test("a kept result gives back what its call held, and counts what was spent onc
   const { journal, calls, budget } = scene(async (context) => {
     const held = await context.budget.reserve({ input_tokens: 300, max_tokens: 200, cost_usd: 0 }, context.signal);
     if ("settle" in held) held.settle(usage);
-    return {
-      settlement: { ok: true, value: "yes" },
-      record: { usage, attempts: [], model: "a/b", refused: false, cached: false, tool_override_event: null },
-      cacheKey: null,
-    };
+    const record = { usage, attempts: [], model: "a/b", refused: false, cached: false, tool_override_event: null };
+    return { settlement: { ok: true, value: "yes" }, record, cacheKey: null };
   });
   await journal.keepStep(waiting([call(1)], imageOf("a")));
   const { signal } = new AbortController();

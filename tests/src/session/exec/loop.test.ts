@@ -47,12 +47,8 @@ function scene({ first, on }: Scripted) {
   const slice = (made: readonly string[] | null, wanted: { id: string } | null): Slice => {
     if (dead) return over(dead);
     if (!made) return over(null);
-    return {
-      kind: "waiting",
-      calls: made.map(call),
-      state,
-      image: wanted && made.length > 0 ? image(wanted.id) : null,
-    };
+    const taken = wanted && made.length > 0 ? image(wanted.id) : null;
+    return { kind: "waiting", calls: made.map(call), state, image: taken };
   };
   const machine: LoopMachine = {
     async start(_input, wanted, { suspend } = {}) {

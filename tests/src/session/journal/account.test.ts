@@ -54,11 +54,8 @@ test("two ways to go on from one account do not see each other's calls and answe
   if (answer?.record !== "rlm_tool_result") throw new Error("no journal has an answer");
   const one = follow(before, { ...answer, value: "one" });
   const other = follow(before, { ...answer, value: "other" });
-  expect([before, one, other].map(({ last }) => last?.results.at(-1)?.value)).toEqual([
-    before.last?.results.at(-1)?.value,
-    "one",
-    "other",
-  ]);
+  const values = [before, one, other].map(({ last }) => last?.results.at(-1)?.value);
+  expect(values).toEqual([before.last?.results.at(-1)?.value, "one", "other"]);
 });
 
 test("the account that followed a session is the one that its stored records give", () => {

@@ -70,11 +70,8 @@ test("a fork says of itself what it is at its checkpoint, and goes on from there
   await session.exec("let n = 1");
   await session.loadAppend({ text: "beta", name: "b" });
   await session.exec("n = 2;\nP.length");
-  expect((await listReadableSessions(store)).sessions[0]).toMatchObject({
-    status: "open",
-    execs: 4,
-    holder: { pid: process.pid },
-  });
+  const [listed] = (await listReadableSessions(store)).sessions;
+  expect(listed).toMatchObject({ status: "open", execs: 4, holder: { pid: process.pid } });
   const found = await describeSession(store, "main");
   expect(found.execs.map(({ kind, status, input }) => [kind, status, input])).toEqual([
     ["load", "ok", "a"],
