@@ -46,12 +46,8 @@ test("a fork of Pi that lacks functions: what needs none of them works, and what
   const [loaded, run, asked, lent] = [0, 1, 2, 3].map((n) => envelopeOf(resultTo(model.turns().at(-1), prompt, n)));
   expect(loaded).toMatchObject({ success: true });
   expect(run).toMatchObject({ success: true, result_json: 5 });
-  expect(asked).toMatchObject({
-    error_code: "host_incompatible",
-    error_message: expect.stringContaining("this host has no streamSimple in its pi-ai"),
-  });
-  expect(lent).toMatchObject({
-    error_code: "policy_violation",
-    suggestion: expect.stringContaining("This host can also lend bash, if"),
-  });
+  const error_message = expect.stringContaining("this host has no streamSimple in its pi-ai");
+  expect(asked).toMatchObject({ error_code: "host_incompatible", error_message });
+  const suggestion = expect.stringContaining("This host can also lend bash, if");
+  expect(lent).toMatchObject({ error_code: "policy_violation", suggestion });
 });

@@ -31,11 +31,8 @@ test("an ask that its provider failed is open: the same question goes on, and an
     "`belay resume work` finishes it; --discard gives it up and keeps the variables of its",
   );
   expect(server.requests).toHaveLength(2);
-  expect(await belay("ask", "Which code?", "-s", "work", "-q")).toEqual({
-    code: 0,
-    stdout: "It is 4711.\n",
-    stderr: "",
-  });
+  const stdout = "It is 4711.\n";
+  expect(await belay("ask", "Which code?", "-s", "work", "-q")).toEqual({ code: 0, stdout, stderr: "" });
   const again = await belay("resume", "work", "-q");
   expect(again).toMatchObject({ code: 0, stdout: "It is 4711.\n" });
   expect(server.requests).toHaveLength(3);

@@ -105,10 +105,8 @@ test("a run that ended while it loaded is simply begun again", async () => {
   await store.commit(id, { records: [{ ...start, ...{ limits: {}, helpers_hash: null, rest: [], at: 1 } }] });
   await store[Symbol.asyncDispose]();
   const other = await run("-c", String(a));
-  expect(json(other)).toMatchObject({
-    error_code: "exec_unfinished",
-    error_message: expect.stringContaining("append: /"),
-  });
+  const error_message = expect.stringContaining("append: /");
+  expect(json(other)).toMatchObject({ error_code: "exec_unfinished", error_message });
   const both = await run("-c", String(a), "-c", String(b));
   const length = "alpha".length + `\n\n===== APPENDED: ${b} =====\n\n`.length + "beta".length;
   expect(json(both)).toMatchObject({ success: true, result_json: length });

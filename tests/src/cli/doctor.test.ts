@@ -49,11 +49,8 @@ test("doctor names every check, and cures what is wrong with the store folder", 
     },
   ]);
   expect(checks[5]).toEqual({ name: "key", state: "ok", detail: expect.stringMatching(/\/config\/belay\/key/) });
-  expect(checks.find(({ name }: { name: string }) => name === "mcp")).toEqual({
-    name: "mcp",
-    state: "ok",
-    detail: "a server listed 7 tools",
-  });
+  const detail = "a server listed 7 tools";
+  expect(checks.find(({ name }: { name: string }) => name === "mcp")).toEqual({ name: "mcp", state: "ok", detail });
   // It looks, and leaves nothing behind.
   expect([readdirSync(folder).sort(), readdirSync(shared)]).toEqual([["file", "shared"], []]);
 });

@@ -38,10 +38,8 @@ test("a piece that fails leaves the file as it was", async () => {
     yield "x".repeat(2_000_000);
     throw Object.assign(new Error("no space"), { code: "ENOSPC" });
   }
-  await expect(writeResultFile(file, broken(), "run")).rejects.toMatchObject({
-    code: "output_failed",
-    message: `${file} cannot be written: ENOSPC`,
-  });
+  const message = `${file} cannot be written: ENOSPC`;
+  await expect(writeResultFile(file, broken(), "run")).rejects.toMatchObject({ code: "output_failed", message });
   expect([readdirSync(folder), readFileSync(file, "utf8")]).toEqual([["out.txt"], "before"]);
 });
 
@@ -78,10 +76,8 @@ test("what cannot be written is refused before anything runs, and leaves nothing
 test("a FIFO is written to once somebody reads it, and nobody waits for that", async () => {
   const file = join(folderWith(), "pipe");
   execFileSync("mkfifo", [file]);
-  await expect(writeResultFile(file, ["x"], "run")).rejects.toMatchObject({
-    code: "output_failed",
-    message: `${file} cannot be written: nobody reads this FIFO`,
-  });
+  const message = `${file} cannot be written: nobody reads this FIFO`;
+  await expect(writeResultFile(file, ["x"], "run")).rejects.toMatchObject({ code: "output_failed", message });
   const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   onTestFinished(() => closeSync(reader));
   expect(await writeResultFile(file, ["x"], "run")).toBe(1);

@@ -119,10 +119,8 @@ test("a 404 for an id that no list has names the nearest ones", async () => {
   onTestFinished(() => server.close());
   const files = { "models.json": JSON.stringify({ providers: { openrouter: { baseUrl: server.url } } }) };
   const { models } = open(files, { env: { OPENROUTER_API_KEY: KEY } });
-  expect(await ask(models.resolve("openrouter/openai/gpt-4o-minni"))).toMatchObject({
-    ok: false,
-    error: { suggestion: expect.stringContaining("did you mean openrouter/openai/gpt-4o-mini, ") },
-  });
+  const error = { suggestion: expect.stringContaining("did you mean openrouter/openai/gpt-4o-mini, ") };
+  expect(await ask(models.resolve("openrouter/openai/gpt-4o-minni"))).toMatchObject({ ok: false, error });
 });
 
 test("the price that a user tells holds where no list knows one", () => {

@@ -45,10 +45,8 @@ test("an ask is one exec of the branch, which stands after it where its last cel
   });
   const answer = await life.call("rlm_ask", { ...QUESTION, max_turns: 7 });
   leave();
-  expect(answer).toMatchObject({
-    ...ANSWERED,
-    citations: [{ doc: "a.txt", line: 1, quote: "alpha" }, { valid: true }],
-  });
+  const citations = [{ doc: "a.txt", line: 1, quote: "alpha" }, { valid: true }];
+  expect(answer).toMatchObject({ ...ANSWERED, citations });
   expect(answer).not.toHaveProperty("trajectory");
   expect(asked).toEqual(["f", "s", "f"]);
   expect([...new Set(shown)]).toEqual([1, 2].map((turn) => `${answer.ask_id} turn ${turn} of 7`));

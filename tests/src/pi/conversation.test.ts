@@ -27,10 +27,8 @@ test("the tools read a branch that has no P without a store, behind a compaction
   expect(await life.call("rlm_search", { pattern: "heron" })).toMatchObject({
     text: expect.stringMatching(/^2 hits in 2/),
   });
-  expect(await life.call("rlm_peek", { id, offset: 17 })).toEqual({
-    success: true,
-    text: `${id} · history/0001-user · characters 17 to 22 of 22\nheron`,
-  });
+  const text = `${id} · history/0001-user · characters 17 to 22 of 22\nheron`;
+  expect(await life.call("rlm_peek", { id, offset: 17 })).toEqual({ success: true, text });
   expect(await life.call("rlm_stats", {})).toMatchObject({
     success: true,
     history: { objects: 8 },

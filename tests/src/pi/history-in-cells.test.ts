@@ -196,8 +196,6 @@ test.each([
     const found = await llm_query("Which bird?", { context: history.find("heron").matches, cites: true });
     result = [found.answer, history.peek(...found.cites[0])];`;
   const answers = [cell("print(P)"), cell("answer(list_docs()[0].id, { cite: list_docs() })")];
-  expect(await killedAtTheCall(code, edit, { answers, count })).toMatchObject({
-    success: true,
-    result_json: ["history/0001-user:17-22", "heron"],
-  });
+  const result_json = ["history/0001-user:17-22", "heron"];
+  expect(await killedAtTheCall(code, edit, { answers, count })).toMatchObject({ success: true, result_json });
 });

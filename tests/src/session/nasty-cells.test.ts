@@ -80,10 +80,8 @@ test("a heap that is too full for large helpers is not kept: the state before is
   const full = await session.exec(cellNamed.get("lists until the heap is full") ?? "");
   const warnings = [expect.stringMatching(/^state_restored: checkpoint /)];
   expect(full).toMatchObject({ success: false, error_code: "memory_limit_exceeded", warnings });
-  expect(await session.exec("[kept, typeof a, large_2(1, 1)[0]]")).toMatchObject({
-    result_json: [21, "undefined", 3],
-    warnings: [],
-  });
+  const result_json = [21, "undefined", 3];
+  expect(await session.exec("[kept, typeof a, large_2(1, 1)[0]]")).toMatchObject({ result_json, warnings: [] });
 });
 
 test("a state with little room that still has enough is kept", async () => {

@@ -186,18 +186,14 @@ test("the patterns that rlm_exec shows run as they stand", async () => {
   const { call, folder } = await openProject();
   await call("rlm_load", { path: folder });
   const [, counting = ""] = toolNamed("rlm_exec").description.split("keep the rest for later:\n");
-  expect(await call("rlm_exec", { code: counting })).toMatchObject({
-    success: true,
-    result_json: { count: 0, capped: false, first: [] },
-  });
+  const result_json = { count: 0, capped: false, first: [] };
+  expect(await call("rlm_exec", { code: counting })).toMatchObject({ success: true, result_json });
 });
 
 test("a project is loaded, explored, and kept in memory and helpers", async () => {
   const { call, folder, session } = await openProject();
-  expect(await call("rlm_load", { path: join(folder, "a.txt") })).toMatchObject({
-    success: true,
-    stats: { document_count: 1, sources: [join(folder, "a.txt")] },
-  });
+  const stats = { document_count: 1, sources: [join(folder, "a.txt")] };
+  expect(await call("rlm_load", { path: join(folder, "a.txt") })).toMatchObject({ success: true, stats });
   expect(await call("rlm_load_append", { path: "more" })).toMatchObject({
     success: true,
     stats: { document_count: 2, sources: [join(folder, "a.txt"), join(folder, "more")] },
@@ -249,10 +245,8 @@ test("what goes wrong is an envelope with a code and a cure", async () => {
   expect(await call("rlm_load", { path: "" })).toMatchObject({ error_code: "invalid_argument" });
   expect(await call("rlm_load", { path: "/" })).toMatchObject({ error_code: "path_outside_sandbox" });
   expect(await call("rlm_load", { path: join(folder, "gone") })).toMatchObject({ error_code: "path_not_found" });
-  expect(await call("rlm_load", { paths: [folder] })).toMatchObject({
-    error_code: "invalid_argument",
-    suggestion: "Parameters are path.",
-  });
+  const suggestion = "Parameters are path.";
+  expect(await call("rlm_load", { paths: [folder] })).toMatchObject({ error_code: "invalid_argument", suggestion });
   expect(await call("rlm_memory_batch", { ops: [{ op: "drop", key: "a" }] })).toMatchObject({
     error_code: "invalid_argument",
     error_message: expect.stringContaining("ops.0.op"),

@@ -155,15 +155,11 @@ test("a single file may be larger than 10 MB and be ignored, but not binary, of 
 test("a path that is missing or outside is refused, for an append too", async () => {
   const folder = folderWith({ "in/a.txt": "a", "out/b.txt": "b" });
   const options = { roots: ["in"], cwd: folder };
-  await expect(load(pathSource("in/gone"), options)).rejects.toMatchObject({
-    code: "path_not_found",
-    message: "in/gone does not exist",
-  });
+  const message = "in/gone does not exist";
+  await expect(load(pathSource("in/gone"), options)).rejects.toMatchObject({ code: "path_not_found", message });
   await expect(load(pathSource("in/a.txt/x"), options)).rejects.toMatchObject({ code: "path_not_found" });
-  await expect(load(pathSource("out"), options)).rejects.toMatchObject({
-    code: "path_outside_sandbox",
-    suggestion: expect.stringContaining("add the folder to `roots`"),
-  });
+  const suggestion = expect.stringContaining("add the folder to `roots`");
+  await expect(load(pathSource("out"), options)).rejects.toMatchObject({ code: "path_outside_sandbox", suggestion });
   const context = await load(pathSource("in"), options);
   await expect(loadAppend(context, pathSource("out/b.txt"), options)).rejects.toMatchObject({
     code: "path_outside_sandbox",
@@ -181,10 +177,8 @@ test("a folder without a file to load names what it left out", async () => {
     { "e/": "", "s/a.bin": "\0", "s/.gitignore": ".gitignore\n*.log\n", "s/x.log": "" },
     { "s/loop": ".." },
   );
-  await expect(loadIn(folder, "e")).rejects.toMatchObject({
-    code: "path_not_found",
-    message: "e has no text file to load: it is empty",
-  });
+  const message = "e has no text file to load: it is empty";
+  await expect(loadIn(folder, "e")).rejects.toMatchObject({ code: "path_not_found", message });
   await expect(loadIn(folder, "s")).rejects.toMatchObject({
     code: "path_not_found",
     message:
@@ -248,10 +242,8 @@ test("the size of a single file is judged before it is read, and to the byte", a
   const folder = folderWith({ "huge.txt": "x", "over.txt": "x", "full.txt": "\n".repeat(100 * MB) });
   truncateSync(join(folder, "huge.txt"), 1024 ** 4);
   truncateSync(join(folder, "over.txt"), 100 * MB + 1);
-  await expect(loadIn(folder, "huge.txt")).rejects.toMatchObject({
-    code: "context_too_large",
-    message: "huge.txt makes the context too large: 1,048,576.0 MB > 100 MB",
-  });
+  const message = "huge.txt makes the context too large: 1,048,576.0 MB > 100 MB";
+  await expect(loadIn(folder, "huge.txt")).rejects.toMatchObject({ code: "context_too_large", message });
   await expect(loadIn(folder, "over.txt")).rejects.toMatchObject({
     message: "over.txt makes the context too large: 104,857,601 bytes > 104,857,600 bytes",
   });

@@ -85,10 +85,8 @@ test("approval is asked once, with what is beyond the default set", async () => 
       return true;
     },
   };
-  expect(await decideTools(["grep", "shell"], policy)).toMatchObject({
-    ok: true,
-    event: { reason: "allowed by policy and approved" },
-  });
+  const event = { reason: "allowed by policy and approved" };
+  expect(await decideTools(["grep", "shell"], policy)).toMatchObject({ ok: true, event });
   expect(asked).toEqual([{ builtin: "llm_query", tools: ["shell"], prompt: "Fix it." }]);
   expect(await decideTools(["shell", "write_file"], policy)).toMatchObject({ ok: false });
   expect(await decideTools(["grep"], policy)).toMatchObject({ ok: true });

@@ -247,12 +247,8 @@ test("what goes wrong with a tool is an answer that the model can react to", asy
 test("after the last turn without an answer the call fails; the model is told before it", async () => {
   const model = script(uses(["look", { at: "x" }]));
   const outcome = await run(model, AGENT, { tools: [TOOL] });
-  expect(outcome).toMatchObject({
-    ok: false,
-    error: { code: "sub_agent_error", message: "no answer after 10 turns" },
-    turns: replies(10),
-    requests: 10,
-  });
+  const error = { code: "sub_agent_error", message: "no answer after 10 turns" };
+  expect(outcome).toMatchObject({ ok: false, error, turns: replies(10), requests: 10 });
   const notes = model.requests.map(({ messages }) => JSON.stringify(messages).includes("your last turn"));
   expect(notes).toEqual([...Array.from({ length: 9 }, () => false), true]);
 });
@@ -307,10 +303,8 @@ test("a schema and tools: the repair has a turn beyond the limit", async () => {
 test("nothing is sent for an invalid schema, an unknown model, or a tool that is not there", async () => {
   const model = script(says("A"));
   const budget = budgetOf();
-  expect(await run(model, { schema: { type: "int" } }, { budget })).toMatchObject({
-    ok: false,
-    error: { code: "schema_mismatch", message: "schema is wrong at /type" },
-  });
+  const error = { code: "schema_mismatch", message: "schema is wrong at /type" };
+  expect(await run(model, { schema: { type: "int" } }, { budget })).toMatchObject({ ok: false, error });
   const resolve = () => {
     throw new RlmError("no_model_configured", "unknown model x/y", { suggestion: "Pass --model." });
   };
@@ -401,10 +395,8 @@ test("a tool that this host cannot make keeps its own code and remedy", async ()
       throw new RlmError("host_incompatible", "this host's look cannot be made", { suggestion: "Leave it out." });
     },
   };
-  expect(await run(script(says("A")), AGENT, { tools: [lacking] })).toMatchObject({
-    ok: false,
-    error: { code: "host_incompatible", suggestion: "Leave it out.", retriable: false },
-  });
+  const error = { code: "host_incompatible", suggestion: "Leave it out.", retriable: false };
+  expect(await run(script(says("A")), AGENT, { tools: [lacking] })).toMatchObject({ ok: false, error });
 });
 
 test("the read-only tools in a sub-agent, to the end", async () => {

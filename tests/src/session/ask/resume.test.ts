@@ -67,10 +67,8 @@ test("an ask of a model that is not the opener's sends and records nothing, and 
   const foreign = await openSessionWith({ session: "s", store: "-", model: "openai/gpt-4.1" }, { store });
   onTestFinished(() => foreign.close());
   const before = await store.journal(foreign.id);
-  await expect(foreign.resume()).rejects.toMatchObject({
-    code: "settings_untrusted",
-    message: "the ask names the model local/root, which is not one of yours. Nothing was sent",
-  });
+  const message = "the ask names the model local/root, which is not one of yours. Nothing was sent";
+  await expect(foreign.resume()).rejects.toMatchObject({ code: "settings_untrusted", message });
   expect(await store.journal(foreign.id)).toEqual(before);
   expect(server.requests).toHaveLength(sent);
   expect(foreign.unfinished()).toMatchObject({ kind: "ask", input: "How long?" });

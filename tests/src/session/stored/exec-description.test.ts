@@ -35,10 +35,8 @@ test("an ask is told with its question, its settings and its answer, and counts 
     ...{ number: 1, closing: false, protocol: "tools" },
     ...{ messages: ["What is it?"], text: "I look first.\nThen I ask." },
   });
-  expect(execs.get("ask-t2-failed")).toMatchObject({
-    error_code: "truncated_answer",
-    turn: { number: 2, messages: ["observation 1"], text: "" },
-  });
+  const turn = { number: 2, messages: ["observation 1"], text: "" };
+  expect(execs.get("ask-t2-failed")).toMatchObject({ error_code: "truncated_answer", turn });
 });
 
 test("an ask that is open is unfinished, and one that was cancelled says so; neither has an answer", () => {

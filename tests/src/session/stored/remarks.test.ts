@@ -39,10 +39,8 @@ test("a label is a line of up to 200 characters", async () => {
   }
   for (const label of ["", "x".repeat(200), "👩‍💻".repeat(2), "a\u00a0b"])
     expect(optionProblem("label", label)).toBeNull();
-  await expect(openSession({ label: "a\nb" })).rejects.toMatchObject({
-    code: "invalid_argument",
-    message: `openSession(): label must be ${refused}, and is another text`,
-  });
+  const message = `openSession(): label must be ${refused}, and is another text`;
+  await expect(openSession({ label: "a\nb" })).rejects.toMatchObject({ code: "invalid_argument", message });
 });
 
 test("a row without a remark, or with a damaged one, has none", () => {
