@@ -36,20 +36,14 @@ const fails = defineAsyncBuiltin(
 );
 
 const reversed = defineBuiltin({
-  name: "reversed",
-  signature: "function reversed(text: string): string",
-  summary: "The text from its end to its beginning.",
-  example: 'reversed("abc")',
-  params: { text: v.string() },
+  ...{ name: "reversed", signature: "function reversed(text: string): string" },
+  ...{ summary: "The text from its end to its beginning.", example: 'reversed("abc")', params: { text: v.string() } },
   run: (_services, { text }) => [...text].reverse().join(""),
 });
 
 const runs = defineBuiltin({
-  name: "runs",
-  signature: "function runs(): null",
-  summary: "Tells the host that the cell runs.",
-  example: "runs()",
-  params: {},
+  ...{ name: "runs", signature: "function runs(): null", summary: "Tells the host that the cell runs." },
+  ...{ example: "runs()", params: {} },
   run: (_services, _args, scope) => {
     scope.notice("the cell runs");
     return null;

@@ -43,9 +43,7 @@ const callPlan: fc.Arbitrary<CallPlan> = fc.record({
 
 const execPlan: fc.Arbitrary<ExecPlan> = fc.record({
   kind: fc.constantFrom<ExecKind>("cell", "cell", "cell", "query", "load", "append", "helpers", "memory"),
-  success: fc.boolean(),
-  time_ms: fc.nat(5000),
-  calls: fc.array(callPlan, { maxLength: 4 }),
+  ...{ success: fc.boolean(), time_ms: fc.nat(5000), calls: fc.array(callPlan, { maxLength: 4 }) },
   isResumed: fc.boolean(),
 });
 

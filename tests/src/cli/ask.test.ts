@@ -48,34 +48,17 @@ test("--json prints one object, whose trajectory is there only with --trajectory
   const { budget, ...envelope } = JSON.parse(steady(plain.stdout));
   expect(budget).toMatchObject({ remaining_sub_calls: 49 });
   expect(envelope).toEqual({
-    success: true,
-    session_id: "ID",
-    ask_id: "ID",
-    question: "Which code?",
-    answer: 4711,
+    ...{ success: true, session_id: "ID", ask_id: "ID", question: "Which code?", answer: 4711 },
     answered_by: "answer",
     citations: [
       {
-        valid: true,
-        doc: "notes.txt",
-        line: 2,
-        start: 8,
-        end: 20,
-        p_start: expect.any(Number),
-        p_end: expect.any(Number),
-        quote: "code is 4711",
+        ...{ valid: true, doc: "notes.txt", line: 2, start: 8, end: 20, p_start: expect.any(Number) },
+        ...{ p_end: expect.any(Number), quote: "code is 4711" },
       },
     ],
-    turns: 3,
-    cells: 3,
-    sub_calls: 1,
-    children: 0,
-    depth_reached: 0,
-    usage: { input: 4000, output: 80, cache_read: 0, cache_write: 0, cost_usd: 0 },
-    warnings: [],
-    execution_time_ms: 0,
-    resumed: 0,
-    replayed_turns: 0,
+    ...{ turns: 3, cells: 3, sub_calls: 1, children: 0, depth_reached: 0 },
+    ...{ usage: { input: 4000, output: 80, cache_read: 0, cache_write: 0, cost_usd: 0 }, warnings: [] },
+    ...{ execution_time_ms: 0, resumed: 0, replayed_turns: 0 },
   });
   const whole = await ask("--json", "--trajectory");
   const turn = { error_code: null, usage: { input: 1000, output: 20 }, elapsed_ms: 0 };

@@ -60,15 +60,8 @@ not in these figures: 2 calls with a context of their own, with up to 13 further
 test("a cell that threw has an estimate of what came before, and its error", () => {
   const failed: ExecEnvelope = {
     ...ENVELOPE,
-    success: false,
-    error_code: "js_error",
-    error_message: "TypeError: no",
-    error_name: "TypeError",
-    line: 1,
-    column: 1,
-    traceback: "TypeError: no\n    at <cell 1>:1:1",
-    suggestion: "Guard it.",
-    warnings: [],
+    ...{ success: false, error_code: "js_error", error_message: "TypeError: no", error_name: "TypeError", line: 1 },
+    ...{ column: 1, traceback: "TypeError: no\n    at <cell 1>:1:1", suggestion: "Guard it.", warnings: [] },
   };
   const nothing = { ...flat, sub_calls: 0, input_tokens: 0, max_output_tokens: 0, max_requests: 0, cost_usd: 0 };
   expect(shown({ ...nothing, sites: [], partial: true }, failed)).toEqual([

@@ -8,11 +8,8 @@ import { belayHere } from "./in-process.ts";
 
 const LONG = `${"x".repeat(9000)} ERROR\tlast`;
 const LOGS = {
-  "app/a.log": "ok\r\nERROR one ERROR\r\nerror two\r\n",
-  "app/b.log": `${LONG}\nok`,
-  "app/logo.png": new Uint8Array([137, 80, 0, 0]),
-  "ignored.log": "ERROR\n",
-  ".gitignore": "ignored.log\n",
+  ...{ "app/a.log": "ok\r\nERROR one ERROR\r\nerror two\r\n", "app/b.log": `${LONG}\nok` },
+  ...{ "app/logo.png": new Uint8Array([137, 80, 0, 0]), "ignored.log": "ERROR\n", ".gitignore": "ignored.log\n" },
   "ERROR.txt": "the name alone has it\n",
 };
 

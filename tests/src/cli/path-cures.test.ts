@@ -22,11 +22,8 @@ function cure(...typed: string[]): string {
 
 function folder(): string {
   const made = folderWith({
-    "app.log.gz": gzipSync("line\n".repeat(3)),
-    "notes.gz": "text with a misleading name",
-    "src.tar.gz": gzipSync("not looked into"),
-    "docs.zip": Buffer.from("504b03040000", "hex"),
-    "a.log": "a",
+    ...{ "app.log.gz": gzipSync("line\n".repeat(3)), "notes.gz": "text with a misleading name" },
+    ...{ "src.tar.gz": gzipSync("not looked into"), "docs.zip": Buffer.from("504b03040000", "hex"), "a.log": "a" },
     "b.log": "b",
     "it's.log": "c",
   });

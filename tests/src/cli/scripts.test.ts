@@ -20,14 +20,9 @@ function refusalOf(files: readonly string[], context = [CONTEXT]): string {
 
 test("a FILE next to -c is a script, or what was probably meant is said", () => {
   const folder = folderWith({
-    "scan.js": "this does not parse",
-    "SCAN.MJS": "import 1",
-    "plain.ts": "await llm_query('x')",
-    "typed.ts": "let n: number = 1;",
-    cell: "#!/usr/bin/env belay\nconst n = 1;\nn",
-    prose: "hello there, world",
-    "data.json": '{ "a": 1 }',
-    "ok.log": "ok",
+    ...{ "scan.js": "this does not parse", "SCAN.MJS": "import 1", "plain.ts": "await llm_query('x')" },
+    ...{ "typed.ts": "let n: number = 1;", cell: "#!/usr/bin/env belay\nconst n = 1;\nn" },
+    ...{ prose: "hello there, world", "data.json": '{ "a": 1 }', "ok.log": "ok" },
     "big.ts": `1;${" ".repeat(300_000)}`,
   });
   mkdirSync(join(folder, "sub.log"));

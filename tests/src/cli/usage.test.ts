@@ -84,19 +84,9 @@ test("arguments keep their order, and the last of a repeated number counts", () 
     [null, "--b.js"],
   ]);
   expect(sessionFlags(parsed, "exec")).toEqual({
-    command: "exec",
-    contexts: ["docs"],
-    settings: { memory_mb: 32 },
-    store: expect.any(String),
-    isStoreNamed: false,
-    session: null,
-    change: null,
-    discard: false,
-    options: {},
-    output: { file: null, format: null },
-    quiet: false,
-    verbose: false,
-    typed: args,
+    ...{ command: "exec", contexts: ["docs"], settings: { memory_mb: 32 }, store: expect.any(String) },
+    ...{ isStoreNamed: false, session: null, change: null, discard: false, options: {} },
+    ...{ output: { file: null, format: null }, quiet: false, verbose: false, typed: args },
   });
 });
 

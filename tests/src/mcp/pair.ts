@@ -80,11 +80,8 @@ export async function openPair(of: Project, options: PairOptions = {}) {
   const leaving = openLeaving({ exit: gone.resolve, on() {} });
   const notes: string[] = [];
   serve({
-    version: "1.2.3",
-    source: { ...projectSource(of, options), ...options.source },
-    tools,
-    limits: { ...WHOLE, ...limits },
-    leaving,
+    ...{ version: "1.2.3", source: { ...projectSource(of, options), ...options.source }, tools },
+    ...{ limits: { ...WHOLE, ...limits }, leaving },
     ...(options.clock ? { clock: options.clock } : {}),
     transport: theirs,
     note: (line) => void notes.push(line),

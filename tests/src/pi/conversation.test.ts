@@ -30,14 +30,8 @@ test("the tools read a branch that has no P without a store, behind a compaction
   const text = `${id} · history/0001-user · characters 17 to 22 of 22\nheron`;
   expect(await life.call("rlm_peek", { id, offset: 17 })).toEqual({ success: true, text });
   expect(await life.call("rlm_stats", {})).toMatchObject({
-    success: true,
-    history: { objects: 8 },
-    objects: { out: 0 },
-    epochs: 0,
-    context: null,
-    request: { tokens: 1_200, window: 64_000 },
-    budget: null,
-    enabled: true,
+    ...{ success: true, history: { objects: 8 }, objects: { out: 0 }, epochs: 0, context: null },
+    ...{ request: { tokens: 1_200, window: 64_000 }, budget: null, enabled: true },
     calls: { active: 0, depth: 0, max_depth: 2 },
   });
   expect(stores).toBe(0);

@@ -50,14 +50,10 @@ test("a cell reads the conversation without a P, in the words of the builtins of
         ["history/0002-user", objectId("what was it?"), "history"],
         ["history/0003-assistant", expect.stringMatching(/^rlm-obj-/), "history"],
       ],
-      users: 1,
-      match: ["history/0001-user", 1, "history", "code word"],
+      ...{ users: 1, match: ["history/0001-user", 1, "history", "code word"] },
       ranges: expect.arrayContaining([[17, 22, "history"]]),
-      hit: [expect.stringMatching(/^history\//), "history"],
-      byObject: "heron",
-      byDocument: "what was it?",
-      missing: "",
-      stats: 3,
+      ...{ hit: [expect.stringMatching(/^history\//), "history"], byObject: "heron", byDocument: "what was it?" },
+      ...{ missing: "", stats: 3 },
     },
   });
   expect(await life.call("rlm_exec", { code: "peek(0, 1)" })).toMatchObject({ error_code: "context_not_loaded" });

@@ -12,9 +12,7 @@ test("files are added in one exec, where nothing was loaded too, and are read by
   const { pi, life } = await startedPi(FILES);
   await life.call("rlm_exec", { code: "let kept = 7; result = kept" });
   expect(await life.call("rlm_ingest", { paths: ["src/*.ts", "a.txt"] })).toMatchObject({
-    success: true,
-    added: 3,
-    already: 0,
+    ...{ success: true, added: 3, already: 0 },
     objects: [line("src/one.ts", "1\n"), line("src/two.ts", "2\n"), line("a.txt", "alpha")],
     stats: { document_count: 3 },
   });

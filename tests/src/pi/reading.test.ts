@@ -103,11 +103,8 @@ test("rlm_query with several targets has one model read them together, of what w
   ]);
   const args = { prompt: "Do they agree?", target: [ids[0], "history/0002-user", "a.txt"] };
   expect(await life.call("rlm_query", args)).toMatchObject({
-    success: true,
-    object: expect.stringMatching(`^${ids[0]}, ${ids[1]}, rlm-obj-`),
-    name: "history/0001-user, history/0002-user, P: a.txt",
-    answer: "both",
-    confidence: "high",
+    ...{ success: true, object: expect.stringMatching(`^${ids[0]}, ${ids[1]}, rlm-obj-`) },
+    ...{ name: "history/0001-user, history/0002-user, P: a.txt", answer: "both", confidence: "high" },
     budget: { remaining_sub_calls: 49 },
   });
   expect(prompts).toEqual([

@@ -43,14 +43,9 @@ export function piHome({ url, files, settings, piSettings, window = 128_000, mod
   const kept = Object.entries(process.env).filter(([name]) => !/^(PI|BELAY)_|_API_KEY$/.test(name));
   const env = {
     ...Object.fromEntries(kept),
-    HOME: folder,
-    BELAY_HOME: belay,
-    PI_CODING_AGENT_DIR: agent,
-    PI_CODING_AGENT_SESSION_DIR: join(folder, "sessions"),
-    PI_OFFLINE: "1",
-    PI_SKIP_VERSION_CHECK: "1",
-    PI_TELEMETRY: "0",
-    NODE_COMPILE_CACHE: COMPILED,
+    ...{ HOME: folder, BELAY_HOME: belay, PI_CODING_AGENT_DIR: agent },
+    ...{ PI_CODING_AGENT_SESSION_DIR: join(folder, "sessions"), PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1" },
+    ...{ PI_TELEMETRY: "0", NODE_COMPILE_CACHE: COMPILED },
   };
   return {
     ...{ project, agent, belay, env },

@@ -83,16 +83,10 @@ test("byte order marks are dropped, all other bytes stay", async () => {
 test("what a folder's load skips is reported with the reason; ignored files are not", async () => {
   const folder = folderWith(
     {
-      ".gitignore": "*.log",
-      "ignored.log": "\0",
-      "image.png": "\x89PNG\0",
-      "latin1.txt": Uint8Array.of(0x61, 0xe9),
-      "overlong.txt": Uint8Array.of(0xc0, 0xaf),
-      "surrogate.txt": Uint8Array.of(0xed, 0xa0, 0x80),
-      "utf16.txt": Uint8Array.of(0xff, 0xfe, 0x61, 0x00),
-      "large.txt": "x".repeat(10 * MB + 1),
-      "larger.txt": "x".repeat(12 * MB),
-      "just.txt": "x".repeat(10 * MB),
+      ...{ ".gitignore": "*.log", "ignored.log": "\0", "image.png": "\x89PNG\0" },
+      ...{ "latin1.txt": Uint8Array.of(0x61, 0xe9), "overlong.txt": Uint8Array.of(0xc0, 0xaf) },
+      ...{ "surrogate.txt": Uint8Array.of(0xed, 0xa0, 0x80), "utf16.txt": Uint8Array.of(0xff, 0xfe, 0x61, 0x00) },
+      ...{ "large.txt": "x".repeat(10 * MB + 1), "larger.txt": "x".repeat(12 * MB), "just.txt": "x".repeat(10 * MB) },
       "ok.txt": "ok",
     },
     { link: "/etc/passwd" },

@@ -74,13 +74,8 @@ test("random rules and trees: as git", async () => {
 
 test("a folder inside a repository: rules above it and info/exclude hold", async () => {
   const folder = repositoryWith({
-    ".gitignore": "*.log\n/p/q/drop",
-    "p/.gitignore": "!keep.log",
-    "p/q/keep.log": "",
-    "p/q/a.log": "",
-    "p/q/drop": "",
-    "p/q/private": "",
-    "p/q/r/b": "",
+    ...{ ".gitignore": "*.log\n/p/q/drop", "p/.gitignore": "!keep.log", "p/q/keep.log": "", "p/q/a.log": "" },
+    ...{ "p/q/drop": "", "p/q/private": "", "p/q/r/b": "" },
   });
   grow(folder, { ".git/info/exclude": "private\n" });
   expect(await walked(join(folder, "p/q"))).toEqual(["keep.log", "r/b"]);
@@ -104,13 +99,8 @@ test("rules above a folder hold only inside a repository", async () => {
 
 test("a repository inside the folder has its own rules, and no .git is entered", async () => {
   const folder = repositoryWith({
-    ".gitignore": "*.log",
-    "inner/.git/config": "",
-    "inner/.git/info/exclude": "secret",
-    "inner/a.log": "",
-    "inner/secret": "",
-    "module/.git": "gitdir: ../.git/modules/module",
-    "module/b.log": "",
+    ...{ ".gitignore": "*.log", "inner/.git/config": "", "inner/.git/info/exclude": "secret", "inner/a.log": "" },
+    ...{ "inner/secret": "", "module/.git": "gitdir: ../.git/modules/module", "module/b.log": "" },
   });
   expect(await walked(folder)).toEqual([".gitignore", "inner/a.log", "module/b.log"]);
 });
@@ -118,13 +108,8 @@ test("a repository inside the folder has its own rules, and no .git is entered",
 test("a rule file that is a symlink or too large, and rules that cost too much, are reported and not applied", async () => {
   const folder = folderWith(
     {
-      rules: "x",
-      "a/x": "",
-      "b/.gitignore": `x\n#${"-".repeat(256 * 1024)}`,
-      "b/x": "",
-      "c/.gitignore": `x\n**/a/**/b/**/c/**/d\n${"a/**/b/**/c/**/d\n".repeat(40)}y`,
-      "c/x": "",
-      "c/y": "",
+      ...{ rules: "x", "a/x": "", "b/.gitignore": `x\n#${"-".repeat(256 * 1024)}`, "b/x": "" },
+      ...{ "c/.gitignore": `x\n**/a/**/b/**/c/**/d\n${"a/**/b/**/c/**/d\n".repeat(40)}y`, "c/x": "", "c/y": "" },
     },
     { "a/.gitignore": "../rules" },
   );
@@ -141,20 +126,9 @@ test("a rule file that is a symlink or too large, and rules that cost too much, 
 test("symlinks: files under their own name, folders once, what leaves or loops is reported", async () => {
   const outside = folderWith({ "secret.txt": "", "sub/x": "" });
   const links = {
-    file: "../real/a.txt",
-    folder: "../real",
-    "same-folder": "../real",
-    c1: "../other/c",
-    above: "..",
-    self: ".",
-    out: outside,
-    "out-file": join(outside, "secret.txt"),
-    "out-missing": join(outside, "missing"),
-    dangling: "nowhere",
-    "loop-a": "loop-b",
-    "loop-b": "loop-a",
-    git: "../.git",
-    proc: "/proc/self/environ",
+    ...{ file: "../real/a.txt", folder: "../real", "same-folder": "../real", c1: "../other/c", above: ".." },
+    ...{ self: ".", out: outside, "out-file": join(outside, "secret.txt"), "out-missing": join(outside, "missing") },
+    ...{ dangling: "nowhere", "loop-a": "loop-b", "loop-b": "loop-a", git: "../.git", proc: "/proc/self/environ" },
     zero: "/dev/zero",
   };
   const walkedLinks = Object.fromEntries(Object.entries(links).map(([path, target]) => [`walked/${path}`, target]));
@@ -167,18 +141,10 @@ test("symlinks: files under their own name, folders once, what leaves or loops i
   ]);
   const leaves = "symlink that leaves the allowed roots";
   expect(Object.fromEntries(skipped.map(({ path, reason }) => [path, reason]))).toEqual({
-    above: "symlink to a folder above it",
-    dangling: "symlink that leads nowhere",
-    git: "symlink into .git",
-    "loop-a": "symlink loop",
-    "loop-b": "symlink loop",
-    out: leaves,
-    "out-file": leaves,
-    "out-missing": leaves,
-    proc: leaves,
-    "same-folder": "symlink to a folder that is already loaded",
-    self: "symlink to a folder above it",
-    zero: leaves,
+    ...{ above: "symlink to a folder above it", dangling: "symlink that leads nowhere", git: "symlink into .git" },
+    ...{ "loop-a": "symlink loop", "loop-b": "symlink loop", out: leaves, "out-file": leaves, "out-missing": leaves },
+    ...{ proc: leaves, "same-folder": "symlink to a folder that is already loaded" },
+    ...{ self: "symlink to a folder above it", zero: leaves },
   });
 });
 

@@ -92,16 +92,9 @@ test("a symlink within the roots is followed", async () => {
 
 test("what the loader would skip is refused: ignored, in .git, binary, not UTF-8, more than 10 MB", async () => {
   const folder = folderWith({
-    ".gitignore": ".env\nbuild/\n",
-    ".env": "KEY=needle",
-    ".git/config": "needle",
-    "build/out.txt": "needle",
-    "sub/.gitignore": "*.log",
-    "sub/x.log": "needle",
-    "sub/x.txt": "needle",
-    "binary.dat": "needle\0",
-    "latin1.txt": Buffer.from("needle \xe9", "latin1"),
-    "huge.txt": `needle${"x".repeat(10 * 1024 * 1024)}`,
+    ...{ ".gitignore": ".env\nbuild/\n", ".env": "KEY=needle", ".git/config": "needle", "build/out.txt": "needle" },
+    ...{ "sub/.gitignore": "*.log", "sub/x.log": "needle", "sub/x.txt": "needle", "binary.dat": "needle\0" },
+    ...{ "latin1.txt": Buffer.from("needle \xe9", "latin1"), "huge.txt": `needle${"x".repeat(10 * 1024 * 1024)}` },
   });
   for (const path of [".env", ".git/config", "build/out.txt", "build", "sub/x.log", "sub/../.env"]) {
     expect(await refusal("read_file", folder, { path })).toContain("is left out: .gitignore excludes it");

@@ -41,14 +41,9 @@ test("list_dir: nothing outside of the roots is listed or told of, and symlinks 
   const folder = folderWith(
     { "docs/x": "text", ".git/config": "c" },
     {
-      "to-file": join(outside, "secret"),
-      "to-folder": join(outside, "folder"),
-      "to-nothing": join(outside, "nothing"),
-      "to-proc": "/proc/self",
-      "to-git": ".git",
-      loop: "loop",
-      "x-link": "docs/x",
-      here: ".",
+      ...{ "to-file": join(outside, "secret"), "to-folder": join(outside, "folder") },
+      ...{ "to-nothing": join(outside, "nothing"), "to-proc": "/proc/self", "to-git": ".git", loop: "loop" },
+      ...{ "x-link": "docs/x", here: "." },
     },
   );
   const shown = "docs/\nhere/ (symlink)\nx-link (4B, symlink)";
@@ -68,17 +63,9 @@ test("list_dir: nothing outside of the roots is listed or told of, and symlinks 
 
 test("list_dir: what .gitignore excludes is left out, as it is from glob", async () => {
   const folder = folderWith({
-    ".gitignore": ".env\nbuild/\n*.log\n!keep.log\n",
-    ".env": "KEY",
-    "build/out.txt": "",
-    "a.log": "",
-    "keep.log": "",
-    "sub/.gitignore": "/only-here\n",
-    "sub/only-here": "",
-    "sub/b.log": "",
-    "sub/deep/only-here": "",
-    "other/.git/HEAD": "",
-    "other/c.log": "",
+    ...{ ".gitignore": ".env\nbuild/\n*.log\n!keep.log\n", ".env": "KEY", "build/out.txt": "", "a.log": "" },
+    ...{ "keep.log": "", "sub/.gitignore": "/only-here\n", "sub/only-here": "", "sub/b.log": "" },
+    ...{ "sub/deep/only-here": "", "other/.git/HEAD": "", "other/c.log": "" },
   });
   expect(await text("list_dir", folder, {})).toBe(
     ".gitignore (28B)\nkeep.log (0B)\nother/\nsub/\n\n[3 more left out: excluded by .gitignore, or not readable here]",

@@ -39,13 +39,8 @@ test("keys, logins and providers are read, with comments and trailing commas", (
   expect(Object.fromEntries(credentials)).toEqual({ openai: { type: "api_key", key: "k1" }, anthropic: LOGIN });
   expect(Object.fromEntries(providers)).toEqual({
     mine: {
-      baseUrl: "http://127.0.0.1:1/v1",
-      api: "openai-completions",
-      apiKey: "MY_KEY",
-      authHeader: true,
-      headers: { "x-team": "a // b, }" },
-      models: [{ id: "m1" }, { id: "m2" }],
-      modelOverrides: {},
+      ...{ baseUrl: "http://127.0.0.1:1/v1", api: "openai-completions", apiKey: "MY_KEY", authHeader: true },
+      ...{ headers: { "x-team": "a // b, }" }, models: [{ id: "m1" }, { id: "m2" }], modelOverrides: {} },
     },
   });
 });

@@ -109,10 +109,8 @@ test("placeholders are small, and of a shape that a cell can parse", () => {
   const schema = {
     type: "object",
     properties: {
-      day: { type: "string", format: "date" },
-      code: { type: "string", pattern: "^[A-Z]{2}$" },
-      kind: { enum: ["bug", "question"] },
-      list: { type: "array", items: { type: "number" } },
+      ...{ day: { type: "string", format: "date" }, code: { type: "string", pattern: "^[A-Z]{2}$" } },
+      ...{ kind: { enum: ["bug", "question"] }, list: { type: "array", items: { type: "number" } } },
       note: { type: "string" },
     },
     required: ["day", "code", "kind", "list"],
@@ -137,8 +135,7 @@ test("problems say where and what, ten at the most", () => {
   const schema = {
     type: "object",
     properties: {
-      kind: { enum: ["bug", "question"] },
-      n: { type: "integer", minimum: 1, multipleOf: 2 },
+      ...{ kind: { enum: ["bug", "question"] }, n: { type: "integer", minimum: 1, multipleOf: 2 } },
       text: { type: "string", minLength: 2, pattern: "^[a-z]+$" },
       list: { type: "array", items: { type: "boolean" }, uniqueItems: true, maxItems: 3 },
       either: { anyOf: [{ type: "null" }, { type: "integer" }] },

@@ -8,16 +8,8 @@ const start = (tool_call_id: string, exec_id: string, kind = "cell") =>
   custom("rlm_start", { tool_call_id, session: "S", exec_id, kind, parent: null });
 const complete = (exec_id: string, checkpoint: string | null) =>
   custom("rlm_complete", {
-    ...{
-      session: "S",
-      exec_id,
-      kind: "cell",
-      success: true,
-      error_code: null,
-      checkpoint,
-      context_hash: "c",
-      later: 1,
-    },
+    ...{ session: "S", exec_id, kind: "cell", success: true, error_code: null, checkpoint, context_hash: "c" },
+    later: 1,
   });
 const message = (said: object): BranchEntry => ({ type: "message", message: said });
 const use = (id: string, name = "rlm_exec") => ({ type: "toolCall", id, name, arguments: { code: id } });

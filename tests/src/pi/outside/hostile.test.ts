@@ -146,11 +146,8 @@ test("entries name whatever they like: calls and results stay together, and noth
 
 const place = fc.nat(26);
 const forged = fc.record({
-  epoch: fc.nat(3),
-  min: fc.constantFrom(0, 200, 200, 2000),
-  manifest: fc.constantFrom(0, 500),
-  preview: fc.constantFrom(0, 40, 1_000_000),
-  through: place,
+  ...{ epoch: fc.nat(3), min: fc.constantFrom(0, 200, 200, 2000), manifest: fc.constantFrom(0, 500) },
+  ...{ preview: fc.constantFrom(0, 40, 1_000_000), through: place },
   // Mostly the key that no message has.
   fold: fc.oneof({ weight: 3, arbitrary: fc.constant(26) }, { weight: 1, arbitrary: place }),
   keep: fc.array(place, { maxLength: 4 }),

@@ -75,12 +75,9 @@ const CELL = {
 };
 const FAILED = {
   ...CELL,
-  success: false,
-  error_code: "js_error",
-  error_message: "ReferenceError: nope is not defined",
+  ...{ success: false, error_code: "js_error", error_message: "ReferenceError: nope is not defined" },
   traceback: "ReferenceError: nope is not defined\n    at <cell 2>:2:1",
-  suggestion: "Check the spelling of nope.",
-  result_json: null,
+  ...{ suggestion: "Check the spelling of nope.", result_json: null },
 };
 const CODE = "const { matches } = find('x');\nresult = { matches };\n";
 

@@ -14,18 +14,9 @@ test("a model finds a needle by cells and cites it", async () => {
   const { session, server } = await scene([cell(FIND), cell(ANSWER)]);
   const envelope = await session.ask("What is the code?", { trajectory: true });
   expect(envelope).toMatchObject({
-    success: true,
-    answer: "4711",
-    answered_by: "answer",
-    citations: [{ valid: true, doc: "notes.txt", line: 138, quote: "code is 4711" }],
-    turns: 2,
-    cells: 2,
-    sub_calls: 0,
-    children: 0,
-    depth_reached: 0,
-    warnings: [],
-    resumed: 0,
-    replayed_turns: 0,
+    ...{ success: true, answer: "4711", answered_by: "answer" },
+    ...{ citations: [{ valid: true, doc: "notes.txt", line: 138, quote: "code is 4711" }], turns: 2, cells: 2 },
+    ...{ sub_calls: 0, children: 0, depth_reached: 0, warnings: [], resumed: 0, replayed_turns: 0 },
   });
   expect(envelope.trajectory).toMatchObject([
     { turn: 1, cells: [{ code: FIND, observation: "code is 4711" }] },

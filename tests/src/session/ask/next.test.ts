@@ -99,11 +99,7 @@ describe("cells", () => {
 describe("answers", () => {
   test("what a cell gave to answer() ends the ask", () => {
     expect(stepAfter([looked, round("", [use("x")], [answering("x", "forty-two")])])).toEqual({
-      kind: "end",
-      ok: true,
-      answered_by: "answer",
-      answer: { value: "forty-two", cite: null },
-      warnings: [],
+      ...{ kind: "end", ok: true, answered_by: "answer", answer: { value: "forty-two", cite: null }, warnings: [] },
     });
   });
 
