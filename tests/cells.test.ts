@@ -56,9 +56,7 @@ describe("the golden format", () => {
     expect(mismatches({ a: { b: 1 } }, { a: { b: 1, c: 2 }, d: 3 })).toEqual([]);
     expect(mismatches([{ b: 1 }], [{ b: 1, c: 2 }])).toEqual(["$.0.c: expected nothing, got 2"]);
     expect(mismatches({ a: "/^x/" }, { a: "xy" })).toEqual([]);
-    expect(mismatches({ a: "/^x/", b: null }, { a: "y" })).toEqual([
-      '$.a: expected "/^x/", got "y"',
-      "$.b: expected null, got nothing",
-    ]);
+    const seen = mismatches({ a: "/^x/", b: null }, { a: "y" });
+    expect(seen).toEqual(['$.a: expected "/^x/", got "y"', "$.b: expected null, got nothing"]);
   });
 });

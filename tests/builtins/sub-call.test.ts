@@ -79,10 +79,8 @@ test.each<[Json, string]>([
 
 test("rlm_query takes all of P unless it names a context", () => {
   expect(readSubCall("rlm_query", ["Which?"]).context).toEqual({ whole: true });
-  expect(readSubCall("rlm_query", ["Which?", { max_turns: 3 }])).toMatchObject({
-    max_turns: 3,
-    context: { whole: true },
-  });
+  const seen = readSubCall("rlm_query", ["Which?", { max_turns: 3 }]);
+  expect(seen).toMatchObject({ max_turns: 3, context: { whole: true } });
   expect(readSubCall("rlm_query", ["Which?", { context: [1, 2] }]).context).toEqual({ ranges: [[1, 2]] });
   expect(failure(() => readSubCall("rlm_query", ["Which?", { tools: [] }]))).toContain("context and tools");
 });

@@ -48,11 +48,8 @@ test("flags go before variables, variables before the project, the project befor
   expect(read({ user, project }).settings).toEqual({ ...user, ...project });
   const merged = { model: "env/c", base_url: "http://env", max_tokens: 300, max_cost_usd: 0.5, concurrency: 3 };
   expect(read({ user, project, env }).settings).toEqual(merged);
-  expect(read({ user, project, env, flags: { model: "flag/d", max_tokens: 9 } }).settings).toMatchObject({
-    model: "flag/d",
-    max_tokens: 9,
-    base_url: "http://env",
-  });
+  const seen = read({ user, project, env, flags: { model: "flag/d", max_tokens: 9 } }).settings;
+  expect(seen).toMatchObject({ model: "flag/d", max_tokens: 9, base_url: "http://env" });
 });
 
 test("every key has its variable", () => {

@@ -260,10 +260,8 @@ test("a model reaches the sessions of its folder and no others", async () => {
   await call("rlm_exec", { code: "var n = 1" });
   expect(await call("rlm_wait", { session: "notes" })).toMatchObject({ session: "notes", context: null });
   expect(await call("rlm_memory_put", { key: "k", value: 1 })).toMatchObject({ success: true });
-  expect(await call("rlm_wait", { session: folderSession(of.folder) })).toMatchObject({
-    context: { document_count: 2 },
-    sessions: [{ session: "notes", status: "idle" }],
-  });
+  const answer = await call("rlm_wait", { session: folderSession(of.folder) });
+  expect(answer).toMatchObject({ context: { document_count: 2 }, sessions: [{ session: "notes", status: "idle" }] });
   expect(await call("rlm_exec", { code: "n" })).toMatchObject({ result_json: 1 });
   const elsewhere = await openPair({ ...project(), home: of.home });
   expect(await elsewhere.call("rlm_wait", { session: "notes" })).toMatchObject({ error_code: "policy_violation" });

@@ -114,10 +114,8 @@ test("a refresh asks once for each provider with a key, sends no key, and is wri
     path.endsWith("/anthropic") ? { body, headers: { "last-modified": CHANGED, etag: '"1"' } } : { status: 404 },
   );
   expect(await refreshModels(env, from)).toEqual([]);
-  expect(asked.map(({ url }) => url).sort()).toEqual([
-    "/api/models/providers/anthropic",
-    "/api/models/providers/openai",
-  ]);
+  const seen = asked.map(({ url }) => url).sort();
+  expect(seen).toEqual(["/api/models/providers/anthropic", "/api/models/providers/openai"]);
   expect(JSON.stringify(asked.map(({ rawHeaders }) => rawHeaders))).not.toContain(key);
   const file = join(home, "models-store.json");
   expect(statSync(file).mode & 0o777).toBe(0o600);

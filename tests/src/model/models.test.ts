@@ -409,8 +409,6 @@ test("tokens of thinking that a provider reports are a part of the output", asyn
   const server = await startModelServer(() => ({ body, headers: { "content-type": "text/event-stream" } }));
   onTestFinished(() => server.close());
   const { models } = open({}, { baseUrl: server.url });
-  expect(await ask(models.resolve("local/x"), "hi", "high")).toMatchObject({
-    ok: true,
-    usage: { input: 10, output: 7, reasoning: 5 },
-  });
+  const answer = await ask(models.resolve("local/x"), "hi", "high");
+  expect(answer).toMatchObject({ ok: true, usage: { input: 10, output: 7, reasoning: 5 } });
 });

@@ -67,10 +67,8 @@ test("a large text is explored by a child with cells, and the branch has nothing
     cell("print(find('word is .*').matches.map(([start, end]) => peek(start, end)))"),
     cell("answer({ answer: 'heron', confidence: 'high', evidence: ['word is heron'] })"),
   ]);
-  expect(await life.call("rlm_query", { prompt: "Which word?", target: "history/0001-user" })).toMatchObject({
-    answer: "heron",
-    evidence: ["word is heron"],
-  });
+  const told = await life.call("rlm_query", { prompt: "Which word?", target: "history/0001-user" });
+  expect(told).toMatchObject({ answer: "heron", evidence: ["word is heron"] });
   expect(pi.faux.state.callCount).toBe(2);
   expect(mirrorOn(pi.branch)).toEqual(["rlm_start query", "rlm_tool_call", "rlm_tool_result", "rlm_complete query"]);
 });
@@ -110,10 +108,8 @@ test("rlm_query with several targets has one model read them together, of what w
   expect(prompts).toEqual([
     expect.stringContaining("[history/0001-user]\\nfact 1\\n\\n[history/0002-user]\\nfact 2\\n\\n[P: a.txt]\\nalpha"),
   ]);
-  expect(await life.call("rlm_query", { ...args, target: [ids[0], "none.txt"] })).toMatchObject({
-    error_code: "object_not_found",
-    answer: null,
-  });
+  const told = await life.call("rlm_query", { ...args, target: [ids[0], "none.txt"] });
+  expect(told).toMatchObject({ error_code: "object_not_found", answer: null });
   expect(pi.faux.state.callCount).toBe(1);
 });
 
@@ -395,9 +391,7 @@ test("texts of the conversation go to another provider only if the user's own fi
   const own = await pi.start();
   Object.assign(own.context.modelRegistry, elsewhere);
   expect(await own.call("rlm_query", target)).toMatchObject({ success: true });
-  expect(await own.call("rlm_query", { ...target, model: "third/y" })).toMatchObject({
-    error_code: "policy_violation",
-    error_message: expect.stringContaining("third/y"),
-  });
+  const answer = await own.call("rlm_query", { ...target, model: "third/y" });
+  expect(answer).toMatchObject({ error_code: "policy_violation", error_message: expect.stringContaining("third/y") });
   expect(await own.call("rlm_query", { ...target, model: "other/z" })).toMatchObject({ success: true });
 });

@@ -58,10 +58,8 @@ describe("rlm_peek", () => {
       success: true,
       text: `${id} · history/0002-user · characters 4 to 8 of 16 · next offset 8\n"hi"`,
     });
-    expect(textIn(await call("rlm_peek", { id: "history/0001-user", offset: 99 }))).toEqual({
-      facts: `${objectId("zero")} · history/0001-user · characters 4 to 4 of 4`,
-      rest: "",
-    });
+    const seen = textIn(await call("rlm_peek", { id: "history/0001-user", offset: 99 }));
+    expect(seen).toEqual({ facts: `${objectId("zero")} · history/0001-user · characters 4 to 4 of 4`, rest: "" });
   });
 
   test("whoever reads on at the next offset gets the whole text, and no answer is larger than Pi takes", async () => {
@@ -185,10 +183,8 @@ test("without a conversation the tools say that there is none", async () => {
     ["rlm_stats", {}],
   ] as const) {
     const tool = tools.find((known) => known.name === name);
-    expect(await tool?.run(() => Promise.reject(new Error("opened")), args, call)).toMatchObject({
-      success: false,
-      error_code: "context_not_loaded",
-    });
+    const answer = await tool?.run(() => Promise.reject(new Error("opened")), args, call);
+    expect(answer).toMatchObject({ success: false, error_code: "context_not_loaded" });
   }
 });
 

@@ -235,10 +235,8 @@ test("what goes wrong is an envelope with a code and a cure", async () => {
   expect(await call("rlm_load", { path: join(folder, "gone") })).toMatchObject({ error_code: "path_not_found" });
   const suggestion = "Parameters are path.";
   expect(await call("rlm_load", { paths: [folder] })).toMatchObject({ error_code: "invalid_argument", suggestion });
-  expect(await call("rlm_memory_batch", { ops: [{ op: "drop", key: "a" }] })).toMatchObject({
-    error_code: "invalid_argument",
-    error_message: expect.stringContaining("ops.0.op"),
-  });
+  const told = await call("rlm_memory_batch", { ops: [{ op: "drop", key: "a" }] });
+  expect(told).toMatchObject({ error_code: "invalid_argument", error_message: expect.stringContaining("ops.0.op") });
   expect(await call("rlm_exec", { code: "1", limit_override: {} })).toMatchObject({
     error_code: "invalid_argument",
     error_message: "rlm_exec: unknown limit_override; did you mean limits_override?",

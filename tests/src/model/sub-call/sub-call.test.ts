@@ -201,14 +201,8 @@ test("a sub-agent uses tools until it answers", async () => {
   const [first, , third] = model.requests;
   expect(first?.system).toMatch(/^You are a sub-agent.*Tools: look\. They only read\..*10 turns.*\n\nBe brief\.$/s);
   expect(first?.tools).toEqual([{ name: "look", description: "Looks.", parameters: TOOL.parameters }]);
-  expect(third?.messages.map((message) => ("text" in message ? message.text : message.role))).toEqual([
-    "Q",
-    "assistant",
-    "seen x",
-    "seen y",
-    "assistant",
-    "seen z",
-  ]);
+  const shown = third?.messages.map((message) => ("text" in message ? message.text : message.role));
+  expect(shown).toEqual(["Q", "assistant", "seen x", "seen y", "assistant", "seen z"]);
   const use = { id: "use-1", name: "look" };
   expect(third?.messages[3]).toEqual({ role: "tool", use, text: "seen y", isError: false });
   const inputs = budget.reserved.map(({ input_tokens }) => input_tokens);
@@ -340,11 +334,8 @@ test("an abort ends a call before, in and between its requests", async () => {
   const inTool = new AbortController();
   const deaf: AgentTool = { ...TOOL, run: () => new Promise(() => setImmediate(() => inTool.abort())) };
   const model = script(uses(["look", { at: "x" }]));
-  expect(await run(model, AGENT, { tools: [deaf] }, inTool.signal)).toMatchObject({
-    ...cancelled,
-    requests: 1,
-    turns: replies(1),
-  });
+  const outcome = await run(model, AGENT, { tools: [deaf] }, inTool.signal);
+  expect(outcome).toMatchObject({ ...cancelled, requests: 1, turns: replies(1) });
 
   const inWait = new AbortController();
   const sleep: SubCallParts["sleep"] = async (ms, signal) => {
@@ -381,10 +372,8 @@ test("the time of a call holds for all of it: requests, tools and the wait for t
 test("a model that breaks its contract is an error, and its reservation is given back", async () => {
   const budget = budgetOf();
   const model = script(() => Promise.reject(new Error("bug")));
-  expect(await run(model, {}, { budget })).toMatchObject({
-    ok: false,
-    error: { code: "sub_agent_error", message: "the sub-call failed: bug" },
-  });
+  const outcome = await run(model, {}, { budget });
+  expect(outcome).toMatchObject({ ok: false, error: { code: "sub_agent_error", message: "the sub-call failed: bug" } });
   expect(budget.settled).toEqual([NONE]);
 });
 

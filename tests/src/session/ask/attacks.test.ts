@@ -83,10 +83,8 @@ describe("citations", () => {
     ]);
     expect(envelope).toMatchObject({ answer: 1, warnings: ["citation_invalid: 7"] });
     const { citations } = envelope.success ? envelope : { citations: [] };
-    expect(citations.map(({ valid, quote }) => (valid ? quote : null))).toEqual([
-      ...Array.from({ length: 7 }, () => null),
-      ...["fo", "ou", "o", "four"],
-    ]);
+    const seen = citations.map(({ valid, quote }) => (valid ? quote : null));
+    expect(seen).toEqual([...Array.from({ length: 7 }, () => null), ...["fo", "ou", "o", "four"]]);
   });
 
   test("of 51 the first 50 are listed, and a warning says so", async () => {

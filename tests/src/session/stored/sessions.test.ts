@@ -80,10 +80,8 @@ test("a fork says of itself what it is at its checkpoint, and goes on from there
     ["cell", "ok", "n = 2;"],
   ]);
   expect(found.checkpoints.map(({ head }) => head)).toEqual([false, false, false, true]);
-  expect(found.checkpoints.map(({ parent }) => parent)).toEqual([
-    null,
-    ...found.checkpoints.slice(0, -1).map(({ id }) => id),
-  ]);
+  const seen = found.checkpoints.map(({ parent }) => parent);
+  expect(seen).toEqual([null, ...found.checkpoints.slice(0, -1).map(({ id }) => id)]);
   const checkpoint = found.checkpoints[1]?.id ?? "";
   const forked = await forkSession(store, "main", { ...FORK, checkpoint });
   expect(forked).toMatchObject({ name: "past", status: "idle", execs: 2, forked_from: checkpoint });
