@@ -18,6 +18,7 @@ const Options = v.strictObject({
   thinking: v.exactOptional(v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`)),
   schema: v.exactOptional(v.record(v.string(), json, "must be a JSON Schema, an object")),
   or_text: v.exactOptional(v.boolean("must be true or false")),
+  delivery: v.exactOptional(v.picklist(["now", "batch"], 'must be "now" or "batch"')),
   context: v.exactOptional(json),
   max_turns: v.exactOptional(within(1, LIMITS.askTurns)),
   max_sub_calls: v.exactOptional(within(0, LIMITS.childSubCalls)),

@@ -61,6 +61,8 @@ export const ERROR_CODES = [
   "run_not_found",
   "job_crashed",
   "host_incompatible",
+  "answer_lost",
+  "waits_for_provider",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -26,6 +26,9 @@ export const REMEDIES = {
   nameKey: "name the variable that holds the key in `apiKeyEnv`",
   tellPrice: "tell its price in `price`",
   checkServer: "check `baseUrl`",
+  sendNow: 'send at once, with `delivery: "now"`',
+  resendDoubtful: "make it again with `resendDoubtful`",
+  giveUpCalls: "give the calls up with `discard: true`",
 } as const;
 
 export type Remedy = keyof typeof REMEDIES;

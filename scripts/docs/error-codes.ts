@@ -218,6 +218,14 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The host lacks a function of Pi; the message names it.",
     cure: "Update the host, or use a Pi that [pi.md](pi.md) names.",
   },
+  answer_lost: {
+    meaning: "A provider's batch ran the request and it was paid for, but the provider no longer keeps the answer.",
+    cure: "`--retry-failed` asks again, and pays again.",
+  },
+  waits_for_provider: {
+    meaning: "The exec is not over: all that is left waits for a provider's batch.",
+    cure: "`belay resume SESSION` goes on when the answers are there.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one.",

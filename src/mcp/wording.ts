@@ -26,6 +26,9 @@ const MCP: Wording = {
     "ask the user to put the variable of the key into the `env` of this server's entry, or name another with `--api-key-env NAME`",
   tellPrice: "ask the user to add `--price IN/OUT` to the arguments of this server",
   checkServer: "ask the user to check `--base-url`",
+  sendNow: 'pass delivery: "now"',
+  resendDoubtful: "ask the user to run `belay resume SESSION --resend-doubtful`",
+  giveUpCalls: "ask the user to give the calls up with `belay rm SESSION --discard`",
 };
 
 /** A suggestion in the words of the server: what a client's model can do, or can ask its user for. */

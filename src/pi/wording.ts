@@ -25,6 +25,9 @@ const PI: Wording = {
   nameKey: "run /login",
   tellPrice: "give it a cost in Pi's models.json",
   checkServer: "check the address in Pi's models.json",
+  sendNow: 'pass delivery: "now"',
+  resendDoubtful: "ask the user to finish the session with the command",
+  giveUpCalls: "ask the user to give the calls up with the command",
 };
 
 /** A suggestion in the words of Pi: what its model or its user can do. */

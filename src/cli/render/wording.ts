@@ -24,6 +24,9 @@ const COMMAND: Wording = {
   nameKey: "name the variable that holds the key with `--api-key-env NAME`",
   tellPrice: "tell its price with `--price IN/OUT`",
   checkServer: "check `--base-url`",
+  sendNow: "run the same line with `--delivery now`",
+  resendDoubtful: "run the same line with `--resend-doubtful`",
+  giveUpCalls: "give the calls up with `--discard` of `belay rm` or `belay jobs rm`",
 };
 
 /** A suggestion in the words of the command: its flags and subcommands. */
