@@ -40,6 +40,20 @@ export type {
 } from "./port.ts";
 export { readServerUrl } from "./postgres/url.ts";
 export { readablePart } from "./readable-part.ts";
+export { isWithin } from "./rows/bounds.ts";
+export type {
+  Group,
+  NewParcel,
+  Parcel,
+  ParcelAnswer,
+  Rest,
+  RowAnswer,
+  Shipment,
+  ShipmentChange,
+  Shipping,
+  Waiters,
+  Waits,
+} from "./shipping/port.ts";
 export { textKey } from "./sql/cache.ts";
 export { shareStore } from "./thread/shared.ts";
 export { openStore } from "./thread/thread.ts";

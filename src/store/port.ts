@@ -1,5 +1,6 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
 import type { Jobs, Settled } from "./jobs/port.ts";
+import type { Shipping } from "./shipping/port.ts";
 
 /**
  * Keeps sessions. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an
@@ -60,8 +61,11 @@ export interface Store extends AsyncDisposable {
    * `session_exists`
    */
   fork(session: string, checkpoint: string | null, fork: NewSession): Promise<SessionRow>;
-  /** Drops a session with its children and everything that only they need, also if its row is damaged. Takes its lease. @throws `session_busy` */
-  remove(session: string): Promise<void>;
+  /**
+   * Drops a session with its children and everything that only they need, also if its row is damaged. Takes its lease.
+   * @throws `session_busy`, also if parcels of it are out, unless they are discarded
+   */
+  remove(session: string, options?: Discarding): Promise<void>;
   /** Drops what nothing reaches any more, then gives the space back. */
   gc(rule: GcRule): Promise<Collected>;
   /**
@@ -71,6 +75,12 @@ export interface Store extends AsyncDisposable {
   verify(part: VerifyPart, after: string | null): Promise<VerifiedPage>;
 
   readonly jobs: Jobs;
+  readonly shipping: Shipping;
+}
+
+export interface Discarding {
+  /** Parcels that are out are given up. */
+  readonly discard?: boolean;
 }
 
 export interface SessionPage {
@@ -90,6 +100,8 @@ export const VERIFY_PARTS = [
   "answers",
   "runs",
   "jobs",
+  "parcels",
+  "shipments",
   "sums",
   "strays",
 ] as const;
@@ -168,6 +180,8 @@ export interface Step {
   readonly settings?: Json;
   /** The usage of calls whose records are in this step: their holds go, and run and job count it. */
   readonly settle?: readonly Settled[];
+  /** Ids of calls whose records are in this step: their parcels go. Those that are out are given up. */
+  readonly delivered?: readonly string[];
   /** Answers for the cache. */
   readonly cache?: readonly { readonly key: string; readonly value: Json; readonly at: number }[];
 }

@@ -35,6 +35,7 @@ export function storeAround(store: Store, around: Around): Store {
 }
 
 function methodOf(store: Store, name: Operation) {
-  const [first, ofJobs] = name.split(".");
-  return ofJobs === undefined ? Reflect.get(store, first ?? "") : Reflect.get(store.jobs, ofJobs);
+  const [first = "", behind] = name.split(".");
+  const found = Reflect.get(store, first);
+  return behind === undefined ? found : Reflect.get(found, behind);
 }

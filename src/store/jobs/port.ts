@@ -1,5 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import type { DamagedRow } from "../port.ts";
+import type { DamagedRow, Discarding } from "../port.ts";
 
 /**
  * The jobs of runs, as rows. They say what is true of a job; a dispatcher only says who should try it. A change of a job that is
@@ -41,21 +41,28 @@ export interface Jobs {
   /** @param without ids of jobs that are not counted */
   counts(run: string, without?: readonly string[]): Promise<Counts>;
 
-  /** A try takes the job: `running` (`cancelling` stays), and what earlier tries held becomes doubtful. false: it is final. */
+  /**
+   * A try takes the job: `running` (`cancelling` stays), and what earlier tries held becomes doubtful, unless it is by batch.
+   * false: it is final.
+   */
   begin(key: JobKey, taking: Try): Promise<boolean>;
   finish(key: JobKey, fence: number, outcome: Outcome): Promise<boolean>;
-  /** The try gives the job back, or parks it. */
+  /** The try gives the job back, or parks it. With the reason `delivery` it waits if all its parcels are answered already. */
   put(key: JobKey, fence: number, back: Back): Promise<boolean>;
   /**
    * `cancel`: waiting and parked jobs become cancelled, running ones cancelling. `retry`: final ones that are not done wait again
-   * with an attempt and a session of their own. `pause` and `resume` change the run; `resume` makes parked jobs wait.
+   * with an attempt and a session of their own. `pause` and `resume` change the run; `resume` makes parked jobs wait, but those that
+   * have open parcels. Parcels of jobs that are cancelled or wait again are given up, here and in `replace` and `finish`.
    * Answers the jobs that somebody tries now, with their tickets.
    */
   change(run: string, change: Change): Promise<readonly Tried[]>;
   /** The limits that a run has from now on. */
   limit(run: string, limits: RunLimits): Promise<void>;
-  /** Drops a run that nobody works on, with the sessions of its jobs, also if rows are damaged. @throws `session_busy` */
-  remove(run: string): Promise<void>;
+  /**
+   * Drops a run that nobody works on, with the sessions of its jobs, also if rows are damaged.
+   * @throws `session_busy`, also if parcels of it are out, unless they are discarded
+   */
+  remove(run: string, options?: Discarding): Promise<void>;
   /**
    * Jobs that somebody should try, by rank, of runs that are open and have this queue: waiting ones, and those that are parked until
    * an instant, whose time has come by `overdueMs`; running or cancelling ones whose session nobody has held for as long.
@@ -64,7 +71,10 @@ export interface Jobs {
   /** Jobs of this process's folder that nobody holds although they are `running`: their lapses are counted. */
   lapse(run: string): Promise<number>;
 
-  /** Holds money before a request. It is on disk when the answer is `held`. */
+  /**
+   * Holds money before a request. It is on disk when the answer is `held`. A hold that is there already is taken over, with its
+   * amount: that of a request by batch, which an earlier try has made.
+   */
   reserve(hold: Hold): Promise<Held>;
   /** Records the usage of a request: the rest of its hold is free. The record of its call settles it (`Step.settle`). */
   give(hold: Omit<Hold, "amount">, spent: Amount): Promise<void>;
@@ -267,7 +277,7 @@ export interface DueJob extends JobKey {
 
 export interface Hold extends JobKey {
   readonly call: string;
-  /** Number of the request within its call. */
+  /** Number of the request within its call; −1 − k for one that goes by batch. */
   readonly attempt: number;
   readonly fence: number;
   readonly amount: Amount;

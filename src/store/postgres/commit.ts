@@ -23,7 +23,7 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
   const { session, fence } = known;
   const bytes = openBytes();
   const next = after(known, step, bytes);
-  const { checkpoint, drop = [], cache = [], settle = [] } = step;
+  const { checkpoint, drop = [], cache = [], settle = [], delivered = [] } = step;
   const { facts, settings, ...changed } = next.session;
   const named = {
     session: session.id,
@@ -34,6 +34,7 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
     ...(checkpoint ? { checkpoint: checkpointOf(checkpoint, next.pages, next.session, bytes) } : {}),
     records: next.records,
     drop,
+    delivered,
     uses: [...hashesIn([step.records, step.facts, step.settings, checkpoint?.extras])],
     cache: cache.map(({ key, value, at }) => {
       const content = JSON.stringify(value);

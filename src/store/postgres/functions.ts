@@ -79,6 +79,10 @@ export const FUNCTIONS = `
       PERFORM settle_call(s->>'run', (s->>'n')::bigint, s->>'call', (s->>'usd')::bigint, (s->>'tokens')::bigint,
         (s->>'calls')::bigint);
     END LOOP;
+    DELETE FROM parcels WHERE session = p->>'session' AND state IN ('waiting', 'answered')
+      AND call IN (SELECT jsonb_array_elements_text(p->'delivered'));
+    UPDATE parcels SET state = 'unwanted' WHERE session = p->>'session' AND state = 'out'
+      AND call IN (SELECT jsonb_array_elements_text(p->'delivered'));
   END $$;
 
   -- The holds of a call go; run and job get what it spent.
@@ -99,12 +103,13 @@ export const FUNCTIONS = `
       WHERE id = of_run;
   END $$;
 
-  -- What earlier tries of a job held becomes doubtful: it counts in full, for ever.
-  CREATE OR REPLACE FUNCTION doubt_job(of_run text, of_n bigint) RETURNS void LANGUAGE plpgsql AS $$
+  -- What earlier tries of a job held becomes doubtful: it counts in full, for ever. Unless the job is over, holds by batch
+  -- stay: the next try takes them over.
+  CREATE OR REPLACE FUNCTION doubt_job(of_run text, of_n bigint, is_over boolean) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE left_over record;
   BEGIN
     PERFORM 1 FROM runs WHERE id = of_run FOR UPDATE;
-    WITH gone AS (DELETE FROM holds h WHERE h.run = of_run AND h.n = of_n RETURNING h.*)
+    WITH gone AS (DELETE FROM holds h WHERE h.run = of_run AND h.n = of_n AND (is_over OR h.attempt >= 0) RETURNING h.*)
       SELECT count(*) AS found, coalesce(sum(g.usd), 0) AS usd, coalesce(sum(g.tokens), 0) AS tokens,
         coalesce(sum(g.calls), 0) AS calls FROM gone g INTO left_over;
     IF left_over.found = 0 THEN RETURN; END IF;
@@ -121,6 +126,9 @@ export const FUNCTIONS = `
   BEGIN
     SELECT * FROM runs WHERE id = of_run FOR UPDATE INTO r;
     IF NOT FOUND THEN RETURN NULL; END IF;
+    -- A request by batch that an earlier try has made: its hold goes on.
+    UPDATE holds SET fence = of_fence WHERE run = of_run AND n = of_n AND call = of_call AND attempt = of_attempt;
+    IF FOUND THEN RETURN 'held'; END IF;
     IF usd > r.lim_usd - r.spent_usd - r.doubtful_usd THEN RETURN 'nanodollars'; END IF;
     IF tokens > r.lim_tokens - r.spent_tokens - r.doubtful_tokens THEN RETURN 'tokens'; END IF;
     IF calls > r.lim_calls - r.spent_calls - r.doubtful_calls THEN RETURN 'sub_calls'; END IF;

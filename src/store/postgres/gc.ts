@@ -13,11 +13,7 @@ export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<
     await server.write(async (sql) => {
       // Fences before leases: who takes a lease after both has another fence.
       const old = await sql.perform(pastSessions(rule));
-      const open = new Set(
-        (await sql.all("SELECT session FROM leases WHERE until > clock_timestamp()")).map((row) =>
-          text(row, "session"),
-        ),
-      );
+      const open = new Set((await sql.all(OPEN)).map((row) => text(row, "session")));
       const going: Past[] = [];
       for (const one of old) {
         if (open.has(one.id) || leases.holds(one.id) || !(await isStill(sql, one))) continue;
@@ -39,6 +35,9 @@ export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<
 async function isStill(sql: Sql, { id, fence }: Past): Promise<boolean> {
   return (await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence)) !== undefined;
 }
+
+/** Sessions that somebody has open. Accounts of providers have leases too. */
+const OPEN = "SELECT l.session FROM leases l JOIN sessions s ON s.id = l.session WHERE l.until > clock_timestamp()";
 
 /** Ends the transaction of a dry run. */
 const DRY = new Error("a dry run");

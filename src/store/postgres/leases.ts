@@ -15,6 +15,8 @@ const BEATS = 5;
 export interface Leases {
   /** Takes the lease; answers the row of the session with its fence. @throws RlmError `session_busy` */
   take(session: Label): Promise<Row>;
+  /** Takes the lease of a provider's account, by its id among leases; answers its fence. null: somebody has it. */
+  takeAccount(id: string, account: string): Promise<number | null>;
   release(id: string): Promise<void>;
   holds(id: string): boolean;
   /** The sessions among these that another holder has now. */
@@ -76,6 +78,13 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts): Lea
       held.set(session.id, from + lastMs);
       return row;
     },
+    async takeAccount(id, account) {
+      const from = performance.now();
+      const row = held.has(id) ? undefined : await server.get(TAKE_ACCOUNT, id, holder, lastMs, account);
+      if (!row) return null;
+      held.set(id, from + lastMs);
+      return number(row, "fence");
+    },
     async release(id) {
       if (held.delete(id)) await server.run("DELETE FROM leases WHERE session = $1 AND holder = $2", id, holder);
     },
@@ -97,12 +106,18 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts): Lea
 }
 
 /** The deadline stands in the row that is locked: of two takers one waits for the other, and then sees it. */
-const TAKE = `WITH taken AS (
+const takenFrom = (ids: string) => `WITH taken AS (
   INSERT INTO leases AS l (session, holder, until)
-    SELECT id, $2, clock_timestamp() + $3 * interval '1 ms' FROM sessions WHERE id = $1
+    SELECT id, $2, clock_timestamp() + $3 * interval '1 ms' FROM ${ids} WHERE id = $1
     ON CONFLICT (session) DO UPDATE SET holder = excluded.holder, until = excluded.until
-    WHERE l.until <= clock_timestamp() RETURNING session)
+    WHERE l.until <= clock_timestamp() RETURNING session)`;
+
+const TAKE = `${takenFrom("sessions")}
   UPDATE sessions s SET fence = s.fence + 1, pid = $4, host = $5 FROM taken WHERE s.id = taken.session RETURNING s.*`;
+
+const TAKE_ACCOUNT = `${takenFrom("(SELECT $1::text AS id) one")}
+  INSERT INTO accounts AS a (id, fence) SELECT $4, 1 FROM taken
+    ON CONFLICT (id) DO UPDATE SET fence = a.fence + 1 RETURNING fence`;
 
 /** A beat names the sessions: one whose release failed is not kept alive. */
 const BEAT = `UPDATE leases SET until = clock_timestamp() + $3 * interval '1 ms'

@@ -11,6 +11,7 @@ import { hasContext, insertContext, readContext, readIndex } from "../sql/contex
 import { fork } from "../sql/fork.ts";
 import { dropUnreached } from "../sql/gc.ts";
 import { readable, readJournal } from "../sql/journal.ts";
+import { refuseSession } from "../sql/parcels.ts";
 import {
   createSession,
   damagedSessions,
@@ -32,6 +33,7 @@ import { jobMethods } from "./jobs/index.ts";
 import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
 import { checkServer } from "./look.ts";
 import { migrate } from "./migrate.ts";
+import { shippingMethods } from "./shipping.ts";
 
 /** A store on a server, as it works in the store's thread. */
 export interface ServerStore extends AsyncDisposable {
@@ -55,6 +57,7 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
       ...readingMethods(server),
       ...contextMethods(server),
       ...jobMethods(server, leases),
+      ...shippingMethods(server, leases),
       gc: (rule) => gc(server, leases, rule),
       verify: (part, after) => verifyPage(server, part, after),
     },
@@ -106,18 +109,25 @@ function sessionMethods(server: Server, leases: Leases, holder: LeaseParts) {
       await server.write((sql) => sql.perform(fork(session, checkpoint, wanted)));
       return server.perform(shownSession(wanted.id));
     },
-    async remove(id) {
+    async remove(id, { discard = false } = {}) {
       // Its row may be damaged, so only the fence is read.
-      const fence = leases.holds(id)
+      const isHeld = leases.holds(id);
+      const fence = isHeld
         ? (known.get(id)?.fence ?? 0)
         : number(await leases.take(await server.perform(labelOf(id))), "fence");
-      const gone = await server.write(async (sql) => {
-        const held = await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence);
-        if (!held) throw leaseLost(id);
-        const family = await deleteFamily(sql, id);
-        await sql.perform(dropUnreached());
-        return family;
-      });
+      const gone = await server
+        .write(async (sql) => {
+          const held = await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence);
+          if (!held) throw leaseLost(id);
+          if (!discard) await sql.perform(refuseSession(id));
+          const family = await deleteFamily(sql, id);
+          await sql.perform(dropUnreached());
+          return family;
+        })
+        .catch(async (error) => {
+          if (!isHeld) await leases.release(id);
+          throw error;
+        });
       for (const one of gone) {
         known.delete(one);
         await leases.release(one);

@@ -149,6 +149,11 @@ function amountOf(row: Row, of: Exclude<Sum, "lim">): Amount {
   return { nanodollars: number(row, nanodollars), tokens: number(row, tokens), sub_calls: number(row, sub_calls) };
 }
 
+/** The amount of a row of `holds`. */
+export function heldBy(row: Row): Amount {
+  return { nanodollars: number(row, "usd"), tokens: number(row, "tokens"), sub_calls: number(row, "calls") };
+}
+
 function limitsOf(row: Row): RunLimits {
   const [nanodollars, tokens, sub_calls] = amountColumns("lim");
   return {

@@ -5,6 +5,7 @@ import { number, type Row, seal, text } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
 import { dropOldAnswers } from "./cache.ts";
 import { dropContexts } from "./contexts.ts";
+import { dropOver, giveUp } from "./parcels.ts";
 import { familyOf } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
@@ -16,14 +17,14 @@ export interface Past extends Pick<Session, "id" | "name"> {
 
 const PAGE = 500;
 
-/** Sessions but children that the rule lets go, the one changed last first. A damaged session stays: only `remove` drops it. */
+/** Sessions but children that the rule lets go, the one changed last first. One that has parcels out stays. A damaged session stays: only `remove` drops it. */
 export function* pastSessions(rule: GcRule): Plan<Past[]> {
   const past: Past[] = [];
   const kept = new Map<string, number>();
   for (let behind = sql``; ; ) {
     const rows = yield* all(sql`SELECT s.*, j.run, j.state, j.ended_at FROM sessions s
       LEFT JOIN jobs j ON s.origin = 'batch' AND j.session = s.id
-      WHERE s.origin <> 'child' ${behind} ORDER BY s.changed_at DESC, s.id DESC LIMIT ${PAGE}`);
+      WHERE s.origin <> 'child' AND NOT EXISTS (SELECT 1 FROM parcels p WHERE p.root = s.id AND p.state = 'out') ${behind} ORDER BY s.changed_at DESC, s.id DESC LIMIT ${PAGE}`);
     for (const row of rows) {
       const session = wholeSession(row);
       const isPast =
@@ -65,6 +66,7 @@ function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<strin
 /** Drops a session and its children; returns their ids. Checkpoints that only they need go with {@link dropUnreached}. */
 export function* deleteFamily(id: string): Plan<readonly string[]> {
   const family = yield* familyOf(id);
+  yield* giveUp(family);
   for (const table of ["journal", "reach", "uses"]) {
     yield* run(sql`DELETE FROM ${raw(table)} WHERE session ${oneOf(family)}`);
   }
@@ -94,6 +96,7 @@ export function* dropImages(id: string, own: { dropUnneeded(checkpoint: string):
  */
 export function* sweep(rule: GcRule, anyOpen: boolean): Plan<Pick<Collected, "checkpoints" | "contexts" | "cached">> {
   const checkpoints = yield* dropUnreached();
+  yield* dropOver(rule.now);
   const contexts = anyOpen ? 0 : yield* dropContexts();
   // The next session starts from the newest baseline.
   const newest = sql`SELECT max(n) FROM checkpoints WHERE session IS NULL`;

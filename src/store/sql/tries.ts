@@ -4,6 +4,7 @@ import { sumOfAsked } from "../rows/job-input.ts";
 import { triedOf } from "../rows/jobs.ts";
 import { number, text } from "../rows/seal.ts";
 import { dropImages } from "./gc.ts";
+import { giveUp, hasOpenParcels } from "./parcels.ts";
 import { readRun } from "./runs.ts";
 import { all, get, oneOf, type Part, type Plan, packed, run, type Statement, spelled, sql } from "./sql.ts";
 
@@ -11,8 +12,8 @@ import { all, get, oneOf, type Part, type Plan, packed, run, type Statement, spe
 export interface Changing {
   /** The clock of the store, ms since the epoch. */
   readonly now: Part;
-  /** Changes the job. If it is changed, amounts that earlier tries held become doubtful. */
-  doubting(update: Statement, job: JobKey): Plan<boolean>;
+  /** Changes the job. If it is changed, amounts that earlier tries held become doubtful; those of parcels do only if it is over. */
+  doubting(update: Statement, job: JobKey, isOver: boolean): Plan<boolean>;
   /** Drops a checkpoint that no session reaches, and the bases that only it needed. */
   dropUnneeded(checkpoint: string): Plan<void>;
   /** Seals a job that has become final. A server does so by itself. */
@@ -29,6 +30,7 @@ export function* begin(job: JobKey, taking: Try, { now, doubting }: Changing): P
       WHERE run = ${job.run} AND n = ${job.n} AND fence <= ${fence} ${notNewer(fence)}
         AND (state IN ('waiting', 'running', 'cancelling') OR (state = 'parked' AND run_at IS NOT NULL))`,
     job,
+    false,
   );
 }
 
@@ -39,23 +41,35 @@ export function* finish(job: JobKey, fence: number, outcome: Outcome, own: Chang
     sql`UPDATE jobs SET state = ${outcome.state}, why = NULL, result = ${result},
       told = ${packed(JSON.stringify(outcome.told))}, ended_at = ${own.now}, changed_at = ${own.now} ${underFence(job, fence)}`,
     job,
+    true,
   );
   if (!isFinished) return false;
   if (own.seal) yield* own.seal(job);
-  if (outcome.dropsImages) {
-    const row = yield* get(sql`SELECT session FROM jobs WHERE run = ${job.run} AND n = ${job.n}`);
-    if (row) yield* dropImages(text(row, "session"), own);
-  }
+  const row = yield* get(sql`SELECT session FROM jobs WHERE run = ${job.run} AND n = ${job.n}`);
+  if (row) yield* giveUp([text(row, "session")]);
+  if (row && outcome.dropsImages) yield* dropImages(text(row, "session"), own);
   return true;
 }
 
-/** The try gives the job back. One that is being cancelled stays so. false: another try has taken it. */
+/**
+ * The try gives the job back. One that is being cancelled stays so. One that would wait for parcels, all of which are answered by
+ * now, waits for a try. false: another try has taken it.
+ */
 export function* putBack(job: JobKey, fence: number, back: Back, { now }: Changing): Plan<boolean> {
-  const changed = yield* run(sql`UPDATE jobs SET state = CASE state WHEN 'cancelling' THEN state ELSE ${back.state} END,
+  const isDelivery = back.why === DELIVERY;
+  // Who answers parcels locks the job too: then the statement below sees what was answered.
+  if (isDelivery)
+    yield* get(sql`SELECT n FROM jobs WHERE run = ${job.run} AND n = ${job.n} ${spelled(sql``, sql`FOR UPDATE`)}`);
+  const isReady = isDelivery ? sql`NOT ${hasOpenParcels(sql`jobs.session`)}` : sql`1 = 0`;
+  const changed = yield* run(sql`UPDATE jobs SET
+      state = CASE WHEN state = 'cancelling' THEN state WHEN ${isReady} THEN 'waiting' ELSE ${back.state} END,
       why = ${back.why}, run_at = ${back.afterMs > 0 ? sql`${now} + ${back.afterMs}` : null},
       attempts = attempts + ${back.counts ? 1 : 0}, changed_at = ${now} ${underFence(job, fence)}`);
   return changed === 1;
 }
+
+/** Why a job is parked whose calls wait for a provider's batch. */
+const DELIVERY = "delivery";
 
 const underFence = (job: JobKey, fence: number) => sql`WHERE run = ${job.run} AND n = ${job.n} AND fence = ${fence}
   AND state IN ('running', 'cancelling') ${notNewer(fence)}`;
@@ -91,7 +105,8 @@ export function* changeRun(id: string, change: Change, own: Changing): Plan<read
     case "resume":
       yield* run(sql`UPDATE runs SET state = 'open', why = NULL WHERE id = ${id}`);
       yield* run(sql`UPDATE jobs SET state = 'waiting', why = NULL, run_at = NULL, changed_at = ${own.now}
-        WHERE run = ${id} AND state = 'parked'`);
+        WHERE run = ${id} AND state = 'parked'
+          AND NOT (coalesce(why, '') = ${DELIVERY} AND ${hasOpenParcels(sql`jobs.session`)})`);
       return [];
   }
 }
@@ -99,7 +114,8 @@ export function* changeRun(id: string, change: Change, own: Changing): Plan<read
 function* cancel(id: string, ids: readonly string[] | null, { now, seal }: Changing): Plan<readonly Tried[]> {
   const cancelled = yield* all(sql`UPDATE jobs
     SET state = 'cancelled', why = NULL, run_at = NULL, ended_at = ${now}, changed_at = ${now}
-    WHERE ${chosen(id, ids)} AND state IN ('waiting', 'parked') RETURNING n`);
+    WHERE ${chosen(id, ids)} AND state IN ('waiting', 'parked') RETURNING n, session`);
+  yield* giveUp(cancelled.map((row) => text(row, "session")));
   if (seal) for (const row of cancelled) yield* seal({ run: id, n: number(row, "n") });
   const running = yield* all(sql`UPDATE jobs SET state = 'cancelling', changed_at = ${now}
     WHERE ${chosen(id, ids)} AND state IN ('running', 'cancelling') RETURNING run, n, rank, ticket`);
@@ -111,8 +127,10 @@ type Retry = Extract<Change, { to: "retry" }>;
 /** Gives each job an attempt of its own: a fresh session, and counts from 0. With `fresh` also those that were begun and wait. */
 function* retry(id: string, { ids, states, fresh }: Retry, { now }: Changing): Plan<void> {
   const begun = fresh ? sql`OR (state IN ('waiting', 'parked') AND begun_at IS NOT NULL)` : sql``;
-  const again = yield* all(sql`SELECT n FROM jobs WHERE ${chosen(id, ids)} AND (state ${oneOf(states)} ${begun})
+  const again =
+    yield* all(sql`SELECT n, session FROM jobs WHERE ${chosen(id, ids)} AND (state ${oneOf(states)} ${begun})
     ${spelled(sql``, sql`FOR UPDATE`)}`);
+  yield* giveUp(again.map((row) => text(row, "session")));
   for (const row of again) {
     yield* run(sql`UPDATE jobs SET ${anew(ulid(), now)} WHERE run = ${id} AND n = ${number(row, "n")}`);
   }
@@ -120,11 +138,15 @@ function* retry(id: string, { ids, states, fresh }: Retry, { now }: Changing): P
 
 /** Jobs that nobody tries wait for what is asked of them now. Returns how many they are. */
 export function* replaceJobs(id: string, jobs: readonly NewJob[], { now }: Changing): Plan<number> {
+  const free = sql`run = ${id} AND state NOT IN ('running', 'cancelling')`;
+  const before = yield* all(sql`SELECT session FROM jobs WHERE ${free} AND id ${oneOf(jobs.map(({ id: one }) => one))}
+    ${spelled(sql``, sql`FOR UPDATE`)}`);
+  yield* giveUp(before.map((row) => text(row, "session")));
   let replaced = 0;
   for (const job of jobs) {
     const input = packed(JSON.stringify(job.input));
     replaced += yield* run(sql`UPDATE jobs SET ${anew(job.session, now)}, input = ${input}, context = ${job.context},
-        asked = ${sumOfAsked(id, job)} WHERE run = ${id} AND id = ${job.id} AND state NOT IN ('running', 'cancelling')`);
+        asked = ${sumOfAsked(id, job)} WHERE ${free} AND id = ${job.id}`);
   }
   return replaced;
 }

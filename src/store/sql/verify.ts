@@ -4,6 +4,7 @@ import type { VerifyPart } from "../port.ts";
 import { decodeCheckpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
 import { inputOf } from "../rows/job-input.ts";
 import { decodeRun, resultOf } from "../rows/jobs.ts";
+import { answerOf as answerOfParcel, decodeShipment, requestOf } from "../rows/parcel.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import { decodeSession, isRunning } from "../rows/session.ts";
 import { answerOf } from "./cache.ts";
@@ -49,6 +50,15 @@ const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
     keys: (after) => sql`SELECT CAST(n AS text) AS key FROM checkpoints
       WHERE n > ${Number(after ?? -1)} ORDER BY n LIMIT ${PAGE}`,
     check: checkpoint,
+  },
+  shipments: { keys: byText("shipments", "id"), check: shipment },
+  parcels: {
+    keys(after) {
+      const [k, session, call] = parcelOf(after ?? "-1  ");
+      return sql`SELECT k || ' ' || session || ' ' || call AS key FROM parcels
+        WHERE (session, call, k) > (${session}, ${call}, ${k}) ORDER BY session, call, k LIMIT ${PAGE}`;
+    },
+    check: parcel,
   },
   jobs: {
     keys(after) {
@@ -147,6 +157,41 @@ function* job(key: string): Findings {
 function jobOf(key: string): readonly [run: string, n: number] {
   const at = key.indexOf(" ");
   return [key.slice(at + 1), Number(key.slice(0, at))];
+}
+
+function* parcel(key: string, own: Verifying): Findings {
+  const [k, session, call] = parcelOf(key);
+  const row = yield* get(sql`SELECT p.*, s.id AS known, s.state AS shipped FROM parcels p
+    LEFT JOIN shipments s ON s.id = p.shipment WHERE p.session = ${session} AND p.call = ${call} AND p.k = ${k}`);
+  if (!row) return [];
+  try {
+    if (row.state === "answered") answerOfParcel(row);
+    else requestOf({ ...row, n: row.n ?? 0 });
+    const isShipped = row.known !== null && (row.state === "answered" || row.shipped !== "over");
+    const fits = row.state === "waiting" ? row.shipment === null : isShipped;
+    return fits ? [] : [`request ${k} of call ${call} of session ${session} does not fit its shipment`];
+  } catch (error) {
+    return [own.messageOf(error)];
+  }
+}
+
+/** The number of a request, its session and its call, of a key. */
+function parcelOf(key: string): readonly [k: number, session: string, call: string] {
+  const [k = "", session = "", ...call] = key.split(" ");
+  return [Number(k), session, call.join(" ")];
+}
+
+function* shipment(id: string, own: Verifying): Findings {
+  const row = yield* get(sql`SELECT * FROM shipments WHERE id = ${id}`);
+  if (!row) return [];
+  try {
+    const { parcels, state } = decodeShipment(row);
+    const counted = yield* get(sql`SELECT count(*) AS n FROM parcels WHERE shipment = ${id}`);
+    const n = counted ? number(counted, "n") : 0;
+    return n > parcels ? [`shipment ${id}: it is ${state} with ${n} requests, not ${parcels}`] : [];
+  } catch (error) {
+    return [own.messageOf(error)];
+  }
 }
 
 /** Lines for people that say what is wrong with a whole row of `runs` or `jobs`; none: nothing that shows. */

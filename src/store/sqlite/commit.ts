@@ -5,6 +5,7 @@ import { seal } from "../rows/seal.ts";
 import { CHANGING, fieldsOf, type Session } from "../rows/session.ts";
 import { keepAnswers } from "../sql/cache.ts";
 import { insertRecords, packedRecords } from "../sql/journal.ts";
+import { dropDelivered } from "../sql/parcels.ts";
 import { notFound, readSession } from "../sql/sessions.ts";
 import { addUses, hashesIn } from "../sql/uses.ts";
 import { insertCheckpoint, letGo } from "./checkpoints.ts";
@@ -30,6 +31,7 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
     const gone = letGo(database, id, drop);
     database.perform(keepAnswers(cache));
     for (const settled of step.settle ?? []) database.perform(settle(settled));
+    if (step.delivered) database.perform(dropDelivered(id, step.delivered));
     const next = {
       ...session,
       head,

@@ -1,7 +1,8 @@
 import { displayName } from "../../platform/ids.ts";
-import type { Collected, GcRule } from "../port.ts";
+import type { Collected, Discarding, GcRule } from "../port.ts";
 import { number, text } from "../rows/seal.ts";
 import { deleteFamily, dropUnreached, pastSessions, sweep } from "../sql/gc.ts";
+import { refuseSession } from "../sql/parcels.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
 
@@ -33,9 +34,13 @@ export function gc(database: Database, leases: Leases, rule: GcRule): Collected 
   return { ...dropped, bytes: before - fileBytes(database) };
 }
 
-/** Drops a session and its children, with what only they need; returns their ids. The caller has its lease. */
-export function removeSession(database: Database, id: string): readonly string[] {
+/**
+ * Drops a session and its children, with what only they need; returns their ids. The caller has its lease.
+ * @throws RlmError `session_busy` if parcels of it are out, unless they are discarded
+ */
+export function removeSession(database: Database, id: string, { discard = false }: Discarding): readonly string[] {
   const gone = database.write(() => {
+    if (!discard) database.perform(refuseSession(id));
     const family = database.perform(deleteFamily(id));
     database.perform(dropUnreached());
     return family;

@@ -97,6 +97,28 @@ export const MIGRATIONS: readonly string[] = [
   // Over what was asked of a job: its input and its context. null: an earlier build has added it.
   // From here on `contexts.hash` has keys of contexts. Rows of earlier builds have the hash of P, which is their key.
   "ALTER TABLE jobs ADD COLUMN asked BLOB;",
+  // Requests that go by batches of providers. The long columns are the last ones: they are not read when states are.
+  `
+  CREATE TABLE parcels (
+    session TEXT NOT NULL, call TEXT NOT NULL, k INTEGER NOT NULL, root TEXT NOT NULL, run TEXT,
+    account TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL, at REAL NOT NULL, bytes INTEGER NOT NULL,
+    tries INTEGER NOT NULL DEFAULT 0, ready_at REAL NOT NULL DEFAULT 0, most INTEGER, shipment TEXT, n INTEGER, status INTEGER,
+    body_sum BLOB NOT NULL, sha256 BLOB NOT NULL, answer ANY, body ANY, PRIMARY KEY (session, call, k)
+  ) STRICT;
+  CREATE INDEX parcels_waiting ON parcels (account, model, at, session, call, k, ready_at, bytes, most, run)
+    WHERE state = 'waiting';
+  CREATE INDEX parcels_by_run ON parcels (run, shipment, account, model, at) WHERE state IN ('waiting', 'out');
+  CREATE INDEX parcels_by_root ON parcels (root, state);
+  CREATE INDEX parcels_by_shipment ON parcels (shipment, n, state);
+
+  CREATE TABLE shipments (
+    id TEXT PRIMARY KEY, account TEXT NOT NULL, model TEXT NOT NULL, parcels INTEGER NOT NULL, state TEXT NOT NULL,
+    closed_at REAL NOT NULL, file TEXT, asked_at REAL, batch TEXT, made_at REAL, cancelled INTEGER NOT NULL, over_at REAL,
+    look_at REAL NOT NULL, done INTEGER NOT NULL, sha256 BLOB NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX shipments_open ON shipments (look_at) WHERE state <> 'over';
+  CREATE INDEX shipments_by_account ON shipments (account, over_at);
+  `,
 ];
 
 /** From this version on sessions note the contexts that they use. */

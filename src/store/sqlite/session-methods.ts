@@ -85,12 +85,18 @@ export function sessionMethods(access: Access, holder: Holder) {
         database.write(() => database.perform(fork(session, checkpoint, wanted)));
         return database.read(() => shown(wanted.id));
       }),
-    remove: (id) =>
+    remove: (id, options = {}) =>
       guard(() => {
-        if (!leases.holds(id)) takeLease(database, leases, id);
-        for (const gone of removeSession(database, id)) {
-          known.delete(gone);
-          leases.forget(gone);
+        const isHeld = leases.holds(id);
+        if (!isHeld) takeLease(database, leases, id);
+        try {
+          for (const gone of removeSession(database, id, options)) {
+            known.delete(gone);
+            leases.forget(gone);
+          }
+        } catch (error) {
+          if (!isHeld) leases.drop(id);
+          throw error;
         }
       }),
   } satisfies Partial<SyncMethods>;

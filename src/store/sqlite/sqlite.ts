@@ -19,6 +19,7 @@ import { jobMethods } from "./jobs/index.ts";
 import { type Leases, openFileLeases, openMemoryLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
 import { type Access, sessionMethods } from "./session-methods.ts";
+import { shippingMethods } from "./shipping.ts";
 
 /**
  * Opens the store in a folder, which is made if it is missing; null: a store in memory.
@@ -38,6 +39,7 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
     ...checkpointMethods(access),
     ...contextMethods(access),
     ...jobMethods(access, now),
+    ...shippingMethods(access, now),
     gc: (rule) => access.guard(() => gc(database, leases, rule)),
     verify: (part, after) => access.reading(() => verify(database, leases, part, after)),
     [Symbol.dispose]() {

@@ -1,10 +1,13 @@
 import type { ErrorCode } from "../../../runtime/index.ts";
 import type { Jobs } from "../jobs/port.ts";
 import type { Lease, NewSession, Store } from "../port.ts";
+import type { Shipping } from "../shipping/port.ts";
 
-/** Names of the store's methods, and those of its jobs behind `jobs.`. */
-type Port = Omit<Store, symbol | keyof Leasing | "jobs"> &
-  Leasing & { readonly [Name in keyof Jobs as `jobs.${Name}`]: Jobs[Name] };
+/** Names of the store's methods, those of its jobs behind `jobs.`, and those of its parcels behind `shipping.`. */
+type Port = Omit<Store, symbol | keyof Leasing | "jobs" | "shipping"> &
+  Leasing & { readonly [Name in keyof Jobs as `jobs.${Name}`]: Jobs[Name] } & {
+    readonly [Name in keyof Shipping as `shipping.${Name}`]: Shipping[Name];
+  };
 export type Method = Exclude<keyof Port, symbol>;
 
 /** A lease on its way between threads. The signal of its loss stays with the caller. */
@@ -28,6 +31,8 @@ export type WireMethods = { readonly [Name in Method]: MethodOf<Name> };
 export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
 /** Those of jobs. */
 export type SyncJobs = Pick<SyncMethods, `jobs.${keyof Jobs}`>;
+/** Those of parcels and shipments. */
+export type SyncShipping = Pick<SyncMethods, `shipping.${keyof Shipping}`>;
 /** The store as it runs in its thread. */
 export type SyncStore = Disposable & SyncMethods;
 
@@ -85,6 +90,24 @@ export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<N
       give: make("jobs.give"),
       slot: make("jobs.slot"),
       hush: make("jobs.hush"),
+    },
+    shipping: {
+      keep: make("shipping.keep"),
+      parcels: make("shipping.parcels"),
+      giveUp: make("shipping.giveUp"),
+      waits: make("shipping.waits"),
+      delivered: make("shipping.delivered"),
+      groups: make("shipping.groups"),
+      lease: make("shipping.lease"),
+      release: make("shipping.release"),
+      close: make("shipping.close"),
+      open: make("shipping.open"),
+      batches: make("shipping.batches"),
+      step: make("shipping.step"),
+      requests: make("shipping.requests"),
+      answer: make("shipping.answer"),
+      end: make("shipping.end"),
+      pause: make("shipping.pause"),
     },
   };
 }

@@ -29,6 +29,7 @@ export async function shareStore(place: string | null, { entry }: { readonly ent
 /** The store as one user has it: a session that another user has leased is busy. */
 function userOf(store: Store, close: () => Promise<void>): Store {
   const leased = new Set<string>();
+  const accounts = new Set<string>();
   let closing: Promise<void> | undefined;
   return {
     ...store,
@@ -45,14 +46,35 @@ function userOf(store: Store, close: () => Promise<void>): Store {
     async release(id) {
       if (leased.delete(id)) await store.release(id);
     },
-    async remove(id) {
-      if (!leased.has(id)) await store.lease(id);
+    async remove(id, options) {
+      const isLeased = leased.has(id);
+      if (!isLeased) await store.lease(id);
       leased.add(id);
-      await store.remove(id);
-      leased.delete(id);
+      try {
+        await store.remove(id, options);
+        leased.delete(id);
+      } catch (error) {
+        if (!isLeased && leased.delete(id)) await store.release(id);
+        throw error;
+      }
+    },
+    shipping: {
+      ...store.shipping,
+      async lease(account) {
+        const fence = await store.shipping.lease(account);
+        if (fence !== null) accounts.add(account);
+        return fence;
+      },
+      async release(account) {
+        if (accounts.delete(account)) await store.shipping.release(account);
+      },
     },
     [Symbol.asyncDispose]() {
-      closing ??= Promise.all([...leased].map((id) => store.release(id))).then(close);
+      const releasing = () => [
+        ...[...leased].map((id) => store.release(id)),
+        ...[...accounts].map((account) => store.shipping.release(account)),
+      ];
+      closing ??= Promise.all(releasing()).then(close);
       return closing;
     },
   };

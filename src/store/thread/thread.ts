@@ -65,8 +65,8 @@ export async function openStore(
       losses.delete(id);
       return ask("release", [id]);
     },
-    async remove(id) {
-      await ask("remove", [id]);
+    async remove(id, options) {
+      await ask("remove", [id, options]);
       // Its lease has gone with it.
       losses.delete(id);
     },

@@ -46,6 +46,24 @@ test("who closes a store without releasing a session leaves it to others", async
   expect(await second.lease("id-1")).toMatchObject({ name: "s" });
 });
 
+test("an account is one user's, and a session that is not removed is nobody's", async () => {
+  const folder = newFolder();
+  const [first, second] = [await shareStore(folder), await shareStore(folder)];
+  onTestFinished(() => second[Symbol.asyncDispose]());
+  expect([await first.shipping.lease("a"), await second.shipping.lease("a")]).toEqual([0, null]);
+  await second.shipping.release("a");
+  expect(await second.shipping.lease("a")).toBeNull();
+  await first.create({ id: "id-1", name: "s", origin: "library", settings: null, at: 1 });
+  await first.release("id-1");
+  const parcel = { session: "id-1", call: "c", k: 0, root: "id-1", run: null, account: "a", model: "m", body: 1 };
+  await first.shipping.keep(parcel);
+  await first.shipping.close(parcel, 0, { parcels: 1, bytes: 1 });
+  await expect(second.remove("id-1")).rejects.toMatchObject({ code: "session_busy" });
+  await first.remove("id-1", { discard: true });
+  await first[Symbol.asyncDispose]();
+  expect(await second.shipping.lease("a")).toBe(0);
+});
+
 test("a store that did not open, or whose thread ended, is opened anew by the next", async () => {
   const folder = newFolder();
   await expect(shareStore(folder, { entry: BROKEN })).rejects.toMatchObject({ code: "store_failed" });

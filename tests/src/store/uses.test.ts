@@ -32,6 +32,8 @@ async function sample(store: Store): Promise<void> {
   await store.release("S1");
 }
 
+/** Tables that a store of an earlier build lacks. */
+const PARCELS = ["parcels", "shipments"];
 const there = (store: Store) => Promise.all([A, B, C].map(({ key }) => store.hasContext(key)));
 const usesIn = async (of: EditedKind, place: string) =>
   (await of.change(place, "SELECT session, hash FROM STORE.uses ORDER BY session, hash")).map((row) => ({ ...row }));
@@ -83,6 +85,9 @@ test.for(EDITED)(
     await of.change(place, "DROP TABLE STORE.uses");
     await of.change(place, "ALTER TABLE STORE.jobs DROP COLUMN sha256");
     await of.change(place, "ALTER TABLE STORE.jobs DROP COLUMN asked");
+    for (const table of of.kind === "in a folder" ? PARCELS : [...PARCELS, "accounts"]) {
+      await of.change(place, `DROP TABLE STORE.${table}`);
+    }
     await of.change(place, of.kind === "in a folder" ? "PRAGMA user_version = 4" : "UPDATE STORE.meta SET version = 1");
     await using store = await openStore(place);
     expect(await usesIn(of, place)).toEqual(uses);

@@ -44,9 +44,9 @@ const dueIn = (jobs: string) =>
 /** Changes jobs by the clock of the server. */
 export const CHANGING: Changing = {
   now: raw(NOW),
-  *doubting(update) {
+  *doubting(update, _job, isOver) {
     const row = yield* get(sql`WITH changed AS (${update} RETURNING run, n)
-      SELECT count(*) AS n, count(doubt_job(run, n)) FROM changed`);
+      SELECT count(*) AS n, count(doubt_job(run, n, ${raw(String(isOver))})) FROM changed`);
     return row?.n === 1;
   },
   *dropUnneeded(checkpoint) {

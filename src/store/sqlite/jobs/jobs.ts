@@ -60,9 +60,9 @@ export function changingAt(now: number): Changing {
   return { now, doubting, dropUnneeded, seal };
 }
 
-function* doubting(update: Statement, job: JobKey): Plan<boolean> {
+function* doubting(update: Statement, job: JobKey, isOver: boolean): Plan<boolean> {
   if ((yield* change(update)) === 0) return false;
-  yield* doubt(job);
+  yield* doubt(job, isOver);
   return true;
 }
 

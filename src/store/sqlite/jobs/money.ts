@@ -2,14 +2,17 @@ import { LIMITS } from "../../../../runtime/index.ts";
 import { misuse } from "../../failure.ts";
 import { intervalOf, mayHold, minus, plus } from "../../jobs/money.ts";
 import type { Amount, Held, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
-import { amountColumns, fieldsOfAmount, NOTHING } from "../../rows/jobs.ts";
-import { number, type Row } from "../../rows/seal.ts";
+import { amountColumns, fieldsOfAmount, heldBy, NOTHING } from "../../rows/jobs.ts";
+import { number } from "../../rows/seal.ts";
 import { readRun } from "../../sql/runs.ts";
 import { all, run as change, get, list, type Plan, raw, type Statement, sql } from "../../sql/sql.ts";
 
 /** Holds an amount of the run's before a request is sent. */
 export function* reserve({ run, n, call, attempt, fence, amount }: Hold): Plan<Held> {
   const purse = yield* readRun(run);
+  // A request by batch that an earlier try has made: its hold goes on.
+  const known = sql`UPDATE holds SET fence = ${fence} WHERE ${holdOf({ run, n, call, attempt })}`;
+  if ((yield* change(known)) > 0) return "held";
   const answer = mayHold(purse, amount);
   if (answer !== "held") return answer;
   yield* change(sql`INSERT INTO holds (run, n, call, attempt, fence, usd, tokens, calls)
@@ -19,12 +22,12 @@ export function* reserve({ run, n, call, attempt, fence, amount }: Hold): Plan<H
 }
 
 /** The amount that the request really took stays held until the record of its call. */
-export function* give({ run, n, call, attempt }: Omit<Hold, "amount">, spent: Amount): Plan<void> {
-  const which = sql`WHERE run = ${run} AND n = ${n} AND call = ${call} AND attempt = ${attempt}`;
-  const row = yield* get(sql`SELECT * FROM holds ${which}`);
+export function* give(hold: Omit<Hold, "amount">, spent: Amount): Plan<void> {
+  const { run } = hold;
+  const row = yield* get(sql`SELECT * FROM holds WHERE ${holdOf(hold)}`);
   if (!row) return;
   const [usd, tokens, calls] = fieldsOfAmount(spent);
-  yield* change(sql`UPDATE holds SET usd = ${usd}, tokens = ${tokens}, calls = ${calls} ${which}`);
+  yield* change(sql`UPDATE holds SET usd = ${usd}, tokens = ${tokens}, calls = ${calls} WHERE ${holdOf(hold)}`);
   yield* setSum(run, "held", plus(minus((yield* readRun(run)).held, heldBy(row)), spent));
 }
 
@@ -41,9 +44,15 @@ export function* settle({ run, n, call, spent }: Settled): Plan<void> {
   if (changed === 0) throw misuse(`run ${run} has no job ${n}`);
 }
 
-/** Nobody knows what the requests took whose holds an earlier try left. They count in full, for ever. */
-export function* doubt({ run, n }: JobKey): Plan<void> {
-  const left = yield* take(sql`run = ${run} AND n = ${n}`);
+const holdOf = ({ run, n, call, attempt }: Pick<Hold, "run" | "n" | "call" | "attempt">) =>
+  sql`run = ${run} AND n = ${n} AND call = ${call} AND attempt = ${attempt}`;
+
+/**
+ * Nobody knows what the requests took whose holds an earlier try left. They count in full, for ever. Unless the job is over, holds
+ * by batch stay: the next try takes them over.
+ */
+export function* doubt({ run, n }: JobKey, isOver: boolean): Plan<void> {
+  const left = yield* take(sql`run = ${run} AND n = ${n} ${isOver ? sql`` : sql`AND attempt >= 0`}`);
   if (left === NOTHING) return;
   const purse = yield* readRun(run);
   yield* setSum(run, "held", minus(purse.held, left));
@@ -53,10 +62,6 @@ export function* doubt({ run, n }: JobKey): Plan<void> {
 /** Takes holds of a job away; returns their sum. */
 function* take(which: Statement): Plan<Amount> {
   return (yield* all(sql`DELETE FROM holds WHERE ${which} RETURNING *`)).map(heldBy).reduce(plus, NOTHING);
-}
-
-function heldBy(row: Row): Amount {
-  return { nanodollars: number(row, "usd"), tokens: number(row, "tokens"), sub_calls: number(row, "calls") };
 }
 
 function* setSum(run: string, of: "held" | "spent" | "doubtful", amount: Amount): Plan<void> {

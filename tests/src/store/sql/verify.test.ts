@@ -10,7 +10,7 @@ import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts"
 import { folderWith } from "../../../support/tree.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf } from "../sample.ts";
 
-const TABLES = ["sessions", "checkpoints", "contexts", "cache", "runs", "jobs"];
+const TABLES = ["sessions", "checkpoints", "contexts", "cache", "runs", "jobs", "parcels", "shipments"];
 
 test("a row that has gone between the look for its key and the look at it is no finding", async () => {
   const folder = join(folderWith(), "store");
@@ -25,6 +25,10 @@ test("a row that has gone between the look for its key and the look at it is no 
   const limits = { nanodollars: null, tokens: null, sub_calls: null };
   await store.jobs.open({ id: "R1", name: "r", queue: "q", share: 1, spec: {}, hash: "h", limits });
   await store.jobs.add("R1", [{ id: "one", session: "J1", input: 1, context: null }]);
+  const parcel = { session: "J1", call: "c", root: "J1", run: null, account: "a", model: "m", body: 1 };
+  for (const k of [0, 1]) await store.shipping.keep({ ...parcel, k });
+  await store.shipping.lease("a");
+  await store.shipping.close(parcel, 0, { parcels: 1, bytes: 9 });
   await store[Symbol.asyncDispose]();
 
   const database = openDatabase(folder);
@@ -42,7 +46,9 @@ test("a row that has gone between the look for its key and the look at it is no 
       database.exec("BEGIN");
       database.perform(between(verify(part, null, own, found), change));
       database.exec("ROLLBACK");
-      const paged = ["sessions", "checkpoints", "contexts", "answers", "runs", "jobs"].includes(part);
+      const paged = ["sessions", "checkpoints", "contexts", "answers", "runs", "jobs", "parcels", "shipments"].includes(
+        part,
+      );
       if (paged) expect([part, found.length > 0 ? 1 : 0]).toEqual([part, finds]);
     }
   }
@@ -56,6 +62,8 @@ const DAMAGED: Readonly<Record<string, string>> = {
   cache: "at = 2",
   runs: "spec = '{'",
   jobs: "input = '2'",
+  parcels: "model = 'n'",
+  shipments: "batch = 'b'",
 };
 
 /** The plan, with something that is done after its first answer. */

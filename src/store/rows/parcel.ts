@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import { corrupt } from "../failure.ts";
+import type { NewParcel, Parcel, ParcelAnswer, ParcelRequest, Shipment } from "../shipping/port.ts";
+import { RESULT_BOUNDS } from "./bounds.ts";
+import { unpackText } from "./pack.ts";
+import { blob, isSealed, number, numberOrNull, type Row, seal, text, textOrNull, value } from "./seal.ts";
+
+// Rows of parcels and shipments. Both databases have the same columns.
+
+/** Columns that the seal of a parcel is over: those that stay, and the sum of its request. */
+const KEPT = ["session", "call", "k", "root", "run", "account", "model", "body_sum"];
+
+/** All of a parcel but its request and its answer. */
+export const PARCEL_COLUMNS = [...KEPT, "state", "n", "tries", "status", "sha256"].join(", ");
+
+/** The checksums of a request that nobody has answered. */
+export function sealsOfRequest({ session, call, k, root, run, account, model }: NewParcel, body: string) {
+  const sum = seal([body]);
+  return { sum, sha256: seal([session, call, k, root, run, account, model, sum]) };
+}
+
+/** The seal of a parcel with its answer. A row that is damaged keeps its seal, and stays known as damaged. */
+export function sealOfAnswered(row: Row, status: number, answer: string): Uint8Array {
+  const kept = KEPT.map((column) => value(row, column));
+  return isSealed(row, kept) ? seal([...kept, status, answer]) : blob(row, "sha256");
+}
+
+/** A parcel that is shown, with columns of its shipment. @throws RlmError `store_corrupt` */
+export function decodeParcel(row: Row): Parcel {
+  return {
+    ...{ session: text(row, "session"), call: text(row, "call"), k: number(row, "k") },
+    ...{ root: text(row, "root"), run: textOrNull(row, "run") },
+    ...{ account: text(row, "account"), model: text(row, "model") },
+    ...{ at: number(row, "at"), sent_at: numberOrNull(row, "made_at"), batch: textOrNull(row, "batch") },
+    state: STATES.find((one) => one === row.state) ?? damaged(row),
+    answer: answerOf(row),
+  };
+}
+
+const STATES = ["waiting", "out", "answered"] as const;
+
+/** null: it has none. @throws RlmError `store_corrupt` if the parcel is damaged */
+export function answerOf(row: Row): ParcelAnswer | null {
+  const kept = KEPT.map((column) => value(row, column));
+  if (row.state !== "answered") return isSealed(row, kept) ? null : damaged(row);
+  const [status, answer] = [number(row, "status"), unpackText(row, "answer")];
+  if (answer === null || !isSealed(row, [...kept, status, answer])) return damaged(row);
+  return { status, body: JSON.parse(answer) };
+}
+
+/** @throws RlmError `store_corrupt` if the parcel or its request is damaged */
+export function requestOf(row: Row): ParcelRequest {
+  const body = unpackText(row, "body", RESULT_BOUNDS);
+  const sum = value(row, "body_sum");
+  if (body === null || !(sum instanceof Uint8Array) || !seal([body]).equals(sum)) return damaged(row);
+  answerOf(row);
+  return { n: number(row, "n"), body };
+}
+
+function damaged({ session, call, k }: Row): never {
+  throw corrupt(`request ${k} of call ${call} of session ${session} is damaged`);
+}
+
+/** A row of shipments. */
+export interface ShipmentRow
+  extends Pick<Shipment, "id" | "account" | "model" | "parcels" | "file" | "asked_at" | "batch"> {
+  readonly closed_at: number;
+  readonly made_at: number | null;
+  readonly state: Shipment["state"] | "over";
+  /** 0 or 1. */
+  readonly cancelled: number;
+  readonly over_at: number | null;
+  readonly look_at: number;
+  readonly done: number;
+}
+
+/** Columns of a shipment under its seal. The others change with each look. */
+const SEALED = [
+  ...(["id", "account", "model", "parcels", "state", "closed_at", "file", "asked_at", "batch"] as const),
+  ...(["made_at", "cancelled", "over_at"] as const),
+];
+export const SHIPMENT_COLUMNS = [...SEALED, "look_at", "done"] as const;
+
+export function sealOfShipment(shipment: ShipmentRow): Buffer {
+  return seal(SEALED.map((column) => shipment[column]));
+}
+
+/** @throws RlmError `store_corrupt` */
+export function decodeShipment(row: Row): ShipmentRow {
+  const sealed = SEALED.map((column) => value(row, column));
+  const state = SHIPMENT_STATES.find((one) => one === row.state);
+  if (state === undefined || !isSealed(row, sealed)) throw corrupt(`the row of shipment ${row.id} is damaged`);
+  return {
+    ...{ id: text(row, "id"), account: text(row, "account"), model: text(row, "model"), state },
+    ...{ parcels: number(row, "parcels"), done: number(row, "done"), cancelled: number(row, "cancelled") },
+    ...{ file: textOrNull(row, "file"), batch: textOrNull(row, "batch"), closed_at: number(row, "closed_at") },
+    ...{ asked_at: numberOrNull(row, "asked_at"), made_at: numberOrNull(row, "made_at") },
+    ...{ over_at: numberOrNull(row, "over_at"), look_at: number(row, "look_at") },
+  };
+}
+
+const SHIPMENT_STATES = ["closed", "out", "doubt", "over"] as const;
+
+/** The lease of an account has an id as those of sessions have, and no session has this one: theirs are ULIDs. */
+export function leaseOfAccount(account: string): string {
+  return `account-${createHash("sha256").update(account).digest("hex").slice(0, 40)}`;
+}

@@ -1,0 +1,180 @@
+import { RlmError } from "../../../runtime/errors.ts";
+import { remedy } from "../../../runtime/remedies.ts";
+import { amount } from "../../platform/figures.ts";
+import { displayName } from "../../platform/ids.ts";
+import { plus } from "../jobs/money.ts";
+import type { DueJob } from "../jobs/port.ts";
+import { heldBy, NOTHING } from "../rows/jobs.ts";
+import { decodeParcel, PARCEL_COLUMNS, sealsOfRequest } from "../rows/parcel.ts";
+import { number, text, textOrNull } from "../rows/seal.ts";
+import type { NewParcel, Parcel, Waiters, Waits } from "../shipping/port.ts";
+import { labelOf } from "./sessions.ts";
+import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
+
+/** Keeps a request. @param now the clock of the store */
+export function* keepParcel(parcel: NewParcel, now: Part): Plan<Parcel> {
+  const { session, call, k, root, account, model } = parcel;
+  const body = JSON.stringify(parcel.body);
+  const { sum, sha256 } = sealsOfRequest(parcel, body);
+  const changing = ["root", "run", "account", "model", "bytes", "body_sum", "sha256", "body"];
+  const key = sql`session = ${session} AND call = ${call} AND k = ${k}`;
+  yield* run(sql`UPDATE parcels SET state = 'out' WHERE ${key} AND state = 'unwanted'`);
+  yield* run(sql`INSERT INTO parcels (session, call, k, state, at, ${raw(changing.join(", "))})
+    VALUES (${list([session, call, k, "waiting", now])},
+      ${list([root, parcel.run, account, model, Buffer.byteLength(body), sum, sha256, packed(body)])})
+    ON CONFLICT (session, call, k) DO UPDATE SET ${raw(changing.map((one) => `${one} = excluded.${one}`).join(", "))}
+    WHERE parcels.state = 'waiting'`);
+  const [kept] = yield* shown(sql`${key}`);
+  if (kept) return kept;
+  throw new RlmError("store_failed", `request ${k} of call ${call} was not kept`, { suggestion: "Try again." });
+}
+
+/** The parcels of a call, in the order of their numbers. @throws RlmError `store_corrupt` */
+export function* parcelsOf(session: string, call: string): Plan<Parcel[]> {
+  return yield* shown(sql`session = ${session} AND call = ${call} AND p.state <> 'unwanted'`);
+}
+
+function* shown(which: Statement): Plan<Parcel[]> {
+  const columns = raw(PARCEL_COLUMNS.replaceAll(/\w+/g, "p.$&"));
+  const rows = yield* all(sql`SELECT ${columns}, p.at, p.answer, s.made_at, s.batch FROM parcels p
+    LEFT JOIN shipments s ON s.id = p.shipment WHERE ${which} ORDER BY k`);
+  return rows.map(decodeParcel);
+}
+
+/** True if a root session has a parcel that nobody has answered. @param root its id, as a statement has it */
+export const hasOpenParcels = (root: Statement) =>
+  sql`EXISTS (SELECT 1 FROM parcels o WHERE o.root = ${root} AND o.state IN ('waiting', 'out'))`;
+
+/** The records of these calls are kept in the same transaction: their parcels go. */
+export function* dropDelivered(session: string, calls: readonly string[]): Plan<void> {
+  yield* drop(sql`session = ${session} AND call ${oneOf(calls)}`);
+}
+
+/** Nobody needs parcels any more: all of them, or those that have not left. @param now the clock of the store */
+export function* giveUpWhich(of: Waiters, which: "all" | "unsent", now: Part): Plan<void> {
+  const rows = "root" in of ? [] : yield* all(sql`SELECT DISTINCT root FROM parcels WHERE run = ${of.run}`);
+  const roots = "root" in of ? [of.root] : rows.map((row) => text(row, "root"));
+  if (which === "all") return yield* giveUp(roots);
+  yield* lockJobs(roots);
+  yield* releaseHolds(roots, ["waiting"]);
+  yield* run(sql`DELETE FROM parcels WHERE root ${oneOf(roots)} AND state = 'waiting'`);
+  yield* wake(roots, now);
+}
+
+/** Nobody needs the parcels of these root sessions any more. */
+export function* giveUp(roots: readonly string[]): Plan<void> {
+  const some = yield* get(sql`SELECT k FROM parcels WHERE root ${oneOf(roots)} AND state <> 'unwanted' LIMIT 1`);
+  if (!some) return;
+  yield* releaseHolds(roots, ["waiting"]);
+  yield* releaseHolds(roots, ["out", "answered"]);
+  yield* drop(sql`root ${oneOf(roots)}`);
+}
+
+/** In this order: what leaves meanwhile is out afterwards. */
+function* drop(which: Statement): Plan<void> {
+  yield* run(sql`DELETE FROM parcels WHERE ${which} AND state IN ('waiting', 'answered')`);
+  yield* run(sql`UPDATE parcels SET state = 'unwanted' WHERE ${which} AND state = 'out'`);
+}
+
+/** Releases what the requests of parcels hold. If they have left, it becomes doubtful: it counts in full, for ever. */
+function* releaseHolds(roots: readonly string[], states: readonly Parcel["state"][]): Plan<void> {
+  const runs = yield* all(sql`SELECT DISTINCT run FROM parcels
+    WHERE root ${oneOf(roots)} AND state ${oneOf(states)} AND run IS NOT NULL`);
+  if (runs.length === 0) return;
+  const ids = runs.map((row) => text(row, "run"));
+  // As when a call is settled, the runs are locked first.
+  yield* all(sql`SELECT id FROM runs WHERE id ${oneOf(ids)} ORDER BY id ${spelled(sql``, sql`FOR UPDATE`)}`);
+  const gone = yield* all(sql`DELETE FROM holds WHERE (run, n, call, attempt) IN (
+    SELECT j.run, j.n, p.call, -1 - p.k FROM parcels p JOIN jobs j ON j.session = p.root
+    WHERE p.root ${oneOf(roots)} AND p.state ${oneOf(states)}) RETURNING *`);
+  for (const id of ids) {
+    const held = gone.flatMap((row) => (row.run === id ? heldBy(row) : [])).reduce(plus, NOTHING);
+    const doubtful = states.includes("waiting") ? NOTHING : held;
+    yield* run(sql`UPDATE runs SET held_usd = held_usd - ${held.nanodollars}, held_tokens = held_tokens - ${held.tokens},
+      held_calls = held_calls - ${held.sub_calls}, doubtful_usd = doubtful_usd + ${doubtful.nanodollars},
+      doubtful_tokens = doubtful_tokens + ${doubtful.tokens}, doubtful_calls = doubtful_calls + ${doubtful.sub_calls}
+      WHERE id = ${id}`);
+  }
+}
+
+/** Locks the jobs of root sessions, so that of two that answer the last parcels of a job the second one sees it. */
+export function* lockJobs(roots: readonly string[]): Plan<void> {
+  yield* all(sql`SELECT n FROM jobs WHERE session ${oneOf(roots)} ORDER BY run, n ${spelled(sql``, sql`FOR UPDATE`)}`);
+}
+
+/** Jobs of these root sessions that waited for parcels, and for none any more, wait for a try. They are locked. */
+export function* wake(roots: readonly string[], now: Part): Plan<void> {
+  yield* run(sql`UPDATE jobs SET state = 'waiting', changed_at = ${now}
+    WHERE session ${oneOf(roots)} AND state = 'parked' AND why = 'delivery' AND NOT ${hasOpenParcels(sql`jobs.session`)}`);
+}
+
+/** Jobs that waited for parcels and wait for a try. They say why until it begins, since their tickets may get lost. */
+export function* deliveredJobs(queue: string): Plan<DueJob[]> {
+  const rows = yield* all(sql`SELECT j.run, j.n, j.rank, j.lapses FROM runs r JOIN jobs j ON j.run = r.id
+    WHERE r.queue = ${queue} AND r.state = 'open' AND j.state = 'waiting' AND j.why = 'delivery' ORDER BY j.rank LIMIT 1000`);
+  return rows.map((row) => ({
+    ...{ run: text(row, "run"), n: number(row, "n"), afterMs: 0 },
+    ...{ rank: number(row, "rank"), lapses: number(row, "lapses") },
+  }));
+}
+
+/** The open parcels of a run or a root session, by shipment; those without one first. */
+export function* waitsOf(of: Waiters): Plan<Waits[]> {
+  const whose = "run" in of ? sql`run = ${of.run}` : sql`root = ${of.root}`;
+  const rows =
+    yield* all(sql`SELECT g.*, s.batch, s.state, coalesce(s.done, 0) AS done, coalesce(s.made_at, g.oldest) AS since
+    FROM (SELECT account, model, shipment, count(*) AS calls, min(at) AS oldest FROM parcels
+      WHERE ${whose} AND state IN ('waiting', 'out') GROUP BY account, model, shipment) g
+    LEFT JOIN shipments s ON s.id = g.shipment ORDER BY g.shipment IS NOT NULL, since, g.account, g.model`);
+  const waits: Waits[] = [];
+  for (const row of rows) {
+    const account = text(row, "account");
+    const earlier = waits.find((one) => one.account === account)?.earlier ?? (yield* tookOf(account));
+    waits.push({
+      ...{ account, model: text(row, "model"), batch: textOrNull(row, "batch"), earlier },
+      ...{ calls: number(row, "calls"), done: number(row, "done"), since: number(row, "since") },
+      state: (["closed", "out", "doubt"] as const).find((one) => one === row.state) ?? "waiting",
+    });
+  }
+  return waits;
+}
+
+/** ms that the last shipments of an account took. */
+function* tookOf(account: string): Plan<number[]> {
+  const rows = yield* all(sql`SELECT over_at - made_at AS took FROM shipments
+    WHERE account = ${account} AND over_at IS NOT NULL AND made_at IS NOT NULL ORDER BY over_at DESC LIMIT 9`);
+  return rows.map((row) => number(row, "took"));
+}
+
+/** Refuses to drop a session whose parcels are out. @throws RlmError `session_busy`, naming a batch */
+export function* refuseSession(id: string): Plan<void> {
+  yield* refuseOut(sql`p.root = ${id}`, `session ${displayName(yield* labelOf(id))}`);
+}
+
+/** Refuses to drop a run whose parcels are out. @throws RlmError `session_busy`, naming a batch */
+export function* refuseRun(id: string, name: string): Plan<void> {
+  yield* refuseOut(sql`p.run = ${id}`, `the run ${name}`);
+}
+
+function* refuseOut(which: Statement, label: string): Plan<void> {
+  const row = yield* get(sql`SELECT count(*) AS calls, min(s.batch) AS batch FROM parcels p
+    LEFT JOIN shipments s ON s.id = p.shipment WHERE ${which} AND p.state = 'out'`);
+  if (!row || row.calls === 0) return;
+  const batch = textOrNull(row, "batch");
+  const where = batch === null ? "a batch that is about to be made" : `the batch ${batch}`;
+  throw new RlmError("session_busy", `${label} waits for ${amount(number(row, "calls"), "call")} in ${where}`, {
+    suggestion: `Wait for the answers, or ${remedy("giveUpCalls")}: they are paid for all the same.`,
+  });
+}
+
+/** Drops shipments that have been over for long, and what was given up and is over or closed long ago. @param now ms since the epoch */
+export function* dropOver(now: number): Plan<void> {
+  const before = now - OVER_MS;
+  const open = sql`SELECT id FROM shipments WHERE state <> 'over' AND (closed_at >= ${before}
+    OR EXISTS (SELECT 1 FROM parcels p WHERE p.shipment = shipments.id AND p.state <> 'unwanted'))`;
+  yield* run(sql`DELETE FROM parcels WHERE state = 'unwanted' AND shipment NOT IN (${open})`);
+  yield* run(sql`DELETE FROM shipments WHERE id NOT IN (${open}) AND (state <> 'over' OR over_at < ${before})
+    AND NOT EXISTS (SELECT 1 FROM parcels p WHERE p.shipment = shipments.id)`);
+}
+
+const OVER_MS = 7 * 24 * 3600_000;

@@ -1,0 +1,250 @@
+import { ulid } from "ulid";
+import {
+  decodeShipment,
+  PARCEL_COLUMNS,
+  requestOf,
+  SHIPMENT_COLUMNS,
+  type ShipmentRow,
+  sealOfAnswered,
+  sealOfShipment,
+} from "../rows/parcel.ts";
+import { number, type Row, text } from "../rows/seal.ts";
+import {
+  type Group,
+  PARCEL_TRIES,
+  type ParcelAnswer,
+  type ParcelRequest,
+  type Rest,
+  type RowAnswer,
+  type Shipment,
+  type ShipmentChange,
+} from "../shipping/port.ts";
+import { hasOpenParcels, lockJobs, wake } from "./parcels.ts";
+import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
+
+/** The side of a database in changes of shipments. */
+export interface Handling {
+  /** The clock of the store, ms since the epoch. */
+  readonly now: Part;
+  /** Selects a row if this store has the lease of the account, with this fence. Nobody else takes it within the transaction. */
+  holding(account: string, fence: number): Statement;
+}
+
+/** Rows that are read or changed at once. */
+const PAGE = 500;
+/** Bytes of requests after which a page of them ends. */
+const PAGE_BYTES = 16 * 2 ** 20;
+
+const COLUMNS = raw(PARCEL_COLUMNS);
+
+export function* groupsOf({ now }: Handling): Plan<Group[]> {
+  const at = yield* clock(now);
+  const growing = sql`SELECT r.id FROM runs r WHERE r.state = 'open' AND EXISTS (SELECT 1 FROM jobs j
+    WHERE j.run = r.id AND j.state IN ('waiting', 'running') AND NOT ${hasOpenParcels(sql`j.session`)})`;
+  const rows = yield* all(sql`SELECT account, model, count(*) AS parcels, CAST(sum(bytes) AS bigint) AS bytes,
+      min(at) AS oldest, max(at) AS newest, min(CASE WHEN run IS NULL THEN 0 ELSE 1 END) AS of_runs,
+      max(CASE WHEN run IN (${growing}) THEN 1 ELSE 0 END) AS grows FROM parcels
+    WHERE state = 'waiting' AND ready_at <= ${at} GROUP BY account, model ORDER BY account, model`);
+  return rows.map((row) => ({
+    ...{ account: text(row, "account"), model: text(row, "model") },
+    ...{ parcels: number(row, "parcels"), bytes: number(row, "bytes") },
+    ...{ oldestMs: at - number(row, "oldest"), newestMs: at - number(row, "newest") },
+    grows: row.of_runs === 1 && row.grows === 1,
+  }));
+}
+
+export function* closeShipment(
+  { account, model }: Pick<Group, "account" | "model">,
+  fence: number,
+  most: Pick<Group, "parcels" | "bytes">,
+  { now, holding }: Handling,
+): Plan<Shipment | null> {
+  if (!(yield* get(holding(account, fence)))) return null;
+  const [id, at] = [ulid(), yield* clock(now)];
+  // The update does not go by the state: a server would find the parcels by the index of waiting ones, each in all of them.
+  const parcels = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM parcels
+      WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at}
+      ORDER BY at, session, call, k LIMIT ${Math.max(1, most.parcels)}),
+    placed AS (SELECT session, call, k, row_number() OVER oldest AS place, sum(bytes) OVER oldest AS total,
+      min(most) OVER oldest AS least FROM ready WINDOW oldest AS (ORDER BY at, session, call, k))
+    UPDATE parcels SET state = 'out', shipment = ${id}, n = placed.place - 1, tries = tries + 1 FROM placed
+    WHERE parcels.session = placed.session AND parcels.call = placed.call AND parcels.k = placed.k
+      AND parcels.account = ${account} AND parcels.model = ${model}
+      AND (placed.place = 1 OR (placed.total <= ${most.bytes} AND placed.place <= coalesce(placed.least, placed.place)))`);
+  if (parcels === 0) return null;
+  const closed: ShipmentRow = {
+    ...{ id, account, model, parcels, closed_at: at, look_at: at, done: 0, cancelled: 0 },
+    ...{ state: "closed", file: null, asked_at: null, batch: null, made_at: null, over_at: null },
+  };
+  yield* putShipment(closed);
+  return shownShipment(closed, parcels, at);
+}
+
+/** Shipments that are not over, the oldest first. @throws RlmError `store_corrupt`, unless nobody waits for a damaged one */
+export function* openShipments({ now }: Handling): Plan<Shipment[]> {
+  const at = yield* clock(now);
+  const rows =
+    yield* all(sql`SELECT s.*, (SELECT count(*) FROM parcels p WHERE p.shipment = s.id AND p.state = 'out') AS wanted
+    FROM shipments s WHERE s.state <> 'over' ORDER BY s.closed_at, s.id`);
+  return rows.flatMap((row) => {
+    const wanted = number(row, "wanted");
+    return unlessUnwanted(wanted > 0, () => shownShipment(decodeShipment(row), wanted, at)) ?? [];
+  });
+}
+
+/** null instead of an error if nobody wants it. */
+function unlessUnwanted<T>(isWanted: boolean, read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (isWanted) throw error;
+    return null;
+  }
+}
+
+function shownShipment(row: ShipmentRow, wanted: number, now: number): Shipment | null {
+  const { over_at: _over, done: _done, look_at, closed_at, made_at, state, cancelled, ...rest } = row;
+  if (state === "over") return null;
+  const since = (at: number | null) => (at === null ? null : now - at);
+  return {
+    ...{ ...rest, state, wanted, cancelled: cancelled === 1, lookMs: Math.max(0, look_at - now) },
+    ...{ closedMs: now - closed_at, askedMs: since(row.asked_at), madeMs: since(made_at) },
+  };
+}
+
+export function* batchesOf(account: string): Plan<string[]> {
+  const rows = yield* all(sql`SELECT batch FROM shipments WHERE account = ${account} AND batch IS NOT NULL`);
+  return rows.map((row) => text(row, "batch"));
+}
+
+export function* stepShipment(id: string, fence: number, change: ShipmentChange, own: Handling): Plan<boolean> {
+  const shipment = yield* heldShipment(id, fence, own);
+  if (!shipment) return false;
+  const { asked, batch, lookMs, cancelled, ...replaced } = change;
+  const now = yield* clock(own.now);
+  yield* putShipment({
+    ...{ ...shipment, ...replaced, cancelled: cancelled ? 1 : shipment.cancelled },
+    ...(asked === undefined ? {} : { asked_at: asked ? now : null }),
+    ...(batch === undefined ? {} : { batch, made_at: now }),
+    ...(lookMs === undefined ? {} : { look_at: now + lookMs }),
+  });
+  return true;
+}
+
+/** Requests of a shipment from a number on. @throws RlmError `store_corrupt` for one that is damaged and that somebody wants */
+export function* requestsOf(id: string, from: number): Plan<ParcelRequest[]> {
+  const which = sql`shipment = ${id} AND state IN ('out', 'unwanted') AND n >= ${from}`;
+  const sizes = yield* all(sql`SELECT n, bytes FROM parcels WHERE ${which} ORDER BY n LIMIT ${PAGE}`);
+  let bytes = 0;
+  const behind = sizes.find((row, at) => {
+    bytes += number(row, "bytes");
+    return at > 0 && bytes > PAGE_BYTES;
+  });
+  const end = behind ? number(behind, "n") : number(sizes.at(-1) ?? { n: 0 }, "n") + 1;
+  const rows = yield* all(sql`SELECT ${COLUMNS}, body FROM parcels WHERE ${which} AND n < ${end} ORDER BY n`);
+  return rows.flatMap((row) => unlessUnwanted(row.state === "out", () => requestOf(row)) ?? []);
+}
+
+export function* answerParcels(id: string, fence: number, answers: readonly RowAnswer[], own: Handling): Plan<boolean> {
+  if (!(yield* heldShipment(id, fence, own))) return false;
+  // Of repeated rows the first one counts.
+  const byNumber = new Map(answers.toReversed().map((answer) => [answer.n, answer]));
+  const open = sql`shipment = ${id} AND state = 'out'`;
+  const rows = yield* all(sql`SELECT ${COLUMNS} FROM parcels WHERE ${open} AND n ${oneOf([...byNumber.keys()])}`);
+  const roots = rootsOf(rows);
+  yield* lockJobs(roots);
+  const again: number[] = [];
+  for (const row of rows) {
+    const n = number(row, "n");
+    const answer = byNumber.get(n);
+    if (!answer) continue;
+    if (answer.again && number(row, "tries") < PARCEL_TRIES) {
+      again.push(n);
+      continue;
+    }
+    const content = JSON.stringify(answer.body);
+    yield* run(sql`UPDATE parcels SET ${answered(answer.status, content)}, sha256 = ${sealOfAnswered(row, answer.status, content)}
+      WHERE ${open} AND n = ${n}`);
+  }
+  if (again.length > 0) yield* run(sql`UPDATE parcels SET ${WAITING} WHERE ${open} AND n ${oneOf(again)}`);
+  yield* wake(roots, own.now);
+  return true;
+}
+
+export function* endShipment(id: string, fence: number, rest: Rest, own: Handling): Plan<boolean> {
+  const shipment = yield* heldShipment(id, fence, own);
+  if (!shipment) return false;
+  // First: one that is wanted again meanwhile is out, and has an answer too.
+  yield* run(sql`DELETE FROM parcels WHERE shipment = ${id} AND state = 'unwanted'`);
+  const open = sql`shipment = ${id} AND state = 'out'`;
+  const roots = rootsOf(yield* all(sql`SELECT DISTINCT root FROM parcels WHERE ${open}`));
+  yield* lockJobs(roots);
+  const now = yield* clock(own.now);
+  if (rest.kind === "refused") {
+    // It was not sent: the try does not count.
+    yield* run(sql`UPDATE parcels SET ${WAITING}, tries = tries - 1, ready_at = ${now + rest.afterMs}, most = ${rest.most}
+      WHERE ${open}`);
+  } else if (rest.kind === "again") {
+    yield* run(sql`UPDATE parcels SET ${WAITING} WHERE ${open} AND tries < ${PARCEL_TRIES}`);
+    yield* answerAll(id, rest.otherwise);
+  } else yield* answerAll(id, rest.answer);
+  yield* putShipment({ ...shipment, state: "over", over_at: now });
+  yield* wake(roots, own.now);
+  return true;
+}
+
+/** Gives all parcels of a shipment that have no answer this one, page by page. */
+function* answerAll(id: string, { status, body }: ParcelAnswer): Plan<void> {
+  const content = JSON.stringify(body);
+  const open = sql`shipment = ${id} AND state = 'out'`;
+  for (let from = 0; ; ) {
+    const rows = yield* all(
+      sql`SELECT ${COLUMNS} FROM parcels WHERE ${open} AND n >= ${from} ORDER BY n LIMIT ${PAGE}`,
+    );
+    const end = rows.at(-1);
+    if (!end) return;
+    const numbers = rows.map((row) => number(row, "n"));
+    const seals = JSON.stringify(
+      Object.fromEntries(rows.map((row, at) => [numbers[at], hexOf(sealOfAnswered(row, status, content))])),
+    );
+    const sealed = spelled(
+      sql`unhex(${seals} ->> CAST(n AS text))`,
+      sql`decode(CAST(${seals} AS jsonb) ->> CAST(n AS text), 'hex')`,
+    );
+    yield* run(sql`UPDATE parcels SET ${answered(status, content)}, sha256 = ${sealed}
+      WHERE ${open} AND n ${oneOf(numbers)}`);
+    from = number(end, "n") + 1;
+  }
+}
+
+const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+
+export function* pauseRuns(account: string, queues: readonly string[], why: string): Plan<number> {
+  return yield* run(sql`UPDATE runs SET state = 'paused', why = ${why} WHERE state = 'open' AND queue ${oneOf(queues)}
+    AND EXISTS (SELECT 1 FROM parcels WHERE run = runs.id AND account = ${account} AND state IN ('waiting', 'out'))`);
+}
+
+const WAITING = sql`state = 'waiting', shipment = NULL, n = NULL`;
+
+/** The request is not needed any more. */
+const answered = (status: number, content: string) =>
+  sql`state = 'answered', status = ${status}, answer = ${packed(content)}, body = NULL`;
+
+const rootsOf = (rows: readonly Row[]) => [...new Set(rows.map((row) => text(row, "root")))];
+
+/** A shipment that is not over and whose account this store has. @throws RlmError `store_corrupt` */
+function* heldShipment(id: string, fence: number, { holding }: Handling): Plan<ShipmentRow | null> {
+  const row = yield* get(sql`SELECT * FROM shipments WHERE id = ${id} AND state <> 'over'`);
+  return row && (yield* get(holding(text(row, "account"), fence))) ? decodeShipment(row) : null;
+}
+
+function* putShipment(shipment: ShipmentRow): Plan<void> {
+  const changes = [...SHIPMENT_COLUMNS, "sha256"].map((column) => `${column} = excluded.${column}`).join(", ");
+  yield* run(sql`INSERT INTO shipments (${raw(SHIPMENT_COLUMNS.join(", "))}, sha256)
+    VALUES (${list(SHIPMENT_COLUMNS.map((column) => shipment[column]))}, ${sealOfShipment(shipment)})
+    ON CONFLICT (id) DO UPDATE SET ${raw(changes)}`);
+}
+
+function* clock(now: Part): Plan<number> {
+  return number((yield* get(sql`SELECT ${now} AS now`)) ?? {}, "now");
+}
