@@ -1,4 +1,5 @@
 export type { AgentTool } from "./agent-tools/index.ts";
+export { boundedJson } from "./bounded-json.ts";
 export { failure, isFailureCode } from "./failure.ts";
 export { fetchedProblem } from "./fetched.ts";
 export type { Authorization } from "./keys/authorize.ts";
@@ -11,11 +12,15 @@ export { nearestNames } from "./nearest-names.ts";
 export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export { priceIn } from "./pi-ai/price.ts";
+export { redact } from "./pi-ai/redact.ts";
 export type {
+  BatchAccount,
+  BatchApi,
   Model,
   ModelMessage,
   Models,
   ModelTurn,
+  Post,
   RequestBudget,
   RequestEstimate,
   Reservation,

@@ -64,7 +64,47 @@ export interface ModelRequest {
   readonly cache: "none" | "short";
   /** The conversation that the request is of, for providers that find their cache by it; absent: none. */
   readonly conversation?: string;
+  /** Takes the request instead of the network: it goes by a batch, at the batch price and without a timeout. Absent: it is sent. */
+  readonly post?: Post;
 }
+
+/** APIs whose providers take batches. */
+export const BATCH_APIS = [
+  "openai-completions",
+  "openai-responses",
+  "anthropic-messages",
+  "google-generative-ai",
+] as const;
+export type BatchApi = (typeof BATCH_APIS)[number];
+
+/** The place where a model's provider takes batches, and the key for it. */
+export interface BatchAccount {
+  /** API, base URL and 8 hex digits of the SHA-256 of the key: it can be kept. */
+  readonly id: string;
+  readonly api: BatchApi;
+  readonly baseUrl: string;
+  /** The model by the provider's own name. */
+  readonly model: string;
+  /** Headers of a request, the key among them: they are never kept. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Takes a request that goes by a batch, and resolves with the row that answers it. If none has come yet, it waits until the signal
+ * aborts, and rejects then.
+ */
+export type Post = (request: PostedRequest, signal: AbortSignal) => Promise<PostedAnswer>;
+
+export interface PostedRequest {
+  readonly account: Pick<BatchAccount, "id">;
+  /** `provider/id`. */
+  readonly model: string;
+  /** As the provider takes it in a row of a batch: without what only streams have. */
+  readonly body: Json;
+}
+
+/** A row: the answer of the provider, or a failure that none has sent. */
+export type PostedAnswer = { readonly status: number; readonly body: Json } | { readonly failure: SubCallError };
 
 /** Why a sub-call failed (semantics 21). */
 export type SubCallCode =
@@ -85,7 +125,8 @@ export type SubCallCode =
   | "not_awaited"
   | "policy_violation"
   | "reentrancy_error"
-  | "no_model_configured";
+  | "no_model_configured"
+  | "answer_lost";
 
 /** A failure that a cell can catch. */
 export interface SubCallError {
@@ -135,6 +176,16 @@ export interface Model {
   readonly window: number | null;
   /** No list has it. */
   readonly unlisted?: boolean;
+  /**
+   * The price of requests that go by a batch: their estimates and charges are by it. Absent: it is not known to be lower, so
+   * they are by `price`, and the caller warns.
+   */
+  readonly batchPrice?: Price;
+  /**
+   * Resolves with the account whose batches take its requests. Absent: Belay has no batches of its provider.
+   * @throws RlmError as a request would fail: no key, a login that has expired
+   */
+  batchAccount?(): Promise<BatchAccount>;
   /**
    * Sends one request, once: no retries in here. Never rejects; an abort of the signal ends it within a second with the
    * code `cancelled`, its timeout with `timeout`. Connections are closed in both cases.

@@ -6,9 +6,11 @@ import type { Authorization } from "../keys/authorize.ts";
 import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "../port.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
+import { batchAccount, batchApiOf, batchPriceOf } from "./batch-account.ts";
 import { watchFinish } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
+import { misfit, type Posting, posting } from "./posting.ts";
 import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
 import { type SeenResponse, watchResponses } from "./response-watch.ts";
 import { thinkingOptions } from "./thinking.ts";
@@ -21,6 +23,8 @@ export interface PiAiModelParts {
   readonly isNamed?: boolean;
   /** Listed names like that of a model that no list has. */
   readonly near?: readonly string[];
+  /** Requests may go by batches of its provider, if Belay knows these. */
+  readonly takesBatches?: boolean;
   /** Asked before each request. @throws RlmError, which becomes the answer */
   authorize(): Promise<Authorization> | Authorization;
   /** The copy of pi-ai that sends. Asked before each request, outside of its time. */
@@ -37,13 +41,20 @@ export function piAiModel(parts: PiAiModelParts): Model {
     isNamed,
     near,
   };
+  const api = parts.takesBatches ? batchApiOf(model, isNamed) : undefined;
+  const batchPrice = api && batchPriceOf(price, model);
   return {
     id: place.id,
     price,
     window,
     unlisted: parts.near !== undefined,
+    ...(batchPrice ? { batchPrice } : {}),
+    ...(api ? { batchAccount: async () => batchAccount(api, model, place.address, await parts.authorize()) } : {}),
     async complete(request, signal) {
       if (signal.aborted) return unsent(cancelled(place));
+      const { post } = request;
+      if (post && !api)
+        return unsent(failure("policy_violation", `${place.id}: Belay has no batches of its provider`, NOW));
       const secrets: string[] = [];
       const seen: SeenResponse = { status: null, retryAfterMs: null, networkError: null };
       let limit: Limited | undefined;
@@ -51,7 +62,7 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const { streamSimple } = parts.load();
         const authorization = await parts.authorize();
         secrets.push(authorization.key ?? "", ...Object.values(authorization.headers));
-        limit = limited(signal, request.timeoutMs);
+        limit = limited(signal, post ? Number.POSITIVE_INFINITY : request.timeoutMs);
         const { baseUrl = model.baseUrl } = authorization;
         const sent = {
           ...model,
@@ -59,9 +70,13 @@ export function piAiModel(parts: PiAiModelParts): Model {
           ...(isNamed ? { reasoning: request.thinking !== undefined && request.thinking !== "off" } : {}),
         };
         const options = optionsOf(request, sent, authorization, limit.signal);
-        const stream = watchResponses(seen, () => streamSimple(sent, toContext(request), options));
-        const asked = { ...place, address: addressOf(baseUrl) };
-        return await receive(stream, request.timeoutMs, limit, { place: asked, seen, secrets });
+        const send = () => streamSimple(sent, toContext(request), options);
+        const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets };
+        if (!post || !api) return await receive(watchResponses(seen, send), request.timeoutMs, limit, refusal);
+        const account = batchAccount(api, model, place.address, authorization);
+        const call: Posting = { account, model: place.id, post, signal: limit.signal, seen };
+        const answer = await receive(posting(call, send), request.timeoutMs, limit, refusal);
+        return asRow(answer, call, batchPrice ? 0.5 : 1);
       } catch (error) {
         const answer = unsent(unsendable(error, { place, seen, secrets }));
         return error instanceof RlmError ? { ...answer, isOfSetup: true } : answer;
@@ -74,6 +89,8 @@ export function piAiModel(parts: PiAiModelParts): Model {
 
 /** Longer than any request: an SDK's own limit must not end one before ours does. */
 const NO_SDK_TIMEOUT_MS = 2 ** 31 - 1;
+
+const NOW = { suggestion: "Make the call with the delivery now." };
 
 function optionsOf(
   request: ModelRequest,
@@ -118,6 +135,15 @@ async function receive(
   }
   if (unfinished === "broken") return { ...failed, error: broken(place) };
   return answerOf(message, place, usage, unfinished === "length" || message.stopReason === "length");
+}
+
+/** The answer of a row. A key or rate that was at fault may be right by now: the failure is of this request alone. */
+function asRow(answer: ModelAnswer, { failure: error, model }: Posting, ofCost: number): ModelAnswer {
+  if (!Object.values(answer.usage).every(Number.isFinite)) return { ...unsent(misfit(model)), charged: false };
+  const usage = { ...answer.usage, cost_usd: answer.usage.cost_usd * ofCost };
+  if (answer.ok) return { ...answer, usage };
+  const { retryAfterMs, isOfSetup, ...failed } = answer;
+  return { ...failed, usage, error: error ?? answer.error };
 }
 
 function answerOf(message: AssistantMessage, { id }: Place, usage: Usage, cut: boolean): ModelAnswer {

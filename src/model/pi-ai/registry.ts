@@ -1,6 +1,7 @@
 import { type Authorization, authorize, namedKey } from "../keys/authorize.ts";
 import { type Env, type PiFiles, readPiFiles } from "../keys/pi-files.ts";
 import type { Model } from "../port.ts";
+import { isLogin } from "./batch-account.ts";
 import { findModel, type ListedModel, modelAt, readModelName } from "./catalog.ts";
 import { loadPiAi, type PiAi } from "./load.ts";
 import { piAiModel } from "./model.ts";
@@ -27,6 +28,7 @@ export function serverModel(name: string, baseUrl: string, options: RegistryOpti
     price,
     window,
     isNamed: true,
+    takesBatches: true,
     authorize: () => authorization,
     load: loadPiAi,
   });
@@ -52,6 +54,7 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
     price,
     window,
     ...(near ? { near } : {}),
+    takesBatches: !isLogin(authorization),
     authorize: () => {
       if (now() >= authorization.expires) authorization = find(readPiFiles(agentDir));
       return behindLogin(provider, authorization, files);

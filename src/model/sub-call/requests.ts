@@ -6,6 +6,7 @@ import type {
   ModelMessage,
   ModelRequest,
   ModelTurn,
+  Post,
   RequestBudget,
   RequestEstimate,
   SubCallCode,
@@ -82,6 +83,8 @@ interface RequestParts {
   readonly clock: RequestClock;
   random(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Takes the request of this number in the call, from 0. The call then goes by batches: it has no deadline and no retries. */
+  post?(k: number): Post;
 }
 
 /**
@@ -95,16 +98,17 @@ export function openRequests(
     conversation,
     thinking = "off",
   }: { readonly max_tokens: number; readonly conversation?: string; readonly thinking?: Thinking },
-  { budget, clock, random, sleep }: RequestParts,
+  { budget, clock, random, sleep, post }: RequestParts,
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
 ): Requests {
+  const price = post ? (model.batchPrice ?? model.price) : model.price;
   let spent = NOTHING_SENT;
   /** When the newest request left, on both scales of the clock. */
   let left = { at: 0, monotonic: 0 };
 
   /** A retry gives its reservation back while it waits, and reserves again. */
   async function send(request: Omit<ModelRequest, "timeoutMs">): Promise<ModelAnswer> {
-    const estimate = { ...estimateRequest(request, model.price), model: model.id };
+    const estimate = { ...estimateRequest(request, price), model: model.id };
     const reservation = await budget.reserve(estimate, signal);
     if ("code" in reservation) return unsent(reservation);
     let usage = NO_USAGE;
@@ -113,8 +117,9 @@ export function openRequests(
       if (timeoutMs <= 0) return unsent(failure("timeout", "no time was left to send the request"));
       left = { at: clock.now(), monotonic: clock.monotonic() };
       spent = { ...spent, requests: spent.requests + 1, sent_at: spent.sent_at ?? left.at };
-      const answer = await model.complete({ ...request, timeoutMs }, signal);
-      usage = chargeOf(answer, estimate, model);
+      const delivery = post ? { post: post(spent.requests - 1) } : {};
+      const answer = await model.complete({ ...request, timeoutMs, ...delivery }, signal);
+      usage = chargeOf(answer, estimate, price);
       if (!answer.ok && answer.error.code === "rate_limited") await reservation.limited?.(answer.retryAfterMs ?? null);
       return answer;
     } finally {
@@ -142,6 +147,8 @@ export function openRequests(
         random,
         deadline,
         signal,
+        // Who collects the rows has sent those again that may be.
+        ...(post ? { maxRetries: 0 } : {}),
       });
       const retried = attempts.map(({ code, waited_ms }) => ({ code, waited_ms }));
       spent = { ...spent, attempts: [...spent.attempts, ...retried] };
@@ -172,11 +179,11 @@ function turnOf(
  * A failed request costs what the provider said, else nothing. An answer without usage (servers that report none) costs
  * its estimate: the input as it was reserved, the output by its length.
  */
-function chargeOf(answer: ModelAnswer, estimate: RequestEstimate, model: Model): Usage {
+function chargeOf(answer: ModelAnswer, estimate: RequestEstimate, price: Model["price"]): Usage {
   if (answer.charged || !answer.ok) return answer.usage;
   const { text, toolUses } = answer.turn;
   const chars = toolUses.reduce((total, use) => total + JSON.stringify(use.arguments).length, text.length);
   const output = estimateTokens(chars);
-  const cost_usd = costOf(model.price, estimate.input_tokens, output);
+  const cost_usd = costOf(price, estimate.input_tokens, output);
   return { ...NO_USAGE, input: estimate.input_tokens, output, cost_usd };
 }

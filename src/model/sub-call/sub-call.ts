@@ -3,7 +3,7 @@ import { messageOf } from "../../platform/errors.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
-import type { Model, Models, RequestBudget, SubCallError } from "../port.ts";
+import type { Model, Models, Post, RequestBudget, SubCallError } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
 import { converse, type FailedAnswer } from "./conversation.ts";
 import { NOTHING_SENT, openRequests, type RequestClock, type Spent } from "./requests.ts";
@@ -42,6 +42,8 @@ export interface SubCallParts {
   random(): number;
   /** Resolves after `ms`, or as soon as the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Takes the request of this number in the call, from 0: it goes by a batch. Absent: requests are sent. */
+  post?(k: number): Post;
 }
 
 export type SubCallOutcome = Spent & {
@@ -67,12 +69,16 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
 
   const done = new AbortController();
   const timeOver = new AbortController();
-  void parts.sleep(call.timeout_ms, done.signal).then(() => {
-    if (!done.signal.aborted) timeOver.abort();
-  });
+  // Time at a provider is not the call's.
+  const timeoutMs = parts.post ? Number.POSITIVE_INFINITY : call.timeout_ms;
+  if (!parts.post) {
+    void parts.sleep(timeoutMs, done.signal).then(() => {
+      if (!done.signal.aborted) timeOver.abort();
+    });
+  }
   using stopped = joinSignals(signal, timeOver.signal);
   const stop = stopped.signal;
-  const deadline = parts.clock.monotonic() + call.timeout_ms;
+  const deadline = parts.clock.monotonic() + timeoutMs;
   const { max_tokens, thinking } = call;
   // A plain completion is one request: a cache of it would be written for nothing.
   const asked = { max_tokens, thinking };

@@ -6,6 +6,7 @@ import type {
   ModelAnswer,
   ModelRequest,
   ModelTurn,
+  Post,
   RequestBudget,
   RequestEstimate,
   SubCallCode,
@@ -405,4 +406,70 @@ test("the read-only tools in a sub-agent, to the end", async () => {
     "secret is left out: .gitignore excludes it, or it is in .git",
     "/etc/host is outside the allowed roots",
   ]);
+});
+
+/** Posts that are told apart by their number. */
+function posts() {
+  const numbers: number[] = [];
+  const made: Post[] = [];
+  const post = (k: number): Post => {
+    numbers.push(k);
+    const one: Post = () => Promise.reject(new Error("the scripted model does not post"));
+    made.push(one);
+    return one;
+  };
+  return { numbers, made, post };
+}
+
+test("by a batch each request of a call has the next number, over tools' turns and a repair", async () => {
+  const model = script(uses(["look", { at: "a" }]), uses(["look", { at: "b" }]), says("{}"), says('{"n": 3}'));
+  const { numbers, made, post } = posts();
+  const outcome = await run(model, { ...AGENT, schema: SCHEMA }, { tools: [TOOL], post });
+  expect(outcome).toMatchObject({ ok: true, value: { n: 3 }, requests: 4 });
+  expect(numbers).toEqual([0, 1, 2, 3]);
+  expect(model.requests.map((request) => request.post)).toEqual(made);
+});
+
+test("by a batch failures are final", async () => {
+  const model = script(fails("rate_limited", true), says("A"));
+  const { numbers, post } = posts();
+  expect(await run(model, {}, { post })).toMatchObject({ ok: false, error: { code: "rate_limited" }, attempts: [] });
+  expect(numbers).toEqual([0]);
+});
+
+test("by a batch requests are reserved and charged at its price, or in full if it is not known to be lower", async () => {
+  for (const [batchPrice, rate] of [[{ input: 500, output: 1000 }, 0.5] as const, [undefined, 1] as const]) {
+    const budget = budgetOf();
+    const model = { ...script(says("12345678", null)), ...(batchPrice ? { batchPrice } : {}) };
+    await run(model, { max_tokens: 100 }, { budget, post: posts().post });
+    expect(budget.reserved).toMatchObject([{ cost_usd: (rate * (5 * 1000 + 100 * 2000)) / 1e6 }]);
+    expect(budget.settled).toMatchObject([{ cost_usd: (rate * (5 * 1000 + 2 * 2000)) / 1e6 }]);
+    await run(model, { max_tokens: 100 }, { budget });
+    expect(budget.reserved[1]).toMatchObject({ cost_usd: (5 * 1000 + 100 * 2000) / 1e6 });
+  }
+});
+
+test("by a batch a call has no deadline", async () => {
+  const hours = 24 * 3_600_000;
+  let now = 0;
+  const model = script(
+    () => {
+      now += hours;
+      return uses(["look", { at: "a" }]);
+    },
+    () => says("A"),
+  );
+  const slept: number[] = [];
+  const outcome = await run(
+    model,
+    { ...AGENT, timeout_ms: 1 },
+    {
+      tools: [TOOL],
+      post: posts().post,
+      clock: { now: () => now, monotonic: () => now },
+      sleep: async (ms) => void slept.push(ms),
+    },
+  );
+  expect(outcome).toMatchObject({ ok: true, value: "A" });
+  expect(slept).toEqual([]);
 });

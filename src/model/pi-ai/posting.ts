@@ -1,0 +1,94 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Json } from "../../../runtime/index.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { isRecord } from "../../platform/json.ts";
+import { failure } from "../failure.ts";
+import type { BatchAccount, BatchApi, Post, PostedAnswer, SubCallError } from "../port.ts";
+import { asStream } from "./answer-stream.ts";
+import type { SeenResponse } from "./response-watch.ts";
+
+export interface Posting {
+  readonly account: Pick<BatchAccount, "id" | "api">;
+  /** `provider/id`. */
+  readonly model: string;
+  readonly post: Post;
+  readonly signal: AbortSignal;
+  /** Receives the status of the row. */
+  readonly seen: SeenResponse;
+  isPosted?: true;
+  /** Set if no row answers the request. */
+  failure?: SubCallError;
+}
+
+const calls = new AsyncLocalStorage<Posting | null>();
+let isReplaced = false;
+
+/** Runs `send`. The request that it makes with `fetch` is posted instead, and its row is the stream that pi-ai reads. */
+export function posting<T>(call: Posting, send: () => T): T {
+  replaceFetch();
+  return calls.run(call, send);
+}
+
+/** Google's SDK takes no `fetch` but the global one. Requests outside of `posting` go to the one that was there. */
+function replaceFetch(): void {
+  if (isReplaced) return;
+  isReplaced = true;
+  const replaced = globalThis.fetch;
+  globalThis.fetch = (input, init) => {
+    const call = calls.getStore();
+    return call ? responseTo(call, new Request(input, init)) : replaced(input, init);
+  };
+}
+
+async function responseTo(call: Posting, request: Request): Promise<Response> {
+  if (call.isPosted) throw new Error("a request that goes by a batch is posted once");
+  call.isPosted = true;
+  const { account, model, post, signal, seen } = call;
+  try {
+    const posted = { account: { id: account.id }, model, body: withoutStream(await request.text()) };
+    // Work that `post` starts fetches for itself.
+    const row = await calls.run(null, () => post(posted, signal));
+    if ("failure" in row) call.failure = row.failure;
+    else {
+      seen.status = row.status;
+      const response = responseOf(account.api, row);
+      if (response) return response;
+      call.failure = misfit(model);
+    }
+  } catch (error) {
+    if (!signal.aborted) call.failure = failure("provider_error", `${model}: ${messageOf(error)}`);
+  }
+  throw new Error("no row answers the request");
+}
+
+/** The failure of a row that has another form than an answer. */
+export function misfit(model: string): SubCallError {
+  return failure("provider_error", `${model}: the row of the batch is not an answer of its API`);
+}
+
+/** The body of a request without what only streams have. */
+function withoutStream(text: string): Json {
+  const sent: { readonly [key: string]: Json } = JSON.parse(text);
+  const { stream, stream_options, tool_stream, ...body } = sent;
+  if (!Array.isArray(body.tools)) return body;
+  const tools = body.tools.map((tool: Json): Json => {
+    if (!isRecord(tool)) return tool;
+    const { eager_input_streaming, ...rest } = tool;
+    return rest;
+  });
+  return { ...body, tools };
+}
+
+/** null for a row that is not the answer to a request: its status is not one, or its body has another form or is too deep. */
+function responseOf(
+  api: BatchApi,
+  { status, body }: Exclude<PostedAnswer, { failure: SubCallError }>,
+): Response | null {
+  try {
+    if (status >= 400) return Response.json(body, { status });
+    if (status >= 200 && status < 300) return new Response(asStream(api, body), { headers: STREAM });
+  } catch {}
+  return null;
+}
+
+const STREAM = { "content-type": "text/event-stream" };
