@@ -1,0 +1,83 @@
+import { RlmError, remedy } from "../../runtime/index.ts";
+import { type BatchAccount, keyVariable } from "../model/index.ts";
+import type { Shipping } from "../store/index.ts";
+import type { Carrier } from "./carrier.ts";
+
+/** An account whose lease this process has. */
+export interface Served {
+  readonly fence: number;
+  /** The client for batches of this model, `provider/id`. Rows of different models may need different headers. */
+  carrierFor(model: string): Promise<Carrier>;
+}
+
+export interface AccountsParts {
+  readonly shipping: Pick<Shipping, "lease" | "release">;
+  /** The account of a model, `provider/id`, by the keys of this process. @throws RlmError if there is no key */
+  accountOf(model: string): Promise<BatchAccount>;
+  carrierOf(account: BatchAccount): Carrier;
+}
+
+/** Accounts whose leases this process has, until it gives them back. */
+export type Accounts = ReturnType<typeof openAccounts>;
+
+export function openAccounts({ shipping, accountOf, carrierOf }: AccountsParts) {
+  const served = new Map<string, Served>();
+
+  /** Gives the leases of all other accounts back. */
+  async function keep(accounts: ReadonlySet<string>): Promise<void> {
+    const left = [...served.keys()].filter((name) => !accounts.has(name));
+    for (const name of left) served.delete(name);
+    await Promise.all(left.map((name) => shipping.release(name)));
+  }
+
+  async function ownAccount(name: string, model: string): Promise<BatchAccount> {
+    const account = await accountOf(model).catch((error: unknown) => {
+      throw error instanceof RlmError ? noKey(name, model, error) : error;
+    });
+    if (account.id === name) return account;
+    throw anotherAccount(name, model, account.id);
+  }
+
+  return {
+    /**
+     * Takes the lease of an account. null: another process has it.
+     * @param model one that is asked there
+     * @throws RlmError `auth_failed` if this process has no key or another one: then nothing is sent
+     */
+    async serve(name: string, model: string): Promise<Served | null> {
+      const known = served.get(name);
+      if (known) return known;
+      const carrierFor = async (asked: string) => carrierOf(await ownAccount(name, asked));
+      await carrierFor(model);
+      const fence = await shipping.lease(name);
+      if (fence === null) return null;
+      const now = { fence, carrierFor };
+      served.set(name, now);
+      return now;
+    },
+    /** Another process may have the lease of this account. */
+    lose: (name: string) => void served.delete(name),
+    keep,
+    [Symbol.asyncDispose]: () => keep(new Set()),
+  };
+}
+
+const hashIn = (account: string) => account.slice(account.lastIndexOf(" ") + 1);
+
+function anotherAccount(account: string, model: string, own: string): RlmError {
+  const isOtherServer = hashIn(account) === hashIn(own);
+  const variable = keyVariable(model);
+  const cure = isOtherServer
+    ? `Name that server again: ${remedy("nameServer")}`
+    : `Set ${variable ? `${variable} to ` : ""}the key whose SHA-256 begins with ${hashIn(account)}`;
+  return new RlmError("auth_failed", `calls of ${model} go by batches of another key or server (${account})`, {
+    suggestion: `${cure}; or ${remedy("giveUpCalls")}.`,
+  });
+}
+
+function noKey(account: string, model: string, { message, suggestion, ...cause }: RlmError): RlmError {
+  return new RlmError("auth_failed", `calls of ${model} go by batches of ${account}: ${message}`, {
+    suggestion,
+    cause,
+  });
+}

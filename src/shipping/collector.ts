@@ -1,0 +1,126 @@
+import { type Clock, RlmError } from "../../runtime/index.ts";
+import { sleep } from "../platform/sleep.ts";
+import type { Group, Shipment, Shipping } from "../store/index.ts";
+import { type Accounts, type AccountsParts, openAccounts } from "./accounts.ts";
+import { HINDERED_MS, MOST, SETTLE_MS, WAVE_MS } from "./pace.ts";
+import { type Advancing, advance } from "./shipments.ts";
+
+/** The parts with which a process sends what waits for batches, and takes the answers in. */
+export interface CollectorParts
+  extends Pick<Advancing, "random" | "pace" | "resendsDoubtful" | "answered">,
+    Omit<AccountsParts, "shipping"> {
+  readonly shipping: Shipping;
+  readonly clock: Clock;
+  /**
+   * Nothing can be sent for an account until somebody acts. It may be told more than once.
+   * @param isOurs this process has its lease; else another one may have its key
+   */
+  hindered(account: string, error: RlmError, isOurs: boolean): void;
+  /** The provider of an account does not do what it is asked for now. It is asked again later, and this is told each time. */
+  failing(account: string, error: RlmError): void;
+  /** Called once all that is open has been looked at. */
+  readonly looked?: (() => void) | undefined;
+}
+
+/** The longest time between two rounds, ms: parcels that another process keeps are found so late. */
+const ROUND_MS = 1000;
+const IDLE_MS = 2000;
+
+/** Sends parcels of the store and takes in their answers, until the signal aborts. One process at a time does so for an account. */
+export async function collect(parts: CollectorParts, signal: AbortSignal): Promise<void> {
+  await using accounts = openAccounts(parts);
+  const rounds: Rounds = { hindered: new Map(), busy: new Map(), failures: [], isFirst: true };
+  while (!signal.aborted) {
+    // A server that does not answer now may do so later.
+    const ms = await round(parts, accounts, rounds).catch((error) =>
+      isOfStore(error) ? IDLE_MS : Promise.reject(error),
+    );
+    await sleep(parts.clock, ms * parts.pace, signal);
+  }
+  await Promise.all(rounds.busy.values());
+}
+
+interface Rounds {
+  /** When an account that is hindered is served again, ms of the clock. */
+  readonly hindered: Map<string, number>;
+  /** Accounts that are being served. One whose provider hangs keeps no other one. */
+  readonly busy: Map<string, Promise<void>>;
+  readonly failures: unknown[];
+  isFirst: boolean;
+}
+
+/** Serves each account that has something open. Returns when to do so again, in ms. */
+async function round(parts: CollectorParts, accounts: Accounts, rounds: Rounds): Promise<number> {
+  const { hindered, busy, failures, isFirst } = rounds;
+  const [groups, shipments] = await Promise.all([parts.shipping.groups(), parts.shipping.open()]);
+  const names = new Set([...groups, ...shipments].map(({ account }) => account));
+  await accounts.keep(names);
+  const now = parts.clock.monotonic();
+  const isFree = (name: string) => !busy.has(name) && (hindered.get(name) ?? 0) <= now;
+  for (const name of [...names].filter(isFree)) {
+    const of = ({ account }: Group | Shipment) => account === name;
+    const stuck = (error: RlmError, isOurs = true) => {
+      hindered.set(name, now + HINDERED_MS * parts.pace);
+      // Nobody has to act for what nobody waits for.
+      if (groups.some(of) || shipments.some((one) => of(one) && one.wanted > 0)) parts.hindered(name, error, isOurs);
+    };
+    // Whoever has come for answers gets those that are there.
+    const due = (shipment: Shipment) => of(shipment) && (shipment.lookMs <= 0 || isFirst);
+    const serving = serve(parts, accounts, { name, groups: groups.filter(of), due: shipments.filter(due), stuck })
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => busy.delete(name));
+    busy.set(name, serving);
+  }
+  rounds.isFirst = false;
+  const served = Promise.all(busy.values());
+  if (isFirst) void served.then(() => parts.looked?.());
+  const over = new AbortController();
+  await Promise.race([served, sleep(parts.clock, ROUND_MS * parts.pace, over.signal)]);
+  over.abort();
+  if (failures.length > 0) throw failures.splice(0)[0];
+  return names.size === 0 ? IDLE_MS : groups.length > 0 ? SETTLE_MS : ROUND_MS;
+}
+
+interface Serving {
+  readonly name: string;
+  readonly groups: readonly Group[];
+  /** Shipments that are to be looked at. */
+  readonly due: readonly Shipment[];
+  stuck(error: RlmError, isOurs?: boolean): void;
+}
+
+/** Closes groups of an account, and advances its shipments. */
+async function serve(parts: CollectorParts, accounts: Accounts, { name, groups, due, stuck }: Serving): Promise<void> {
+  const { shipping, pace } = parts;
+  const { model } = groups[0] ?? due[0] ?? {};
+  if (model === undefined) return;
+  try {
+    const served = await accounts.serve(name, model);
+    if (!served) return;
+    const { fence } = served;
+    const failing = (error: RlmError) => parts.failing(name, error);
+    const next = async (shipment: Shipment) =>
+      advance(
+        { ...parts, fence, carrier: await served.carrierFor(shipment.model), hindered: stuck, failing },
+        shipment,
+      );
+    for (const group of groups) {
+      // ▣ the parcels have their shipment
+      const closed = isReady(group, pace) ? await shipping.close(group, fence, MOST) : null;
+      if (closed) await next(closed);
+    }
+    for (const shipment of due) await next(shipment);
+  } catch (error) {
+    if (!(error instanceof RlmError) || isOfStore(error)) throw error;
+    accounts.lose(name);
+    await shipping.release(name).catch(() => {});
+    stuck(error, false);
+  }
+}
+
+const isOfStore = (error: unknown) => error instanceof RlmError && error.code === "store_failed";
+
+function isReady({ parcels, bytes, grows, oldestMs, newestMs }: Group, pace: number): boolean {
+  if (parcels >= MOST.parcels || bytes >= MOST.bytes || oldestMs >= WAVE_MS) return true;
+  return !grows && newestMs >= SETTLE_MS * pace;
+}

@@ -1,0 +1,212 @@
+import { firstly, RlmError, remedy } from "../../runtime/index.ts";
+import { failure } from "../model/index.ts";
+import { amount } from "../platform/figures.ts";
+import type { ParcelAnswer, Rest, RowAnswer, Shipment, ShipmentChange, Shipping } from "../store/index.ts";
+import { type Carrier, CarrierError, nullIfGone, type ResultRow, type RowRequest } from "./carrier.ts";
+import { HINDERED_MS, lookDelay, TOO_MANY_TOKENS_MS, UNLISTED_MS } from "./pace.ts";
+
+/** The parts with which a shipment is advanced, under the lease of its account. */
+export interface Advancing {
+  readonly shipping: Shipping;
+  readonly carrier: Carrier;
+  readonly fence: number;
+  /** From 0 to 1. */
+  random(): number;
+  /** Waits are multiplied by this: 1, or less in tests. */
+  readonly pace: number;
+  /** A batch that nobody can look for is made again, and may be paid twice. */
+  readonly resendsDoubtful: boolean;
+  /** Jobs or sessions may go on. */
+  answered(): void;
+  /** Nothing can be sent for this account until somebody acts. */
+  hindered(error: RlmError): void;
+  /** The provider does not do what it is asked for now, and is asked again later. */
+  failing(error: RlmError): void;
+}
+
+/** Takes the next step of a shipment that is to be looked at: the provider gets it, or is asked for its answers. */
+export async function advance(parts: Advancing, shipment: Shipment): Promise<void> {
+  try {
+    await (shipment.state === "out" ? look(parts, shipment) : leave(parts, shipment));
+  } catch (error) {
+    if (!(error instanceof CarrierError)) throw error;
+    if (isAuth(error)) parts.hindered(unauthorized(shipment, error));
+    else parts.failing(unavailable(shipment, error));
+    const lookMs = isAuth(error) ? HINDERED_MS : lookDelay(shipment.madeMs ?? shipment.closedMs, parts.random());
+    await step(parts, shipment, { lookMs });
+  }
+}
+
+/** Sends a shipment that has not left. Between its two last commits only the create is out, which is sent once. */
+async function leave(parts: Advancing, shipment: Shipment): Promise<void> {
+  const { carrier, shipping } = parts;
+  const isLost = shipment.asked_at !== null;
+  if (!isLost && shipment.wanted === 0) return end(parts, shipment, { kind: "again", otherwise: NOT_RUN });
+  if (isLost && !(await isNotMade(parts, shipment))) return;
+  try {
+    const rows = () => requestsOf(shipping, shipment);
+    let file = isLost ? null : shipment.file;
+    if (file === null && carrier.upload) {
+      file = await carrier.upload(shipment.id, rows());
+      if (!(await step(parts, shipment, { file }))) return; // ▣ the file
+    }
+    if (!(await step(parts, shipment, { asked: true }))) return; // ▣ asked_at
+    const batch = await carrier.create({ shipment: shipment.id, file, rows: rows() }); // only now, once
+    await step(parts, shipment, { state: "out", batch, lookMs: lookDelay(0, parts.random()) }); // ▣ its name
+  } catch (error) {
+    if (!(error instanceof CarrierError) || !isRefusal(error) || isAuth(error)) throw error;
+    parts.hindered(refused(shipment, error));
+    await end(parts, shipment, { kind: "refused", afterMs: 0, most: null }); // ▣ nothing was run
+  }
+}
+
+/**
+ * Looks for a batch whose create may have been carried out. true: it was not made, and cannot be made any more. Otherwise the
+ * shipment has its batch, or is looked at later.
+ */
+async function isNotMade(parts: Advancing, shipment: Shipment): Promise<boolean> {
+  const { carrier, shipping } = parts;
+  const { id, account, parcels, asked_at, askedMs, file } = shipment;
+  const known = new Set(await shipping.batches(account));
+  const lost = { shipment: id, parcels, file, asked_at: asked_at ?? 0, known };
+  try {
+    let found = await carrier.find(lost);
+    if (found.kind === "none" && carrier.fence && file !== null) {
+      // A create that is still on its way finds no file from now on.
+      await carrier.fence(file);
+      found = await carrier.find(lost);
+    }
+    if (found.kind === "found") {
+      await step(parts, shipment, { state: "out", batch: found.batch, lookMs: 0 }); // ▣ adopted
+      return false;
+    }
+    const leftMs = carrier.fence ? 0 : UNLISTED_MS - (askedMs ?? 0) / parts.pace;
+    if (found.kind === "maybe" || leftMs > 0) {
+      const lookMs = found.kind === "maybe" ? lookDelay(askedMs ?? 0, parts.random()) : leftMs;
+      await step(parts, shipment, { lookMs });
+      return false;
+    }
+  } catch (error) {
+    if (!(error instanceof CarrierError) || !isMissing(error)) throw error;
+    if (!parts.resendsDoubtful) {
+      await step(parts, shipment, { state: "doubt", lookMs: HINDERED_MS }); // ▣
+      parts.hindered(inDoubt(shipment));
+      return false;
+    }
+  }
+  return step(parts, shipment, { state: "closed", asked: false, file: null }); // ▣ as if it had not been asked
+}
+
+async function look(parts: Advancing, shipment: Shipment): Promise<void> {
+  const { carrier, random } = parts;
+  const { batch, wanted, cancelled, parcels, madeMs } = shipment;
+  if (batch === null) return;
+  const seen = await carrier.look(batch).catch(nullIfGone);
+  if (seen === null) return end(parts, shipment, { kind: "answered", answer: LOST });
+  switch (seen.state) {
+    case "out": {
+      // Its answers may be kept already, by a process that died then: providers refuse to cancel a batch that is over.
+      const cancels = wanted === 0 && !cancelled;
+      if (cancels) await carrier.cancel(batch);
+      const done = seen.done === null ? {} : { done: seen.done };
+      const lookMs = lookDelay(madeMs ?? 0, random());
+      await step(parts, shipment, { lookMs, ...done, ...(cancels ? { cancelled: true } : {}) }); // ▣
+      return;
+    }
+    case "over":
+      return takeIn(parts, shipment, batch);
+    case "refused": {
+      if (seen.why === "file") return end(parts, shipment, { kind: "refused", afterMs: 0, most: null });
+      const most = Math.ceil(parcels / 2);
+      if (seen.why === "tokens" && parcels > 1) {
+        return end(parts, shipment, { kind: "refused", afterMs: TOO_MANY_TOKENS_MS * parts.pace, most });
+      }
+      const error = failure("provider_error", `the batch ${batch} was refused: ${seen.message}`, { retriable: false });
+      return end(parts, shipment, { kind: "answered", answer: answerOf(error) });
+    }
+  }
+}
+
+/** ▣ Keeps the answers of a batch that is over, piece by piece. A process that dies among them reads them again. */
+async function takeIn(parts: Advancing, shipment: Shipment, batch: string): Promise<void> {
+  const { shipping, fence, carrier } = parts;
+  const rows = await carrier.results(batch);
+  if (rows === null) return end(parts, shipment, { kind: "answered", answer: LOST });
+  let rest: Rest = { kind: "again", otherwise: NOT_RUN };
+  try {
+    for await (const piece of rows) {
+      const answers = piece.flatMap((row) => answerIn(shipment, row));
+      if (!(await shipping.answer(shipment.id, fence, answers))) return; // ▣
+      parts.answered();
+    }
+  } catch (error) {
+    // Another look would get the same rows. They were run and paid for.
+    if (!(error instanceof CarrierError) || error.status !== 422) throw error;
+    rest = { kind: "answered", answer: answerOf(failure("answer_lost", error.message)) };
+  }
+  await end(parts, shipment, rest);
+  // Providers limit what they store.
+  if (shipment.file !== null) await carrier.fence?.(shipment.file).catch(() => {});
+}
+
+/** The answer of a row; none for rows of others, and for those that were not run. */
+function answerIn({ id }: Shipment, { custom_id, answer }: ResultRow): RowAnswer[] {
+  const n = custom_id.startsWith(`${id}-`) ? Number(custom_id.slice(id.length + 1)) : Number.NaN;
+  if (answer === null || !Number.isSafeInteger(n)) return [];
+  return [{ n, ...answer, again: answer.status === 429 || answer.status >= 500 }];
+}
+
+async function end({ shipping, fence, answered }: Advancing, { id }: Shipment, rest: Rest): Promise<void> {
+  await shipping.end(id, fence, rest); // ▣ over
+  answered();
+}
+
+const step = ({ shipping, fence, pace }: Advancing, { id }: Shipment, change: ShipmentChange): Promise<boolean> =>
+  shipping.step(id, fence, { ...change, ...(change.lookMs === undefined ? {} : { lookMs: change.lookMs * pace }) });
+
+async function* requestsOf(shipping: Pick<Shipping, "requests">, { id }: Shipment): AsyncGenerator<RowRequest[]> {
+  for (let from = 0; ; ) {
+    const page = await shipping.requests(id, from);
+    const last = page.at(-1);
+    if (!last) return;
+    yield page.map(({ n, body }) => ({ custom_id: `${id}-${n}`, body }));
+    from = last.n + 1;
+  }
+}
+
+const isAuth = ({ status }: CarrierError) => status === 401 || status === 403;
+const isMissing = ({ status }: CarrierError) => status === 404 || status === 405;
+/** The provider has answered that it did not do it, and would not do it later. */
+const isRefusal = ({ status }: CarrierError) =>
+  status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429;
+
+const LOST = answerOf(
+  failure("answer_lost", "the request was answered and paid for, but the provider no longer keeps the answer"),
+);
+const NOT_RUN = answerOf(failure("timeout", "the provider's batches expired three times before the request was run"));
+
+function answerOf(error: ReturnType<typeof failure>): ParcelAnswer {
+  return { status: 0, body: { ...error } };
+}
+
+function unauthorized({ account }: Shipment, { message }: CarrierError): RlmError {
+  const suggestion = "Check the provider's API key and what it may use.";
+  return new RlmError("auth_failed", `batches of ${account}: ${message}`, { suggestion });
+}
+
+function unavailable({ account }: Shipment, { message }: CarrierError): RlmError {
+  const suggestion = `Belay asks again. Check the network, and ${remedy("checkServer")}.`;
+  return new RlmError("provider_error", `batches of ${account}: ${message}`, { suggestion });
+}
+
+function refused({ model }: Shipment, error: CarrierError): RlmError {
+  const why = isMissing(error) ? `${error.message}: this server has no batches` : error.message;
+  const suggestion = `Nothing was sent. ${firstly("sendNow")}.`;
+  return new RlmError("provider_error", `${model}: ${why}`, { suggestion });
+}
+
+function inDoubt({ model, parcels }: Shipment): RlmError {
+  const problem = `a batch of ${amount(parcels, "call")} may have been made, and cannot be looked for`;
+  const suggestion = `${firstly("resendDoubtful")}, which may pay for these calls twice.`;
+  return new RlmError("provider_error", `${model}: ${problem}`, { suggestion });
+}
