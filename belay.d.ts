@@ -304,6 +304,8 @@ interface SubCallOptions {
   schema?: object;
   /** With schema: an answer that does not fit it, also after one repair, is given as text. */
   or_text?: boolean;
+  /** "batch": half the price, minutes to 24 hours later; the process may end meanwhile. Default: the session's, "now". */
+  delivery?: "now" | "batch";
 }
 /** The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {

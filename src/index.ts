@@ -31,6 +31,7 @@ export {
   openSession,
   openStore,
   type Progress,
+  type ProviderWait,
   type QueryEnvelope,
   type RemainingBudget,
   type ResumeDescription,
@@ -46,5 +47,6 @@ export {
   type SubAgentPolicy,
   type TurnDescription,
   type Unfinished,
+  type WaitOptions,
 } from "./session/index.ts";
 export type { Collected } from "./store/index.ts";

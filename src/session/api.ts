@@ -6,7 +6,9 @@ import type { AskEnvelope, AskOptions, TurnProgress } from "./ask/api.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "./journal/ledger.ts";
 import type { CellFile, ExecKind } from "./journal/records.ts";
+import type { ProviderWait } from "./provider-wait.ts";
 import type { RemarkOptions } from "./stored/remarks.ts";
+import type { Delivery } from "./sub-calls/delivery.ts";
 
 /** An event of a session, as `onProgress` gets it. */
 export type SessionEvent =
@@ -16,6 +18,8 @@ export type SessionEvent =
   | { readonly kind: "notice"; readonly text: string }
   /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */
   | ({ readonly kind: "calls" } & CallProgress)
+  /** Batches that the running exec waits for; none: their answers are there. */
+  | { readonly kind: "waits"; readonly waits: readonly ProviderWait[] }
   /** A turn of an ask. */
   | ({ readonly kind: "turn" } & TurnProgress)
   /** A checkpoint that is kept. */
@@ -23,6 +27,17 @@ export type SessionEvent =
 
 /** The earlier name of {@link SessionEvent}. */
 export type Progress = SessionEvent;
+
+/** Options of waiting for providers' batches. */
+export interface WaitOptions {
+  /**
+   * ms until an exec that can go on only when a provider answers is given back: it is not over, and the envelope has `waits`.
+   * Default: until it is over.
+   */
+  readonly wait_ms?: number;
+  /** Makes a batch again of which nobody can tell whether it was made: its calls may be paid twice (default false). */
+  readonly resendDoubtful?: boolean;
+}
 
 export interface CallProgress {
   readonly done: number;
@@ -84,6 +99,8 @@ interface CommonOptions extends RemarkOptions {
   readonly modelChosen?: boolean;
   /** The level of thinking of calls that name none (default `off`: as little as each model can). */
   readonly thinking?: Thinking;
+  /** Delivery of sub-calls that name none (default `now`). */
+  readonly delivery?: Delivery;
   /** Sub-calls in flight at once (default 5). */
   readonly concurrency?: number;
   /**
@@ -135,7 +152,7 @@ export interface SubAgentPolicy {
   readonly maxTurns?: number;
 }
 
-export interface ExecOptions {
+export interface ExecOptions extends WaitOptions {
   /** Limits for this exec alone; clamped by policy, and shown in `limits_applied`. */
   readonly limits?: Partial<ExecLimits>;
   /** Aborting ends the cell as `cancelled`; what it changed so far stays. */
@@ -322,7 +339,8 @@ export interface Session extends AsyncDisposable {
    * the recorded outcome of the last cell or query, or null if there is none.
    */
   resume(
-    options?: Pick<ExecOptions, "signal" | "suspend" | "deliver" | "history"> & Pick<AskOptions, "trajectory">,
+    options?: Pick<ExecOptions, "signal" | "suspend" | "deliver" | "history" | keyof WaitOptions> &
+      Pick<AskOptions, "trajectory">,
   ): Promise<Resumed | null>;
   /** Gives up what was interrupted: it is recorded as cancelled, and the state is that before it. */
   discard(): Promise<void>;

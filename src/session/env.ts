@@ -15,6 +15,7 @@ import type { Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions, OnRestart, SessionEvent } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
+import type { Parking } from "./parking.ts";
 import type { Above, Answers } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
 
@@ -67,12 +68,26 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly job?: Json;
   /** The run that the session of a job takes money from. */
   readonly run?: RunPart;
+  /** Suspends what has to wait for long. Absent: the session's own. */
+  readonly parking?: Parking;
+  /** The session that is woken when answers are there. Absent: this one. */
+  readonly root?: Root;
   /** The key of plain calls' answers, for a later session with the same; absent: the option `cache` decides. */
   readonly cacheScope?: string;
   /** The session, if the caller has its lease already: then the caller gives it back. */
   readonly leased?: Lease;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
   readonly heldContext?: (key: string) => Context | null;
+}
+
+/** The session that a caller opened, above this one or this one itself. */
+export interface Root {
+  /** Its id. */
+  readonly session: string;
+  /** The id of its run; null: it is not the session of a job. */
+  readonly run: string | null;
+  /** Its host can end and come back for answers. */
+  readonly comesBack: boolean;
 }
 
 /** The surroundings that a host lends, and those that follow from the options. */

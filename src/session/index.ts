@@ -21,6 +21,7 @@ export type {
   SessionOptions,
   SubAgentPolicy,
   Unfinished,
+  WaitOptions,
 } from "./api.ts";
 export type { AskEnvelope, AskOptions, Citation, TurnProgress } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
@@ -52,6 +53,8 @@ export {
 } from "./journal/records.ts";
 export { warmMachine } from "./machine/machines.ts";
 export { optionProblem } from "./options.ts";
+export { openParking, type Parked, type Parking } from "./parking.ts";
+export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";
 export { openSession, openSessionWith } from "./session.ts";
 export { type TextBounds, withBoundedTexts } from "./stored/bounded-texts.ts";
 export type { CallDescription, ChildDescription } from "./stored/call-description.ts";
@@ -72,5 +75,4 @@ export {
   sessionToRemove,
   summaryOf,
 } from "./stored/sessions.ts";
-export { sleep } from "./sub-calls/answers.ts";
 export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";

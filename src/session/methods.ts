@@ -2,12 +2,11 @@ import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { displayName } from "../platform/ids.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
-import { ask } from "./ask/ask.ts";
 import { questionOf } from "./ask/description.ts";
 import { discardInterrupted } from "./ask/ends.ts";
 import { dryRun } from "./dry-run.ts";
 import { type LoadRequest, loadRequest } from "./exec/request.ts";
-import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
+import { runCommand, runLoad } from "./exec/run-exec.ts";
 import { positionOf } from "./exec/session-state.ts";
 import { leftOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
@@ -24,9 +23,9 @@ import {
   RESUME_OPTIONS,
 } from "./options.ts";
 import { queriesOver } from "./queries.ts";
-import { resume } from "./resume.ts";
 import type { Setup } from "./setup.ts";
 import { openTurns } from "./turns.ts";
+import { askToItsEnd, execToItsEnd, resumeToItsEnd } from "./until-delivered.ts";
 
 /** The methods of a session. Each that runs or reads something takes its turn. */
 export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Session {
@@ -73,13 +72,14 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
       checkOptions("exec()", EXEC_OPTIONS, options);
       const { limits = {}, rest = [], name, ...asked } = options;
       const named = name === undefined ? {} : { name };
-      return whenFree(() => runCell(setup, { kind: "cell", source, limits, rest, ...named }, asked));
+      const request = { kind: "cell", source, limits, rest, ...named } as const;
+      return whenFree(() => execToItsEnd(setup, request, asked));
     },
     ...queriesOver(setup, whenFree),
     async ask(question, options = {}) {
       checkQuestion(question);
       checkOptions("ask()", ASK_OPTIONS, options);
-      return whenFree(() => ask(setup, question, options));
+      return whenFree(() => askToItsEnd(setup, question, options));
     },
     async dryRun(source, options = {}) {
       checkSource(source);
@@ -95,7 +95,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     async resume(options = {}) {
       checkOptions("resume()", RESUME_OPTIONS, options);
       const { trajectory = false, ...asked } = options;
-      return turns.take(() => resume(setup, asked, trajectory));
+      return turns.take(() => resumeToItsEnd(setup, asked, trajectory));
     },
     discard: () => turns.take(() => discardInterrupted(setup)),
     memory: memoryOf(access("memory")),

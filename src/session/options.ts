@@ -9,6 +9,7 @@ import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
 import type { Describing } from "./stored/description.ts";
 import { REMARKS } from "./stored/remarks.ts";
+import { DELIVERIES } from "./sub-calls/delivery.ts";
 
 /**
  * Looks at what a caller passes: an option that is misspelt, or has a wrong type or value, would be ignored otherwise.
@@ -142,6 +143,7 @@ export const SESSION_OPTIONS = options({
   price: v.optional(text),
   modelChosen: flag,
   thinking: oneOf(THINKING),
+  delivery: oneOf(DELIVERIES),
   concurrency: whole(1, LIMITS.maxConcurrency),
   maxDepth: depth,
   subAgents,
@@ -162,6 +164,7 @@ export function optionProblem(option: string, value: unknown): string | null {
 }
 
 const running = { signal, suspend: signal, deliver: callback };
+const waiting = { wait_ms: v.optional(v.pipe(v.number(MS), v.minValue(0, MS))), resendDoubtful: flag };
 
 const cell = options({ name: v.string("a text"), source: v.string("a text") } satisfies SchemaOf<CellFile>);
 
@@ -176,6 +179,7 @@ export const EXEC_OPTIONS = options({
   rest: v.optional(v.array(cell, "a list of cells")),
   history,
   ...running,
+  ...waiting,
 } satisfies SchemaOf<ExecOptions>);
 
 export const QUERY_OPTIONS = options({
@@ -207,6 +211,7 @@ export const ASK_OPTIONS = options({
   trajectory: flag,
   signal,
   suspend: signal,
+  ...waiting,
 } satisfies SchemaOf<AskOptions>);
 
 /** @throws RlmError `invalid_argument` */
@@ -235,7 +240,7 @@ export const LOAD_SOURCE = v.union(
 
 export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies SchemaOf<LoadingOptions>);
 
-export const RESUME_OPTIONS = options({ ...running, history, trajectory: flag });
+export const RESUME_OPTIONS = options({ ...running, ...waiting, history, trajectory: flag });
 
 export const DESCRIBE_OPTIONS = options({
   children: whole(0),

@@ -45,7 +45,7 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
   const release = async (id: string) => {
     if (host.leased) return;
     // A session in memory ends with its handle.
-    await (isInMemory ? store.remove(id) : store.release(id));
+    await (isInMemory ? store.remove(id, { discard: true }) : store.release(id));
   };
   const closeStore = async () => {
     if (!host.store) await store[Symbol.asyncDispose]();

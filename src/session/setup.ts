@@ -7,7 +7,7 @@ import type { CellSettings } from "./ask/api.ts";
 import { type AskModels, openAskModels } from "./ask/models.ts";
 import { knownIn, openContext, storedContext } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
-import { type Env, type Host, type Rules, rulesOf } from "./env.ts";
+import { type Env, type Host, type Root, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
 import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/session-state.ts";
@@ -16,6 +16,7 @@ import { readJournal } from "./journal/records.ts";
 import { type Guest, type GuestOptions, openGuest } from "./machine/guest.ts";
 import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
 import { memoryBytesOf } from "./options.ts";
+import { openParking, type Parking } from "./parking.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
 import { type AnswerCache, openCache, openScopedCache } from "./sub-calls/cache.ts";
 import { type Children, openChildren } from "./sub-calls/children.ts";
@@ -32,6 +33,13 @@ export interface Setup {
   readonly rules: Rules;
   readonly above: Above | undefined;
   readonly run: RunPart | undefined;
+  /** Suspends what has to wait for long, for the whole tree of sessions. */
+  readonly parking: Parking;
+  /** Nobody above it waits for batches. */
+  readonly hasOwnParking: boolean;
+  readonly root: Root;
+  /** Ids of the calls that have parcels: these go with the record of the call. */
+  readonly deliveries: Set<string>;
   /** The input of the job that the session is of, as JSON; null: it is of none. */
   readonly job: string | null;
   readonly granted: Granted;
@@ -67,15 +75,27 @@ interface Opening {
 /** Opens each part of a session from those before it. @throws RlmError `context_lost`, `store_failed`, `store_corrupt` */
 export async function setUp(options: HostedOptions, opening: Opening): Promise<Setup> {
   const { host, env, row } = opening;
-  const { above, run, answers: lent } = host;
+  const { above, run, answers: lent, parking = openParking() } = host;
+  const { id, origin } = row;
+  const root = host.root ?? {
+    session: id,
+    run: null,
+    comesBack: !opening.isInMemory && origin !== "pi" && origin !== "mcp",
+  };
   const cwd = options.cwd ?? process.cwd();
   const rules = rulesOf(options, above);
   const granted = openGranted(options.roots ?? [cwd], cwd);
   let current: SessionState = await readState(env, row, host.heldContext, granted);
   const state = () => current;
-  const own = { row, options, env, rules, above, run, granted, state };
+  const deliveries = new Set<string>();
+  const hasOwnParking = host.parking === undefined;
+  const own = { row, options, env, rules, above, run, parking, hasOwnParking, root, deliveries, granted, state };
   const places = above?.places ?? openTreePlaces(rules.concurrency);
-  const children = openChildren({ ...own, places, open: childOpener(own, host, opening.openSession) });
+  const children = openChildren({
+    ...own,
+    places,
+    open: childOpener(own, { ...host, parking, root }, opening.openSession),
+  });
   const loading = loadingOf(options, env, host.heldContext, cwd);
   const session = { ...own, places, children, loading };
   const answersOf = (settings: CellSettings, models: Models) =>

@@ -1,5 +1,6 @@
 import type { Json, Thinking } from "../../../runtime/index.ts";
 import type { Usage } from "../../model/index.ts";
+import type { WaitOptions } from "../api.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import type { ChildRecord } from "../journal/records.ts";
@@ -23,7 +24,7 @@ export interface Citation {
 }
 
 /** Options of an ask. */
-export interface AskOptions {
+export interface AskOptions extends WaitOptions {
   /** The root model, `provider/id`; default: the session's. */
   readonly model?: string;
   /** The model of plain sub-calls; default: the session's. */
@@ -104,7 +105,7 @@ interface AskAnswer {
   readonly citations: readonly Citation[];
 }
 
-interface AskFailure extends Pick<ExecFailure, "error_code" | "error_message" | "suggestion"> {
+interface AskFailure extends Pick<ExecFailure, "error_code" | "error_message" | "suggestion" | "waits"> {
   readonly success: false;
   /** The ask is not over: `resume` goes on with it. Only if it is so. */
   readonly resumable?: true;

@@ -1,4 +1,5 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
+import { cancelUnwanted } from "../../shipping/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { discard, openWork } from "../exec/run-exec.ts";
 import { resumeOf, startOf } from "../exec/work.ts";
@@ -38,8 +39,10 @@ export async function endAsk(setup: Setup, ending: AskEnding): Promise<void> {
 
 /** Ends as cancelled what was interrupted: an exec, and the ask that is open. */
 export async function discardInterrupted(setup: Setup): Promise<void> {
+  if (!setup.above) await setup.env.store.shipping.giveUp({ root: setup.row.id }, "all"); // ▣ nobody needs what is under way
   await giveUpInterrupted(setup);
   if (openAskIn(setup.state().account)) await endAsk(setup, GIVEN_UP);
+  if (!setup.above) await cancelUnwanted(setup.env);
 }
 
 /** Ends the exec that was interrupted as cancelled, if there is one. */

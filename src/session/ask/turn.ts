@@ -1,6 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { Model } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
+import { sleep } from "../../platform/sleep.ts";
 import { inFlight } from "../exec/interrupted.ts";
 import type { ExecAsked } from "../exec/request.ts";
 import { openWork } from "../exec/run-exec.ts";
@@ -10,7 +11,6 @@ import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { type Complete, hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
-import { sleep } from "../sub-calls/answers.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { withPlaces } from "../sub-calls/places.ts";
 import { withRun } from "../sub-calls/run-part.ts";
@@ -39,7 +39,7 @@ export async function keepTurn(setup: Setup, input: Json, interrupted: ExecRecor
 /** Sends the request of a turn once it has a place, within the time and budget of its ask. A failure is a reply too. */
 export async function sendTurn(work: Work, model: Model, request: TurnRequest, asked: ExecAsked): Promise<Reply> {
   const { setup, recorder } = work;
-  const { places, run } = setup;
+  const { places } = setup;
   const { clock, random } = setup.env;
   const id = callId(work);
   const budget = openBudget(setup.rules.budget, recorder.state().account.ledger, { above: setup.above?.budget });
@@ -47,7 +47,7 @@ export async function sendTurn(work: Work, model: Model, request: TurnRequest, a
   using ended = joinSignals(asked.signal, asked.suspend);
   using stopped = joinSignals(ended.signal, time.over);
   using place = await places.requests.take(stopped.signal);
-  const ofRun = withRun(budget.open(id), run, { id, counts: 0, ended: ended.signal });
+  const ofRun = withRun(budget.open(id), setup, { id, counts: 0, ended: ended.signal });
   const lent = {
     model,
     budget: withPlaces(ofRun, places.requests, place),

@@ -66,9 +66,10 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
     async answer(call, signal) {
       const hasChild = setup.answers.resumes?.(call) === true;
       if (hasChild) children.add(call.id);
-      const interrupted = from?.recorded.has(call.id) === true && !hasChild;
-      if (interrupted && (setup.rules.onRestart === "fail" || !setup.answers.repeatable(call)))
-        return PROCESS_RESTARTED;
+      const isAgain = from?.recorded.has(call.id) === true;
+      const interrupted = isAgain && !hasChild;
+      const fails = interrupted && (setup.rules.onRestart === "fail" || !setup.answers.repeatable(call));
+      if (fails && !(await setup.answers.isUnderWay?.(call.id))) return PROCESS_RESTARTED;
       const open = budget.open(call.id);
       return setup.answers.answer(call, {
         budget: {
@@ -80,6 +81,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
           },
         },
         thinking: options.recordedThinking(call.id),
+        isAgain,
         signal,
         suspend,
         timeOver: time.over,

@@ -154,6 +154,7 @@ async function runCell(
   const lent = { setup, budget, time, ledger, recordedThinking, from, history: history.context, suspend };
   const calls = sparing(noticing(openCalls(lent), recorder), work);
   const journal = openExecJournal(work, machine, { calls, time, clock: setup.env.clock, history });
+  const ports = { machine: machine.sandbox, journal, calls, clock: setup.env.clock, parking: setup.parking };
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
   const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];
@@ -163,7 +164,7 @@ async function runCell(
     ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
     : { kind: "start", input: { ...given, sites, kept, seed: seed(setup.env.random) }, replay };
   using out = joinSignals(signal, time.out);
-  const over = await runLoop({ machine: machine.sandbox, journal, calls, clock: setup.env.clock }, beginning, {
+  const over = await runLoop(ports, beginning, {
     signal: out.signal,
     ...(suspend ? { suspend } : {}),
   });

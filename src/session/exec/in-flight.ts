@@ -1,7 +1,8 @@
 import type { Answer, Clock, PendingCall, Settlement } from "../../../runtime/index.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
+import type { Parking } from "../parking.ts";
 
-export interface InFlightOptions<Answered> {
+export interface InFlightOptions<Answered> extends Pick<Parking, "active"> {
   answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
   /** Keeps an answer. If it rejects, the exec has failed. */
   keep(call: PendingCall, answered: Answered, signal: AbortSignal): Promise<void>;
@@ -43,7 +44,8 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
     },
     send(calls: readonly PendingCall[]): void {
       for (const call of calls) {
-        const running = run(call)
+        const running = options
+          .active(() => run(call))
           .catch(options.failed)
           .finally(() => out.delete(running));
         out.add(running);

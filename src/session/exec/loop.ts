@@ -1,5 +1,6 @@
 import type { Answer, Clock, ExecSignals, Over, Settlement } from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
+import type { Parking } from "../parking.ts";
 import { notRecorded } from "./ends.ts";
 import { openInFlight } from "./in-flight.ts";
 import type { Beginning, LoopCalls, LoopJournal, LoopMachine } from "./ports.ts";
@@ -10,6 +11,8 @@ export interface LoopParts<Answered> {
   readonly journal: LoopJournal<Answered>;
   readonly calls: LoopCalls<Answered>;
   readonly clock: Clock;
+  /** Learns what can get further. Absent: nobody has to know. */
+  readonly parking?: Pick<Parking, "active" | "idle">;
 }
 
 /**
@@ -18,7 +21,7 @@ export interface LoopParts<Answered> {
  * rest; `suspend` ends the machine, and nothing is kept from then on.
  */
 export async function runLoop<Answered extends { readonly settlement: Settlement }>(
-  { machine, journal, calls, clock }: LoopParts<Answered>,
+  { machine, journal, calls, clock, parking }: LoopParts<Answered>,
   beginning: Beginning,
   { signal, suspend }: ExecSignals = {},
 ): Promise<Over> {
@@ -26,7 +29,9 @@ export async function runLoop<Answered extends { readonly settlement: Settlement
   using cancelled = joinSignals(broken.signal, signal);
   using stopped = joinSignals(cancelled.signal, suspend);
   const stop = stopped.signal;
+  const { active, idle } = parking ?? { active: (work) => work(), idle: (wait) => wait() };
   const inFlight = openInFlight<Answered>({
+    active, // until its answer is kept
     answer: calls.answer,
     keep: journal.keepResult, // ▣ rlm_tool_result, as each answer comes: only what is kept enters the queue
     failed: (error) => broken.abort(error),
@@ -46,7 +51,7 @@ export async function runLoop<Answered extends { readonly settlement: Settlement
   while (slice.kind === "waiting") {
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
     if (isKept) inFlight.send(slice.calls); // only now
-    const answers = await inFlight.next(); // at least one, or the exec is to stop
+    const answers = await idle(inFlight.next); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
   }
   await inFlight.callOff(clock, suspend?.aborted ? SUSPEND_MS : (calls.callOffMs?.() ?? CALL_OFF_MS));

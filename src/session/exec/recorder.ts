@@ -44,16 +44,21 @@ export interface Kept {
 /** Memory and helpers as the guest gave them. */
 type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
-export function openRecorder({ row, env, run, state, moved }: Setup, exec_id: string): Recorder {
+export function openRecorder({ row, env, run, parking, deliveries, state, moved }: Setup, exec_id: string): Recorder {
   const { store, clock } = env;
   let current = state();
   let failed = false;
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
     const facts = factsAfter(current.account, records, contextFacts(context));
-    const results = run ? records.filter((record) => record.record === "rlm_tool_result") : [];
+    const results = records.filter((record) => record.record === "rlm_tool_result");
     const settle = run ? results.map((result) => run.settles(result.call_id, spentOn(result))) : [];
-    const step = { records, facts, ...more, ...(settle.length > 0 ? { settle } : {}) };
+    const delivered = results.map(({ call_id }) => call_id).filter((id) => deliveries.has(id));
+    const step = {
+      ...{ records, facts, ...more },
+      ...(settle.length > 0 ? { settle } : {}),
+      ...(delivered.length > 0 ? { delivered } : {}),
+    };
     await store.commit(row.id, step).catch((error: unknown) => {
       failed = true;
       throw error;
@@ -61,7 +66,10 @@ export function openRecorder({ row, env, run, state, moved }: Setup, exec_id: st
     // Other records may have been kept meanwhile.
     current = { account: records.reduce(follow, current.account), context };
     moved(current);
-    for (const { call_id } of results) run?.recorded(call_id);
+    for (const { call_id } of results) {
+      parking.recorded(call_id);
+      deliveries.delete(call_id);
+    }
   }
 
   return {

@@ -8,6 +8,7 @@ import {
   readObjectsResult,
   readQueryResult,
 } from "../../query/index.ts";
+import type { ProviderWait } from "../provider-wait.ts";
 import type { RemainingBudget } from "./ledger.ts";
 import type { CellComplete, Complete } from "./records.ts";
 
@@ -52,6 +53,8 @@ export interface ExecFailure extends ExecFields {
   readonly column: number | null;
   readonly traceback: string;
   readonly suggestion: string;
+  /** Only present if all that is left of the exec waits for providers' batches. */
+  readonly waits?: readonly ProviderWait[];
 }
 
 export interface EnvelopeFacts {

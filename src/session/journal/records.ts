@@ -113,6 +113,8 @@ export interface ToolResult {
   readonly tool_override_event: ToolOverrideEvent | null;
   /** When the first request left, ms since the epoch; absent if none did, and in records of earlier builds. */
   readonly sent_at?: number;
+  /** Absent if its requests were sent at once. */
+  readonly delivery?: DeliveryRecord;
   /**
    * The first 50 replies of a sub-agent, with at most 20 names of tools each, of 64 characters. Absent for a plain call that
    * one reply answered, and in records of earlier builds.
@@ -123,6 +125,15 @@ export interface ToolResult {
   /** Wall time of the exec so far, without the time in which no process ran it, ms. */
   readonly elapsed_ms: number;
   readonly at: number;
+}
+
+/** The provider's batch that answered the last request of a call. */
+export interface DeliveryRecord {
+  readonly by: "batch";
+  /** The provider's name of it. */
+  readonly batch: string;
+  /** From its create until its answer was taken, ms. */
+  readonly waited_ms: number;
 }
 
 /** The child session that answered a call with a context of its own. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import { NO_USAGE, type SubCallTurn, tokensOf, type Usage } from "../../model/index.ts";
-import type { Attempt, ToolCall, ToolResult } from "../journal/records.ts";
+import type { Attempt, DeliveryRecord, ToolCall, ToolResult } from "../journal/records.ts";
 import type { SessionDescription } from "./description.ts";
 
 /** The journal's facts about one call. Times are ms since the epoch. */
@@ -47,6 +47,8 @@ export interface CallDescription {
   readonly retries: readonly Attempt[];
   /** The number of times that a resume sent it again because its answer was not recorded. */
   readonly resent: number;
+  /** The provider's batch that answered it; null: its requests were sent at once. */
+  readonly delivery: DeliveryRecord | null;
   /** The replies of a sub-agent; null for a call that one reply answered, or if they are not recorded. */
   readonly turns: readonly SubCallTurn[] | null;
   /** The session that answers it, if it has a context of its own. */
@@ -93,7 +95,7 @@ export function describeCall({ call, sent_at, resent, result }: GatheredCall, nu
     asked_at: at,
     sent_at: result?.sent_at ?? null,
     ended_at: result?.at ?? null,
-    time_ms: result ? Math.max(0, result.at - sent_at) : null,
+    time_ms: result ? Math.max(0, result.at - (result.delivery ? at : sent_at)) : null,
     tokens: tokensOf(usage),
     cost_usd: usage.cost_usd,
     usage,
@@ -101,7 +103,9 @@ export function describeCall({ call, sent_at, resent, result }: GatheredCall, nu
     refused: result?.refused ?? false,
     attempts: attempts.length,
     retries: attempts,
-    resent,
+    // A call by batch is made anew in each wave, and sent once.
+    resent: result?.delivery ? 0 : resent,
+    delivery: result?.delivery ?? null,
     turns: result?.turns ?? null,
     child: result?.child ? { ...result.child, description: null } : null,
   };

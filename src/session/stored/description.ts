@@ -3,6 +3,7 @@ import type { Json } from "../../../runtime/index.ts";
 import type { CheckpointRow, SessionRow, Store } from "../../store/index.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { readStepExtras } from "../journal/records.ts";
+import { type ProviderWait, waitsFor } from "../provider-wait.ts";
 import type { CallDescription } from "./call-description.ts";
 import { childName } from "./children.ts";
 import { describeExecs, type ExecDescription } from "./exec-description.ts";
@@ -16,6 +17,8 @@ export interface SessionDescription extends Omit<SessionSummary, "execs"> {
   readonly settings: Json;
   /** In journal order. */
   readonly execs: readonly ExecDescription[];
+  /** Providers' batches that its unfinished exec waits for; only if there are any. */
+  readonly waits?: readonly ProviderWait[];
   /** The oldest first; `parent` makes a tree of them. */
   readonly checkpoints: readonly CheckpointDescription[];
   /** The missing or damaged parts, named line by line; only if the session is described `partly`. */
@@ -57,7 +60,10 @@ export async function describeSession(
   { children = 0, partly = false }: Describing = {},
 ): Promise<SessionDescription> {
   const left = { children, partly };
-  return withChildren(store, await describeRow(store, await sessionNamed(store, nameOrId), partly), left);
+  const row = await sessionNamed(store, nameOrId);
+  const waits = await waitsFor(store, { root: row.id });
+  const session = await withChildren(store, await describeRow(store, row, partly), left);
+  return waits.length > 0 ? { ...session, waits } : session;
 }
 
 async function describeRow(store: Store, row: SessionRow, partly: boolean): Promise<SessionDescription> {

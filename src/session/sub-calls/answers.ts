@@ -1,7 +1,8 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { type Clock, firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
+import { firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
 import { failure, loadSubCallLayer, type Models, type SubCallError } from "../../model/index.ts";
-import { joinSignals, whenAborted } from "../../platform/signals.ts";
+import { joinSignals } from "../../platform/signals.ts";
+import { sleep } from "../../platform/sleep.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
 import type { Start } from "../journal/records.ts";
@@ -9,6 +10,7 @@ import type { Setup } from "../setup.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type CallClock, openCallClock } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
+import { type ByBatch, type DeliveringSession, deliveryOf } from "./delivery.ts";
 import { type Limiter, openLimiter, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
@@ -21,7 +23,17 @@ const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
 /** The parts of a session that its calls are answered with. */
 export type AnsweringSession = Pick<
   Setup,
-  "options" | "env" | "rules" | "above" | "run" | "granted" | "state" | "places" | "children" | "loading"
+  | "options"
+  | "env"
+  | "rules"
+  | "above"
+  | "run"
+  | "granted"
+  | "state"
+  | "places"
+  | "children"
+  | "loading"
+  | keyof DeliveringSession
 >;
 
 /** The models of calls, and the settings and cache that go with them. */
@@ -35,6 +47,8 @@ interface Asking {
 
 interface AnswersParts extends Asking, PlanOptions {
   readonly session: AnsweringSession;
+  /** Models that were asked by batch, although nobody knows a lower price for that. */
+  readonly fullPrice: Set<string>;
 }
 
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
@@ -43,7 +57,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
   const { models, settings } = asking;
   const limitsCost = rules.budget.max_cost_usd !== null || run?.limitsCost === true;
   const policy = options.subAgents ?? {};
-  const parts: AnswersParts = { ...asking, session, limitsCost, policy };
+  const parts: AnswersParts = { ...asking, session, limitsCost, policy, fullPrice: new Set() };
   const gateOf = openGates(rules.concurrency);
 
   /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
@@ -62,6 +76,9 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     return answered ?? refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
   }
 
+  const isRepeatable = ({ tools = [] }: SubCallRequest) =>
+    !(policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
+
   return {
     facts: {
       get no_model() {
@@ -76,11 +93,17 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
       if (isForChild(request)) return answerByChild(call, request, context);
       using stopped = joinSignals(context.signal, context.timeOver);
       const stop = stopped.signal;
+      const asked = { id: call.id, request };
+      const repeatable = { ...asked, isRepeatable: isRepeatable(request) };
+      const delivery = await deliveryOf(session, models, repeatable, context);
+      if (delivery && "code" in delivery) return refused(delivery);
+      // A cell may wait for a provider's batch with all its calls at once.
+      if (delivery) return await ask(parts, asked, context, stop, delivery);
       using entry = gateOf(call.id, request);
       const answered = await entry.gate.run(stop, async () => {
         // A cell may ask for more of its batch at once than the session's limit.
         using _wide = session.places.requests.widen(entry.width);
-        return await ask(parts, { id: call.id, request }, context, stop);
+        return await ask(parts, asked, context, stop);
       });
       if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
@@ -92,10 +115,8 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     unrecorded: (callIds) => children.unrecorded(callIds),
     resumes: (call) => isForChild(readSubCall(call.name, call.args)),
     modelOf: (call) => modelOf(readSubCall(call.name, call.args), parts),
-    repeatable(call) {
-      const { tools = [] } = readSubCall(call.name, call.args);
-      return !(policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
-    },
+    repeatable: (call) => isRepeatable(readSubCall(call.name, call.args)),
+    isUnderWay: async (id) => (await session.env.store.shipping.parcels(session.row.id, id)).length > 0,
   };
 }
 
@@ -131,6 +152,7 @@ async function ask(
   { id, request }: { readonly id: string; readonly request: SubCallRequest },
   context: CallContext,
   signal: AbortSignal,
+  delivery: ByBatch | null = null,
 ): Promise<Answered> {
   const { session, models, policy, cache } = parts;
   const cacheKey = cache?.keyOf(request, id, context.thinking) ?? null;
@@ -141,17 +163,19 @@ async function ask(
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
   const { requests } = session.places;
   // The call's own time begins with its first place.
-  using place = await requests.take(signal);
-  if (!place) return refused(CANCELLED);
+  using place = delivery ? undefined : await requests.take(signal);
+  if (!place && !delivery) return refused(CANCELLED);
   context.begun();
   const time = timeOf(session);
-  const asked = { id, counts: 1, ended: context.signal, ...(time.paused ? { paused: time.paused } : {}) } as const;
-  const budget = withRun(context.budget, session.run, asked);
+  const paused = time.paused ? { paused: time.paused } : {};
+  const asked = { id, counts: 1, ended: context.signal, isPosted: delivery !== null, ...paused } as const;
+  const budget = withRun(context.budget, session, asked);
   const outcome = await runSubCall(
-    plan.call,
+    { ...plan.call, ...(delivery?.model ? { model: delivery.model } : {}) },
     {
       models,
-      budget: withPlaces(budget, requests, place),
+      budget: delivery ? budget : withPlaces(budget, requests, place),
+      ...(delivery ? { post: delivery.post } : {}),
       tools: [...threadedTools(readableBy(session), taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
       conversation: id,
@@ -163,8 +187,9 @@ async function ask(
     signal,
   );
   const { usage, attempts, model } = outcome;
+  if (delivery && usage.cost_usd > 0 && !models.resolve(model).batchPrice) parts.fullPrice.add(model);
   const told = { usage, attempts, model, refused: false, cached: false, tool_override_event: plan.event };
-  const record = { ...told, ...traceOf(outcome, plan.call.tools) };
+  const record = { ...told, ...traceOf(outcome, plan.call.tools), ...delivery?.delivered() };
   const settlement = outcome.ok
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);
@@ -186,7 +211,7 @@ function rootsOf({ input }: Start): readonly string[] {
 }
 
 /** Warnings about models that have been asked, each told once. */
-function openNotices({ models, session }: AnswersParts): NonNullable<Answers["noticesOf"]> {
+function openNotices({ models, session, fullPrice }: AnswersParts): NonNullable<Answers["noticesOf"]> {
   const told = new Set<string>();
   const isChosen = session.options.modelChosen === true;
   return (asked, isFirst) => {
@@ -196,6 +221,7 @@ function openNotices({ models, session }: AnswersParts): NonNullable<Answers["no
     const notices = [
       ...(isNew ? [`model_chosen: ${fallback}`] : []),
       ...unlisted.map((name) => `model_unlisted: ${name}`),
+      ...[...fullPrice].map((name) => `batch_price_unknown: ${name}`),
     ].filter((notice) => !told.has(notice));
     for (const notice of notices) told.add(notice);
     return notices;
@@ -211,21 +237,6 @@ function timeOf({ env: { clock }, run }: AnsweringSession): Omit<CallClock, "pau
 async function schemaFlaw(schema: Json, signal: AbortSignal): Promise<SubCallError | null> {
   const { schemaProblem, taskThread } = await loadSubCallLayer();
   return schemaProblem(schema, taskThread(), signal);
-}
-
-/** Waits by the clock; an abort ends the wait. */
-export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const callOff = clock.after(ms, () => {
-      awake();
-      resolve();
-    });
-    const awake = whenAborted(signal, () => {
-      callOff();
-      resolve();
-    });
-  });
 }
 
 function wasCancelled({ settlement }: Answered): boolean {

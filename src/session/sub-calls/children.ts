@@ -12,6 +12,7 @@ import { childName } from "../stored/children.ts";
 import { type Spent, spentBy } from "../stored/spent.ts";
 import type { Unrecorded } from "./budget.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
+import type { Delivery } from "./delivery.ts";
 import { FREE, guestError } from "./plan.ts";
 import type { Above, Answered, CallContext } from "./port.ts";
 
@@ -23,7 +24,7 @@ export const isForChild = (request: SubCallRequest): request is ChildRequest => 
 export type ChildCall = Pick<PendingCall, "id" | "counts">;
 
 /** The session that makes the calls, and the way to open a child of it. */
-export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "places"> {
+export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "places" | "parking"> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
@@ -34,6 +35,8 @@ export interface ChildOf {
   /** The conversation in which the call is made, if the process that gives the call up still has it. */
   readonly history: Context | null;
   readonly settings: CellSettings;
+  /** The delivery that the call names. */
+  readonly delivery: Delivery | undefined;
   readonly above: Above;
 }
 
@@ -112,7 +115,7 @@ async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise
   const ended = before && endedBefore(before);
   if (ended) return answeredBy(ended, before);
   using waiting = joinSignals(context.signal, context.timeOver, context.suspend);
-  using place = await places.guests(depth).take(waiting.signal);
+  using place = await parts.parking.idle(() => places.guests(depth).take(waiting.signal));
   using _kept = env.machines.keepOneMore();
   // The call's own time begins with its place.
   const time = timeOf(asked.request, context, before?.time_ms ?? 0);
@@ -145,7 +148,8 @@ async function discard(
   const depth = rules.depth + 1;
   if ((await spentBy(env.store, name, depth)) === null) return null;
   const above: Above = { budget: NOTHING_LEFT, places, depth, maxDepth: settings.max_depth, limits: rules.budget };
-  const { session } = await parts.open(name, { callId, context: request.context, history: null, settings, above });
+  const { context, delivery } = request;
+  const { session } = await parts.open(name, { callId, context, history: null, settings, delivery, above });
   try {
     await session.discard();
   } finally {
@@ -189,7 +193,7 @@ async function settled(
     limits,
   };
   const { history } = context;
-  const asked = { callId, context: request.context, history, settings, above };
+  const asked = { callId, context: request.context, history, settings, delivery: request.delivery, above };
   const { session, toCaller } = await parts.open(name, asked);
   try {
     const { signal } = stop;

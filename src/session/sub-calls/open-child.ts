@@ -22,7 +22,7 @@ export function childOpener(
   // Its budget and its models are handed down, and it has no name that a person gave.
   const { store: _folder, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
   const { settings: _settings, job: _job, cacheScope: _scope, leased: _leased, ...lent } = host;
-  return async (name, { callId, context, history, settings, above }) => {
+  return async (name, { callId, context, history, settings, delivery = options.delivery, above }) => {
     const parent = "of" in context ? (history ?? (await storedHistory(env.store, state()))) : state().context;
     const excerpt = excerptInput(context, parent);
     const onProgress = (event: SessionEvent) => {
@@ -33,7 +33,7 @@ export function childOpener(
     const { subAgents: { tools: _tools, ...policy } = {} } = options;
     const subAgents = state().account.last?.start.kind === "query" ? { subAgents: policy } : {};
     const session = await openSession(
-      { ...shared, ...subAgents, roots: [], session: name, onProgress },
+      { ...shared, ...subAgents, ...(delivery ? { delivery } : {}), roots: [], session: name, onProgress },
       {
         ...{ ...lent, ...env, above, excerpt },
         origin: "child",

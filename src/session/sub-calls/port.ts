@@ -22,6 +22,8 @@ export interface Answers {
   modelOf?(call: Pick<PendingCall, "name" | "args">): string | null;
   /** True if a call that may have been carried out already can be made once more. */
   repeatable(call: PendingCall): boolean;
+  /** True if requests of an interrupted call wait for a provider's batch: it goes on with them. Absent: none do. */
+  isUnderWay?(callId: string): Promise<boolean>;
   /** True if an interrupted call goes on where it was, by a child, whatever is done with other calls. Absent: none does. */
   resumes?(call: Pick<PendingCall, "name" | "args">): boolean;
   /** Ends the child of a call that is given up, and answers what it has spent; null: it has none. Absent: there are no children. */
@@ -35,6 +37,8 @@ export interface CallContext {
   readonly budget: SharedBudget;
   /** The level of thinking that the call was recorded with, for a call that names none. */
   readonly thinking: Thinking;
+  /** An earlier process, or try, has made the call. */
+  readonly isAgain: boolean;
   /** Aborted when the exec ends or is cancelled. */
   readonly signal: AbortSignal;
   /** Aborted when the exec is suspended, together with `signal`: a call that can go on later is to stop, and not to end. */
@@ -78,6 +82,7 @@ export interface Answered {
     | "cached"
     | "tool_override_event"
     | "sent_at"
+    | "delivery"
     | "turns"
     | "misfit"
     | "child"

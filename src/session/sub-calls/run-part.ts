@@ -2,6 +2,7 @@ import { NO_USAGE, type RequestBudget, type Reservation, type SubCallError, toke
 import type { Settled } from "../../store/index.ts";
 import { ROOT_CALL, subCallsOf } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
+import type { Setup } from "../setup.ts";
 
 /**
  * The run's part in the session of one of its jobs, and in all sessions below it: the run's money and the providers' rates. A
@@ -21,8 +22,6 @@ export interface RunPart {
   count(call: RunCall, signal: AbortSignal): Promise<SubCallError | null>;
   /** The settlement that the commit of a call's record makes. */
   settles(call: string, spent: Settled["spent"]): Settled;
-  /** The record of a call is committed. */
-  recorded(call: string): void;
 }
 
 export interface RunCall {
@@ -32,19 +31,29 @@ export interface RunCall {
   readonly counts: 0 | 1;
   /** Aborts when the call is to end, whatever its own time. */
   readonly ended: AbortSignal;
+  /** The number of the request in its call, if it goes by a batch. */
+  readonly parcel?: number;
   /** Waits without taking of the call's own time. Absent: it has none. */
   paused?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** A budget of which each request also takes from the run. What the levels hold is given back in reverse order. */
-export function withRun(budget: RequestBudget, run: RunPart | undefined, call: RunCall): RequestBudget {
-  if (!run) return budget;
+export function withRun(
+  budget: RequestBudget,
+  { run, parking }: Pick<Setup, "run" | "parking">,
+  { isPosted = false, ...call }: RunCall & { readonly isPosted?: boolean },
+): RequestBudget {
+  let requests = 0;
+  // Calls that wait for a batch may hold what is missing.
+  const local = (...asked: Parameters<RequestBudget["reserve"]>) => parking.idle(() => budget.reserve(...asked));
+  if (!run) return { ...budget, reserve: local };
   return {
     answered: (trouble) => run.answered(call, trouble),
     async reserve(estimate, signal) {
-      const here = await budget.reserve(estimate, signal);
+      const here = await local(estimate, signal);
       if (!("settle" in here)) return here;
-      const reserve = () => run.reserve(call, estimate, signal);
+      const numbered = isPosted ? { ...call, parcel: requests++ } : call;
+      const reserve = () => run.reserve(numbered, estimate, signal);
       const there = await (call.paused?.(reserve) ?? reserve());
       if (!("settle" in there)) {
         here.settle(NO_USAGE);

@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { failure } from "../../../src/model/failure.ts";
+import { openParking, type Parking } from "../../../src/session/parking.ts";
 import type { RunPart } from "../../../src/session/sub-calls/run-part.ts";
 import { nanodollars, spentOn } from "../../../src/session/sub-calls/run-part.ts";
 import type { Settled, Step, Store } from "../../../src/store/index.ts";
@@ -44,9 +45,9 @@ async function scene(refuse: (call: string) => boolean = () => false) {
     },
     settles: (call, spent) => ({ run: id, n: 0, call, spent }),
     answered: async () => {},
-    recorded: (call) => log.push(`recorded ${tail(call)}`),
   };
-  return { run, store, log, settled };
+  const parking: Parking = { ...openParking(), recorded: (call) => log.push(`recorded ${tail(call)}`) };
+  return { lent: { run, store, parking }, store, log, settled };
 }
 
 let runs = 0;
@@ -64,17 +65,17 @@ const sum = (all: readonly Settled[]) =>
 const MODEL = { model: "test/scripted" };
 
 test("a request is held in the run, and its record settles it in the same commit", async () => {
-  const { run, store, log, settled } = await scene();
-  const { session } = await openScripted(() => "yes", MODEL, undefined, { run, store });
+  const { lent, log, settled } = await scene();
+  const { session } = await openScripted(() => "yes", MODEL, undefined, lent);
   await session.exec('await llm_query("a", { tools: [], max_tokens: 7 })');
   expect(log).toEqual(["reserve 1 test/scripted 7 counts 1", "give 1 0.001", "recorded 1"]);
   expect(settled.map(({ spent }) => spent)).toEqual([{ nanodollars: 1_000_000, tokens: 15, sub_calls: 1 }]);
 });
 
 test("the run is not asked for what the session refuses, and a refusal of the run leaves the session's budget whole", async () => {
-  const { run, store, log } = await scene((call) => call === "1");
+  const { lent, log } = await scene((call) => call === "1");
   const options = { ...MODEL, budget: { max_tokens: 1000 } };
-  const { session, seen } = await openScripted(() => "yes", options, undefined, { run, store });
+  const { session, seen } = await openScripted(() => "yes", options, undefined, lent);
   const cell = (tokens: number) => `
     let name = null;
     try { await llm_query("a", { tools: [], max_tokens: ${tokens} }) } catch (error) { name = error.name }
@@ -86,11 +87,11 @@ test("the run is not asked for what the session refuses, and a refusal of the ru
 });
 
 test("a call with a context of its own is one sub-call, and what its child takes is settled by the child", async () => {
-  const { run, store, log, settled } = await scene();
+  const { lent, log, settled } = await scene();
   const reply = '```js\nconst said = await llm_query("b", { tools: [] });\nanswer(said)\n```';
   const script = ({ messages }: { messages: readonly unknown[] }, ..._: unknown[]) =>
     JSON.stringify(messages).includes('"b"') && messages.length === 1 ? "yes" : reply;
-  const { session, store: held } = await openScripted(script, MODEL, undefined, { run, store });
+  const { session, store: held } = await openScripted(script, MODEL, undefined, lent);
   await session.load({ text: "some text", name: "t" });
   expect(await session.exec('await rlm_query("What?", { context: P })')).toMatchObject({ success: true });
   expect(log[0]).toBe("count 1");
@@ -102,17 +103,17 @@ test("a call with a context of its own is one sub-call, and what its child takes
 });
 
 test("a provider's refusal because of its rate reaches the run before the request is given back", async () => {
-  const { run, store, log } = await scene();
+  const { lent, log } = await scene();
   const error = { code: "rate_limited", message: "slow", suggestion: "", retriable: false } as const;
   const usage = { ...USAGE, cost_usd: 0 };
   const script = () => ({ ok: false as const, usage, charged: true, error, retryAfterMs: 9 });
-  const { session } = await openScripted(script, MODEL, undefined, { run, store });
+  const { session } = await openScripted(script, MODEL, undefined, lent);
   await session.exec('await llm_query("a", { tools: [] })');
   expect(log.slice(1)).toEqual(["limited 1 9", "give 1 0", "recorded 1"]);
 });
 
 test("an exec of a job whose commit fails is not over, and goes on later", async () => {
-  const { run, store } = await scene();
+  const { lent, store } = await scene();
   let fails = true;
   const isResult = ({ records }: Step) => records?.some(({ record }) => record === "rlm_tool_result");
   const failing: Store = {
@@ -123,7 +124,7 @@ test("an exec of a job whose commit fails is not over, and goes on later", async
       await store.commit(session, step);
     },
   };
-  const { session, seen } = await openScripted(() => "yes", MODEL, undefined, { run, store: failing });
+  const { session, seen } = await openScripted(() => "yes", MODEL, undefined, { ...lent, store: failing });
   const first = await session.exec('await llm_query("a", { tools: [] })');
   expect(first).toMatchObject({ success: false, error_code: "store_failed", resumable: true });
   fails = false;
@@ -155,15 +156,15 @@ test("dollars are counted in integers, and a sum that is a little too large is n
 });
 
 test("a call's own time stands still while it waits for its run", async () => {
-  const { run, store } = await scene();
+  const { lent } = await scene();
   const slow: RunPart = {
-    ...run,
+    ...lent.run,
     async reserve(...asked) {
       await setTimeout(300);
-      return run.reserve(...asked);
+      return lent.run.reserve(...asked);
     },
   };
-  const { session } = await openScripted(() => "yes", MODEL, undefined, { run: slow, store });
+  const { session } = await openScripted(() => "yes", MODEL, undefined, { ...lent, run: slow });
   const cell = 'await llm_query("a", { tools: [], timeout_ms: 200 })';
   expect(await session.exec(cell)).toMatchObject({ success: true, result_json: "yes" });
 });
