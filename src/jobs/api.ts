@@ -85,7 +85,11 @@ export interface WorkOptions {
   /** Every job is suspended where it is, and its ticket given back. */
   readonly suspend: AbortSignal;
   readonly session: WorkerSession;
+  /** Makes batches again of which nobody can tell whether they were made: their calls may be paid twice (default false). */
+  readonly resendsDoubtful?: boolean;
   readonly onProgress?: (progress: WorkProgress) => void;
+  /** Called once all that waits for providers has been looked at. */
+  readonly onLooked?: () => void;
   /** Default: the clock of the system. */
   readonly clock?: Clock;
   /** The entry that tries a job in a process of its own. Default: that of a build or checkout. */

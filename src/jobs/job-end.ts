@@ -57,9 +57,13 @@ function unfinished(suspended: Suspended | null): LastStep {
       return { kind: "put", back: { state: "waiting", why: null, afterMs: 0, counts: false }, afterMs: 0 };
     case "budget":
       return { kind: "put", back: { state: "parked", why: "budget", afterMs: 0, counts: false }, afterMs: null };
+    case "delivery":
+      return { kind: "put", back: { state: "parked", why: "delivery", afterMs: 0, counts: false }, afterMs: null };
+    case "held":
     case "provider": {
+      const { why } = suspended;
       const afterMs = Math.max(1, suspended.afterMs ?? 0);
-      return { kind: "put", back: { state: "parked", why: "provider", afterMs, counts: false }, afterMs };
+      return { kind: "put", back: { state: "parked", why, afterMs, counts: false }, afterMs };
     }
     case "trouble":
       return {

@@ -1,21 +1,22 @@
 import { type Clock, type Json, RlmError } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { type Models, openModels } from "../model/index.ts";
+import { sleep } from "../platform/sleep.ts";
 import {
   type ExecEnvelope,
+  openParking,
   openSessionWith,
+  type Parking,
   type Resumed,
   type RunPart,
   readRecord,
   type Session,
-  sleep,
   summaryOf,
 } from "../session/index.ts";
 import type { JobOfRun, JobRow, Lease, Store } from "../store/index.ts";
 import type { WorkerSession, WorkProgress } from "./api.ts";
 import { type JobEnd, TRIED_AGAIN } from "./job-end.ts";
 import { openMoney } from "./money.ts";
-import { openParking } from "./parking.ts";
 import { openRates } from "./rates.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
 import type { RunSpec } from "./spec.ts";
@@ -98,6 +99,8 @@ async function openJobSession(
 ): Promise<Session> {
   const { store, own, clock, random, onProgress } = parts;
   const { job } = found;
+  const parking = openParking();
+  parking.begin(opening.stops.park);
   const key = { run: job.run, n: job.n };
   const context = job.context === null ? null : await parts.contextOf(job.context);
   return openSessionWith(
@@ -114,7 +117,9 @@ async function openJobSession(
       leased: opening.leased,
       models: onlyThese(parts.openModels(spec.model), own.models),
       job: await store.jobs.input(key),
-      run: runPart(parts, found, spec, opening),
+      run: runPart(parts, found, spec, { ...opening, parking }),
+      parking,
+      root: { session: job.session, run: job.run, comesBack: true },
       cacheScope: `${job.run}/${job.n}`,
       ...(context ? contextParts(context) : {}),
     },
@@ -133,7 +138,7 @@ function runPart(
   { store, own, env, clock, random, troubles }: JobSessionsParts,
   { job, run }: JobOfRun,
   spec: RunSpec,
-  { leased, stops }: Opening,
+  { leased, stops, parking }: Opening & { readonly parking: Parking },
 ): RunPart {
   const account = { baseUrl: own.baseUrl, apiKeyEnv: own.apiKeyEnv, env };
   return openMoney({
@@ -143,7 +148,7 @@ function runPart(
     onBudget: spec.on_budget,
     limitsCost: run.limits.nanodollars !== null,
     rates: openRates({ jobs: store.jobs, rates: spec.rates, account }),
-    parking: openParking(stops.park),
+    parking,
     troubles,
     suspended: stops.suspend,
     random,

@@ -1,8 +1,7 @@
 import { LIMITS } from "../../runtime/index.ts";
 import { failure, type Reservation, type SubCallError, tokensOf } from "../model/index.ts";
-import { nanodollars, type RunPart } from "../session/index.ts";
+import { nanodollars, type Parked, type Parking, type RunPart } from "../session/index.ts";
 import type { Amount, Hold, JobKey, Jobs } from "../store/index.ts";
-import type { Parking } from "./parking.ts";
 import type { Rates } from "./rates.ts";
 import type { Troubles } from "./troubles.ts";
 
@@ -36,6 +35,8 @@ type Call = Parameters<RunPart["reserve"]>[0];
 
 /** The first wait for money that others hold, and the longest, ms. */
 const FIRST_WAIT_MS = 250;
+/** A job by batch whose run has no money free asks again after this, ms. */
+const HELD_MS = 300_000;
 const MOST_WAIT_MS = 4000;
 
 /** Takes money of a job's run, and places of the providers' rates. */
@@ -75,7 +76,9 @@ export function openMoney(parts: MoneyParts): RunPart {
       if ("code" in held) return held;
       if (!counted.has(call.id))
         counted.set(call.id, { held, spent: NOTHING, model: model ?? "", given: Promise.resolve() });
-      const refusal = model === undefined ? null : await place(call, model, tokens, signal);
+      // A batch has no rate.
+      const isRated = model !== undefined && call.parcel === undefined;
+      const refusal = isRated ? await place(call, model, tokens, signal) : null;
       if (refusal) {
         await give(held, NOTHING);
         return refusal;
@@ -98,7 +101,6 @@ export function openMoney(parts: MoneyParts): RunPart {
       return "code" in held ? held : null;
     },
     settles: (call, spent) => ({ ...key, call, spent }),
-    recorded: parking.recorded,
   };
 }
 
@@ -107,7 +109,7 @@ function openHolds(parts: MoneyParts) {
   const { jobs, key, fence, parking, rates } = parts;
   let attempts = 0;
 
-  async function waitParked(call: Call, parked: Parameters<Parking["wait"]>[1]): Promise<SubCallError> {
+  async function waitParked(call: Call, parked: Parked): Promise<SubCallError> {
     await parking.wait(call.id, parked, call.ended);
     return CANCELLED;
   }
@@ -115,7 +117,9 @@ function openHolds(parts: MoneyParts) {
   return {
     /** Holds the amount in the run. */
     async hold(call: Call, amount: Amount, signal: AbortSignal): Promise<Hold | SubCallError> {
-      const wanted: Hold = { ...key, call: call.id, attempt: attempts++, fence, amount };
+      // The hold of a parcel is found again by the next try, which takes it over.
+      const attempt = call.parcel === undefined ? attempts++ : -1 - call.parcel;
+      const wanted: Hold = { ...key, call: call.id, attempt, fence, amount };
       for (let ms = FIRST_WAIT_MS; ; ms = Math.min(2 * ms, MOST_WAIT_MS)) {
         const reason = parking.reason();
         if (reason) return waitParked(call, reason);
@@ -124,6 +128,8 @@ function openHolds(parts: MoneyParts) {
         if (held === null) return waitParked(call, STORE_FAILED);
         if (held !== "wait")
           return parts.onBudget === "fail" ? SPENT : waitParked(call, { why: "budget", limit: held });
+        // Those who hold it may wait for a provider for hours.
+        if (call.parcel !== undefined) return waitParked(call, { why: "held", afterMs: HELD_MS });
         await parts.sleep(ms * (0.5 + parts.random() / 2), signal);
         if (signal.aborted) return CANCELLED;
       }

@@ -20,6 +20,7 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
     ...present({
       model: model ?? undefined,
       thinking: spec.thinking,
+      delivery: spec.delivery,
       memoryMb: least(memory_mb, own.memoryMb),
       concurrency: least(call_concurrency, own.concurrency),
       maxDepth: least(max_depth, own.maxDepth),

@@ -31,6 +31,8 @@ const Spec = v.object({
   model: orNull(Label),
   /** The level of thinking of calls that name none. */
   thinking: v.optional(v.picklist(THINKING), "off"),
+  /** Delivery of calls that name none. It makes no other run. */
+  delivery: v.optional(v.picklist(["now", "batch"]), "now"),
   /** Limits of the cell, as in {@link ExecLimits}. */
   limits: v.optional(
     v.object({

@@ -1,6 +1,6 @@
+import type { Parked } from "../session/index.ts";
 import type { JobOfRun, Jobs } from "../store/index.ts";
 import type { Tried } from "./dispatcher.ts";
-import type { Parked } from "./parking.ts";
 
 /** Why a try was suspended. `left`: the job is another try's, or over. */
 export type Suspended = { readonly why: "stopped" | "day" | "left" } | Parked;

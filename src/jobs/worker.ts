@@ -1,10 +1,11 @@
 import { systemClock } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { aborted, joinSignals } from "../platform/signals.ts";
-import { sleep } from "../session/index.ts";
+import { sleep } from "../platform/sleep.ts";
 import type { JobState } from "../store/index.ts";
 import type { WorkOptions } from "./api.ts";
 import { LAPSES_APART, tryInChild } from "./child.ts";
+import { collecting } from "./collecting.ts";
 import type { DeadLetter, Tried, Verdict } from "./dispatcher.ts";
 import { isGettingOn } from "./getting-on.ts";
 import { processParts } from "./process-parts.ts";
@@ -30,7 +31,7 @@ export async function work(options: WorkOptions): Promise<void> {
       sweeping({ name, dispatcher }, options, stop.signal),
     ]),
   );
-  await Promise.all(serving);
+  await Promise.all([...serving, collecting(options, stop.signal)]);
 }
 
 /** The try of a ticket: in this process, or apart if it has lapsed before. */

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type MoneyParts, openMoney } from "../../../src/jobs/money.ts";
-import { openParking, type Parked } from "../../../src/jobs/parking.ts";
 import { openRates } from "../../../src/jobs/rates.ts";
-import { sleep } from "../../../src/session/index.ts";
+import { sleep } from "../../../src/platform/sleep.ts";
+import { openParking, type Parked } from "../../../src/session/parking.ts";
 import type { Amount, Held, Rate } from "../../../src/store/index.ts";
 
 const USAGE = { input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 0.001 };
@@ -37,7 +37,8 @@ function scene(more: Partial<MoneyParts> = {}) {
       log.push(`hush ${rate.key.split(" ").at(-1)} ${ms}`);
     },
   };
-  const parking = openParking((reason) => {
+  const parking = openParking();
+  parking.begin((reason) => {
     reasons.push(reason);
     suspended.abort();
     ended.abort();
@@ -114,18 +115,18 @@ test("a run without money suspends the job, and its calls have no answer", async
 });
 
 test("answers that are on their way are recorded before the job is suspended", async () => {
-  const { answers, reserve, reasons, money } = scene();
+  const { answers, reserve, reasons, parking } = scene();
   const first = await held(reserve("c1"));
   const second = await held(reserve("c2"));
   answers.push("tokens");
   const third = reserve("c3");
   await setImmediate();
   first.settle(USAGE);
-  money.recorded("c1");
+  parking.recorded("c1");
   expect(reasons).toEqual([]);
   second.settle(USAGE);
   expect(reasons).toEqual([]);
-  money.recorded("c2");
+  parking.recorded("c2");
   expect(reasons).toEqual([{ why: "budget", limit: "tokens" }]);
   expect(await third).toMatchObject({ code: "cancelled" });
 });

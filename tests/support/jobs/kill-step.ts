@@ -6,8 +6,14 @@ export type KillStep = (typeof KILL_STEPS)[number];
 /** Writes of a try. */
 export const TRY_STEPS = ["session", "begin", "loaded", "reserve", "give", "answer", "cell", "finish"] as const;
 
+/**
+ * Writes of a process that sends requests by batches. `kept`: a request; `closed`: a shipment has its requests; `advanced`: it has its
+ * file, was asked for, or has its batch; `taken`: a piece of answers; `over`: the end of a shipment.
+ */
+export const SHIPPING_STEPS = ["kept", "closed", "advanced", "taken", "over"] as const;
+
 /** `added`: the jobs have their rows, and nobody has offered them. `offered`: they have their tickets, and none was begun. */
-export const KILL_STEPS = ["added", "offered", ...TRY_STEPS] as const;
+export const KILL_STEPS = ["added", "offered", ...TRY_STEPS, ...SHIPPING_STEPS] as const;
 
 /** The variable that names a step and which of its kind is the last: `finish:3`. Only `crash/cli.ts` reads it. */
 export const KILL_VARIABLE = "BELAY_KILL_STEP";
@@ -55,6 +61,14 @@ export function killing(store: Store, at: KillStep, kill: () => boolean): Store 
       reserve: (hold) => then("reserve", store.jobs.reserve(hold)),
       give: (hold, spent) => then("give", store.jobs.give(hold, spent)),
       finish: (key, fence, outcome) => then("finish", store.jobs.finish(key, fence, outcome)),
+    },
+    shipping: {
+      ...store.shipping,
+      keep: (parcel) => then("kept", store.shipping.keep(parcel)),
+      close: (group, fence, most) => then("closed", store.shipping.close(group, fence, most)),
+      step: (id, fence, change) => then("advanced", store.shipping.step(id, fence, change)),
+      answer: (id, fence, answers) => then("taken", store.shipping.answer(id, fence, answers)),
+      end: (id, fence, rest) => then("over", store.shipping.end(id, fence, rest)),
     },
   };
 }

@@ -40,6 +40,8 @@ export interface Life {
   readonly clock?: Clock;
   /** Default: true. Else what the worker finds by itself is all that it tries. */
   readonly offers?: boolean;
+  /** It also works on until no job waits for a provider's batch. Default: false. */
+  readonly collects?: boolean;
 }
 
 export interface RunScene {
@@ -94,13 +96,23 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
         { name: `run-of-${queue}`, queue, share: 1, spec: wanted, limits: { ...UNLIMITED, ...limits } },
         inputs.map((input, n) => ({ id: `job-${n}`, input, context })),
       ),
-    async works({ run, on = () => {}, concurrency = 4, own: more = {}, place = null, offers = true, ...parts }) {
+    async works({
+      run,
+      on = () => {},
+      concurrency = 4,
+      own: more = {},
+      place = null,
+      offers = true,
+      collects = false,
+      ...parts
+    }) {
       const told: WorkProgress[] = [];
       const over = new AbortController();
       const suspend = new AbortController();
       await using dispatcher = await openDispatcher(run.queue);
       const look = async () => {
         const { waiting, running, cancelling } = await store.jobs.counts(run.id);
+        if (collects && (await store.shipping.waits({ run: run.id })).length > 0) return;
         const state = (await store.jobs.run(run.id))?.state;
         if (running + cancelling === 0 && (waiting === 0 || state === "paused")) over.abort();
       };
