@@ -42,6 +42,7 @@ export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map(
     ...LIMIT_DEFAULTS,
     sub_model: "the model of Pi",
     thinking: "off",
+    delivery: "now",
     auto_continue: false,
     allowed_tool_overrides: "none",
     require_approval: true,

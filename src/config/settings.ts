@@ -30,6 +30,8 @@ export const SettingsSchema = v.strictObject({
   api_key_env: v.exactOptional(v.pipe(v.string(VARIABLE), v.regex(/^[A-Za-z_]\w*$/, VARIABLE))),
   /** The level of thinking of calls that name none. */
   thinking: v.exactOptional(v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`)),
+  /** Delivery of calls that name none. */
+  delivery: v.exactOptional(v.picklist(["now", "batch"], 'must be "now" or "batch"')),
   /** USD per million tokens, in and out, of models whose price no list knows. */
   price: v.exactOptional(v.pipe(v.string(PRICE), v.regex(/^\d{1,6}(\.\d{1,6})?\/\d{1,6}(\.\d{1,6})?$/, PRICE))),
   max_sub_calls: v.exactOptional(count),
@@ -78,8 +80,8 @@ export function isLimit(key: string): key is LimitKey {
   return Object.hasOwn(LIMIT_DEFAULTS, key);
 }
 
-/** Keys that grant access, spend another's key or say what it costs: a project never decides on them (semantics 37). */
-export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price"];
+/** Keys that grant access, spend another's key or change what calls cost: a project never decides on them (semantics 37). */
+export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price", "delivery"];
 
 /** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */
 export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd"];

@@ -5,6 +5,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
 import { LETTERS, QUESTION, scriptedReply } from "../../src/cli/demo/text.ts";
 import { openSession } from "../../src/index.ts";
+import { startBatchServer } from "../support/batch-server/index.ts";
 import { BUNDLED } from "../support/command.ts";
 import { type SeenRequest, startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
@@ -86,8 +87,18 @@ async function startReader(): Promise<ScriptedReader> {
     }
     return { text: answerTo(request.prompt) };
   });
+  let answer = () => {};
+  const wait = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const batches = await startBatchServer({
+    answer: ({ prompt }) => ({ text: answerTo(prompt) }),
+    fate: () => ({ wait }),
+  });
+  const closeBoth = async () => void (await Promise.all([close(), batches.close()]));
   return {
-    ...{ url, requests, allow, [Symbol.asyncDispose]: close },
+    ...{ url, requests, allow, [Symbol.asyncDispose]: closeBoth },
+    provider: { url: batches.baseUrl("openai-completions"), answer },
     get questions() {
       return questions;
     },
@@ -115,6 +126,7 @@ beforeEach(async () => {
   vi.stubEnv("BELAY_HOME", join(scene, "home"));
   vi.stubEnv("XDG_CONFIG_HOME", join(scene, "config"));
   vi.stubEnv("BELAY_BASE_URL", reader.url);
+  vi.stubEnv("BELAY_SHIPPING_PACE", "0.05");
   return async () => {
     process.chdir(before);
     vi.unstubAllEnvs();

@@ -13,7 +13,9 @@ const DOCUMENT = readFileSync(join(ROOT, "docs/configuration.md"), "utf8");
 const ROWS = Array.from(DOCUMENT.matchAll(/^\| `([a-z_]+)` \| (.*?) \| (.*?) \| (.*?) \|/gm), (row) => row.slice(1));
 
 test("the document has every key, with its variable, flag and default, and no other", () => {
-  const defaults = new Map<string, number | string | null>(Object.entries({ ...LIMIT_DEFAULTS, thinking: "off" }));
+  const defaults = new Map<string, number | string | null>(
+    Object.entries({ ...LIMIT_DEFAULTS, thinking: "off", delivery: "now" }),
+  );
   const expected = KEYS.map((key) => {
     const flag = flagOf(key);
     const shown = flag ? `\`--${flag.name}\`` : "none";

@@ -14,11 +14,15 @@ export interface Step {
   readonly line: string;
   readonly shown: readonly string[];
   readonly stopped: "Ctrl-C" | "kill -9" | null;
+  /** The exit code of a command that is not stopped. `echo $?` after it shows another one than 0. */
+  readonly code: number;
 }
 
 /** The model that a transcript's commands ask. */
 export interface Reader {
   readonly url: string;
+  /** The provider of commands with `--delivery batch`. It answers once one of them waits. */
+  readonly provider: { readonly url: string; answer(): void };
   /** Sub-calls that have reached it. */
   readonly questions: number;
   /** Sub-calls beyond this number wait for an answer. */
@@ -30,15 +34,21 @@ const RECORDED = 5;
 const IN_FLIGHT = 5;
 
 export function stepsOf(text: string): Step[] {
-  return text
+  const steps = text
     .split(/^\$ /m)
     .slice(1)
     .map((part) => {
       const [line = "", ...output] = part.trimEnd().split("\n");
       const stopped = output.includes("Killed") ? "kill -9" : output.includes("^C") ? "Ctrl-C" : null;
-      return { line, shown: output.filter((shown) => shown !== "^C" && shown !== "Killed"), stopped };
+      return { line, shown: output.filter((shown) => shown !== "^C" && shown !== "Killed"), stopped } as const;
     });
+  return steps.flatMap((step, at) => {
+    const { line, shown = [] } = steps[at + 1] ?? {};
+    return step.line === ECHO ? [] : [{ ...step, code: line === ECHO ? Number(shown[0]) : 0 }];
+  });
 }
+
+const ECHO = "echo $?";
 
 /** Does what a step shows, in the working folder, and compares. */
 export async function replay(step: Step, reader: Reader): Promise<void> {
@@ -49,8 +59,12 @@ export async function replay(step: Step, reader: Reader): Promise<void> {
   if (args[0] === "repl") return;
   if (line.includes(" | ")) return expectPiped(line);
   if (stopped === "kill -9") return await kill(args, reader);
+  if (args.includes("--delivery")) {
+    vi.stubEnv("BELAY_BASE_URL", reader.provider.url);
+    if (!args.includes("--wait")) reader.provider.answer();
+  }
   const { code, printed } = await (stopped ? interrupted(args, reader) : typed(args));
-  expect(code, `${line}\n${printed}`).toBe(stopped ? 130 : 0);
+  expect(code, `${line}\n${printed}`).toBe(stopped ? 130 : step.code);
   expectShown(shown, printed);
 }
 

@@ -35,7 +35,7 @@ export interface AskedRun {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly typed: readonly string[];
-  /** The same line, with these words more. */
+  /** The same line, with a flag more, or with another value of one. */
   line(...more: string[]): string;
   /** The same line for all inputs, without --first. */
   whole(): string;
@@ -82,7 +82,7 @@ export function begunAs(asked: AskedRun, name: string): AskedRun {
 function linesOf(typed: readonly string[]): Pick<AskedRun, "typed" | "line" | "whole"> {
   return {
     typed,
-    line: (...more) => commandLine(["batch", ...typed, ...more]),
+    line: (...more) => commandLine(["batch", ...(more.length === 2 ? without(typed, more[0] ?? "") : typed), ...more]),
     whole: () => commandLine(["batch", ...without(typed, "--first")]),
   };
 }

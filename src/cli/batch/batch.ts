@@ -12,6 +12,7 @@ import { type Stop, untilStopped } from "../stop.ts";
 import { type AskedRun, askedRun } from "./asked.ts";
 import { openAskedJobs, readJobs } from "./read-jobs.ts";
 import { type ReadyRun, runBatch } from "./run-batch.ts";
+import { batchShare } from "./run-limits.ts";
 import { readScript, specOf } from "./spec.ts";
 import { workerSession } from "./working.ts";
 
@@ -71,7 +72,7 @@ async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }: Ready
   if (asked.json) {
     const jobs = tried.map(({ envelope, estimate }) => ({ ...envelope, estimate }));
     terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: spooled.count, tried: jobs, all })}\n`);
-  } else terminal.stdout.write(`${estimateText(all, tried.length, spooled.count)}\n`);
+  } else terminal.stdout.write(`${estimateText(all, tried.length, spooled.count, batchShare(asked.settings))}\n`);
   return failed === 0 ? 0 : 1;
 }
 
@@ -96,9 +97,16 @@ function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
   };
 }
 
-function estimateText({ sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate, tried: number, jobs: number) {
+function estimateText(
+  { sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate,
+  tried: number,
+  jobs: number,
+  share: number | null,
+) {
   const what = `${amount(jobs, "job")}, by the first ${tried}: ~${amount(sub_calls, "sub-call")}`;
   if (sub_calls === 0) return what;
-  const price = cost_usd > 0 ? `up to ~${dollars(cost_usd)}` : "price not known";
+  const byBatch =
+    share === null || share === 1 ? "" : ` now, ~${dollars(cost_usd * share)} by batch (each wave: minutes to 24 h)`;
+  const price = cost_usd > 0 ? `up to ~${dollars(cost_usd)}${byBatch}` : "price not known";
   return `${what}, ~${compact(input_tokens)} tokens in, up to ${compact(max_output_tokens)} out, ${price}`;
 }

@@ -1,13 +1,14 @@
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
-import type { Counts, Jobs, RunRow } from "../../store/index.ts";
+import { hasWaited, waitsFor } from "../../session/index.ts";
+import type { Jobs, RunRow, Store } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";
 import type { StatusClock } from "../render/status-line.ts";
-import type { RunState } from "./run-state.ts";
+import { isLeftToProviders, jobsIn, overIn, type RunOutcome } from "./run-state.ts";
 
 /** Follows a run in the store, whoever works on it. */
-interface Following {
-  readonly jobs: Pick<Jobs, "run" | "counts" | "list">;
+export interface Following {
+  readonly store: FollowedStore;
   /** The run's id. */
   readonly run: string;
   readonly clock: Pick<StatusClock, "now">;
@@ -15,9 +16,11 @@ interface Following {
   wait(ms: number): Promise<void>;
   readonly signal: AbortSignal;
   /** Receives each look at the run. */
-  look(now: RunState & { readonly run: RunRow }): Promise<void>;
+  look(now: CountedRun & { readonly at: number }): Promise<void>;
   /** Nobody else works on this store: a run is over too when only jobs are left that another build has begun. */
   readonly isAlone?: boolean;
+  /** So long it waits for providers if nothing else can go on, ms. Default: to the end. */
+  waitMs?(): number | undefined;
   /** A server does not answer, since so many ms. Without it the first failure ends the following. */
   readonly unreachable?: (error: RlmError, ms: number) => void;
 }
@@ -25,10 +28,11 @@ interface Following {
 const LOOK_MS = 1000;
 const SLOWEST_MS = 30_000;
 
-/** A run and its counts, at the last look. */
-export interface CountedRun {
+type FollowedStore = Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list"> };
+
+/** A run, its counts and the batches that its jobs wait for, at the last look. */
+export interface CountedRun extends RunOutcome {
   readonly run: RunRow;
-  readonly counts: Counts;
 }
 
 /** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
@@ -37,11 +41,15 @@ export async function followRun(following: Following): Promise<CountedRun | null
   let counted: CountedRun | null = null;
   let goneSince: number | null = null;
   let pause = LOOK_MS;
+  let leftSince: number | null = null;
   for (;;) {
     try {
       counted = await lookAt(following);
       goneSince = null;
       pause = LOOK_MS;
+      leftSince = isLeftToProviders(counted) ? (leftSince ?? clock.now()) : null;
+      const waitMs = following.waitMs?.() ?? Number.POSITIVE_INFINITY;
+      if (leftSince !== null && hasWaited(counted.waits, clock.now() - leftSince - waitMs)) return counted;
       if (await isOver(following, counted)) return counted;
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "store_failed" || !following.unreachable) throw error;
@@ -55,25 +63,32 @@ export async function followRun(following: Following): Promise<CountedRun | null
   }
 }
 
-async function lookAt({ jobs, run: id, clock, look }: Following): Promise<CountedRun> {
-  const counted = await countedRun(jobs, id);
+async function lookAt({ store, run: id, clock, look }: Following): Promise<CountedRun> {
+  const counted = await countedRun(store, id);
   await look({ at: clock.now(), ...counted });
   return counted;
 }
 
 /** A run and its counts now. @throws RlmError if there is none */
-export async function countedRun(jobs: Pick<Jobs, "run" | "counts">, id: string): Promise<CountedRun> {
-  const run = await jobs.run(id);
-  if (run) return { run, counts: await jobs.counts(id) };
+export async function countedRun(store: FollowedStore, id: string): Promise<CountedRun> {
+  const run = await store.jobs.run(id);
+  if (run) {
+    const counts = await store.jobs.counts(id);
+    return { run, counts, waits: overIn(counts) < jobsIn(counts) ? await waitsFor(store, { run: id }) : [] };
+  }
   throw new RlmError("invalid_argument", "the run was removed while it was followed", {
     suggestion: "Submit it again.",
   });
 }
 
 /** True if no job runs, and none will by itself. */
-async function isOver({ jobs, run: id, isAlone }: Following, { run, counts }: CountedRun): Promise<boolean> {
+async function isOver(
+  { store: { jobs }, run: id, isAlone }: Following,
+  { run, counts, waits }: CountedRun,
+): Promise<boolean> {
   if (counts.running + counts.cancelling > 0) return false;
   if (run.state === "paused") return true;
+  if (waits.length > 0) return false;
   if (counts.waiting === 0 && (counts.parked === 0 || !(await willGoOn(jobs, id)))) return true;
   return isAlone === true && (await leftToOtherBuild(jobs, id)) > 0;
 }

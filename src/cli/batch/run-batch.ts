@@ -1,7 +1,7 @@
 import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import type { Counts, Jobs } from "../../store/index.ts";
+import type { Jobs } from "../../store/index.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -9,9 +9,10 @@ import { warningText } from "../render/warnings.ts";
 import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import { type AskedRun, begunAs } from "./asked.ts";
-import { type CountedRun, leftToOtherBuild } from "./follow.ts";
+import { type CountedRun, countedRun, leftToOtherBuild } from "./follow.ts";
 import { forecastOf } from "./forecast.ts";
 import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
+import { batchShare } from "./run-limits.ts";
 import { openRunProgress } from "./run-progress.ts";
 import { RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
 import { openDispatcher, openRunStore } from "./run-store.ts";
@@ -37,13 +38,16 @@ export async function runBatch(wanted: ReadyRun): Promise<number> {
   await using store = await openRunStore(wanted.asked.store, host);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);
-  const submitted = await submit(wanted.asked, spec, spooled, { runs, jobs: store.jobs, signal: stop.signal });
+  const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal });
   const asked = begunAs(wanted.asked, submitted.run.name);
   const ready = { ...wanted, asked };
   const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
   progress.say(submittedLine(submitted));
   if (asked.isModelChosen && submitted.made && asksModel(spec.script)) {
     progress.say(warningText(`model_chosen: ${spec.model}`));
+  }
+  if (spec.delivery === "batch" && submitted.made && batchShare(settings) === 1) {
+    progress.say(warningText(`batch_price_unknown: ${spec.model}`));
   }
   await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
   const again = submitted.anew + (await openAgain(asked, submitted, runs, store.jobs));
@@ -52,7 +56,7 @@ export async function runBatch(wanted: ReadyRun): Promise<number> {
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
   const offering = runs.offer(submitted.run, dispatcher.dispatcher);
   if (asked.own.detach) await offering;
-  if (asked.own.detach) return detached(ready, submitted, await store.jobs.counts(submitted.run.id));
+  if (asked.own.detach) return detached(ready, submitted, await countedRun(store, submitted.run.id));
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
   const first = submitted.order.length < spooled.count && stop.exitCode === undefined;
@@ -84,7 +88,7 @@ async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs
 
 function endOf({ asked, terminal, stop }: ReadyRun, { counted, results, isLate }: End, among: Among): number {
   const { exitCode } = stop;
-  const code = exitCode ?? Math.max(runExitCode(counted.counts), results.problem ? 1 : 0);
+  const code = exitCode ?? Math.max(runExitCode(counted), results.problem ? 1 : 0);
   const lines =
     exitCode === undefined ? endLines(asked, counted, results.problem, among) : [stoppedLine(asked, counted)];
   tell({ asked, terminal }, counted, lines, code, among);
@@ -92,8 +96,8 @@ function endOf({ asked, terminal, stop }: ReadyRun, { counted, results, isLate }
   return code;
 }
 
-function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, counts: Counts): number {
-  tell({ asked, terminal }, { run, counts }, detachedLines(asked, run), RUN_EXIT.done, {
+function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, counted: CountedRun): number {
+  tell({ asked, terminal }, counted, detachedLines(asked, run), RUN_EXIT.done, {
     inputs: order.length,
     forecast: null,
   });

@@ -1,9 +1,11 @@
+import { firstly } from "../../../runtime/index.ts";
 import type { RlmError } from "../../index.ts";
 import { limitIn } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
+import { waitLines } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
 import type { CountedRun } from "./follow.ts";
@@ -27,12 +29,12 @@ export interface Among {
 export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
   const lines = stateLines(asked, counted, problem, among);
   if (among.forecast) lines.push(forecastText(among.forecast));
-  if (among.forecast && runExitCode(counted.counts) !== RUN_EXIT.notOver) lines.push(`run them all: ${asked.whole()}`);
+  if (among.forecast && runExitCode(counted) < RUN_EXIT.notOver) lines.push(`run them all: ${asked.whole()}`);
   return lines;
 }
 
 function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, { inputs, left }: Among): string[] {
-  const { run, counts } = counted;
+  const { run, counts, waits } = counted;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
@@ -42,7 +44,8 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
     lines.push(`error: ${problem.message} (${problem.code})`);
     lines.push(`results: ${about("out", name, "--out", "FILE")}`);
   }
-  if (run.state === "paused") return [...lines, ...pausedLines(asked, { run, counts })];
+  if (run.state === "paused") return [...lines, ...pausedLines(asked, counted)];
+  if (waits.length > 0) return [...lines, ...waitLines(waits, Date.now()), `continue with: ${asked.line()}`];
   if (left > 0) {
     const wait = `${amount(left, "job waits", "jobs wait")} for the build of Belay that began ${left === 1 ? "it" : "them"}`;
     const anew = `or begin anew: ${about("retry", name, "--fresh")}`;
@@ -75,19 +78,28 @@ function otherJobs({ jobs, out, own }: AskedRun, others: number): string[] {
 
 function pausedLines({ line, store }: AskedRun, { run }: CountedRun): string[] {
   const resume = ["jobs", "resume", run.name, ...store.flags];
-  const again = store.isServer ? commandLine(resume) : line();
+  const again = store.isServer ? commandLine(resume) : line(...cureIn(run.why));
   if (!isOutOfMoney(run)) return [pausedText(run), `continue with: ${again}`];
   const flag = reachedFlag(run);
   const higher = store.isServer ? ` ${flag ?? "--run-max-…"} HIGHER` : `, with a higher ${flag ?? "limit"}`;
   return [pausedText(run), `continue with: ${again}${higher}`];
 }
 
+/** Flags that the reason of a pause asks for. */
+function cureIn(why: string | null): string[] {
+  const isAdvised = (cure: "sendNow" | "resendDoubtful") => why?.includes(firstly(cure));
+  if (isAdvised("resendDoubtful")) return ["--resend-doubtful"];
+  return isAdvised("sendNow") ? ["--delivery", "now"] : [];
+}
+
 /** The line for a user who has stopped the command. */
-export function stoppedLine({ line, own }: AskedRun, { counts }: CountedRun): string {
+export function stoppedLine({ line, own }: AskedRun, { counts, waits }: CountedRun): string {
+  const calls = waits.reduce((sum, wait) => sum + (wait.batch === null ? 0 : wait.calls), 0);
+  const stay = calls === 0 ? "" : `; ${amount(calls, "call stays", "calls stay")} at the provider`;
   const at = `at ${overIn(counts)} of ${jobsIn(counts)}`;
   // Workers go on.
   if (own.noWork) return `followed no longer, ${at}; follow it again with: ${line()}`;
-  return `suspended ${at}; continue with: ${line()}`;
+  return `suspended ${at}${stay}; continue with: ${line()}`;
 }
 
 export function detachedLines(asked: AskedRun, run: RunRow): string[] {

@@ -1,4 +1,4 @@
-import { readConfig } from "../../config/index.ts";
+import { readConfig, type Settings } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import type { ProviderRate } from "../../jobs/index.ts";
 import type { Models } from "../../model/index.ts";
@@ -80,4 +80,14 @@ function wrong(text: string): UsageError {
     `--rate is ${text}: it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min or anthropic=60/min,100000tok/min`,
     commandLine(["help", "batch"]),
   );
+}
+
+/** The price by batch, as a share of the usual one; null: the price is not known, or there is no model or key. */
+export function batchShare(settings: Settings): number | null {
+  try {
+    const { price, batchPrice = price } = modelsOf(settings).resolve(null);
+    return price && batchPrice && price.input > 0 ? batchPrice.input / price.input : null;
+  } catch {
+    return null;
+  }
 }

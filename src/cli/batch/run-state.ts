@@ -1,12 +1,16 @@
+import type { ProviderWait } from "../../index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import type { Amount, Counts, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
+import { waitsInShort } from "../render/waits.ts";
 
 /** The state of a run, at an instant of a clock of this process (ms). */
 export interface RunState {
   readonly at: number;
   readonly counts: Counts;
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
+  /** Providers' batches that jobs wait for. */
+  readonly waits?: readonly ProviderWait[];
   /** The reason why most of the failed jobs failed; null or absent: it is not known. */
   readonly reason?: Reason | null;
 }
@@ -20,8 +24,9 @@ export function progressText(now: RunState, speed: Speed): string {
       ? [`${counts.failed} failed${reason ? ` (${reason.count} × ${reason.error_code})` : ""}`]
       : []),
     ...(counts.cancelled > 0 ? [`${counts.cancelled} cancelled`] : []),
-    ...(counts.parked > 0 ? [`${counts.parked} parked`] : []),
+    ...(counts.parked > 0 && !now.waits?.length ? [`${counts.parked} parked`] : []),
     ...runningPart(counts),
+    ...(now.waits?.length ? [waitsInShort(now.waits, Date.now())] : []),
     ...spentParts(run),
     ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
     ...(speed.leftMs === null ? [] : [`~${left(speed.leftMs)}`]),
@@ -95,9 +100,10 @@ export function openSpeed(): (now: RunState) => Speed {
 }
 
 /** The state of a run, for programs. */
-export function runStateJson({ counts, run }: Pick<RunState, "counts" | "run">): object {
+export function runStateJson({ counts, run, waits = [] }: Pick<RunState, "counts" | "run" | "waits">): object {
   return {
     jobs: jobsJson(counts),
+    ...(waits.length > 0 ? { waits } : {}),
     spent: amountJson(run.spent),
     held: amountJson(run.held),
     doubtful: amountJson(run.doubtful),
@@ -115,9 +121,21 @@ const amountJson = ({ nanodollars, tokens, sub_calls }: Amount | RunLimits) => (
 });
 
 /** A run for programs. */
-export function runJson({ run, counts }: { readonly run: RunRow; readonly counts: Counts }): object {
-  const { id, name, queue, share, why, created_at } = run;
-  return { id, name, queue, share, state: stateOf({ run, counts }), why, created_at, ...runStateJson({ counts, run }) };
+export function runJson(now: Pick<RunState, "counts" | "waits"> & { readonly run: RunRow }): object {
+  const { id, name, queue, share, why, created_at } = now.run;
+  return { id, name, queue, share, state: stateOf(now), why, created_at, ...runStateJson(now) };
+}
+
+/** A run and its counts, with the batches that its jobs wait for. */
+export interface RunOutcome {
+  readonly counts: Counts;
+  readonly run: Pick<RunRow, "state">;
+  readonly waits: readonly ProviderWait[];
+}
+
+/** True if no job can go on before a provider answers. */
+export function isLeftToProviders({ counts, waits }: Pick<RunOutcome, "counts" | "waits">): boolean {
+  return waits.length > 0 && counts.waiting + counts.running + counts.cancelling === 0;
 }
 
 /** The state of a run in a word, for people and programs. */
@@ -131,11 +149,14 @@ export function stateOf({ run, counts }: { readonly counts: Counts; readonly run
 
 type RunWord = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
 
-/** Exit codes of a run: all is done; some jobs failed or were cancelled; it is not over, such as paused or parked. */
-export const RUN_EXIT = { done: 0, failed: 1, notOver: 3 } as const;
+/** Exit codes of a run: all is done; some jobs failed or were cancelled; somebody has to act; only providers can go on. */
+export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, waits: 4 } as const;
 
-export function runExitCode(counts: Counts): number {
+export function runExitCode({ counts, run, waits }: RunOutcome): number {
   const { done, failed, cancelled } = counts;
-  if (done + failed + cancelled < jobsIn(counts)) return RUN_EXIT.notOver;
+  if (done + failed + cancelled < jobsIn(counts)) {
+    const haveLeft = isLeftToProviders({ counts, waits }) && waits.every(({ batch }) => batch !== null);
+    return run.state === "open" && haveLeft ? RUN_EXIT.waits : RUN_EXIT.notOver;
+  }
   return failed + cancelled > 0 ? RUN_EXIT.failed : RUN_EXIT.done;
 }

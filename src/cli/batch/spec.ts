@@ -17,6 +17,7 @@ export function specOf({ settings, own, options, rates }: AskedRun, script: Scri
     rates: [...rates],
     ...given({
       thinking: settings.thinking,
+      delivery: settings.delivery,
       memory_mb: settings.memory_mb,
       call_concurrency: settings.concurrency,
       max_turns: settings.max_turns,

@@ -1,7 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
-import type { Asked, JobState, Jobs, KnownJob, RunRow } from "../../store/index.ts";
+import type { Asked, JobState, Jobs, KnownJob, RunRow, Store } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { openAskedJobs } from "./read-jobs.ts";
 import { isOver } from "./result-lines.ts";
@@ -23,8 +23,9 @@ export async function submit(
   asked: AskedRun,
   spec: RunSpec,
   spooled: Spool,
-  { runs, jobs, signal }: { readonly runs: Runs; readonly jobs: Jobs; readonly signal: AbortSignal },
+  { runs, store, signal }: { readonly runs: Runs; readonly store: Store; readonly signal: AbortSignal },
 ): Promise<Given> {
+  const { jobs, shipping } = store;
   const { own, limits } = asked;
   const base = own.name ?? runName(asked.script, hashOfRun(spec));
   const isThere = async (name: string) => (await jobs.run(name)) !== null;
@@ -40,6 +41,8 @@ export async function submit(
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const run = { name, queue, share: own.share ?? 1, spec, limits };
   const submitted = await runs.submit(run, inputs(), anew);
+  // What has not left goes as this line says.
+  if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
   if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
   return { ...submitted, inputs };
 }

@@ -3,9 +3,10 @@ import type { Jobs, Store } from "../../store/index.ts";
 import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { inFlags } from "../render/wording.ts";
 import type { Stop } from "../stop.ts";
 import type { AskedRun } from "./asked.ts";
-import { type CountedRun, countedRun, followRun, openPoke, type Poke } from "./follow.ts";
+import { type CountedRun, countedRun, type Following, followRun, openPoke, type Poke } from "./follow.ts";
 import { openResults, type Results } from "./results.ts";
 import type { RunProgress } from "./run-progress.ts";
 import { overIn } from "./run-state.ts";
@@ -49,13 +50,23 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
   const failure = new AbortController();
   const signal = AbortSignal.any([stop.signal, failure.signal]);
   const poke = openPoke(signal);
-  const working = asked.own.noWork ? null : work(open, poke, signal);
+  // Who works here has looked for answers before the command goes.
+  let hasLooked = asked.own.noWork === true;
+  const onLooked = () => {
+    hasLooked = true;
+  };
+  const working = asked.own.noWork ? null : work(open, poke, onLooked, signal);
+  const waitMs = () => (hasLooked ? asked.own.wait : undefined);
   try {
-    const ends = [follow(open, results, poke, signal), notOffered, ...(working ? [working.failed] : [])];
+    const ends = [
+      follow(open, results, { wait: poke.wait, waitMs }, signal),
+      notOffered,
+      ...(working ? [working.failed] : []),
+    ];
     await Promise.race(ends);
     const isLate = working !== null && !(await working.finish(stop.signal));
     await results.follow();
-    return { counted: await countedRun(store.jobs, run.id), results, isLate };
+    return { counted: await countedRun(store, run.id), results, isLate };
   } catch (error) {
     failure.abort();
     await working?.finish(signal).catch(() => {});
@@ -66,7 +77,8 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
   }
 }
 
-function work({ asked, store, progress, dispatcher }: OpenRun, poke: Poke, suspend: AbortSignal): Working {
+function work(open: OpenRun, poke: Poke, onLooked: () => void, suspend: AbortSignal): Working {
+  const { asked, store, progress, dispatcher } = open;
   let running = 0;
   return startWorking({
     store,
@@ -76,8 +88,10 @@ function work({ asked, store, progress, dispatcher }: OpenRun, poke: Poke, suspe
     settings: asked.settings,
     models: null,
     suspend,
+    resendsDoubtful: asked.own.resendDoubtful === true,
+    onLooked,
     onProgress(told) {
-      if (told.kind === "said") progress.say(told.text);
+      if (told.kind === "said") progress.say(inFlags(told.text));
       if (told.kind === "begun") running += 1;
       if (told.kind === "left") running -= 1;
       // The run may be over. To look after each job would take long in a large run.
@@ -86,7 +100,7 @@ function work({ asked, store, progress, dispatcher }: OpenRun, poke: Poke, suspe
   });
 }
 
-function follow(open: OpenRun, results: Results, poke: Poke, signal: AbortSignal) {
+function follow(open: OpenRun, results: Results, waiting: Pick<Following, "wait" | "waitMs">, signal: AbortSignal) {
   const { asked, store, submitted, progress, dispatcher } = open;
   const { isServer } = asked.store;
   const topReason = openTopReason(store.jobs, submitted.run.id);
@@ -94,10 +108,10 @@ function follow(open: OpenRun, results: Results, poke: Poke, signal: AbortSignal
   const tellCancelled = openCancelling(store.jobs, submitted.run.id, dispatcher.dispatcher);
   let over = -1;
   return followRun({
-    jobs: store.jobs,
+    store,
     run: submitted.run.id,
     clock: processClock,
-    wait: poke.wait,
+    ...waiting,
     signal,
     async look(now) {
       progress.show({ ...now, reason: await topReason(now.counts.failed) });

@@ -3,7 +3,7 @@ import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { aborted } from "../../platform/signals.ts";
-import type { Jobs } from "../../store/index.ts";
+import type { Jobs, Store } from "../../store/index.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { QUIET } from "../flags/declared.ts";
@@ -19,6 +19,7 @@ import { type Stop, untilStopped } from "../stop.ts";
 import { usualConcurrency } from "./asked.ts";
 import { willGoOn } from "./follow.ts";
 import { openTally } from "./run-progress.ts";
+import { RUN_EXIT } from "./run-state.ts";
 import { type OpenDispatcher, openDispatcher, openRunStore, type RunStore, runStore } from "./run-store.ts";
 import { startWorking } from "./working.ts";
 
@@ -71,12 +72,13 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
     suspend: stop.signal,
     onProgress: tally.told,
   });
-  const idling = { jobs: store.jobs, queues: names, isBusy: tally.isBusy, signal: stop.signal };
-  await Promise.race([aborted(stop.signal), working.failed, ...(own.untilIdle ? [untilIdle(idling)] : [])]);
+  const idling = { store, queues: names, isBusy: tally.isBusy, signal: stop.signal, waitMs: own.wait };
+  const ends = [aborted(stop.signal), working.failed, ...(own.untilIdle ? [untilIdle(idling)] : [])];
+  const left = await Promise.race(ends);
   const isLate = !(await working.finish(stop.signal));
   tally.end();
   if (isLate) stop.leaving.leave(stop.exitCode ?? 1);
-  return stop.exitCode ?? 0;
+  return stop.exitCode ?? (left === "providers" ? RUN_EXIT.waits : 0);
 }
 
 interface Queues extends AsyncDisposable {
@@ -99,36 +101,48 @@ const LOOK_MS = 1000;
 const PAGE = 1000;
 
 interface Idling {
-  readonly jobs: Pick<Jobs, "runs" | "counts" | "list">;
+  readonly store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "runs" | "counts" | "list"> };
   readonly queues: readonly string[];
   /** True if a job runs here. */
   isBusy(): boolean;
   readonly signal: AbortSignal;
+  /** ms in which only providers could go on, after which that is no work any more. Default: none is too long. */
+  readonly waitMs?: number | undefined;
 }
 
-/** Resolves when no open run of the queues has a job that waits or runs, or the signal aborts. */
-export async function untilIdle(idling: Idling): Promise<void> {
+/** Work that a queue has left: jobs can go on, or wait for a provider alone. */
+type Left = "jobs" | "providers" | null;
+
+/** Resolves when no open run of the queues has anything left that is waited for, or the signal aborts. Answers what is left. */
+export async function untilIdle({ waitMs = Number.POSITIVE_INFINITY, ...idling }: Idling): Promise<Left> {
+  let waited = 0;
   while (!idling.signal.aborted) {
-    if (!idling.isBusy() && !(await hasWork(idling))) return;
+    const left = idling.isBusy() ? "jobs" : await leftIn(idling);
+    if (left === null || (left === "providers" && waited >= waitMs)) return left;
     await setTimeout(LOOK_MS, undefined, { signal: idling.signal }).catch(() => {});
+    waited = left === "providers" ? waited + LOOK_MS : 0;
   }
+  return null;
 }
 
 /** A server that does not answer may have work. */
-async function hasWork({ jobs, queues }: Idling): Promise<boolean> {
+async function leftIn({ store: { jobs, shipping }, queues }: Idling): Promise<Left> {
+  let left: Left = null;
   try {
     for (let after: string | null = null; ; ) {
       const page: Awaited<ReturnType<Jobs["runs"]>> = await jobs.runs({ after, limit: PAGE });
       for (const { id, queue, state } of page) {
         if (state !== "open" || !queues.includes(queue)) continue;
         const { waiting, running, cancelling, parked } = await jobs.counts(id);
-        if (waiting + running + cancelling > 0 || (parked > 0 && (await willGoOn(jobs, id)))) return true;
+        if (waiting + running + cancelling > 0) return "jobs";
+        if (parked > 0 && (await shipping.waits({ run: id })).length > 0) left = "providers";
+        else if (parked > 0 && (await willGoOn(jobs, id))) return "jobs";
       }
       after = page.at(-1)?.id ?? null;
-      if (page.length < PAGE) return false;
+      if (page.length < PAGE) return left;
     }
   } catch (error) {
-    if (error instanceof RlmError && error.code === "store_failed") return true;
+    if (error instanceof RlmError && error.code === "store_failed") return "jobs";
     throw error;
   }
 }

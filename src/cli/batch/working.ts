@@ -27,7 +27,9 @@ interface WorkAsked {
   /** Models that jobs may ask; null: each that a key is there for. */
   readonly models: readonly string[] | null;
   readonly suspend: AbortSignal;
+  readonly resendsDoubtful?: boolean;
   readonly onProgress: (progress: WorkProgress) => void;
+  readonly onLooked?: () => void;
 }
 
 /** The time within which jobs are suspended, ms. The process then ends without it: records are on disk anyway. */

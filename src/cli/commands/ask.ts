@@ -1,6 +1,6 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, SESSION_FLAGS, TRAJECTORY, VERBOSE, VERBOSE_TURNS, withTime } from "../flags/declared.ts";
+import { JSON_OUTPUT, SESSION_FLAGS, TRAJECTORY, VERBOSE, VERBOSE_TURNS, WAIT, withTime } from "../flags/declared.ts";
 import { choice, count, flags, path, text } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -47,6 +47,7 @@ export const ask = defineCommand({
     ...withTime(SESSION_FLAGS, DEFAULT_ASK_MS).filter(({ name }) => name !== VERBOSE.name),
     { ...VERBOSE_TURNS, help: `${VERBOSE_TURNS.help}, and every file that a load leaves out` },
     TRAJECTORY,
+    WAIT,
     { ...JSON_OUTPUT, help: "print one JSON object with answer, citations, usage, ..." },
   ],
   example: 'belay ask "What is this project for?" -c .',

@@ -1,7 +1,7 @@
 import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
 import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, STORE, withTime } from "../flags/declared.ts";
+import { JSON_OUTPUT, QUIET, RESEND_DOUBTFUL, STORE, WAIT, withTime } from "../flags/declared.ts";
 import { choice, count, flags, one, path, paths, text, toggle } from "../flags/flag.ts";
 import { OF_JOBS, OUT, QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
@@ -65,6 +65,8 @@ const OWN = flags({
     heading: "run",
     help: "when the run's limit is spent: park its jobs and pause it (default), or let calls fail in the cell",
   },
+  wait: WAIT,
+  resendDoubtful: RESEND_DOUBTFUL,
   queue: QUEUE,
   share: {
     type: count(8),
@@ -120,7 +122,8 @@ export const batch = defineCommand({
     "A job that throws has failed, and the others go on: belay jobs RUN --state failed says why, and --retry-failed runs these again, with what their inputs say now. A job that fails because its machine was lost is tried again by itself.",
     "--run-max-cost-usd, --run-max-tokens and --run-max-sub-calls limit the run; --max-cost-usd and its like limit each job. What is spent is never more: money is held before a request is sent. When the run's limit is spent, its jobs are parked; a higher limit continues them.",
     "Runs and their jobs are kept in the store. With a folder this process works; with --store postgres://HOST/DB as many as there are: `belay worker`. docs/batch.md goes from ten files on a laptop to workers on several hosts.",
-    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, and 3 if the run is not over: parked or paused. With --detach it is 0 once all is submitted.",
+    "With --delivery batch the calls of all jobs go together by batches of their provider, at half the price: it answers within minutes to 24 hours. Ctrl-C, or --wait, ends the command meanwhile, and the same line takes the answers. Each step of a script that waits for an answer is a wave of its own, so use llm_query_batch for many calls.",
+    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, 3 if the run is not over: parked or paused, and 4 if all that is left waits for a provider. With --detach it is 0 once all is submitted.",
   ],
   takes: { usage: "SCRIPT.js --jobs INPUTS", completes: "files" },
   own: OWN,

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS } from "../flags/declared.ts";
+import { FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS, WAIT } from "../flags/declared.ts";
 import { flags, texts, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -29,6 +29,7 @@ export const exec = defineCommand({
   own: OWN,
   shared: [
     ...SESSION_FLAGS,
+    WAIT,
     OUTPUT,
     FORMAT,
     { ...JSON_OUTPUT, help: "print one JSON object per cell, with success, result_json, warnings, budget, ..." },

@@ -3,6 +3,7 @@ import type { Given } from "../flags/arguments.ts";
 import {
   APPEND,
   CONTEXT,
+  DELIVERY,
   DISCARD,
   NO_STORE,
   QUIET,
@@ -49,7 +50,7 @@ const OWN = flags({
 export type McpFlags = Given<typeof OWN>;
 
 /** The model loads contexts by itself, the server's session outlives the process, and stderr is the client's log. */
-const NOT_OF_MCP: readonly Flag[] = [CONTEXT, RELOAD, APPEND, DISCARD, NO_STORE, VERBOSE, QUIET];
+const NOT_OF_MCP: readonly Flag[] = [CONTEXT, DELIVERY, RELOAD, APPEND, DISCARD, NO_STORE, VERBOSE, QUIET];
 
 const OWN_WORDS = {
   root: "allow contexts to be loaded from DIR; default: the client's folders, else the working folder",

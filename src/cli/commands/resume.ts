@@ -7,11 +7,13 @@ import {
   NO_STORE,
   OUTPUT,
   RELOAD,
+  RESEND_DOUBTFUL,
   SESSION,
   SESSION_FLAGS,
   TRAJECTORY,
   VERBOSE,
   VERBOSE_TURNS,
+  WAIT,
 } from "../flags/declared.ts";
 import type { Flag } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
@@ -32,6 +34,8 @@ export const resume = defineCommand({
     ...SESSION_FLAGS.filter((flag) => !NOT_OF_RESUME.includes(flag)),
     { ...VERBOSE_TURNS, help: `of an ask: ${VERBOSE_TURNS.help}` },
     { ...TRAJECTORY, help: `of an ask: ${TRAJECTORY.help}` },
+    WAIT,
+    RESEND_DOUBTFUL,
     OUTPUT,
     FORMAT,
     { ...JSON_OUTPUT, help: "print one JSON object per cell, as exec does" },

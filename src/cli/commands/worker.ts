@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { QUIET, STORE } from "../flags/declared.ts";
+import { QUIET, STORE, WAIT } from "../flags/declared.ts";
 import { count, flags, type Type, texts, toggle } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_WORKER, queueIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
@@ -32,6 +32,11 @@ const OWN = flags({
     help: "the only models that jobs may ask here; a run that asks another one is paused (default: each that a key is there for; a run without its key is paused too)",
   },
   untilIdle: { type: toggle, help: "end when no run of its queues has anything left to do" },
+  wait: {
+    ...WAIT,
+    needs: ["until-idle"],
+    help: "with --until-idle: end also after TIME in which only providers could go on (default: wait for their answers)",
+  },
 });
 
 export type WorkerFlags = Given<typeof OWN>;

@@ -120,6 +120,8 @@ const PARTS: Readonly<Record<Verified["part"], string>> = {
   answers: "cached answers",
   runs: "runs",
   jobs: "jobs",
+  parcels: "parcels",
+  shipments: "shipments",
   sums: "sums of money",
   strays: "rows without an owner",
 };

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
+import { ageFrom } from "../../platform/figures.ts";
 import { choice, type Flag, flag, flags, type Heading, one, path, paths, session, text, toggle } from "./flag.ts";
 
 // The flags of more than one command. A flag of one command alone is declared with its command.
@@ -40,6 +41,14 @@ export const MODEL_SERVER: readonly Flag[] = [
   setting("model", "api_key_env", "another environment variable that holds the API key; empty: none", "NAME"),
 ];
 
+/** Commands whose calls are sent at once do not have it. */
+export const DELIVERY: Flag = setting(
+  "model",
+  "delivery",
+  "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",
+  "HOW",
+);
+
 const MODEL: readonly Flag[] = [
   setting(
     "model",
@@ -60,6 +69,7 @@ const MODEL: readonly Flag[] = [
     "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
     "LEVEL",
   ),
+  DELIVERY,
   setting("model", "concurrency", `sub-calls in flight at once (default ${usual("concurrency")})`),
 ];
 
@@ -176,6 +186,26 @@ export const NO_STORE = flag({
   heading: "session",
   excludes: OF_STORE.map(({ name }) => name).filter((name) => name !== "on-restart"),
   help: "keep nothing: what is interrupted is lost",
+});
+
+/** Time that a command waits for providers' batches. */
+export const WAIT = flag({
+  name: "wait",
+  type: one("TIME", "a time such as 0, 90s, 10min or 2h", waitIn),
+  heading: "model",
+  help: "of calls by batch: end with exit code 4 after TIME in which only providers could go on (default: wait to the end)",
+});
+
+function waitIn(typed: string): number | undefined {
+  const [, seconds] = /^(\d{1,6})s$/.exec(typed) ?? [];
+  return typed === "0" ? 0 : seconds === undefined ? ageFrom(typed) : Number(seconds) * 1000;
+}
+
+export const RESEND_DOUBTFUL = flag({
+  name: "resend-doubtful",
+  type: toggle,
+  heading: "model",
+  help: "make batches again of which nobody can tell whether they were made: their calls may be paid for twice",
 });
 
 export const VERBOSE = flag({

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { LAST_SESSION } from "../../platform/session-name.ts";
-import { optionProblem } from "../../session/index.ts";
+import { optionProblem, type WaitOptions } from "../../session/index.ts";
 import { type Arguments, type Given, givenIn } from "./arguments.ts";
 import {
   APPEND,
@@ -14,9 +14,11 @@ import {
   OUTPUT,
   QUIET,
   RELOAD,
+  RESEND_DOUBTFUL,
   SESSION,
   STORE,
   VERBOSE,
+  WAIT,
 } from "./declared.ts";
 import type { Flag } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
@@ -60,6 +62,8 @@ export function sessionFlags(args: Arguments, command: string) {
     options: optionsIn(args, help),
     /** The place of the result, if the command has one. */
     output: resultPlace(args, help),
+    /** Options of waiting for providers' batches. */
+    waiting: { ...givenIn(args, { wait_ms: WAIT }), resendDoubtful: args.get(RESEND_DOUBTFUL) } satisfies WaitOptions,
     quiet: args.get(QUIET),
     verbose: args.get(VERBOSE),
     /** The arguments as they were typed, for a line that corrects them. */

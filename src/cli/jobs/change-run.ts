@@ -13,6 +13,7 @@ import {
 import { checkRunPrice, limitsIn, modelsOfHost } from "../batch/run-limits.ts";
 import { runJson } from "../batch/run-state.ts";
 import { openDispatcher } from "../batch/run-store.ts";
+import { cancelBatches } from "../session/settings.ts";
 import {
   type ChangeAsked,
   type JobsAsked,
@@ -41,6 +42,7 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   const [before, begun] = [await store.jobs.counts(run.id), await begunIn(asked, run, verb, named)];
   await using dispatcher = place.isServer ? await openDispatcher(place, run.queue, () => {}) : null;
   await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher?.dispatcher ?? null);
+  if (verb === "cancel") await cancelBatches(store, terminal);
   const [after, counts] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
   if (json) printJson(asked, { run: runJson({ run: after, counts }) });
   else {
@@ -57,7 +59,8 @@ async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
     async (without) => (without.includes(typed) ? null : runNamed(store, typed, place)),
     () => store.jobs.damagedRuns(),
   );
-  await store.jobs.remove(found?.id ?? typed);
+  await store.jobs.remove(found?.id ?? typed, { discard: asked.own.discard === true });
+  await cancelBatches(store, terminal);
   if (json) printJson(asked, { removed: found?.name ?? typed });
   else
     terminal.stdout.write(

@@ -68,6 +68,7 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
   const misplaced = [
     own.costs && first !== undefined ? "--costs is of all runs, and stands alone" : null,
     own.fresh && verb !== "retry" ? "--fresh is of jobs retry" : null,
+    own.discard && verb !== "rm" ? "--discard is of jobs rm" : null,
     (own.out ?? own.output) !== undefined && verb !== "out" ? "--out is of jobs out" : null,
     own.format !== undefined && verb !== "out" ? "--format is of jobs out" : null,
     limits.length > 0 && verb !== "resume" ? `--${limits[0]?.name} is of jobs resume` : null,

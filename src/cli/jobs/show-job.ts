@@ -2,9 +2,12 @@ import type { Json } from "../../index.ts";
 import { ago, amount, dollars } from "../../platform/figures.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
+import { type ProviderWait, waitsFor } from "../../session/index.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
+import { RUN_EXIT } from "../batch/run-state.ts";
 import { commandLine } from "../flags/usage.ts";
 import { prettyJson } from "../render/value.ts";
+import { waitText as batchText } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import { type JobsAsked, jobNamed, printJson, runNamed, waitText } from "./jobs-asked.ts";
 import { jobJson } from "./readable-jobs.ts";
@@ -18,10 +21,14 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
   const result = job.state === "done" ? await store.jobs.result(job) : null;
   // A row was checked when it was sealed, but it may not be JSON.
   const value = result === null ? null : parseJson(result);
-  if (json) printJson(asked, { run: run.name, ...jobJson(job), input, output: outputOf(job), result: value });
-  else await showText(asked, run, job, { input, result });
+  const waits = await waitsFor(store, { root: job.session });
+  if (json) {
+    const waiting = waits.length > 0 ? { waits } : {};
+    printJson(asked, { run: run.name, ...jobJson(job), ...waiting, input, output: outputOf(job), result: value });
+  } else await showText(asked, run, job, { input, result, waits });
   if (job.state === "done") return 0;
-  return job.state === "failed" || job.state === "cancelled" ? 1 : 3;
+  if (job.state === "failed" || job.state === "cancelled") return RUN_EXIT.failed;
+  return job.why === "delivery" && waits.length > 0 && run.state === "open" ? RUN_EXIT.waits : RUN_EXIT.notOver;
 }
 
 const outputOf = ({ told }: JobRow) => (isRecord(told) && typeof told.output === "string" ? told.output : "");
@@ -33,9 +40,15 @@ interface Contents {
   readonly input: Json;
   /** JSON; null: there is none. */
   readonly result: string | null;
+  readonly waits: readonly ProviderWait[];
 }
 
-async function showText(asked: JobsAsked, run: RunRow, job: JobRow, { input, result }: Contents): Promise<void> {
+async function showText(
+  asked: JobsAsked,
+  run: RunRow,
+  job: JobRow,
+  { input, result, waits: batches }: Contents,
+): Promise<void> {
   const { terminal, place } = asked;
   const { stdout } = terminal;
   const told = isRecord(job.told) ? job.told : {};
@@ -52,6 +65,7 @@ async function showText(asked: JobsAsked, run: RunRow, job: JobRow, { input, res
   stdout.write(
     `${inLine(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}`)}\n`,
   );
+  for (const wait of batches) stdout.write(`${inLine(batchText(wait))}\n`);
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(input, WIDTH));
   if (outputOf(job) !== "") block("output", outputOf(job).trimEnd());

@@ -1,9 +1,10 @@
 import { RlmError } from "../../index.ts";
-import { amount, dollars } from "../../platform/figures.ts";
+import { age, amount, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import type { Counts, JobRow, Jobs, RunRow } from "../../store/index.ts";
-import { followRun, openPoke } from "../batch/follow.ts";
+import { waitsFor } from "../../session/index.ts";
+import type { JobRow, Jobs } from "../../store/index.ts";
+import { type CountedRun, followRun, openPoke } from "../batch/follow.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress } from "../batch/run-progress.ts";
 import { progressText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
@@ -28,15 +29,16 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   // The first page tells whether some are not to be counted.
   const first = await list(0, json ? PAGE : SHOWN + 1);
   const counts = await jobs.counts();
+  const waits = await waitsFor(store, { run: run.id });
   if (json) {
-    const reasons = await printJobs(asked, runJson({ run, counts }), { first, list });
+    const reasons = await printJobs(asked, runJson({ run, counts, waits }), { first, list });
     const end = { reasons, ...damageJson(asked, jobs.damaged()) };
     asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
-    await showStateAndJobs(asked, run, counts, { first, list });
+    await showStateAndJobs(asked, { run, counts, waits }, { first, list });
     showDamage(asked, jobs.damaged());
   }
-  return jobs.damaged().length > 0 ? 1 : runExitCode(counts);
+  return jobs.damaged().length > 0 ? 1 : runExitCode({ run, counts, waits });
 }
 
 /** Jobs that can be read, from this number on. */
@@ -47,7 +49,8 @@ interface Pages {
   readonly list: List;
 }
 
-async function showStateAndJobs(asked: JobsAsked, run: RunRow, counts: Counts, pages: Pages): Promise<void> {
+async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, pages: Pages): Promise<void> {
+  const { run, counts, waits } = counted;
   const rows = pages.first;
   const { own, terminal } = asked;
   const { stdout } = terminal;
@@ -56,6 +59,10 @@ async function showStateAndJobs(asked: JobsAsked, run: RunRow, counts: Counts, p
 `);
   if (stateOf({ run, counts }) === "paused" && run.why !== null)
     stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
+  for (const { provider, batch, calls, since, done } of waits) {
+    const where = `${provider} ${batch ?? "(not sent yet)"}: ${amount(calls, "call")}, since ${age(Math.max(1000, Date.now() - since))}`;
+    stdout.write(`${inLine(where)}${done > 0 ? `, ${done.toLocaleString("en-US")} done` : ""}\n`);
+  }
   if (own.state === "failed") await showReasons(asked, pages.list);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));
@@ -147,13 +154,14 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   const progress = openRunProgress(terminal.stderr, processClock, quiet ? "quiet" : json ? "json" : "text");
   const topReason = openTopReason(store.jobs, run.id);
   const counted = await followRun({
-    jobs: store.jobs,
+    store,
     run: run.id,
     clock: processClock,
     wait: openPoke(stop.signal).wait,
     signal: stop.signal,
     look: async (now) => progress.show({ ...now, reason: await topReason(now.counts.failed) }),
-    ...(place.isServer ? { unreachable: progress.unreachable } : {}),
+    // Nobody works on a folder by itself.
+    ...(place.isServer ? { unreachable: progress.unreachable } : { waitMs: () => 0 }),
   });
   progress.clear();
   if (counted === null || stop.exitCode !== undefined) return stop.exitCode ?? 3;
@@ -163,5 +171,5 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
     terminal.stdout.write(`${inLine(`${run.name}: ${text}`)}\n`);
     if (!quiet) terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
   }
-  return runExitCode(counted.counts);
+  return runExitCode(counted);
 }

@@ -37,7 +37,7 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
       checkPrice(keeping.settings.settings);
       const owned = (id: string): Json => signer.sign(rowOf(keeping.settings, { folder }), id);
       const session = await openSessionWith(
-        { ...optionsOf(keeping.settings), session: row?.id ?? name, onProgress },
+        { ...optionsOf(keeping.settings), delivery: "now", session: row?.id ?? name, onProgress },
         { store, origin: "mcp", settings: isOfServer ? owned : keeping.signed, signer },
       );
       try {

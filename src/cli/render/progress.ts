@@ -4,6 +4,7 @@ import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
 import { type CallTotals, callLine } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
+import { waitsInShort } from "./waits.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */
 export type ProgressLine = ReturnType<typeof openProgress>;
@@ -63,6 +64,12 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
           if (!calls) stopTicking = every(TICK_MS, tell);
           calls = event;
           return tell();
+        }
+        case "waits": {
+          // The calls are the provider's: their seconds do not go on here.
+          stopTicking();
+          calls = undefined;
+          return event.waits.length === 0 ? undefined : status.show(waitsInShort(event.waits, Date.now()));
         }
         case "checkpoint":
       }

@@ -108,7 +108,7 @@ const COMMANDS: readonly DotCommand[] = [
       opened.checkRecorded();
       opened.progress.begin();
       const delivery = openDelivery(opened);
-      const resumed = await opened.session.resume({ signal, ...delivery.asked });
+      const resumed = await opened.session.resume({ signal, ...opened.waiting, ...delivery.asked });
       const taken = opened.progress.end();
       if (resumed?.kind === "ask") {
         showAsk(resumed.envelope, terminal);

@@ -114,7 +114,7 @@ async function runDot(line: string, { opened, terminal, control, quiet }: Conver
 
 async function runCell(source: string, { opened, terminal, control }: Conversation): Promise<Outcome> {
   opened.progress.begin();
-  const envelope = await control.run((signal) => opened.session.exec(source, { signal }));
+  const envelope = await control.run((signal) => opened.session.exec(source, { signal, ...opened.waiting }));
   const taken = opened.progress.end();
   // The reader of stdout has gone.
   if (control.exitCode === 0 || !envelope) return 1;

@@ -11,12 +11,13 @@ import type { Host } from "../host.ts";
 import { questionOf } from "../input/sources.ts";
 import { showAsk, showTrajectory, type TurnProgress, turnText } from "../render/ask.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
 import { inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
-import { signalsOf } from "./run-cells.ts";
+import { failedCode, isToGoOn, signalsOf } from "./run-cells.ts";
 
 /** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
 export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {
@@ -30,7 +31,7 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
     const opened = await open({ asked, check, onTurn: turnTeller(flags, terminal) });
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
-    const asking = { ...signals, trajectory: args.get(TRAJECTORY) };
+    const asking = { ...signals, ...opened.waiting, trajectory: args.get(TRAJECTORY) };
     const resumed = opened.isBegun ? await opened.session.resume(asking) : null;
     const answer =
       resumed?.kind === "ask"
@@ -62,11 +63,12 @@ export function endOfAsk(
     terminal.stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
   } else {
     showTrajectory(answer, terminal.stderr);
-    const isSuspended = isLeftOpen && !answer.success && answer.error_code === "cancelled";
+    const isSuspended = isLeftOpen && !answer.success && isToGoOn(answer);
     if (!isSuspended) showAsk(answer, terminal);
+    if (isSuspended) for (const line of waitLines(answer.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
     if (isLeftOpen) terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   }
-  return stop.exitCode ?? (answer.success ? 0 : 1);
+  return stop.exitCode ?? (answer.success ? 0 : failedCode(answer));
 }
 
 /** True if the ask can be resumed. */

@@ -7,7 +7,9 @@ import { showDryRun } from "../render/dry-run.ts";
 import { type Showing, showAnswer, showEnvelope } from "../render/envelope.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
+import { isToGoOn } from "./run-cells.ts";
 
 /** The form in which the outcome of cells and queries is printed. */
 export interface Report {
@@ -39,7 +41,7 @@ const jsonReport = ({ stdout }: Terminal): Report => {
     suspended(open, _taken, resume) {
       if (!open) return;
       // Another failure, such as that of a store on a full disk, has a cure of its own.
-      const suggestion = open.error_code === "cancelled" ? `\`${resume}\` finishes it.` : open.suggestion;
+      const suggestion = isToGoOn(open) ? `\`${resume}\` finishes it.` : open.suggestion;
       print({ ...open, suggestion, resume });
     },
     dryRun: ({ envelope, estimate }) => print({ ...envelope, estimate }),
@@ -53,7 +55,8 @@ const textReport = (terminal: Terminal): Report => ({
   answer: (answer, taken, showing) => showAnswer(answer, taken, terminal, showing),
   suspended(open, taken, resume, showing) {
     // Another failure, such as that of a store on a full disk, says why.
-    if (open && open.error_code !== "cancelled") showEnvelope(open, taken, terminal, showing);
+    if (open && !isToGoOn(open)) showEnvelope(open, taken, terminal, showing);
+    for (const line of waitLines(open?.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
     terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   },
   dryRun: (dry) => showDryRun(dry, terminal),

@@ -37,7 +37,12 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     const isLast = (session.unfinished()?.rest.length ?? 0) === 0;
     const delivery = openDelivery(opened, isLast);
     const trajectory = args.get(TRAJECTORY);
-    const resumed = await session.resume({ ...signalsOf(opened, stop), ...delivery.asked, trajectory });
+    const resumed = await session.resume({
+      ...signalsOf(opened, stop),
+      ...opened.waiting,
+      ...delivery.asked,
+      trajectory,
+    });
     const taken = progress.end(resumed?.kind !== "ask" || !isOpen(resumed.envelope));
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
     if (resumed.kind === "ask") {

@@ -1,4 +1,4 @@
-import type { ExecEnvelope, QueryEnvelope, Resumed } from "../../index.ts";
+import type { ExecEnvelope, ExecFailure, QueryEnvelope, Resumed } from "../../index.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
 import type { CallTotals } from "../render/calls.ts";
 import type { Showing } from "../render/envelope.ts";
@@ -20,8 +20,8 @@ export interface CellRun {
 
 /** Gives the exit code. */
 export async function runCells({ cells, opened, report, stop, isBegun }: CellRun): Promise<number> {
-  const { session, progress } = opened;
-  const signals = signalsOf(opened, stop);
+  const { session, progress, waiting } = opened;
+  const signals = { ...signalsOf(opened, stop), ...waiting };
   let code = 0;
   for (const [index, cell] of cells.entries()) {
     progress.begin();
@@ -45,6 +45,10 @@ export function envelopeIn(resumed: Resumed | null): ExecEnvelope | QueryEnvelop
   return resumed && resumed.kind !== "ask" ? resumed.envelope : null;
 }
 
+/** True if an exec was stopped or waits, and has no error to tell of. */
+export const isToGoOn = ({ error_code }: Pick<ExecFailure, "error_code">) =>
+  error_code === "cancelled" || error_code === "waits_for_provider";
+
 /** Handles the outcome of an exec. */
 export interface Ending {
   /** Cells that are still to be run. */
@@ -57,8 +61,15 @@ export interface Ending {
   readonly written: Written | null;
 }
 
-/** The exit code if something that was asked for is missing. */
+/** Exit codes: something that was asked for is missing, or somebody has to act; only providers can go on. */
 const INCOMPLETE = 3;
+const WAITS = 4;
+
+/** The exit code of an exec that failed or is not over. */
+export function failedCode({ error_code, waits }: Pick<ExecFailure, "error_code" | "waits">): number {
+  if (!waits) return 1;
+  return error_code === "waits_for_provider" ? WAITS : INCOMPLETE;
+}
 
 /** Reports how an exec ended. Gives the exit code, and whether the command ends with it. */
 export function ending(
@@ -78,7 +89,8 @@ export function ending(
     if (envelope.success && rest.length > 0 && opened.kept) report.suspended(null, null, line, showing);
     return { code: stop.exitCode, isOver: true };
   }
-  if (!envelope.success || !isShown) return { code: 1, isOver: true };
+  if (!envelope.success) return { code: failedCode(envelope), isOver: true };
+  if (!isShown) return { code: 1, isOver: true };
   return { code: hasLoss(envelope.warnings, written !== null) ? INCOMPLETE : 0, isOver: false };
 }
 

@@ -6,7 +6,14 @@ import { displayName } from "../../platform/ids.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
-import { type HostedOptions, openSessionWith, sessionNamed, summaryOf, warmMachine } from "../../session/index.ts";
+import {
+  type HostedOptions,
+  openSessionWith,
+  sessionNamed,
+  summaryOf,
+  type WaitOptions,
+  warmMachine,
+} from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
@@ -33,6 +40,8 @@ export interface CliSession extends AsyncDisposable {
   readonly progress: ProgressLine;
   /** The place of the last result. */
   readonly output: ResultPlace;
+  /** Options of waiting for providers' batches. */
+  readonly waiting: WaitOptions;
   readonly limits: ExecLimits;
   /** `belay resume NAME`, with these flags. */
   resumeCommand(...flags: string[]): string;
@@ -128,6 +137,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     kept,
     progress,
     output,
+    waiting: flags.waiting,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
     resumeCommand: (...options) => lineAbout(["resume", ...options], session, flags),
     replCommand: () => lineAbout(["repl", "--session"], session, flags),

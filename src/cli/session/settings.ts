@@ -1,11 +1,16 @@
 import { join } from "node:path";
+import { systemClock } from "../../../runtime/index.ts";
 import { type ConfigPlaces, given, readConfig, type Settings } from "../../config/index.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
 import { defaultModels, type Models, modelsAt, openModels } from "../../model/index.ts";
+import { amount } from "../../platform/figures.ts";
 import { homeFolder } from "../../platform/home.ts";
+import { cancelUnwanted } from "../../shipping/index.ts";
+import type { Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import type { Terminal } from "../render/terminal.ts";
 
 /**
  * The settings that hold for this command: flags, what its session was begun with, variables and the files of the
@@ -67,7 +72,8 @@ export function configPlaces(): ConfigPlaces {
 
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
-  const { model, base_url, api_key_env, thinking, price, concurrency, memory_mb, max_turns, max_depth } = settings;
+  const { model, base_url, api_key_env, thinking, delivery, price } = settings;
+  const { concurrency, memory_mb, max_turns, max_depth } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
@@ -79,6 +85,7 @@ export function sessionOptions(settings: Settings): SessionOptions {
       baseUrl: base_url,
       apiKeyEnv: api_key_env,
       thinking,
+      delivery,
       price,
       concurrency,
       memoryMb: memory_mb,
@@ -90,6 +97,14 @@ export function sessionOptions(settings: Settings): SessionOptions {
 /** The models that sub-calls will ask. */
 export function modelsOf({ model, base_url, api_key_env, price }: Settings): Models {
   return openModels({ model, baseUrl: base_url, apiKeyEnv: api_key_env, price, env: process.env });
+}
+
+/** Cancels batches that nobody wants any more at their providers, and says if some go on. */
+export async function cancelBatches(store: Store, { stderr }: Pick<Terminal, "stderr">): Promise<void> {
+  const models = modelsOf(readConfig({}, configPlaces()));
+  const left = await cancelUnwanted({ store, models, clock: systemClock });
+  const goesOn = amount(left, "batch goes on at its provider", "batches go on at their providers");
+  if (left > 0) stderr.write(`${goesOn}: the keys and settings here cannot cancel them\n`);
 }
 
 /** Sub-calls of unknown price would count as free. @throws RlmError `invalid_argument`, `no_model_configured` */

@@ -98,8 +98,8 @@ export function showCall(
   now: number,
   output: Output,
 ): void {
-  const { number, name, model, status, error_code, time_ms, tokens, cost_usd, cached, refused, attempts, resent } =
-    call;
+  const { number, name, model, status, error_code, time_ms, tokens, cost_usd } = call;
+  const { cached, refused, attempts, resent, delivery } = call;
   heading(`call ${number} of exec ${exec.number} of ${label}`, error_code ?? status, output);
   output.write(`asked by  ${inLine(`${name}${model ? `, of ${model}` : ""}`)}\n`);
   const took = [
@@ -109,6 +109,7 @@ export function showCall(
     ...(refused ? ["refused: nothing was sent"] : []),
     ...(attempts > 0 ? [`sent ${attempts + 1} times`] : []),
     ...(resent > 0 ? ["sent again by a resume"] : []),
+    ...(delivery ? [`by batch ${delivery.batch}`] : []),
     ...waitOf(call),
   ];
   output.write(`took      ${took.join(" · ")}\n`);
@@ -128,8 +129,8 @@ export function showCall(
 const LEAST_WAIT_MS = 100;
 
 /** The time that the call waited for a place before its first request left, if that is known and long enough. */
-function waitOf({ asked_at, sent_at, resent }: CallDescription): string[] {
-  const waited = sent_at === null || resent > 0 ? 0 : sent_at - asked_at;
+function waitOf({ asked_at, sent_at, resent, delivery }: CallDescription): string[] {
+  const waited = sent_at === null || resent > 0 || delivery ? 0 : sent_at - asked_at;
   return waited < LEAST_WAIT_MS ? [] : [`waited ${duration(waited)} for a place`];
 }
 

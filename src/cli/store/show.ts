@@ -21,6 +21,7 @@ import type { Host } from "../host.ts";
 import { damageError, outcomeOf, passedOver } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
+import { waitText } from "../render/waits.ts";
 import { allOf, type Page, showExecs } from "./exec-tree.ts";
 import { onlyName, sessionMeant, showingDamage, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
@@ -102,6 +103,9 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   output.write(`\n${found.execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
   showExecs(found, page, output);
   showCheckpoints(found, page, output);
+  for (const wait of found.waits ?? []) {
+    output.write(`\n${waitText(wait, amount(wait.calls, "call waits", "calls wait"))}\n`);
+  }
   if (status === "unfinished") output.write(`\nunfinished: belay resume ${displayName(found)}\n`, "yellow");
 }
 

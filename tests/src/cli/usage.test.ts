@@ -86,7 +86,13 @@ test("arguments keep their order, and the last of a repeated number counts", () 
   expect(sessionFlags(parsed, "exec")).toEqual({
     ...{ command: "exec", contexts: ["docs"], settings: { memory_mb: 32 }, store: expect.any(String) },
     ...{ isStoreNamed: false, session: null, change: null, discard: false, options: {} },
-    ...{ output: { file: null, format: null }, quiet: false, verbose: false, typed: args },
+    ...{
+      output: { file: null, format: null },
+      waiting: { resendDoubtful: false },
+      quiet: false,
+      verbose: false,
+      typed: args,
+    },
   });
 });
 
@@ -243,7 +249,7 @@ test("help is wrapped at the width of the terminal, within reason", () => {
 });
 
 test("help names every exit code", () => {
-  for (const code of [0, 1, 2, 3, 129, 130, 143]) expect(help()).toMatch(new RegExp(`^ +${code} +\\w`, "m"));
+  for (const code of [0, 1, 2, 3, 4, 129, 130, 143]) expect(help()).toMatch(new RegExp(`^ +${code} +\\w`, "m"));
 });
 
 test("help and version, by all their names", async () => {

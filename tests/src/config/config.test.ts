@@ -54,7 +54,8 @@ test("flags go before variables, variables before the project, the project befor
 
 test("every key has its variable", () => {
   const values: Record<string, string> = {
-    ...{ model: "a/b", base_url: "http://c", api_key_env: "KEY", thinking: "low", price: "3/15", max_depth: "4" },
+    ...{ model: "a/b", base_url: "http://c", api_key_env: "KEY", thinking: "low", delivery: "batch", max_depth: "4" },
+    price: "3/15",
     roots: ["/x", "/y"].join(delimiter),
   };
   const env = Object.fromEntries(KEYS.map((key) => [`BELAY_${key.toUpperCase()}`, values[key] ?? "9"]));

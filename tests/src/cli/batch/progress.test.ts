@@ -65,12 +65,18 @@ test("speed is that of the last minute, and is not told before two seconds", () 
   expect(look(80_000, 20, 100)).toEqual({ callsPerSecond: null, leftMs: null });
 });
 
-test("a run that is over ends with 0 or 1, and one that is not with 3", () => {
-  expect(runExitCode({ ...NONE, done: 2 })).toBe(0);
-  expect(runExitCode({ ...NONE, done: 2, failed: 1 })).toBe(1);
-  expect(runExitCode({ ...NONE, cancelled: 1 })).toBe(1);
-  expect(runExitCode({ ...NONE, done: 2, failed: 1, parked: 1 })).toBe(3);
-  expect(runExitCode({ ...NONE, waiting: 1 })).toBe(3);
+test("a run that is over ends with 0 or 1, one that is not with 3, and one that providers alone can go on with ends with 4", () => {
+  const wait = { provider: "p", batch: "b", state: "out" as const, calls: 1, done: 0, since: 0, until: 1, earlier: [] };
+  const code = (counts: Partial<Counts>, waits = [wait].slice(1), state: "open" | "paused" = "open") =>
+    runExitCode({ counts: { ...NONE, ...counts }, run: { state }, waits });
+  expect(code({ done: 2 })).toBe(0);
+  expect(code({ done: 2, failed: 1 })).toBe(1);
+  expect(code({ cancelled: 1 })).toBe(1);
+  expect(code({ done: 2, failed: 1, parked: 1 })).toBe(3);
+  expect(code({ waiting: 1 })).toBe(3);
+  expect(code({ done: 2, parked: 1 }, [wait])).toBe(4);
+  expect(code({ waiting: 1, parked: 1 }, [wait])).toBe(3);
+  expect(code({ parked: 1 }, [wait], "paused")).toBe(3);
 });
 
 // What a run and a worker say where a line cannot be rewritten, such as in a log.
