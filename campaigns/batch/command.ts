@@ -34,11 +34,13 @@ export interface Started {
   readonly by?: string;
   /** The poison ends it, and each process that it starts. */
   readonly isPoisoned?: boolean;
+  /** Further variables. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export function startCommand(
   line: readonly string[],
-  { place, url, step, by = "one", isPoisoned = false }: Started,
+  { place, url, step, by = "one", isPoisoned = false, env = {} }: Started,
 ): ChildProcess {
   return spawn(process.execPath, [...CRASHING_COMMAND, ...line], {
     cwd: place,
@@ -53,6 +55,7 @@ export function startCommand(
       [KEY]: by,
       [KILL_VARIABLE]: step ?? "finish:0",
       ...(isPoisoned ? POISONED : {}),
+      ...env,
     },
   });
 }
