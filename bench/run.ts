@@ -4,6 +4,7 @@ import { benchAsk } from "./ask.ts";
 import { benchBatch } from "./batch.ts";
 import { benchCalls } from "./calls.ts";
 import { type Corpus, openCorpus } from "./corpus.ts";
+import { benchDelivery } from "./delivery.ts";
 import { benchDurable } from "./durable.ts";
 import { benchEngine } from "./engine.ts";
 import { benchExec } from "./exec.ts";
@@ -32,6 +33,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   stems: benchStems,
   load: benchLoad,
   batch: benchBatch,
+  delivery: benchDelivery,
   calls: benchCalls,
   "many-calls": benchManyCalls,
   ask: benchAsk,
