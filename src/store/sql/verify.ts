@@ -11,6 +11,7 @@ import { answerOf } from "./cache.ts";
 import { CHECKPOINT, hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
 import { readHead, readPart } from "./contexts.ts";
 import { readableRecords } from "./journal.ts";
+import { hasOpenParcels } from "./parcels.ts";
 import { BUSY, holderIn } from "./sessions.ts";
 import { all, get, type Plan, raw, type Statement, sql } from "./sql.ts";
 import { missedUses, unnotedUses } from "./uses.ts";
@@ -107,7 +108,9 @@ function* session(id: string, own: Verifying): Findings {
     }
     const holder = holderIn(row);
     if (holder && isRunning(JSON.parse(whole.facts)) && !own.busy(row)) {
-      findings.push(`info: ${name} is interrupted, its holder pid ${holder.pid} on ${holder.host} is gone`);
+      const open = yield* get(sql`SELECT 1 AS open WHERE ${hasOpenParcels(sql`${id}`)}`);
+      const gone = `is interrupted, its holder pid ${holder.pid} on ${holder.host} is gone`;
+      findings.push(`info: ${name} ${open ? "waits for a provider" : gone}`);
     }
   } catch (error) {
     findings.push(`session ${id}: ${own.messageOf(error)}`);

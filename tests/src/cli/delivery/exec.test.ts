@@ -31,6 +31,7 @@ test("exec and resume end with 4 and say what they wait for, and resume ends the
   expect(await type(["exec", "-e", "1", "--session", "s"])).toMatchObject(said(1, "s has an unfinished cell"));
   const shown = (await type(["show", "s"])).stdout;
   expect(shown).toMatch(/\n1 call waits for local batch_0 since \d\d:\d\d\n\nunfinished: belay resume s\n$/);
+  expect((await type(["doctor"])).stdout).toContain("session s waits for a provider\n");
   const busy = "session s waits for 1 call in the batch batch_0 (session_busy)";
   expect(await type(["rm", "s"])).toMatchObject(said(1, busy));
   answers.resolve();
