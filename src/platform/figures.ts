@@ -2,7 +2,8 @@
 
 /** `1 match`, `1,234 matches`: the noun, and its plural if that is not made with an s. */
 export function amount(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? noun : plural}`;
+  // Without toLocaleString, whose first use in a process takes 8 to 20 ms.
+  return `${String(count).replace(/\B(?=(?:\d{3})+$)/g, ",")} ${count === 1 ? noun : plural}`;
 }
 
 /** `48k` of 48,123: as many digits as one can take in at a glance. */
