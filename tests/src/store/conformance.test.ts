@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import type { GcRule, Store } from "../../../src/store/port.ts";
+import type { GcRule } from "../../../src/store/port.ts";
 import { textKey } from "../../../src/store/sql/cache.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../src/store/verify-store.ts";
@@ -19,21 +19,14 @@ import {
   recordOf,
   sessionOf,
 } from "./sample.ts";
-import { STORES } from "./stores.ts";
+import { STORES, testOf } from "./stores.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
 const NEVER: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
 
-describe.each(STORES)("the store $kind", ({ skipped, open }) => {
-  const stored = (name: string, work: (store: Store) => Promise<void>) =>
-    test(name, async ({ skip }) => {
-      skip(skipped !== null, skipped ?? "");
-      await using store = await open();
-      await work(store);
-      const findings = await findingsIn(store);
-      expect(findings).toEqual([]);
-    });
+describe.each(STORES)("the store $kind", (kind) => {
+  const stored = testOf(kind);
 
   stored("a session is found by name, id and the end of its id", async (store) => {
     const made = await store.create(sessionOf("01AAA", { name: "first" }));
@@ -364,8 +357,8 @@ describe.each(STORES)("the store $kind", ({ skipped, open }) => {
   });
 
   test("an interrupted session is told of, as no error", async ({ skip }) => {
-    skip(skipped !== null, skipped ?? "");
-    await using store = await open();
+    skip(kind.skipped !== null, kind.skipped ?? "");
+    await using store = await kind.open();
     await store.create(sessionOf("S1", { name: "mine" }));
     await store.commit("S1", { facts: { status: "running" } });
     expect(await findingsIn(store)).toEqual([]);
@@ -376,8 +369,8 @@ describe.each(STORES)("the store $kind", ({ skipped, open }) => {
   });
 
   test("a closed store says so", async ({ skip }) => {
-    skip(skipped !== null, skipped ?? "");
-    const store = await open();
+    skip(kind.skipped !== null, kind.skipped ?? "");
+    const store = await kind.open();
     await store[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
     await expect(listed(store)).rejects.toMatchObject({ code: "store_failed" });

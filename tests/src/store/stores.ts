@@ -1,7 +1,9 @@
 import { join } from "node:path";
+import { expect, test } from "vitest";
 import { entryUrl } from "../../../src/entries.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
+import { findingsIn } from "../../../src/store/verify-store.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -21,3 +23,14 @@ export const STORES: readonly StoreKind[] = [
   { kind: "in memory, in a thread", skipped: null, open: () => openStore(null, { entry: THREAD }) },
   { kind: "on a server", skipped: NO_POSTGRES, open: async () => openStore(await freshStoreUrl()) },
 ];
+
+/** A test of this kind of store, which leaves nothing that `doctor` would name. */
+export const testOf =
+  ({ skipped, open }: StoreKind) =>
+  (name: string, work: (store: Store) => Promise<void>): void =>
+    test(name, async ({ skip }) => {
+      skip(skipped !== null, skipped ?? "");
+      await using store = await open();
+      await work(store);
+      expect(await findingsIn(store)).toEqual([]);
+    });

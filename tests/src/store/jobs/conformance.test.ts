@@ -1,9 +1,7 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
-import type { Store } from "../../../../src/store/port.ts";
-import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { checkpointOf, contextOf, pagesOf, range, recordOf, sessionOf } from "../sample.ts";
-import { STORES } from "../stores.ts";
+import { STORES, testOf } from "../stores.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -35,14 +33,8 @@ const tryOf = (ticket: string, more: Partial<Try> = {}): Try => ({
 const DONE: Outcome = { state: "done", result: '{"a":1}', told: { ms: 4 } };
 const PAGE = { queue: "default", after: null, limit: 100, overdueMs: 0 };
 
-describe.each(STORES)("jobs of a store $kind", ({ skipped, open }) => {
-  const stored = (name: string, work: (store: Store) => Promise<void>) =>
-    test(name, async ({ skip }) => {
-      skip(skipped !== null, skipped ?? "");
-      await using store = await open();
-      await work(store);
-      expect(await findingsIn(store)).toEqual([]);
-    });
+describe.each(STORES)("jobs of a store $kind", (kind) => {
+  const stored = testOf(kind);
 
   stored("a run is made once by its name, and another one of the name is refused", async ({ jobs }) => {
     expect(await jobs.open(runOf("R1"))).toMatchObject({ made: true, run: { id: "R1", state: "open", spent: NONE } });

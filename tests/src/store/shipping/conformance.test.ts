@@ -18,7 +18,7 @@ import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { EDITED } from "../edited.ts";
 import { contextOf, recordOf, sessionOf } from "../sample.ts";
-import { STORES } from "../stores.ts";
+import { STORES, testOf } from "../stores.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -71,14 +71,8 @@ async function closed({ shipping }: Store, fence: number, most = ALL): Promise<S
   return shipment;
 }
 
-describe.each(STORES)("parcels of a store $kind", ({ skipped, open }) => {
-  const stored = (name: string, work: (store: Store) => Promise<void>) =>
-    test(name, async ({ skip }) => {
-      skip(skipped !== null, skipped ?? "");
-      await using store = await open();
-      await work(store);
-      expect(await findingsIn(store)).toEqual([]);
-    });
+describe.each(STORES)("parcels of a store $kind", (kind) => {
+  const stored = testOf(kind);
 
   stored("a parcel goes its way from its request to its answer", async (store) => {
     const { shipping } = store;
