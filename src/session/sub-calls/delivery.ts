@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { SubCallRequest } from "../../../builtins/index.ts";
-import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
+import { firstly, RlmError } from "../../../runtime/index.ts";
 import { failure, isFailureCode, type Model, type Models, type Post, type SubCallError } from "../../model/index.ts";
 import type { Parcel, ParcelAnswer } from "../../store/index.ts";
 import type { DeliveryRecord } from "../journal/records.ts";
@@ -84,14 +84,17 @@ const isOfQuery = ({ state }: DeliveringSession) => state().account.last?.start.
 function refusalOf({ root }: DeliveringSession, { isRepeatable }: Asked, model: Model): SubCallError | null {
   const refused = (message: string, suggestion: string) => failure("policy_violation", message, { suggestion });
   if (!root.comesBack) {
-    return refused(NOT_KEPT, `Keep the session, or ${remedy("sendNow")}.`);
+    return refused(NOT_KEPT, 'Keep the session, or pass delivery: "now" in the call.');
   }
   if (!isRepeatable) {
     const why = "a tool with side effects cannot be used in a call by batch: it would run again in each wave";
     return refused(why, 'Leave the tool out, or pass delivery: "now".');
   }
   if (model.batchAccount) return null;
-  return refused(`${model.id}: Belay has no batches of this provider`, `${firstly("sendNow")}.`);
+  return refused(
+    `${model.id}: Belay has no batches of this provider`,
+    `${firstly("sendNow")}, or pass delivery: "now" in the call.`,
+  );
 }
 
 /** The reason why a row of a model cannot be read here: the flags of its server are missing. */
