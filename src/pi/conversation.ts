@@ -8,6 +8,7 @@ import {
   type ObjectSource,
   pauses,
 } from "../context/index.ts";
+import { remembered } from "../platform/remembered.ts";
 import { storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Conversation } from "../tools/index.ts";
@@ -18,7 +19,6 @@ import type { PiContext, ToolResultMessage } from "./host.ts";
 import type { Asked, PiMessage, SaidObject } from "./outside/index.ts";
 import type { ReadingDecision } from "./reading.ts";
 import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
-import { remembered } from "./remembered.ts";
 import type { State } from "./runs/board.ts";
 
 /** The parts of the lifecycle from which the conversation of a branch is read. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { HistoryMessage } from "../../context/index.ts";
-import { remembered } from "../remembered.ts";
+import { remembered } from "../../platform/remembered.ts";
 import type { BranchEntry } from "./entries.ts";
 
 /** A message as Pi has it, as far as it is looked at. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
+import { remembered } from "../../platform/remembered.ts";
 import type { BranchEntry } from "../branch/entries.ts";
-import { remembered } from "../remembered.ts";
 import { once } from "./copies.ts";
 
 /** A message of Pi, as far as it is looked at. `timestamp`: ms since the epoch. */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { remembered } from "../../platform/remembered.ts";
 import {
   canName,
   digest,
@@ -12,7 +13,6 @@ import {
 } from "../../read-cache/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { type Call, callsOf, messageOf, onlyText, type PiMessage } from "../outside/message.ts";
-import { remembered } from "../remembered.ts";
 
 /** The parts with which a branch is read. */
 export interface BranchReading {

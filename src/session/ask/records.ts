@@ -1,10 +1,12 @@
 import * as v from "valibot";
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { ModelMessage, ModelTurn } from "../../model/index.ts";
+import { remembered } from "../../platform/remembered.ts";
 import type { SessionState } from "../exec/session-state.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { envelopeOfCell } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
+import type { Start } from "../journal/records.ts";
 import { observationOf } from "./observe.ts";
 import { AskSettings, json, type RanCell, type Round } from "./rounds.ts";
 
@@ -52,15 +54,17 @@ export function askIn({ account: { ask } }: SessionState): AskRecords {
 
 /** @throws RlmError `store_corrupt` for records that no build has written */
 export function readAsk({ start }: AskRecords): AskInput {
-  return parsed(AskInput, start.input, "start of an ask");
+  return inputOf(start);
 }
+
+const inputOf = remembered(({ input }: Start): AskInput => parsed(AskInput, input, "start of an ask"));
 
 /** The input of a turn. @throws RlmError `store_corrupt` for a record that no build has written */
 export function readTurn(input: Json): TurnInput {
   return parsed(TurnInputSchema, input, "start of a turn");
 }
 
-/** The rounds of an ask: each turn with the cells that follow it. */
+/** The rounds of an ask: each turn with the cells that follow it. Its time hardly grows with turns that were read before. */
 export function roundsOf({ execs }: AskRecords): readonly Round[] {
   const rounds: (Round & { readonly cells: RanCell[] })[] = [];
   for (const exec of execs) {
@@ -70,17 +74,17 @@ export function roundsOf({ execs }: AskRecords): readonly Round[] {
   return rounds;
 }
 
-function roundOf({ start, results, complete }: ExecRecords): Omit<Round, "cells"> {
+const roundOf = remembered(({ start, results, complete }: ExecRecords): Omit<Round, "cells"> => {
   const input = readTurn(start.input);
   const [result] = results;
   if (result?.success) return { ...input, outcome: { ok: true, reply: replyOf(result.value) } };
   const { error_code, error_message } = complete ?? {};
   return { ...input, outcome: { ok: false, code: error_code ?? "cancelled", message: error_message ?? "" } };
-}
+});
 
 const replyOf = (value: Json): ModelTurn => parsed(ReplySchema, value, "reply of a turn");
 
-function cellOf({ start, complete }: ExecRecords): RanCell {
+const cellOf = remembered(({ start, complete }: ExecRecords): RanCell => {
   const envelope = complete && envelopeOfCell(complete);
   return {
     source: start.cell ?? "",
@@ -88,7 +92,7 @@ function cellOf({ start, complete }: ExecRecords): RanCell {
     observation: envelope ? observationOf(envelope) : "[error cancelled]\nthe cell was given up",
     answer: (complete?.success && complete.state?.answer) || null,
   };
-}
+});
 
 function parsed<Schema extends v.GenericSchema>(schema: Schema, value: Json, what: string): v.InferOutput<Schema> {
   const { success, output } = v.safeParse(schema, value);

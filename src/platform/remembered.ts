@@ -1,4 +1,4 @@
-/** Computes something once of each object that never changes, such as an entry of Pi's branch. */
+/** Computes something once of each object that never changes, such as the records of an exec. */
 export function remembered<Of extends object, T>(compute: (of: Of) => T): (of: Of) => T {
   const known = new WeakMap<Of, { readonly is: T }>();
   return (of) => {
