@@ -1,13 +1,12 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
 import { loadIntoStore, openSessionWith } from "../session/index.ts";
-import type { Asked, NewJob, Store } from "../store/index.ts";
+import type { Asked, DueJob, Jobs, NewJob, Store } from "../store/index.ts";
 import type { Runs } from "./api.ts";
 import { openHeldContexts } from "./held-contexts.ts";
 import { contextParts, modelsBy } from "./job-session.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
 import { hashOfRun } from "./spec.ts";
-import { dueJobs } from "./sweep.ts";
 
 /** The runs of a store. */
 export function openRuns(store: Store): Runs {
@@ -59,6 +58,22 @@ export function openRuns(store: Store): Runs {
       return session.dryRun(spec.script.source, { name: spec.script.name });
     },
   };
+}
+
+/** Jobs that should be tried, page by page, the first by rank first. */
+export async function* dueJobs(
+  jobs: Pick<Jobs, "due">,
+  queue: string,
+  { overdueMs, most = Number.POSITIVE_INFINITY }: { readonly overdueMs: number; readonly most?: number },
+): AsyncGenerator<DueJob> {
+  let after: DueJob | null = null;
+  for (let given = 0; given < most; ) {
+    const page: readonly DueJob[] = await jobs.due({ queue, after, limit: Math.min(PAGE, most - given), overdueMs });
+    yield* page;
+    given += page.length;
+    after = page.at(-1) ?? null;
+    if (page.length < PAGE) return;
+  }
 }
 
 const PAGE = 1000;

@@ -9,7 +9,7 @@ import { collecting } from "./collecting.ts";
 import type { DeadLetter, Tried, Verdict } from "./dispatcher.ts";
 import { isGettingOn } from "./getting-on.ts";
 import { processParts } from "./process-parts.ts";
-import { dueJobs } from "./sweep.ts";
+import { dueJobs } from "./runs.ts";
 import { disposable, tryJob } from "./try.ts";
 import type { TryParts } from "./try-parts.ts";
 

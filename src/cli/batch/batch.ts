@@ -1,20 +1,41 @@
-import { type DryRun, RlmError } from "../../index.ts";
-import { openRuns } from "../../jobs/index.ts";
-import { amount, compact, dollars } from "../../platform/figures.ts";
+import { RlmError } from "../../index.ts";
+import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import type { Jobs } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
-import { showDryRun } from "../render/dry-run.ts";
 import { reportFailure } from "../render/failure.ts";
+import { processClock } from "../render/status-line.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { warningText } from "../render/warnings.ts";
+import { modelsOf } from "../session/settings.ts";
 import { type Stop, untilStopped } from "../stop.ts";
-import { type AskedRun, askedRun } from "./asked.ts";
-import { openAskedJobs, readJobs } from "./read-jobs.ts";
-import { type ReadyRun, runBatch } from "./run-batch.ts";
+import { type AskedRun, askedRun, begunAs } from "./asked.ts";
+import { dryRunBatch } from "./dry-run.ts";
+import { type CountedRun, countedRun, leftToOtherBuild } from "./follow.ts";
+import { forecastOf } from "./forecast.ts";
+import { readJobs } from "./read-jobs.ts";
+import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
+import { openRunProgress } from "./run-progress.ts";
+import { RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
+import { openDispatcher, openRunStore } from "./run-store.ts";
 import { readScript, specOf } from "./spec.ts";
-import { workerSession } from "./working.ts";
+import type { Spool } from "./spool.ts";
+import { submit } from "./submit.ts";
+import { type End, toItsEnd } from "./to-its-end.ts";
+
+/** A run whose jobs have been read and found right. */
+export interface ReadyRun {
+  readonly asked: AskedRun;
+  readonly spec: RunSpec;
+  readonly spooled: Spool;
+  readonly host: Host;
+  readonly terminal: Terminal;
+  readonly stop: Stop;
+}
 
 /** `belay batch`: submits a run, works on it, and ends with it. Gives the exit code. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
@@ -48,65 +69,98 @@ async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop:
 
 const LEFT_OUT_SHOWN = 10;
 
-/** The number of jobs that are tried in place of all. */
-const TRIED = 3;
-
-/** `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would take. Gives the exit code. */
-async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }: ReadyRun): Promise<number> {
-  await using store = await host.openStore(null);
+/** Submits the run, works on it, and ends with it. Gives the exit code. @throws RlmError */
+async function runBatch(wanted: ReadyRun): Promise<number> {
+  const { host, stop, terminal, spec, spooled } = wanted;
+  const { own, settings } = wanted.asked;
+  checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
+  await using store = await openRunStore(wanted.asked.store, host);
+  stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);
-  const own = workerSession(asked.settings, null);
-  const tried: DryRun[] = [];
-  for await (const job of openAskedJobs(asked, spooled, runs, stop.signal)()) {
-    const dry = await runs.dryRun(spec, job, own);
-    if (stop.exitCode !== undefined) return stop.exitCode;
-    tried.push(dry);
-    if (!asked.json) {
-      terminal.stdout.write(`job ${inLine(job.id)}\n`);
-      showDryRun(dry, terminal);
-    }
-    if (tried.length === TRIED) break;
+  const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal });
+  const asked = begunAs(wanted.asked, submitted.run.name);
+  const ready = { ...wanted, asked };
+  const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
+  progress.say(submittedLine(submitted));
+  if (asked.isModelChosen && submitted.made && asksModel(spec.script)) {
+    progress.say(warningText(`model_chosen: ${spec.model}`));
   }
-  const all = estimateOf(tried, spooled.count);
-  const failed = tried.filter(({ envelope }) => !envelope.success).length;
-  if (asked.json) {
-    const jobs = tried.map(({ envelope, estimate }) => ({ ...envelope, estimate }));
-    terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: spooled.count, tried: jobs, all })}\n`);
-  } else terminal.stdout.write(`${estimateText(all, tried.length, spooled.count, batchShare(asked.settings))}\n`);
-  return failed === 0 ? 0 : 1;
+  if (spec.delivery === "batch" && submitted.made && batchShare(settings) === 1) {
+    progress.say(warningText(`batch_price_unknown: ${spec.model}`));
+  }
+  await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
+  const again = submitted.anew + (await openAgain(asked, submitted, runs, store.jobs));
+  if (again > 0) progress.say(`${amount(again, "job")} will be tried again`);
+  if (asked.own.noWork) progress.say(workLine(asked, submitted.run));
+  // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
+  const offering = runs.offer(submitted.run, dispatcher.dispatcher);
+  if (asked.own.detach) await offering;
+  if (asked.own.detach) return detached(ready, submitted, await countedRun(store, submitted.run.id));
+  const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
+  const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
+  const first = submitted.order.length < spooled.count && stop.exitCode === undefined;
+  const forecast = first
+    ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs, inputs: submitted.inputs(), all: spooled.count })
+    : null;
+  return endOf(ready, end, { left, inputs: submitted.order.length, forecast });
 }
 
-interface Estimate {
-  readonly sub_calls: number;
-  readonly input_tokens: number;
-  readonly max_output_tokens: number;
-  readonly cost_usd: number;
+function submittedLine({ run, order, added }: Submitted): string {
+  const all = order.length;
+  const of = added === all ? "" : added === 0 ? ", all known" : `, ${added.toLocaleString("en-US")} of them new`;
+  return `run ${run.name}: ${amount(all, "job")}${of}`;
 }
 
-/** The cost of all jobs, by that of the tried ones. */
-function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
-  const of = (name: keyof Estimate) => {
-    const sum = tried.reduce((total, { estimate }) => total + estimate[name], 0);
-    return (sum / Math.max(1, tried.length)) * jobs;
-  };
-  return {
-    sub_calls: Math.round(of("sub_calls")),
-    input_tokens: Math.round(of("input_tokens")),
-    max_output_tokens: Math.round(of("max_output_tokens")),
-    cost_usd: of("cost_usd"),
-  };
+/** Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of jobs that are tried again. */
+async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs: Jobs): Promise<number> {
+  const states = [
+    ...(own.retryFailed ? ["failed" as const] : []),
+    ...(own.retryCancelled ? ["cancelled" as const] : []),
+  ];
+  await runs.change(run, { to: "resume" }, null);
+  if (states.length === 0) return 0;
+  const before = await jobs.counts(run.id);
+  await runs.change(run, { to: "retry", ids: null, states, fresh: false }, null);
+  const after = await jobs.counts(run.id);
+  return before.failed + before.cancelled - after.failed - after.cancelled;
 }
 
-function estimateText(
-  { sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate,
-  tried: number,
-  jobs: number,
-  share: number | null,
-) {
-  const what = `${amount(jobs, "job")}, by the first ${tried}: ~${amount(sub_calls, "sub-call")}`;
-  if (sub_calls === 0) return what;
-  const byBatch =
-    share === null || share === 1 ? "" : ` now, ~${dollars(cost_usd * share)} by batch (each wave: minutes to 24 h)`;
-  const price = cost_usd > 0 ? `up to ~${dollars(cost_usd)}${byBatch}` : "price not known";
-  return `${what}, ~${compact(input_tokens)} tokens in, up to ${compact(max_output_tokens)} out, ${price}`;
+function endOf({ asked, terminal, stop }: ReadyRun, { counted, results, isLate }: End, among: Among): number {
+  const { exitCode } = stop;
+  const code = exitCode ?? Math.max(runExitCode(counted), results.problem ? 1 : 0);
+  const lines =
+    exitCode === undefined ? endLines(asked, counted, results.problem, among) : [stoppedLine(asked, counted)];
+  tell({ asked, terminal }, counted, lines, code, among);
+  if (isLate) stop.leaving.leave(code);
+  return code;
+}
+
+function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, counted: CountedRun): number {
+  tell({ asked, terminal }, counted, detachedLines(asked, run), RUN_EXIT.done, {
+    inputs: order.length,
+    forecast: null,
+  });
+  return RUN_EXIT.done;
+}
+
+/** Prints the end of a run: with --json one object on stdout, else lines on stderr. */
+function tell(
+  { asked, terminal }: Pick<ReadyRun, "asked" | "terminal">,
+  counted: CountedRun,
+  lines: string[],
+  code: number,
+  { inputs, forecast }: Pick<Among, "inputs" | "forecast">,
+): void {
+  if (!asked.json) {
+    if (asked.quiet && code === RUN_EXIT.done && !forecast) return;
+    for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
+    return;
+  }
+  const { name, why } = counted.run;
+  const success = code === RUN_EXIT.done;
+  const next = lines.at(-1) ?? null;
+  const told = { inputs, ...(forecast ? { forecast } : {}) };
+  const state = stateOf(counted);
+  const said = { success, run: name, state, why, ...told, ...runStateJson(counted), exit_code: code, next };
+  terminal.stdout.writeRaw(`${jsonText(said)}\n`);
 }

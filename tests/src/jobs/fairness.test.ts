@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Dispatcher, Verdict } from "../../../src/jobs/dispatcher.ts";
 import { openInProcess, openPgBoss } from "../../../src/jobs/index.ts";
-import { dueJobs } from "../../../src/jobs/sweep.ts";
+import { dueJobs } from "../../../src/jobs/runs.ts";
 import { openStore } from "../../../src/store/index.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
-import { dueJobs } from "../../../src/jobs/sweep.ts";
+import { dueJobs } from "../../../src/jobs/runs.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { runScene, stopOnce, withJobs } from "../../support/jobs/run.ts";
 import { storeAround } from "../../support/store-around.ts";
