@@ -68,15 +68,23 @@ export async function* dueJobs(
 ): AsyncGenerator<DueJob> {
   let after: DueJob | null = null;
   for (let given = 0; given < most; ) {
-    const page: readonly DueJob[] = await jobs.due({ queue, after, limit: Math.min(PAGE, most - given), overdueMs });
+    const page: readonly DueJob[] = await jobs.due({
+      queue,
+      after,
+      limit: Math.min(DUE_PAGE, most - given),
+      overdueMs,
+    });
     yield* page;
     given += page.length;
     after = page.at(-1) ?? null;
-    if (page.length < PAGE) return;
+    if (page.length < DUE_PAGE) return;
   }
 }
 
-const PAGE = 1000;
+const DUE_PAGE = 1000;
+
+/** Jobs that are read or written at once. Memory for larger pages would stay with a process that only waits. */
+const PAGE = 100;
 
 /** Jobs in pages, each with the id that its session will have. */
 async function* pages(inputs: AsyncIterable<Asked> | Iterable<Asked>): AsyncGenerator<readonly NewJob[]> {

@@ -95,10 +95,13 @@ const NEWLINE = 10;
 
 export const placeOf = (number: number, name: string) => `line ${number} of ${name}`;
 
+// A byte order mark stands at the beginning of a file alone.
+const FIRST_LINE = new TextDecoder("utf-8", { fatal: true });
+const LATER_LINE = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 function decoded(bytes: Uint8Array, number: number, name: string): string {
   try {
-    // A byte order mark stands at the beginning of a file alone.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: number > 1 }).decode(bytes);
+    return (number === 1 ? FIRST_LINE : LATER_LINE).decode(bytes);
   } catch {
     throw new BadLine(placeOf(number, name), "is not UTF-8 text", `iconv -f ENCODING -t UTF-8 ${name}`);
   }

@@ -39,7 +39,7 @@ export async function spool(
       const job: ReadJob = { id: idOf(input), input: input.value, context: contextOf(input) };
       held += `${JSON.stringify(job)}\n`;
       count += 1;
-      if (held.length < WRITE_UNITS) continue;
+      if (held.length < PIECE) continue;
       await file.write(held);
       held = "";
     }
@@ -51,10 +51,15 @@ export async function spool(
   }
 }
 
-const WRITE_UNITS = 2 ** 16;
+/** Read and written in small pieces: memory that a large run needed for a moment would stay with the process. */
+const PIECE = 2 ** 13;
 
 async function* readBack(path: string): AsyncIterable<ReadJob> {
-  for await (const { text } of linesOf(createReadStream(path), path, Number.POSITIVE_INFINITY)) {
+  for await (const { text } of linesOf(
+    createReadStream(path, { highWaterMark: PIECE }),
+    path,
+    Number.POSITIVE_INFINITY,
+  )) {
     const job: ReadJob = JSON.parse(text);
     yield job;
   }
