@@ -6,9 +6,8 @@ import { systemClock } from "../../runtime/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
-import { KEY_VARIABLE, type Kill, type Life, live } from "../support/crash/life.ts";
+import { type Kill, type Life, live } from "../support/crash/life.ts";
 import { findingsInStore } from "../support/crash/store-check.ts";
-import { startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
 
 // Commands that are killed at their operations on the store.
@@ -119,24 +118,3 @@ test("a FILE is whole or missing wherever the run is killed, and resume writes i
   }
   expect(seen).toEqual(new Set(["missing, resumed", "whole, resumed", "whole, over"]));
 }, 120_000);
-
-test("a call whose process is killed between its deadline and its record is over in time after the resume", async () => {
-  await using server = await startModelServer(() => ({ end: "stuck" }));
-  const call = 'await rlm_query("Slow", { context: "a", timeout_ms: 2000 })';
-  const cell = `${call}.catch(({ code, message }) => [code, message])`;
-  const timedOut = '["timeout", "the call took longer than 2000 ms"]\n';
-  const model = ["--model", "local/m", "--base-url", server.url, "--api-key-env", KEY_VARIABLE];
-  const exec = ["exec", "-e", cell, ...model, "-s", "work"];
-  // Each in a folder of its own: a first use of a store has operations that later ones do not have.
-  const [first, second] = [folderWith(), folderWith()];
-  const whole = await lifeIn(first, null, exec);
-  expect(whole).toMatchObject({ code: 0, stdout: timedOut });
-  // The last commit before the child is let go ends its ask. The call is recorded by the next one.
-  const operation = whole.operations.lastIndexOf("commit", whole.operations.indexOf("release")) + 1;
-  const killed = await lifeIn(second, { how: "operation", operation, side: "after", waitMs: 0 }, exec);
-  expect(killed, killed.operations.join(" ")).toMatchObject({ interrupted: true, stdout: "" });
-  expect(killed.operations).toHaveLength(operation);
-  const requests = server.requests.length;
-  expect(await lifeIn(second, null, ["resume", "work"])).toMatchObject({ code: 0, stdout: timedOut });
-  expect(server.requests).toHaveLength(requests);
-});

@@ -15,8 +15,6 @@ for (const word of ["one", "two", "three"]) said.push(await llm_query(word, { to
 said`;
 const SAID = ["ONE", "TWO", "THREE"];
 
-const LOOK = `var said = await llm_query("one", { tools: [] }); print(said)`;
-
 interface Scene {
   readonly cwd: string;
   readonly home: string;
@@ -24,12 +22,9 @@ interface Scene {
 }
 
 async function scene(hold: (prompt: string) => Promise<void> = async () => {}): Promise<Scene> {
-  const models = await startModelServer(async ({ prompt, body: { messages, tools = [] } }) => {
+  const models = await startModelServer(async ({ prompt }) => {
     await hold(prompt);
-    // A root model has one tool: it looks, then answers.
-    if (tools.length === 0) return { text: prompt.toUpperCase() };
-    const code = messages.length < 4 ? LOOK : "answer(said)";
-    return { tools: [{ id: `u${messages.length}`, name: "rlm_exec", arguments: { code } }] };
+    return { text: prompt.toUpperCase() };
   });
   onTestFinished(() => models.close());
   return { cwd: folderWith({ "a.txt": "alpha\n" }), home: folderWith({}), models };
@@ -121,25 +116,6 @@ test("kill -9 around each commit of a cell: the next server's same call has its 
     await next.gone;
   }
 }, 120_000);
-
-test("kill -9 in an ask: the next server's same question has its answer, and no recorded request is made again", async () => {
-  const of = await scene();
-  const first = await started(of);
-  await first.call("rlm_load", { path: of.cwd });
-  first.child.stdin?.end();
-  await first.gone;
-  // Lease and settings, then the ask, its turn with its reply, and the cell's start and call.
-  const cut = await started(of, { operation: 8, side: "after", waitMs: 0 });
-  void cut.call("rlm_ask", { question: "What is said?" });
-  expect(await cut.gone).toEqual([null, "SIGKILL"]);
-  const next = await started(of);
-  expect(await next.call("rlm_status", {})).toMatchObject({ unfinished: { kind: "ask", input: "What is said?" } });
-  expect(await next.call("rlm_ask", { question: "What is said?" })).toMatchObject({ success: true, answer: "ONE" });
-  expect(await next.call("rlm_exec", { code: "said" })).toMatchObject({ result_json: "ONE" });
-  const sent = of.models.requests.map(({ body: { tools, messages } }) => (tools ? messages.length : "one"));
-  expect(sent).toEqual([2, "one", 4]);
-  expect(next.strange).toEqual([]);
-});
 
 test("a signal or a closed pipe during a call: the exec is unfinished, never cancelled, and the exit code is 0", async () => {
   let held: PromiseWithResolvers<void> | null = null;

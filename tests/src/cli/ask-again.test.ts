@@ -63,18 +63,6 @@ Now I know.
   );
 });
 
-test("a fork of an open ask has its turns and is asked on by itself; resume says where it stands", async () => {
-  const { server, belay } = await scene([LOOK, REFUSED, { text: "In the fork." }, { text: "In the first." }]);
-  await belay("fork", "work", "--name", "copy");
-  const copy = await belay("resume", "copy");
-  expect(copy).toMatchObject({ code: 0, stdout: "In the fork.\n" });
-  expect(copy.stderr).toMatch(/^resuming copy: the ask, 1 turn of it is recorded\n/);
-  expect(await belay("resume", "work", "-q")).toMatchObject({ code: 0, stdout: "In the first.\n" });
-  const [, refused, fork, own] = server.requests.map(({ body }) => body.messages);
-  expect(fork).toEqual(refused);
-  expect(own).toEqual(refused);
-});
-
 test("with --max-turns 1 there is one turn with code and then the answer", async () => {
   const { server, first } = await scene([LOOK, { text: "It is 4711." }], "--max-turns", "1", "--verbose");
   expect(first).toMatchObject({ code: 0, stdout: "It is 4711.\n" });

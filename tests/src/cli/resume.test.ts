@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openSession } from "../../../src/index.ts";
 import { type ModelServer, type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, json, jsonLines, type RunOptions, startBelay } from "./belay.ts";
+import { finished, json, jsonLines, type RunOptions, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 /** Answers a prompt with itself in capitals; `slow` prompts only once `isFast` is set. */
@@ -110,23 +110,6 @@ test("a query that was suspended is resumed as a query", async () => {
   expect(resume).toBe(`belay resume ${session_id.slice(-8)}`);
   const resumed = await belayHere(["resume", session_id.slice(-8), "-q"], { home, cwd });
   expect(resumed).toEqual({ code: 0, stdout: "Blue [a.md:2].\n", stderr: "" });
-});
-
-test("a loop that was suspended begins again, within the limits that are given then", async () => {
-  const home = join(folderWith(), "home");
-  let isSent = false;
-  const suspended = await belay(["exec", "-e", "let n = 20; n", "-e", "for (;;) n++", "-s", "work", "-q"], {
-    home,
-    onOutput(child, stdout) {
-      if (isSent || !stdout.includes("20")) return;
-      isSent = true;
-      child.kill("SIGINT");
-    },
-  });
-  expect(suspended).toMatchObject({ code: 130, stderr: "suspended; continue with: belay resume work\n" });
-  const limited = await belayHere(["resume", "work", "--max-execution-ms", "50", "--json"], { home });
-  expect(limited.code).toBe(1);
-  expect(jsonLines(limited).at(-1)).toMatchObject({ success: false, error_code: "js_timeout" });
 });
 
 test("cells that were to follow are run where a run ended between two of them", async () => {

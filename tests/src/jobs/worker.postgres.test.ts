@@ -3,7 +3,7 @@ import { systemClock } from "../../../runtime/index.ts";
 import { openPgBoss } from "../../../src/jobs/index.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
-import { type RunSceneOptions, runScene, stopOnce, withJobs } from "../../support/jobs/run.ts";
+import { type RunSceneOptions, runScene, withJobs } from "../../support/jobs/run.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { openSql } from "../../support/postgres/sql.ts";
 
@@ -29,25 +29,6 @@ test.skipIf(NO_POSTGRES)(
     const { spent, held, doubtful } = (await store.jobs.run(run.id)) ?? run;
     expect(spent.tokens).toBe(all.reduce((sum, job) => sum + job.spent.tokens, 0));
     expect([held.tokens, doubtful.tokens, spent.sub_calls]).toEqual([0, 0, 8]);
-  },
-);
-
-test.skipIf(NO_POSTGRES)(
-  "over a server, a worker that stops leaves its jobs to another one, which asks for nothing twice",
-  async () => {
-    const place = await freshStoreUrl();
-    let hangs = true;
-    const { submit, works, results, server } = await runScene(ASK, {
-      folder: place,
-      script: ({ prompt }) => (hangs && prompt.startsWith("b") ? { text: "", end: "stuck" } : { text: prompt }),
-    });
-    const { run } = await submit([1]);
-    const isStuck = () => server.requests.some(({ prompt }) => prompt === "b1");
-    await works({ run, on: stopOnce(isStuck) });
-    hangs = false;
-    await works({ run });
-    expect(await results(run)).toEqual(["a1b1"]);
-    expect(server.requests.map(({ prompt }) => prompt)).toEqual(["a1", "b1", "b1"]);
   },
 );
 

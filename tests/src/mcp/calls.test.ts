@@ -1,4 +1,4 @@
-import { symlinkSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -360,17 +360,6 @@ test.each([["/"], ["the home folder"]])("a working folder that is %s is not a ro
   expect(await call("rlm_load", { path: of.folder })).toMatchObject({ error_code: "path_outside_sandbox", suggestion });
 });
 
-test("a link out of the roots leads nowhere, whether it is named or found", async () => {
-  const of = project();
-  symlinkSync(join(folderWith({ "s.txt": "secret\n" }), "s.txt"), join(of.folder, "link.txt"));
-  const { call } = await openPair(of);
-  expect(await call("rlm_load", { path: join(of.folder, "link.txt") })).toMatchObject({
-    error_code: "path_outside_sandbox",
-  });
-  expect(await call("rlm_load", { path: of.folder })).toMatchObject({ success: true, stats: { document_count: 2 } });
-  expect(await call("rlm_exec", { code: "count('secret')" })).toMatchObject({ result_json: 0 });
-});
-
 test.each([
   ["has none open", async () => ({ roots: [] })],
   ["cannot tell", () => Promise.reject(new Error("no folders here"))],
@@ -470,17 +459,4 @@ test("progress has a token, counts up and says what goes on; without a token the
   expect(await running).toMatchObject({ success: true });
   expect(sent).toEqual(["notifications/progress", "notifications/progress"]);
   expect(told).toEqual([1, 2].map((progress) => ({ progress, message: expect.stringMatching(/^rlm_exec runs, /) })));
-});
-
-test("two projects with equal files and one store each see their own paths, in a new server too", async () => {
-  const home = folderWith({});
-  const projects = [project(), project()].map(({ folder }) => ({ folder, home }));
-  for (const of of projects) await (await loaded({}, of)).close();
-  for (const of of projects) {
-    const { call, close } = await openPair(of);
-    const { result_json } = await call("rlm_exec", { code: "[stats().sources, list_docs()[0].path]" });
-    expect(result_json).toEqual([[of.folder], join(of.folder, "a.txt")]);
-    expect(JSON.stringify(await call("rlm_status"))).not.toContain(projects.find((one) => one !== of)?.folder);
-    await close();
-  }
 });

@@ -159,16 +159,6 @@ test("running time counts over the slices between calls", async () => {
   expect(await session.exec("1 + 1")).toMatchObject({ result_json: 2 });
 });
 
-test("an abort ends a cell that waits for a call, and what it set so far stays", async () => {
-  const { session, story } = await openAsyncSession();
-  const controller = new AbortController();
-  const running = session.exec('let kept = 1; await later("x", 10_000); kept = 2', { signal: controller.signal });
-  while (!story().some((line) => line.startsWith("sent"))) await new Promise((resolve) => setTimeout(resolve, 5));
-  controller.abort();
-  expect(await running).toMatchObject({ success: false, error_code: "cancelled" });
-  expect(await session.exec("kept")).toMatchObject({ result_json: 1, warnings: [] });
-});
-
 test("a cell that patches Promise still gets its answers", async () => {
   const { session } = await openAsyncSession();
   const done = await session.exec(

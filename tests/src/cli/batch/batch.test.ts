@@ -29,19 +29,6 @@ test("a run over a .csv writes a line for each row, and the same line again send
   expect(server.requests).toHaveLength(3);
 });
 
-test("--retry-failed tries what has failed in a new session, and answers it had come from the cache", async () => {
-  const { type, lines, server } = await scene({ "in.csv": ROWS });
-  const line = ["batch", "ask.js", "--jobs", "in.csv", "-o", "out.jsonl"];
-  await type(line);
-  const [, before] = lines("out.jsonl");
-  const again = await type([...line, "--retry-failed"]);
-  expect(again).toMatchObject(said(1, "\n1 job will be tried again\n"));
-  const [, after] = lines("out.jsonl");
-  expect(after).toMatchObject({ job: "b", status: "failed" });
-  expect(after).not.toEqual(before);
-  expect(server.requests).toHaveLength(3);
-});
-
 test("a job that another process has tried again while the run goes on is tried in it", async () => {
   const retried = Promise.withResolvers<void>();
   const { type, home, lines } = await scene(

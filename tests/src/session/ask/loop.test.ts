@@ -149,7 +149,7 @@ test("a provider that fails pauses the ask once; the process that goes on sends 
   expect(refused).toMatchObject(Array(2).fill({ reason: { code: "exec_unfinished" } }));
   expect(await opened((session) => session.resume())).toMatchObject({ envelope: paused });
   expect(plain(log)).toEqual([...START, ...TURN, ...RESUME, ...TURN]);
-  const answered = { envelope: { success: true, resumed: 2 } };
+  const answered = { envelope: { success: true, turns: 4, resumed: 2, replayed_turns: 0 } };
   expect(await opened((session) => session.resume())).toMatchObject(answered);
   expect(plain(log)).toEqual([...START, ...TURN, ...RESUME, ...TURN, ...RESUME, ...TURN, ...CELL, ...TURN, ...END]);
 });

@@ -46,21 +46,6 @@ async function interrupted() {
   return scene;
 }
 
-test("an envelope tells how often an ask went on, and how many replies came from the journal", async () => {
-  const down = { status: 401, body: '{"error":{"message":"no such key"}}' };
-  const replies = [cell("print(1)"), down, cell("print(2)"), down, { text: "4" }];
-  const { open } = await served(({ index }) => replies[index] ?? {});
-  expect(await ask(open)).toMatchObject({ resumable: true, resumed: 0, replayed_turns: 0 });
-  const second = await open();
-  const paused = { success: false, resumable: true, resumed: 1, replayed_turns: 1 };
-  expect(await second.resume()).toMatchObject({ envelope: paused });
-  await second.close();
-  const third = await open();
-  const answered = { success: true, answer: "4", turns: 5, resumed: 2, replayed_turns: 2 };
-  expect(await third.resume()).toMatchObject({ how: "finished", envelope: answered });
-  expect(await third.resume()).toMatchObject({ how: "replayed", envelope: answered });
-});
-
 test("an ask of a model that is not the opener's sends and records nothing, and stays open for its own user", async () => {
   const { server, store, open } = await interrupted();
   const sent = server.requests.length;

@@ -22,17 +22,6 @@ test("a call is in the journal before it is sent, its answer before the guest go
   ]);
 });
 
-test("calls made together are one commit", async () => {
-  const commits: number[] = [];
-  const { session } = await openAsyncSession({
-    async beforeCommit(records) {
-      if (records[0]?.record === "rlm_tool_call") commits.push(records.length);
-    },
-  });
-  await session.exec("await Promise.all([later(1), later(2), later(3)]); await later(4)");
-  expect(commits).toEqual([3, 1]);
-});
-
 test("records hold what a replay needs", async () => {
   const { session, happenings } = await openAsyncSession();
   await session.exec('print("hi"); await later({ a: [1] })');
@@ -118,17 +107,6 @@ test("a store that fails at call time: no call is sent, the exec fails, the next
   expect(next.warnings.filter((text) => text.startsWith("unawaited"))).toEqual([]);
   expect(await session.exec("typeof leak === 'number' ? leak : 0")).toMatchObject({ result_json: 0 });
 });
-
-test("a store that fails at answer time: the answer is not delivered and the exec ends", async () => {
-  const { session } = await openAsyncSession({
-    async beforeCommit(records) {
-      if (records[0]?.record === "rlm_tool_result") throw new Error("disk full");
-    },
-  });
-  const failed = await session.exec("globalThis.got = await later(1)");
-  expect(failed).toMatchObject({ success: false, error_code: "checkpoint_failed" });
-  expect(await session.exec("typeof got")).toMatchObject({ success: true, result_json: "undefined" });
-}, 10_000);
 
 test("a store that fails at the start runs nothing", async () => {
   let broken = true;
