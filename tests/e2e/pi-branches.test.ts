@@ -82,40 +82,6 @@ played(NEWEST_PI, "variables, memory, helpers and context are those of the branc
   expect(await findingsIn(store)).toEqual([]);
 });
 
-played(NEWEST_PI, "a second process on a living one's session works on a fork, and recovers nothing", async (line) => {
-  await using scene = await piScene(line, { files: { "a.txt": "alpha\n" } });
-  const { model, home, start } = scene;
-  const first = start();
-  await first.prompt(
-    model.plan("prepare", { tool: "rlm_load", args: { path: home.project } }, exec("let path = ['root']; path")),
-  );
-  const file = await first.sessionFile();
-  const hold = model.hold("slow");
-  first.send({
-    type: "prompt",
-    message: model.plan("wait", exec(`result = [path, await llm_query("slow", { tools: [] })]`)),
-  });
-  await model.until(() => model.subCalls().includes("slow"));
-
-  const second = start(file);
-  await second.until((event) => event.method === "notify");
-  expect(await walk(scene, second, "second process")).toEqual(["root", "second process"]);
-  const notes = second.events.filter(({ method }) => method === "notify");
-  expect(notes.map(({ message }) => message)).toEqual([expect.stringContaining(`process ${first.pid} `)]);
-  await second.kill();
-
-  hold.release();
-  await first.until(
-    ({ type }) => type === "agent_end",
-    first.events.findLastIndex(({ type }) => type === "agent_start"),
-  );
-  expect(model.subCalls()).toEqual(["slow"]);
-  expect(await told(scene, first, "look", "result = path")).toEqual(["root"]);
-  await first.kill();
-  await using store = await openStore(home.belay, {});
-  expect(await findingsIn(store)).toEqual([]);
-});
-
 function promptOf(step: string): string {
   return `take the step ${step}`;
 }

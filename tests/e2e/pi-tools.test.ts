@@ -11,7 +11,7 @@ const FILES = {
   "src/log.ts": "// TODO: rotate\nexport const log = () => 2;\n",
 };
 
-played(NEWEST_PI, "a model loads, runs cells, meets errors, uses memory and helpers, and queries", async (line) => {
+played(NEWEST_PI, "a model loads, runs cells, meets errors and queries", async (line) => {
   await using scene = await piScene(line, { files: FILES });
   const { model, home, start } = scene;
   const pi = start();
@@ -46,31 +46,6 @@ played(NEWEST_PI, "a model loads, runs cells, meets errors, uses memory and help
   expect(wrong).toMatchObject({ success: false, error_code: "js_error", stdout: "before\n" });
   expect(wrong?.error_message).toContain("undefinedName");
   expect(second).toMatchObject({ success: true, result_json: [4, "string"] });
-
-  const [put, batch, got, keys, helper, used, removed] = await calls(
-    { tool: "rlm_memory_put", args: { key: "seen", value: { files: ["a", "b"] } } },
-    {
-      tool: "rlm_memory_batch",
-      args: {
-        ops: [
-          { op: "put", key: "n", value: 1 },
-          { op: "get", key: "seen" },
-        ],
-      },
-    },
-    { tool: "rlm_memory_get", args: { key: "none" } },
-    { tool: "rlm_memory_list", args: {} },
-    { tool: "rlm_helpers_add", args: { name: "words", code: "const words = (text) => text.split(/\\s+/).length;" } },
-    exec(`result = [words("a b c"), memory.get("n"), memory.get("seen").files]`),
-    { tool: "rlm_helpers_remove", args: { name: "words" } },
-  );
-  expect(put).toMatchObject({ success: true });
-  expect(batch).toMatchObject({ success: true, results: [{ ok: true }, { value: { files: ["a", "b"] } }] });
-  expect(got).toMatchObject({ success: true, value: null });
-  expect(keys).toMatchObject({ success: true, keys: ["seen", "n"] });
-  expect(helper).toMatchObject({ success: true });
-  expect(used).toMatchObject({ success: true, result_json: [3, 1, ["a", "b"]] });
-  expect(removed).toMatchObject({ success: true, removed: true });
 
   const [asked, queried, clipped] = await calls(
     exec(`result = await llm_query("what is P?", { tools: [] })`),

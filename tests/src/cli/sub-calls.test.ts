@@ -41,16 +41,6 @@ test("stdout has the answer alone, whatever the SDK of a provider logs", async (
   expect(run.stderr).toContain("log of an SDK");
 });
 
-test("an answer is compared with its schema, in the thread that the bundle has for it", async () => {
-  const texts = ['{"n":"one"}', '{"n":1}'];
-  await using server = await startModelServer(() => ({ text: texts.shift() ?? "" }));
-  const schema = '{ type: "object", properties: { n: { type: "integer" } }, required: ["n"] }';
-  const source = `await llm_query("how many?", { tools: [], schema: ${schema} })`;
-  const run = await belayHere([...cell(source), ...at(server), "-q"]);
-  expect({ ...run, stdout: JSON.parse(run.stdout) }).toEqual({ code: 0, stdout: { n: 1 }, stderr: "" });
-  expect(server.requests).toHaveLength(2);
-});
-
 test("without a model the message says the flag, and a query does not begin", async () => {
   const [run, query] = await Promise.all([belayHere(cell(CALL)), belayHere(["query", "why", "-c", "nowhere"])]);
   expect(run).toMatchObject({ code: 1, stdout: "" });

@@ -1,12 +1,9 @@
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { objectId } from "../../../src/context/index.ts";
-import { readBranch } from "../../../src/pi/branch/entries.ts";
-import { storedContext } from "../../../src/session/index.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { conversationsOf, readTurns, talk } from "../../support/pi/conversation.ts";
-import { folderWith } from "../../support/tree.ts";
-import { type FakePi, fakePi } from "./fake-pi.ts";
+import { fakePi } from "./fake-pi.ts";
 
 const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
 
@@ -117,29 +114,3 @@ test("rlm_stats counts the texts that are in, out and folded, and the epochs; th
     request: { tokens: 700, window: 8000 },
   });
 });
-
-test("two projects with equal files and one store each show their own paths, in a new process too", async () => {
-  const env = { BELAY_HOME: folderWith({}) };
-  const projects = [fakePi(), fakePi()];
-  for (const pi of projects) {
-    const life = await pi.start({ env });
-    await life.call("rlm_load", { path: pi.folder });
-    await life.leave();
-  }
-  for (const pi of projects) {
-    const { lifecycle, call, leave } = await pi.start({ env });
-    await call("rlm_stats", {});
-    expect((await storedContext((await lifecycle.opened()).store, headOf(pi).context ?? "")).stats.sources).toEqual([
-      pi.folder,
-    ]);
-    const seen = await call("rlm_exec", { code: "[stats().sources, list_docs()[0].path]" });
-    expect(seen).toMatchObject({ result_json: [[pi.folder], `${pi.folder}/a.txt`] });
-    await leave();
-  }
-});
-
-function headOf({ branch }: FakePi) {
-  const { head } = readBranch(branch, () => true);
-  if (!head) throw new Error("nothing has run on the branch");
-  return head;
-}

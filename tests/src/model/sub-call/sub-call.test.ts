@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Json, RlmError } from "../../../../runtime/index.ts";
-import { type AgentTool, readOnlyTools } from "../../../../src/model/agent-tools/index.ts";
+import type { AgentTool } from "../../../../src/model/agent-tools/index.ts";
 import type {
   Model,
   ModelAnswer,
@@ -15,7 +15,6 @@ import type {
 } from "../../../../src/model/port.ts";
 import { runSubCall, type SubCall, type SubCallParts } from "../../../../src/model/sub-call/sub-call.ts";
 import { taskThread } from "../../../../src/model/tasks/task-thread.ts";
-import { folderWith } from "../../../support/tree.ts";
 
 const NONE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
 const USAGE: Usage = { input: 10, output: 2, cache_read: 1, cache_write: 0, cost_usd: 0.5 };
@@ -387,25 +386,6 @@ test("a tool that this host cannot make keeps its own code and remedy", async ()
   };
   const error = { code: "host_incompatible", suggestion: "Leave it out.", retriable: false };
   expect(await run(script(says("A")), AGENT, { tools: [lacking] })).toMatchObject({ ok: false, error });
-});
-
-test("the read-only tools in a sub-agent, to the end", async () => {
-  const folder = folderWith({ "docs/a.md": "the answer is 42\n", ".gitignore": "secret\n", secret: "key" });
-  const model = script(
-    uses(["glob", { pattern: "*.md" }], ["grep", { pattern: "answer" }]),
-    uses(["read_file", { path: "docs/a.md" }], ["read_file", { path: "secret" }], ["read_file", { path: "/etc/host" }]),
-    says("42"),
-  );
-  const tools = readOnlyTools({ roots: [folder], cwd: folder });
-  expect(await run(model, { tools: ["read_file", "glob", "grep"] }, { tools })).toMatchObject({ value: "42" });
-  const texts = model.requests[2]?.messages.flatMap((message) => (message.role === "tool" ? [message.text] : []));
-  expect(texts).toEqual([
-    "docs/a.md",
-    "docs/a.md:1: the answer is 42",
-    "the answer is 42",
-    "secret is left out: .gitignore excludes it, or it is in .git",
-    "/etc/host is outside the allowed roots",
-  ]);
 });
 
 /** Posts that are told apart by their number. */

@@ -15,14 +15,6 @@ async function asked(replies: readonly ScriptedAnswer[], options: AskOptions = {
   return { ...scene, envelope, told };
 }
 
-describe("models that do not write cells", () => {
-  test("one that never runs a cell is nudged once, and taken at its word with a warning", async () => {
-    const { envelope, told } = await asked(always(TEXT));
-    expect(envelope).toMatchObject({ answered_by: "text", turns: 2, warnings: ["answered_without_looking"] });
-    expect(told[1]).toContain("No cell was run");
-  });
-});
-
 describe("replies that cannot be used", () => {
   const usage = { prompt: 100, completion: 50 };
   const cut = { ...cell("print(1); answer('half"), finish: "length", usage };

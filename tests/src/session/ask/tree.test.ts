@@ -162,20 +162,6 @@ async function spending(script: Script, code: string, options: Options = {}, clo
 const hang = (signal: AbortSignal) =>
   new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("late"), { once: true }));
 
-const refused: ModelAnswer = {
-  ok: false,
-  usage: USAGE,
-  charged: true,
-  error: { code: "content_filtered", message: "filtered", suggestion: "Ask otherwise.", retriable: false },
-};
-
-test("what a child that fails has spent is charged to its call", async () => {
-  const { envelope, charged, spent } = await spending(() => refused, `await ${child("child")}.catch((error) => error)`);
-  expect(codesOf([envelope.result_json])).toEqual(["no_answer"]);
-  expect(charged).toBe(3 * TOKENS);
-  expect(spent).toBe(charged);
-});
-
 test.each([
   ["child", TOKENS],
   ["inner", 2 * TOKENS],
