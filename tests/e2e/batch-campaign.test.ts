@@ -3,6 +3,7 @@ import { batchCampaign } from "../../campaigns/batch/campaign.ts";
 import { type Evidence, judge } from "../../campaigns/batch/judge.ts";
 import { promptsOf } from "../../campaigns/batch/script.ts";
 import type { JobRow, RunRow } from "../../src/store/index.ts";
+import { JOB, RUN } from "../support/jobs/scene.ts";
 import { folderWith } from "../support/tree.ts";
 
 test("a batch whose processes are killed ends as an undisturbed one, and pays for no recorded answer again", async () => {
@@ -17,22 +18,8 @@ function evidence(): Evidence {
   const prompts = promptsOf("a");
   const [first = "", second = ""] = prompts;
   const spent = { nanodollars: 0, tokens: 50, sub_calls: 5 };
-  const none = { nanodollars: 0, tokens: 0, sub_calls: 0 };
-  const row = {
-    run: "R",
-    id: "a",
-    session: "S",
-    input: null,
-    context: null,
-    state: "done",
-    why: null,
-    rank: 0,
-  } as const;
-  const counts = { run_at: null, ticket: null, fence: 0, engine: null, attempts: 0, lapses: 0, answers: 0 };
-  const job: JobRow = { ...row, ...counts, n: 0, spent, told: null, begun_at: 0, ended_at: 1 };
-  const limits = { nanodollars: null, tokens: null, sub_calls: null };
-  const named = { id: "R", name: "r", queue: "default", share: 1, spec: null, hash: "", limits };
-  const run: RunRow = { ...named, state: "open", why: null, spent, held: none, doubtful: none, created_at: 0 };
+  const job: JobRow = { ...JOB, state: "done", spent, begun_at: 0, ended_at: 1 };
+  const run: RunRow = { ...RUN, spent };
   const line = '{"job":"a","n":0,"status":"done","result":"x","sub_calls":5,"tokens":50,"ms":7}\n';
   return {
     ids: ["a"],

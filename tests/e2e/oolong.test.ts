@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
 import { COMMAND } from "../support/command.ts";
 import { startModelServer } from "../support/model-server.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import { folderWith } from "../support/tree.ts";
 
 const LINES = 5000;
@@ -13,9 +14,9 @@ const SAYINGS = {
   request: ["please send the contract again", "please add a second owner", "please close the old account"],
   complaint: ["the upload is broken since Monday", "my order is broken", "search is broken on the phone"],
   other: ["we met at the fair in spring", "the new office has a garden", "thanks, that was all"],
-};
+} as const;
 type Kind = keyof typeof SAYINGS;
-const KINDS: readonly Kind[] = ["question", "request", "complaint", "other"];
+const KINDS = ["question", "request", "complaint", "other"] as const;
 
 /** What a good model would answer for a line: the rule behind the corpus. */
 function kindOf(line: string): Kind {
@@ -24,19 +25,16 @@ function kindOf(line: string): Kind {
   return line.includes("broken") ? "complaint" : "other";
 }
 
-/** Lines whose kinds follow no simple order: a number after the other, each multiplied and cut (Lehmer's generator). */
+/** Lines whose kinds follow no simple order. */
 function corpusOf(lines: number): { text: string; counts: Record<Kind, number> } {
   const counts = { question: 0, request: 0, complaint: 0, other: 0 };
-  let seed = 1;
-  const choose = <T>(items: readonly T[], fallback: T): T => {
-    seed = (seed * 48_271) % 2_147_483_647;
-    return items[seed % items.length] ?? fallback;
-  };
+  const random = seededRandom(1);
+  const choose = <T>(items: readonly [T, ...T[]]): T => items[Math.floor(random() * items.length)] ?? items[0];
   const text = Array.from({ length: lines }, (_, index) => {
-    const kind = choose(KINDS, "other");
+    const kind = choose(KINDS);
     counts[kind]++;
     const number = String(index + 1).padStart(4, "0");
-    return `#${number} user=${choose(["ada", "ben", "cy", "dot"], "ada")} text=${choose(SAYINGS[kind], "")}\n`;
+    return `#${number} user=${choose(["ada", "ben", "cy", "dot"])} text=${choose(SAYINGS[kind])}\n`;
   }).join("");
   return { text, counts };
 }

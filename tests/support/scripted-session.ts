@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import type { Json } from "../../runtime/index.ts";
 import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
 import type { HostedOptions } from "../../src/session/api.ts";
 import type { Host } from "../../src/session/env.ts";
@@ -14,6 +15,13 @@ export const promptOf = (request: ModelRequest) => {
   const last = request.messages.at(-1);
   return last && last.role !== "assistant" ? last.text : "";
 };
+
+/** A reply that uses one tool. */
+export const using = (name: string, args: { readonly [name: string]: Json }, usage = USAGE): ModelAnswer => ({
+  ...{ ok: true, usage, charged: true },
+  turn: { text: "", toolUses: [{ id: "u", name, arguments: args }], stop: "tools", raw: null },
+});
+
 /** What requests wait for: so many are in flight at once. After that each lasts a turn of the event loop. */
 export function meeting(width: number): () => Promise<void> {
   const full = Promise.withResolvers<void>();

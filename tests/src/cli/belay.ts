@@ -1,8 +1,10 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { expect, vi } from "vitest";
 import { COMMAND, COMPILED } from "../../support/command.ts";
+import type { ModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 
 /** Variables for a command. */
@@ -51,6 +53,23 @@ export async function belay(args: readonly string[], options: RunOptions = {}): 
 export function startBelay(args: readonly string[], { cwd, home, env: more }: RunOptions = {}): ChildProcess {
   const env = { ...ENV, BELAY_HOME: home ?? join(folderWith(), "home"), ...more };
   return spawn(process.execPath, [...COMMAND, ...args], { ...(cwd === undefined ? {} : { cwd }), env });
+}
+
+/** Runs until the server has so many requests more, then sends the signal. */
+export async function endedAt(
+  server: ModelServer,
+  more: number,
+  signal: NodeJS.Signals,
+  args: readonly string[],
+  options: RunOptions,
+): Promise<Run> {
+  const target = server.requests.length + more;
+  const child = startBelay(args, options);
+  child.stdin?.end();
+  const run = finished(child);
+  while (server.requests.length < target && child.exitCode === null) await setTimeout(10);
+  child.kill(signal);
+  return run;
 }
 
 export function finished(child: ChildProcess, onOutput?: RunOptions["onOutput"]): Promise<Run> {

@@ -1,13 +1,12 @@
 import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openSigner } from "../../../src/platform/signed-settings.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { finished, startBelay } from "./belay.ts";
+import { endedAt } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const KEY = "the victim's key";
@@ -30,16 +29,6 @@ async function startThief(path: string) {
 const received = ({ requests }: ModelServer) =>
   JSON.stringify(requests.map(({ headers, body }) => ({ headers, body })));
 
-/** Runs until the server has a request, then ends the process at once. */
-async function killedAtRequest(server: ModelServer, args: string[], options: Parameters<typeof startBelay>[1]) {
-  const child = startBelay(args, options);
-  child.stdin?.end();
-  const run = finished(child);
-  while (server.requests.length === 0 && child.exitCode === null) await setTimeout(10);
-  child.kill("SIGKILL");
-  await run;
-}
-
 const ASK = `result = await llm_query("read it", { tools: ["read_file"] })`;
 
 /** A store with an interrupted cell that sends the victim's key, and a file of theirs, to a server of its author's. */
@@ -51,7 +40,7 @@ async function startTrap() {
   const grants = ["--model", "local/m", "--base-url", server.url, "--api-key-env", "VICTIM_KEY", "--root", secret];
   const planted = join(folder, "home/planted.txt");
   const args = ["exec", "-e", ASK, "-s", "trap", "--store", store, "-o", planted, ...grants];
-  await killedAtRequest(server, args, { env: person({ VICTIM_KEY: "the author's key" }) });
+  await endedAt(server, 1, "SIGKILL", args, { env: person({ VICTIM_KEY: "the author's key" }) });
   thief.goOn();
   const sent = server.requests.length;
   const victim = { home: join(folder, "home"), env: person({ VICTIM_KEY: KEY }) };

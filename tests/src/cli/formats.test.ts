@@ -1,3 +1,4 @@
+import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Format } from "../../../src/cli/flags/declared.ts";
@@ -5,22 +6,10 @@ import { formatted } from "../../../src/cli/render/formats.ts";
 
 const text = (value: unknown, format: Format | null) => [...formatted(JSON.stringify(value), format)].join("");
 
-/** Fields of CSV by the grammar of RFC 4180; null for an empty one without quotes. */
-function parsed(csv: string): (string | null)[][] {
-  const rows: (string | null)[][] = [];
-  for (let rest = csv; rest !== ""; ) {
-    const row: (string | null)[] = [];
-    for (let more = true; more; ) {
-      const [field = "", quoted, , end] = /^(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/.exec(rest) ?? [];
-      if (field === "") throw new Error(`no field at ${rest.slice(0, 20)}`);
-      const plain = field.slice(0, -(end?.length ?? 0));
-      row.push(quoted === undefined ? plain || null : quoted.replaceAll('""', '"'));
-      rest = rest.slice(field.length);
-      more = end === ",";
-    }
-    rows.push(row);
-  }
-  return rows;
+/** Fields of CSV; null for an empty one without quotes. */
+function parsed(csv: string): readonly unknown[] {
+  const cast = (field: string, { quoting }: { readonly quoting: boolean }) => (quoting ? field : field || null);
+  return parse(csv, { record_delimiter: "\r\n", cast });
 }
 
 const field = fc.oneof(fc.string({ unit: fc.constantFrom("a", '"', ",", "\r", "\n", " ", "é") }), fc.constant(null));
@@ -44,6 +33,7 @@ test("objects make a table with every name as a column", () => {
   expect(text(rows, "csv")).toBe('path,lines,"ends, how",open\r\na.md,3,,\r\n,4,"with ""x""",true\r\n');
   expect(text([], "csv")).toBe("");
   expect(text([{ a: null }, { a: "" }], "csv")).toBe('a\r\n\r\n""\r\n');
+  expect(text([["a\rb", "c\nd"]], "csv")).toBe('"a\rb","c\nd"\r\n');
 });
 
 test("JSON, JSON lines and strings as they are", () => {

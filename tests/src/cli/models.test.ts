@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startModelServer } from "../../support/model-server.ts";
@@ -103,9 +102,7 @@ test("--base-url alone asks the only model of the server; of several it names th
 });
 
 test("doctor names a broken file of fetched lists", async () => {
-  const home = folderWith({ "models-store.json": "{" });
-  writeFileSync(join(home, "models-store.json"), "{");
-  const { stdout } = await belayHere(["doctor"], { home });
+  const { stdout } = await belayHere(["doctor"], { home: folderWith({ "models-store.json": "{" }) });
   expect(stdout).toMatch(
     /settings .*models-store\.json does not hold a JSON object, so its lists of models do not count/,
   );

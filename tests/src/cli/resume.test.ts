@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openSession } from "../../../src/index.ts";
-import { type ModelServer, type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
+import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { finished, json, jsonLines, type RunOptions, startBelay } from "./belay.ts";
+import { endedAt, json, jsonLines } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 /** Answers a prompt with itself in capitals; `slow` prompts only once `isFast` is set. */
@@ -16,17 +15,6 @@ async function startSlowServer() {
   });
   const flags = ["--model", "local/scripted", "--base-url", server.url];
   return { server, pace, flags, [Symbol.asyncDispose]: () => server.close() };
-}
-
-/** Runs until the server has so many requests more, then sends the signal. */
-async function endedAt(server: ModelServer, more: number, signal: NodeJS.Signals, args: string[], options: RunOptions) {
-  const target = server.requests.length + more;
-  const child = startBelay(args, options);
-  child.stdin?.end();
-  const run = finished(child);
-  while (server.requests.length < target && child.exitCode === null) await setTimeout(10);
-  child.kill(signal);
-  return run;
 }
 
 const ask = (prompt: string) => `await llm_query(${JSON.stringify(prompt)}, { tools: [] })`;

@@ -1,9 +1,8 @@
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, hasTerminal, json, type Run, startBelay, startOnTerminal } from "./belay.ts";
+import { belay, endedAt, finished, hasTerminal, json, startOnTerminal } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const KEY = "fake-key-4711-of-the-tests";
@@ -51,29 +50,6 @@ test("without a model the message says the flag, and a query does not begin", as
   expect(query.stderr).toMatch(
     /^error: no model is configured \(no_model_configured\)\nsuggestion: Set the key of a provider \(ANTHROPIC_API_KEY, .*`--base-url URL`/,
   );
-});
-
-test("a model is configured by the user, the project, a variable, a flag, in rising order", async () => {
-  await using server = await startModelServer(({ body }) => ({ text: body.model }));
-  const folder = folderWith({
-    "home/config.json": JSON.stringify({ model: "local/of-user", base_url: server.url, max_sub_calls: 9 }),
-    "repo/.git/HEAD": "",
-    "repo/belay.config.json": JSON.stringify({ model: "local/of-project", max_tokens: 7000 }),
-    "repo/deep/er/a.txt": "",
-  });
-  const [home, cwd] = [join(folder, "home"), join(folder, "repo/deep/er")];
-  const env = { BELAY_MODEL: "local/of-env", BELAY_MAX_TOKENS: "8000" };
-  const args = [...cell(CALL), "--json"];
-  const runs = await Promise.all([
-    belayHere(args, { home, cwd: folder }),
-    belayHere(args, { home, cwd }),
-    belayHere(args, { home, cwd, env }),
-    belayHere([...args, "--model", "local/of-flag", "--max-tokens", "9000"], { home, cwd, env }),
-  ]);
-  expect(runs.map((run) => json(run).result_json)).toEqual(["of-user", "of-project", "of-env", "of-flag"]);
-  const limits = runs.map((run) => Math.ceil(json(run).budget.remaining_tokens / 1000));
-  expect(limits).toEqual([500, 7, 8, 9]);
-  expect(runs.map((run) => json(run).budget.remaining_sub_calls)).toEqual([8, 8, 8, 8]);
 });
 
 test("a project's file that grants something ends the run before anything is done", async () => {
@@ -194,16 +170,8 @@ test("Ctrl-C ends the requests in flight, and tells how to go on or how many cal
   const slow = (text: string) => ({ text, delayMs: 60_000 });
   await using server = await startModelServer(({ prompt }) => (prompt === "first" ? { text: "1" } : slow("never")));
   const code = 'await llm_query("first", { tools: [] }); await llm_query_batch(["a", "b"], { tools: [] })';
-  /** Runs until the server has so many requests more, then sends the signal. */
-  async function interrupted(args: string[], requests: number): Promise<Run> {
-    const target = server.requests.length + requests;
-    const child = startBelay(args, { cwd: folderWith(CORPUS) });
-    child.stdin?.end();
-    const run = finished(child);
-    while (server.requests.length < target && child.exitCode === null) await setTimeout(20);
-    child.kill("SIGINT");
-    return run;
-  }
+  const interrupted = (args: string[], requests: number) =>
+    endedAt(server, requests, "SIGINT", args, { cwd: folderWith(CORPUS) });
   const text = await interrupted([...cell(code), ...at(server), "--no-store"], 3);
   expect(text).toEqual({ code: 130, stdout: "", stderr: "cancelled: 1 sub-call done, 2 given up\n" });
   const query = await interrupted(["query", "door", "-c", "docs", ...at(server), "--json"], 1);

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import { systemClock } from "../../../runtime/index.ts";
 import { openPgBoss } from "../../../src/jobs/index.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
+import { heldClock } from "../../support/held-clock.ts";
 import { type RunSceneOptions, runScene, withJobs } from "../../support/jobs/run.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { openSql } from "../../support/postgres/sql.ts";
@@ -71,20 +71,6 @@ async function queueScene(source: string, options: RunSceneOptions = {}) {
     ...options,
   });
   return { ...scene, url };
-}
-
-/** The system's clock, but what waits as long as this waits until it is told. */
-function heldClock(isHeld: (ms: number) => boolean) {
-  const held = new Set<() => void>();
-  const clock = {
-    ...systemClock,
-    after(ms: number, then: () => void) {
-      if (!isHeld(ms)) return systemClock.after(ms, then);
-      held.add(then);
-      return () => void held.delete(then);
-    },
-  };
-  return { clock, pass: () => [...held].forEach((then) => void (held.delete(then) && then())) };
 }
 
 /** Fails as a process does that ends: the queue is told nothing but that. */

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
+import { heldClock } from "../../support/held-clock.ts";
 import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
-import { ERAS, heldClock, openPair, type PairOptions, project } from "./pair.ts";
+import { ERAS, openPair, type PairOptions, project } from "./pair.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 

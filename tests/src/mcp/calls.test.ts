@@ -6,10 +6,11 @@ import { expect, test, vi } from "vitest";
 import { folderSession } from "../../../src/mcp/session-name.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/thread/shared.ts";
+import { heldClock } from "../../support/held-clock.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
-import { ERAS, heldClock, openPair, type PairOptions, type Project, project } from "./pair.ts";
+import { ERAS, openPair, type PairOptions, type Project, project } from "./pair.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -53,17 +54,23 @@ async function loaded(options: PairOptions, of: Project = project()) {
 const ASKING = "var before = 1; var said = await llm_query('four'); said";
 
 test("a client that goes away suspends what runs, and the same call is answered by finishing it", async () => {
-  const held = heldAnswers();
-  const { call, close, of } = await loaded({ answers: held.answers });
-  void call("rlm_exec", { code: ASKING }).catch(() => {});
-  await held.asked();
-  expect(await close()).toBe(0);
+  const of = await cut();
   const next = await openPair(of, { answers: lengthAnswers() });
   const unfinished = { kind: "cell", input: ASKING };
   expect(await next.call("rlm_status")).toMatchObject({ session: folderSession(of.folder), unfinished, running: null });
   expect(await next.call("rlm_exec", { code: ASKING })).toMatchObject({ success: true, result_json: "4", resumed: 1 });
   expect(await next.call("rlm_status")).toMatchObject({ unfinished: null });
 });
+
+/** A project whose cell asked when its client went away. */
+async function cut() {
+  const held = heldAnswers();
+  const { call, close, of } = await loaded({ answers: held.answers });
+  void call("rlm_exec", { code: ASKING }).catch(() => {});
+  await held.asked();
+  expect(await close()).toBe(0);
+  return of;
+}
 
 test.each([
   ["rlm_wait", {}, { result_json: "4", resumed: 1 }],
@@ -75,21 +82,13 @@ test.each([
   ["rlm_load", { path: "" }, { error_code: "invalid_argument" }],
   ["rlm_wait", { discard: true }, { success: true, unfinished: null }],
 ] as const)("%s after a cut call: %j", async (name, args, expected) => {
-  const held = heldAnswers();
-  const { call, close, of } = await loaded({ answers: held.answers });
-  void call("rlm_exec", { code: ASKING }).catch(() => {});
-  await held.asked();
-  await close();
+  const of = await cut();
   const next = await openPair(of, { answers: lengthAnswers() });
   expect(await next.call(name, args)).toMatchObject(expected);
 });
 
 test("a load of what is loaded, or one that fails, keeps what was cut; another load, or reset, gives it up and says so", async () => {
-  const held = heldAnswers();
-  const { call, close, of } = await loaded({ answers: held.answers });
-  void call("rlm_exec", { code: ASKING }).catch(() => {});
-  await held.asked();
-  await close();
+  const of = await cut();
   const next = await openPair(of);
   expect(await next.call("rlm_load", { paths: of.folder })).toMatchObject({ error_code: "invalid_argument" });
   const { unfinished } = await next.call("rlm_status");

@@ -1,6 +1,6 @@
 import { Client, type ClientOptions, InMemoryTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
-import { type Clock, systemClock } from "../../../runtime/index.ts";
+import type { Clock } from "../../../runtime/index.ts";
 import type { AnswerLimits } from "../../../src/mcp/calls.ts";
 import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
@@ -122,25 +122,5 @@ export function callerOf(client: Client) {
     const told: Told = JSON.parse(block.text);
     if (told.success === isError) throw new Error("isError says something else than success");
     return told;
-  };
-}
-
-/** A clock whose timers go off when the test lets time pass. */
-export function heldClock() {
-  const timers = new Set<() => void>();
-  const clock: Clock = {
-    ...systemClock,
-    after(_ms, run) {
-      timers.add(run);
-      return () => void timers.delete(run);
-    },
-  };
-  return {
-    clock,
-    pass() {
-      const due = [...timers];
-      timers.clear();
-      for (const run of due) run();
-    },
   };
 }

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { openSessionWith } from "../../../src/session/session.ts";
 import { openScripted } from "../../support/scripted-session.ts";
 
 const JOB = { path: "a.ts", tags: ["x", { deep: [1, null] }], "": true };
@@ -28,7 +27,6 @@ test("an exec that is resumed has the same job, also if nothing has read it befo
   const leave = new AbortController();
   const { session, store } = await openScripted(
     (_request, signal) => {
-      if (leave.signal.aborted) return "again";
       leave.abort();
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve("")));
     },
@@ -39,22 +37,8 @@ test("an exec that is resumed has the same job, also if nothing has read it befo
   const cell = 'const said = await llm_query("?", { tools: [] }); [said, job]';
   expect(await session.exec(cell, { suspend: leave.signal })).toMatchObject({ success: false, resumable: true });
   await session.close();
-  const model = {
-    id: "test/scripted",
-    price: null,
-    window: null,
-    complete: async () => ({
-      ok: true as const,
-      usage: { input: 1, output: 1, cache_read: 0, cache_write: 0, cost_usd: 0 },
-      charged: true,
-      turn: { text: "again", toolUses: [], stop: "end" as const, raw: null },
-    }),
-  };
-  await using next = await openSessionWith(
-    { session: session.id },
-    { store, models: { fallback: model.id, resolve: () => model, price: () => null }, ...parts },
-  );
-  expect(await next.resume()).toMatchObject({ envelope: { result_json: ["again", JOB] } });
+  const next = await openScripted(() => "again", { session: session.id }, null, { store, ...parts });
+  expect(await next.session.resume()).toMatchObject({ envelope: { result_json: ["again", JOB] } });
 });
 
 test("a dry run has the job too", async () => {

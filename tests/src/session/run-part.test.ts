@@ -7,7 +7,7 @@ import type { RunPart } from "../../../src/session/sub-calls/run-part.ts";
 import { nanodollars, spentOn } from "../../../src/session/sub-calls/run-part.ts";
 import type { Settled, Step, Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
-import { AT_ONCE } from "../../support/length-answers.ts";
+import { resultOf } from "../../support/journals.ts";
 import { openScripted, USAGE } from "../../support/scripted-session.ts";
 
 /** A run that notes what it is asked, and a store that notes what is settled. */
@@ -189,19 +189,7 @@ test("a session whose lease the caller has is not given back by it", async () =>
 
 test("a record with a child counts as one sub-call", () => {
   const child = { session: "s", sub_calls: 4, turns: 2, depth_reached: 1 };
-  const record = {
-    record: "rlm_tool_result",
-    exec_id: "e",
-    call_id: "e.1",
-    name: "llm_query",
-    success: true,
-    value: 1,
-    usage: USAGE,
-    model: "",
-    ...AT_ONCE,
-    elapsed_ms: 0,
-    at: 0,
-  } as const;
+  const record = { ...resultOf("e", "e.1"), usage: USAGE };
   expect(spentOn({ ...record, child })).toEqual({ nanodollars: 0, tokens: 0, sub_calls: 1 });
   expect(spentOn({ ...record, cached: true }).sub_calls).toBe(0);
   expect(spentOn({ ...record, name: "root" })).toEqual({ nanodollars: 1_000_000, tokens: 15, sub_calls: 0 });

@@ -10,7 +10,7 @@ const NONE = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 
 export const SPEC = newSpec({ script: { name: "s.js", source: "1" }, model: "p/m", context: "none" });
 
-const RUN: RunRow = {
+export const RUN: RunRow = {
   ...{ id: "R", name: "run", queue: "default", share: 1, hash: "h", state: "open", why: null, created_at: 0 },
   spec: JSON.parse(JSON.stringify(SPEC)),
   limits: { nanodollars: null, tokens: null, sub_calls: null },

@@ -38,18 +38,7 @@ test("a job that another process has tried again while the run goes on is tried 
       return { text: "ok" };
     },
   );
-  const running = type([
-    "batch",
-    "once.js",
-    "--jobs",
-    "in.csv",
-    "--name",
-    "mine",
-    "-o",
-    "out.jsonl",
-    "--concurrency",
-    "2",
-  ]);
+  const running = type("batch once.js --jobs in.csv --name mine -o out.jsonl --concurrency 2".split(" "));
   await using store = await openStore(home);
   const run = await vi.waitFor(async () => (await store.jobs.run("mine")) ?? Promise.reject(new Error("no run")));
   await vi.waitFor(async () => expect(await store.jobs.counts(run.id)).toMatchObject({ failed: 1 }), 10_000);
@@ -62,17 +51,11 @@ test("a job that another process has tried again while the run goes on is tried 
 
 const FAILS_ONCE = 'if (job.text === "bad") throw new Error("bad"); await llm_query(job.text, { tools: [] })';
 
+const NAMED = ["--jobs", "in.jsonl", "--name", "mine"];
+
 test("another script is another run; under the same name it is refused, and --new makes another", async () => {
   const { type } = await scene({ "in.jsonl": "1\n2\n", "other.js": "job * 2" });
-  const line = (script: string, ...more: string[]) => [
-    "batch",
-    script,
-    "--jobs",
-    "in.jsonl",
-    "--name",
-    "mine",
-    ...more,
-  ];
+  const line = (script: string, ...more: string[]) => ["batch", script, ...NAMED, ...more];
   expect(await type(line("once.js"))).toMatchObject({ code: 0 });
   expect(await type(line("other.js"))).toMatchObject(said(1, "(run_differs)"));
   const renamed = await type([...line("other.js", "--new"), "--json"]);

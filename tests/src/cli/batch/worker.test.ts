@@ -1,11 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { openStore } from "../../../../src/store/index.ts";
-import { startModelServer } from "../../../support/model-server.ts";
 import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
-import { folderWith } from "../../../support/tree.ts";
 import { finished, startBelay } from "../belay.ts";
-import { belayHere } from "../in-process.ts";
 import { DEAR, linesIn, priced, scene } from "./scene.ts";
 
 const ROWS = '{"id":"a","text":"one"}\n{"id":"b","text":"bad"}\n{"id":"c","text":"three"}\n';
@@ -79,32 +76,26 @@ test("a run whose dollars are spent is paused, and goes on with more of them: no
 }) => {
   skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
   const store = ["--store", await freshStoreUrl()];
-  await using server = await startModelServer(() => ({ text: "yes", usage: { prompt: 1000, completion: 1000 } }));
-  // An answer costs 0.006 dollars, and a request may cost 0.0205: with 0.03 there are two.
-  const models = [{ id: "m", cost: { input: 1, output: 5, cacheRead: 0, cacheWrite: 0 }, maxTokens: 4096 }];
-  const mine = { baseUrl: server.url, api: "openai-completions", apiKey: "key", models };
-  const folder = folderWith({
-    "in.jsonl": "1\n2\n3\n4\n5\n",
-    "ask.js": 'await llm_query("" + job, { tools: [] })',
-    "models.json": JSON.stringify({ providers: { mine } }),
-  });
-  const env = { PI_CODING_AGENT_DIR: folder, BELAY_MODEL: "mine/m" };
-  const type = (...args: string[]) => belayHere([...args, ...store], { cwd: folder, home: `${folder}/home`, env });
-  const submit = ["batch", "ask.js", "--jobs", "in.jsonl", "--name", "mine", "--run-max-cost-usd", "0.03", "--detach"];
-  expect((await type(...submit)).code).toBe(0);
-  expect((await type("worker", "--until-idle")).code).toBe(0);
+  const ask = 'await llm_query("" + job, { tools: [] })';
+  const { type, server } = await scene({ "in.jsonl": "1\n2\n3\n4\n5\n", "ask.js": ask }, () => DEAR);
+  const own = [...priced(server), ...store];
+  const submit = ["batch", "ask.js", "--jobs", "in.jsonl", "--name", "mine", "--model", "mine/m", ...own];
+  // With $0.03 there are two requests.
+  expect(await type([...submit, "--run-max-cost-usd", "0.03", "--detach"])).toMatchObject({ code: 0 });
+  const works = () => type(["worker", "--until-idle", ...own]);
+  expect(await works()).toMatchObject({ code: 0 });
   expect(server.requests).toHaveLength(2);
-  expect(await type("jobs", "mine")).toMatchObject({
+  expect(await type(["jobs", "mine", ...store])).toMatchObject({
     code: 3,
     stdout: expect.stringMatching(/^mine \(paused\): .*\nwhy: --run-max-cost-usd 0.03 is spent/),
   });
-  expect(await type("jobs", "resume", "mine", "--run-max-cost-usd", "1")).toMatchObject({
+  expect(await type(["jobs", "resume", "mine", "--run-max-cost-usd", "1", ...store])).toMatchObject({
     code: 0,
     stdout: "mine is open, and 3 jobs wait\n",
   });
-  expect((await type("worker", "--until-idle")).code).toBe(0);
+  expect(await works()).toMatchObject({ code: 0 });
   expect(server.requests.map(({ prompt }) => prompt).toSorted()).toEqual(["1", "2", "3", "4", "5"]);
-  expect(await type("jobs", "mine")).toMatchObject({ code: 0, stdout: expect.stringContaining("$0.03") });
+  expect(await type(["jobs", "mine", ...store])).toMatchObject({ code: 0, stdout: expect.stringContaining("$0.03") });
 }, 60_000);
 
 test("a worker's --max-cost-usd limits each of its jobs, whatever the run allows", async ({ skip }) => {

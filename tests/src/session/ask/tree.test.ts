@@ -1,21 +1,17 @@
 import { expect, test, vi } from "vitest";
-import { type Clock, systemClock } from "../../../../runtime/clock.ts";
+import { systemClock } from "../../../../runtime/clock.ts";
 import { type Machines, openMachines } from "../../../../runtime/threads/machines.ts";
 import type { Json } from "../../../../src/index.ts";
-import type { ModelAnswer, ModelRequest } from "../../../../src/model/port.ts";
-import { meeting, openScripted, USAGE } from "../../../support/scripted-session.ts";
+import type { ModelRequest } from "../../../../src/model/port.ts";
+import { heldClock } from "../../../support/held-clock.ts";
+import { meeting, openScripted, USAGE, using } from "../../../support/scripted-session.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
 const TOKENS = USAGE.input + USAGE.output;
 
 /** A reply that runs this cell. */
-const cell = (code: string, usage = USAGE): ModelAnswer => ({
-  ok: true,
-  usage,
-  charged: true,
-  turn: { text: "", toolUses: [{ id: "u", name: "rlm_exec", arguments: { code } }], stop: "tools", raw: null },
-});
+const cell = (code: string, usage = USAGE) => using("rlm_exec", { code }, usage);
 
 /** The question of a request: the first line of its first message. */
 function questionOf({ messages: [first] }: ModelRequest): string {
@@ -45,25 +41,6 @@ function countedMachines() {
 
 type Script = Parameters<typeof openScripted>[0];
 type Options = NonNullable<Parameters<typeof openScripted>[1]>;
-
-/** Timers of 50 to 60 s go off when told to. */
-function openTimers() {
-  const held = new Set<() => void>();
-  const clock: Clock = {
-    ...systemClock,
-    after(ms, run) {
-      if (ms < 50_000 || ms > 60_000) return systemClock.after(ms, run);
-      held.add(run);
-      return () => held.delete(run);
-    },
-  };
-  return {
-    clock,
-    goOff() {
-      for (const run of held) run();
-    },
-  };
-}
 
 /** A session over a short text, whose threads are used again. */
 async function openTree(script: Script, options: Options = {}, clock = systemClock) {
@@ -166,10 +143,10 @@ test.each([
   ["child", TOKENS],
   ["inner", 2 * TOKENS],
 ])("what a child that is over its time while %s asks has spent is charged to its call", async (asking, tokens) => {
-  const { clock, goOff } = openTimers();
+  const { clock, pass } = heldClock((ms) => ms >= 50_000 && ms <= 60_000);
   const script: Script = (request, signal) => {
     if (questionOf(request) !== asking) return cell(`answer(await ${child("inner", "max_sub_calls: 0")})`);
-    setImmediate(goOff);
+    setImmediate(pass);
     return hang(signal);
   };
   const call = child("child", "timeout_ms: 60_000");

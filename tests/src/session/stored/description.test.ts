@@ -1,14 +1,9 @@
 import { expect, test } from "vitest";
 import type { ModelAnswer, ModelRequest } from "../../../../src/model/port.ts";
 import { describeSession } from "../../../../src/session/index.ts";
-import { openScripted, promptOf, USAGE } from "../../../support/scripted-session.ts";
+import { openScripted, promptOf, using } from "../../../support/scripted-session.ts";
 
-const cell = (code: string): ModelAnswer => ({
-  ok: true,
-  usage: USAGE,
-  charged: true,
-  turn: { text: "", toolUses: [{ id: "u", name: "rlm_exec", arguments: { code } }], stop: "tools", raw: null },
-});
+const cell = (code: string) => using("rlm_exec", { code });
 
 /** The root asks a child over the first 100 characters of P, and answers what the child says. */
 const ROOT = [

@@ -1,17 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Reservation, SubCallError, Usage } from "../../../../src/model/port.ts";
+import { NO_USAGE } from "../../../../src/model/usage.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger, spend } from "../../../../src/session/journal/ledger.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
 import { type Budget, openBudget } from "../../../../src/session/sub-calls/budget.ts";
 
-const usage = (tokens: number, cost_usd = 0): Usage => ({
-  input: tokens,
-  output: 0,
-  cache_read: 0,
-  cache_write: 0,
-  cost_usd,
-});
+const usage = (tokens: number, cost_usd = 0): Usage => ({ ...NO_USAGE, input: tokens, cost_usd });
 const limits = (max_tokens: number, max_cost_usd: number | null = null): BudgetLimits => ({
   max_tokens,
   max_cost_usd,

@@ -1,21 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { ModelAnswer } from "../../../../src/model/port.ts";
 import type { ToolResult } from "../../../../src/session/journal/records.ts";
 import { traceOf } from "../../../../src/session/sub-calls/trace.ts";
-import { openScripted, USAGE } from "../../../support/scripted-session.ts";
+import { openScripted, using } from "../../../support/scripted-session.ts";
 
 type Scene = Awaited<ReturnType<typeof openScripted>>;
 
 const isResult = (record: { readonly record: string }): record is ToolResult => record.record === "rlm_tool_result";
 const resultsOf = async ({ journal }: Scene) => (await journal()).filter(isResult);
-
-const uses = (name: string, args: object): ModelAnswer => ({
-  ok: true,
-  usage: USAGE,
-  charged: true,
-  turn: { text: "", toolUses: [{ id: "u", name, arguments: { ...args } }], stop: "tools", raw: null },
-});
 
 test("a result says when its request left: calls of a batch that wait for a place leave one after the other", async () => {
   const answeredAt: number[] = [];
@@ -41,7 +33,7 @@ test("a result says when its request left: calls of a batch that wait for a plac
 
 test("a plain call keeps no turns, a sub-agent keeps each of its turns with the tools that it asked for", async () => {
   const scene = await openScripted((request) =>
-    request.tools.length > 0 && request.messages.length < 3 ? uses("list_dir", { path: "." }) : "done",
+    request.tools.length > 0 && request.messages.length < 3 ? using("list_dir", { path: "." }) : "done",
   );
   await scene.session.exec("await llm_query('plain', []); await llm_query('agent', ['list_dir'])");
   const [plain, agent] = await resultsOf(scene);
@@ -70,7 +62,7 @@ test("a call for which nothing was sent has no time of sending", async () => {
 
 test("a turn of an ask says when its request left", async () => {
   const scene = await openScripted((request) =>
-    request.messages.length < 2 ? uses("rlm_exec", { code: "P.length" }) : "seven",
+    request.messages.length < 2 ? using("rlm_exec", { code: "P.length" }) : "seven",
   );
   await scene.session.load({ text: "1234567", name: "x" });
   expect(await scene.session.ask("How long is it?")).toMatchObject({ success: true, answer: "seven" });
