@@ -332,10 +332,15 @@ test("facts are those of the moment in which an answer is given", async () => {
   expect(given).toEqual([1, 2]);
 });
 
-test("records that do not fit end the machine", async () => {
+test.each([
+  [{ name: "fails" }, "call x.1 is later, recorded was fails"],
+  [{ args: ["other"] }, "the arguments of call x.1 (later) are not those that were recorded"],
+  [{ id: "x.9" }, "the cell did not make the recorded call x.9 (later)"],
+])("a record of another call (%j) ends the machine", async (change, why) => {
   const { parts, log } = scene({ first: ["1"], on: () => null });
-  const done = await runLoop(parts, start([{ ...record("1"), name: "fails" }]));
-  expect(done).toMatchObject({ end: { code: "checkpoint_lost" }, lost: "call x.1 is later, recorded was fails" });
+  const done = await runLoop(parts, start([{ ...record("1"), ...change }]));
+  expect(done).toMatchObject({ end: { code: "checkpoint_lost" }, lost: why });
+  expect(done.end).toMatchObject({ error: { message: expect.stringContaining(why) } });
   expect(log).toEqual(["start -", "end"]);
 });
 
