@@ -51,6 +51,10 @@ async function working(
       stop.abort();
       await work;
     },
+    async stopAfter(tries: number) {
+      await this.until(() => tried.length === tries);
+      await this.stop();
+    },
   };
 }
 
@@ -74,103 +78,97 @@ const KINDS = [
 ];
 
 describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
-  test("tickets are tried in the order of their ranks, and a job has one that waits", async ({ skip }) => {
-    skip(skipped !== null, skipped ?? "");
-    await using dispatcher = await open();
+  const dispatched = (title: string, work: (dispatcher: Dispatcher) => Promise<void>) =>
+    test(title, async ({ skip }) => {
+      skip(skipped !== null, skipped ?? "");
+      await using dispatcher = await open();
+      await work(dispatcher);
+    });
+
+  dispatched("tickets are tried in the order of their ranks, and a job has one that waits", async (dispatcher) => {
     await dispatcher.offer([ticket(3), ticket(1), ticket(2), ticket(3), ticket(1)]);
     const worker = await working(dispatcher, async () => "over");
-    await worker.until(() => worker.tried.length === 3);
-    await worker.stop();
+    await worker.stopAfter(3);
     expect(worker.tried).toEqual([1, 2, 3]);
   });
 
-  test("a job that is being tried can be offered again, and is tried again after it", async ({ skip }) => {
-    skip(skipped !== null, skipped ?? "");
-    await using dispatcher = await open();
+  dispatched("a job that is being tried can be offered again, and is tried again after it", async (dispatcher) => {
     await dispatcher.offer([ticket(1)]);
     const worker = await working(dispatcher, async (_, count) => {
       if (count === 1) await dispatcher.offer([ticket(1), ticket(1)]);
       return "over";
     });
-    await worker.until(() => worker.tried.length === 2);
-    await worker.stop();
+    await worker.stopAfter(2);
     expect(worker.tried).toEqual([1, 1]);
   });
 
-  test("a verdict gives the ticket back, and one that is to wait waits behind those that need not", async ({
-    skip,
-  }) => {
-    skip(skipped !== null, skipped ?? "");
-    await using dispatcher = await open();
-    await dispatcher.offer([ticket(1), ticket(2, { afterMs: 30 }), ticket(3)]);
-    const worker = await working(dispatcher, async ({ n }, count) =>
-      n === 1 && count === 1 ? { againMs: 60 } : "over",
-    );
-    await worker.until(() => worker.tried.length === 4);
-    await worker.stop();
-    // A server counts in whole seconds: what waits may be due at once.
-    expect(worker.tried.slice(0, 2)).toEqual([1, 3]);
-    expect(worker.tried.slice(2).toSorted()).toEqual([1, 2]);
-  });
+  dispatched(
+    "a verdict gives the ticket back, and one that is to wait waits behind those that need not",
+    async (dispatcher) => {
+      await dispatcher.offer([ticket(1), ticket(2, { afterMs: 30 }), ticket(3)]);
+      const worker = await working(dispatcher, async ({ n }, count) =>
+        n === 1 && count === 1 ? { againMs: 60 } : "over",
+      );
+      await worker.stopAfter(4);
+      // A server counts in whole seconds: what waits may be due at once.
+      expect(worker.tried.slice(0, 2)).toEqual([1, 3]);
+      expect(worker.tried.slice(2).toSorted()).toEqual([1, 2]);
+    },
+  );
 
-  test("a rejected attempt is a lapse: after five the ticket is dead, and new if its job is to be tried again", async ({
-    skip,
-  }) => {
-    skip(skipped !== null, skipped ?? "");
-    await using dispatcher = await open();
-    const lapses: number[] = [];
-    await dispatcher.offer([ticket(1)]);
-    const worker = await working(
-      dispatcher,
-      async (tried, count) => {
-        lapses.push(tried.lapses);
-        // Somebody else has the job for a while: that neither counts nor forgets a lapse.
-        if (count === 3) return { againMs: 0, lapses: tried.lapses };
-        if (count <= 7) throw new Error("a defect");
-        return "over";
-      },
-      { bury: async () => ({ againMs: 0 }) },
-    );
-    await worker.until(() => worker.tried.length === 8);
-    await worker.stop();
-    expect(lapses).toEqual([0, 1, 2, 2, 3, 4, 5, 0]);
-    expect(worker.dead).toEqual(["1: a defect, 6 lapses"]);
-  });
+  dispatched(
+    "a rejected attempt is a lapse: after five the ticket is dead, and new if its job is to be tried again",
+    async (dispatcher) => {
+      const lapses: number[] = [];
+      await dispatcher.offer([ticket(1)]);
+      const worker = await working(
+        dispatcher,
+        async (tried, count) => {
+          lapses.push(tried.lapses);
+          // Somebody else has the job for a while: that neither counts nor forgets a lapse.
+          if (count === 3) return { againMs: 0, lapses: tried.lapses };
+          if (count <= 7) throw new Error("a defect");
+          return "over";
+        },
+        { bury: async () => ({ againMs: 0 }) },
+      );
+      await worker.stopAfter(8);
+      expect(lapses).toEqual([0, 1, 2, 2, 3, 4, 5, 0]);
+      expect(worker.dead).toEqual(["1: a defect, 6 lapses"]);
+    },
+  );
 
-  test("a job that ends its processes is given up, and one that records an answer each time is done", async ({
-    skip,
-  }) => {
-    skip(skipped !== null, skipped ?? "");
-    await using dispatcher = await open();
-    let answers = 0;
-    const dying = () => {
-      throw new Error("the process ended");
-    };
-    const poison = jobScene({ cell: dying });
-    const neighbour = jobScene({ answers: () => answers, cell: async () => (++answers < 9 ? dying() : DONE) });
-    const scenes = [poison, neighbour];
-    await dispatcher.offer([ticket(0), ticket(1), ticket(2)]);
-    const worker = await working(
-      dispatcher,
-      async (tried) => {
-        const scene = scenes[tried.n];
-        return scene ? tryJob(scene.parts, tried) : "over";
-      },
-      { concurrency: 2, bury: (letter) => giveUpJob(scenes[letter.n]?.parts ?? poison.parts, letter) },
-    );
-    const isOver = ({ row }: typeof poison) => row?.job.state === "done" || row?.job.state === "failed";
-    await worker.until(() => scenes.every(isOver));
-    await worker.stop();
-    expect(poison.row?.job).toMatchObject({ state: "failed", told: { error_code: "job_crashed" } });
-    expect(neighbour.row?.job).toMatchObject({ state: "done" });
-    const tries = [0, 1, 2].map((n) => worker.tried.filter((one) => one === n).length);
-    // Of the neighbour's tickets some become new ones, which takes a try each.
-    expect([tries[0], answers, tries[2]]).toEqual([6, 9, 1]);
-  });
+  dispatched(
+    "a job that ends its processes is given up, and one that records an answer each time is done",
+    async (dispatcher) => {
+      let answers = 0;
+      const dying = () => {
+        throw new Error("the process ended");
+      };
+      const poison = jobScene({ cell: dying });
+      const neighbour = jobScene({ answers: () => answers, cell: async () => (++answers < 9 ? dying() : DONE) });
+      const scenes = [poison, neighbour];
+      await dispatcher.offer([ticket(0), ticket(1), ticket(2)]);
+      const worker = await working(
+        dispatcher,
+        async (tried) => {
+          const scene = scenes[tried.n];
+          return scene ? tryJob(scene.parts, tried) : "over";
+        },
+        { concurrency: 2, bury: (letter) => giveUpJob(scenes[letter.n]?.parts ?? poison.parts, letter) },
+      );
+      const isOver = ({ row }: typeof poison) => row?.job.state === "done" || row?.job.state === "failed";
+      await worker.until(() => scenes.every(isOver));
+      await worker.stop();
+      expect(poison.row?.job).toMatchObject({ state: "failed", told: { error_code: "job_crashed" } });
+      expect(neighbour.row?.job).toMatchObject({ state: "done" });
+      const tries = [0, 1, 2].map((n) => worker.tried.filter((one) => one === n).length);
+      // Of the neighbour's tickets some become new ones, which takes a try each.
+      expect([tries[0], answers, tries[2]]).toEqual([6, 9, 1]);
+    },
+  );
 
-  test("a nudge aborts `changed` of the try, and the job is tried again", async ({ skip }) => {
-    skip(skipped !== null, skipped ?? "");
-    await using dispatcher = await open();
+  dispatched("a nudge aborts `changed` of the try, and the job is tried again", async (dispatcher) => {
     await dispatcher.offer([ticket(1), ticket(2)]);
     const began = Promise.withResolvers<Tried>();
     const worker = await working(dispatcher, async (tried, count) => {
@@ -181,14 +179,11 @@ describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
     });
     const { id } = await began.promise;
     await dispatcher.nudge([{ ticket: ticket(1), id }]);
-    await worker.until(() => worker.tried.length === 3);
-    await worker.stop();
+    await worker.stopAfter(3);
     expect(worker.tried.toSorted()).toEqual([1, 1, 2]);
   });
 
-  test("work ends when it is told to, after the tries that run, and leaves the others", async ({ skip }) => {
-    skip(skipped !== null, skipped ?? "");
-    await using dispatcher = await open();
+  dispatched("work ends when it is told to, after the tries that run, and leaves the others", async (dispatcher) => {
     await dispatcher.offer([ticket(1), ticket(2), ticket(3)]);
     const hold = Promise.withResolvers<Verdict>();
     const both = Promise.withResolvers<void>();
@@ -266,8 +261,7 @@ describe.skipIf(NO_POSTGRES !== null)("what Belay counts on in pg-boss", () => {
       if (n === 0 && count === 1) throw new Error("a defect");
       return "over";
     });
-    await worker.until(() => worker.tried.length === 9);
-    await worker.stop();
+    await worker.stopAfter(9);
     expect(worker.tried.lastIndexOf(0)).toBeLessThan(5);
   });
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findEnvKeys } from "belay-pi-ai/compat";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { RlmError, type Thinking } from "../../../runtime/index.ts";
+import type { Thinking } from "../../../runtime/index.ts";
 import { ROOT, run } from "../../../scripts/process.ts";
 import { DEFAULT_MODELS } from "../../../src/model/keys/default-model.ts";
 import { KEY_VARIABLES } from "../../../src/model/keys/variables.ts";
@@ -10,6 +10,7 @@ import { type ModelsOptions, openModels } from "../../../src/model/models.ts";
 import { loadPiAi } from "../../../src/model/pi-ai/load.ts";
 import type { Model, ModelAnswer } from "../../../src/model/port.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { refusalOf } from "../../support/refusal.ts";
 import { messageOf } from "../../support/scripted-model.ts";
 import { folderWith, type Tree } from "../../support/tree.ts";
 
@@ -19,16 +20,6 @@ const KEY = "key-of-the-user-123";
 function open(files: Tree = {}, options: Partial<ModelsOptions> = {}) {
   const agentDir = folderWith(files);
   return { agentDir, models: openModels({ env: {}, agentDir, ...options }) };
-}
-
-function refusalOf(run: () => unknown): { code: string; message: string; suggestion: string } {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof RlmError) return { code: error.code, message: error.message, suggestion: error.suggestion };
-    throw error;
-  }
-  throw new Error("it was not refused");
 }
 
 function ask(model: Model, text = "hi", thinking?: Thinking): Promise<ModelAnswer> {
@@ -62,7 +53,7 @@ function setVariable(name: string, value: string): void {
 test("without a model the refusal names the option", () => {
   const { models } = open();
   expect(models.fallback).toBeNull();
-  expect(refusalOf(() => models.resolve(null))).toEqual({
+  expect(refusalOf(() => models.resolve(null))).toMatchObject({
     code: "no_model_configured",
     message: "no model is configured",
     suggestion: expect.stringMatching(
@@ -229,7 +220,7 @@ test.each([
       ? "it has the text YOUR_KEY, in place of which the key belongs"
       : `whoever started this program handed on the text ${value} as it stands, in place of the variable's value`;
   const named = open({}, { env: { MY_KEY: value }, apiKeyEnv: "MY_KEY" }).models;
-  expect(refusalOf(() => named.resolve("openai/gpt-4o-mini"))).toEqual({
+  expect(refusalOf(() => named.resolve("openai/gpt-4o-mini"))).toMatchObject({
     code: "no_model_configured",
     message: `the environment variable MY_KEY is not set: ${problem}`,
     suggestion: "Put the API key itself there, or name the variable that holds the key in `apiKeyEnv`.",

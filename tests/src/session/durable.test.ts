@@ -124,8 +124,11 @@ const EXPECTED = {
   },
 };
 
-/** Dies at the commit of such a record. */
-const at = (when: "before" | "after", record: string) => (step: Step) => step.records?.[0]?.record === record && when;
+/** Dies at the commit of such a record, the first or the `nth`. */
+function at(when: "before" | "after", record: string, nth = 1) {
+  let count = 0;
+  return (step: Step) => step.records?.[0]?.record === record && ++count === nth && when;
+}
 
 /** Runs without waiting for an answer that never comes. */
 function leave(work: Promise<unknown>): void {
@@ -138,43 +141,37 @@ async function until(condition: () => boolean): Promise<void> {
 
 // What each place in the journal is continued with is shown in exec/interrupted.test.ts, without a guest.
 test.each([
-  ["after", "rlm_start", 0],
-  ["after", "rlm_tool_call", 1],
-  ["before", "rlm_tool_result", 3],
-  ["before", "rlm_complete", 0],
-])("an exec whose process ends %s %s %i is finished by the next, no recorded call is sent", async (when, kind, nth) => {
-  const lives = await openLives();
-  let count = 0;
-  const isTime = (step: Step) => step.records?.[0]?.record === kind && count++ === nth;
-  const first = await lives.open((step) => isTime(step) && (when === "before" ? "before" : "after"));
-  leave(first.exec(CELL));
-  await lives.death;
-  const recorded = (await lives.journal()).flatMap((each) => (each.record === "rlm_tool_result" ? each.call_id : []));
-  const before = lives.sent.length;
-  const second = await lives.open();
-  const finished = await second.resume();
-  expect(finished?.envelope).toMatchObject(EXPECTED);
-  expect(lives.sent.slice(before).filter((call) => recorded.includes(call))).toEqual([]);
-  expect(second.budget().remaining_sub_calls).toBe(50 - 6);
-  expect(second.budget().remaining_tokens).toBe(500_000 - 66);
-  expect(second.unfinished()).toBeNull();
-  expect(await second.exec("[seen.length, memory.get('rounds'), counter.next()]")).toMatchObject({
-    result_json: [3, 3, 4],
-  });
-});
+  ["after", "rlm_start", 1],
+  ["after", "rlm_tool_call", 2],
+  ["before", "rlm_tool_result", 4],
+  ["before", "rlm_complete", 1],
+] as const)(
+  "an exec whose process ends %s %s %i is finished by the next, no recorded call is sent",
+  async (when, kind, nth) => {
+    const lives = await openLives();
+    const first = await lives.open(at(when, kind, nth));
+    leave(first.exec(CELL));
+    await lives.death;
+    const recorded = (await lives.journal()).flatMap((each) => (each.record === "rlm_tool_result" ? each.call_id : []));
+    const before = lives.sent.length;
+    const second = await lives.open();
+    const finished = await second.resume();
+    expect(finished?.envelope).toMatchObject(EXPECTED);
+    expect(lives.sent.slice(before).filter((call) => recorded.includes(call))).toEqual([]);
+    expect(second.budget().remaining_sub_calls).toBe(50 - 6);
+    expect(second.budget().remaining_tokens).toBe(500_000 - 66);
+    expect(second.unfinished()).toBeNull();
+    expect(await second.exec("[seen.length, memory.get('rounds'), counter.next()]")).toMatchObject({
+      result_json: [3, 3, 4],
+    });
+  },
+);
 
 test("the envelope says how often it was continued, and how many answers were taken from the record", async () => {
   const lives = await openLives();
-  const dieAt = (nth: number) => {
-    let count = 0;
-    return (step: Step) => {
-      const dies = step.records?.[0]?.record === "rlm_tool_result" && ++count === nth;
-      return dies ? "after" : false;
-    };
-  };
-  leave((await lives.open(dieAt(3))).exec(CELL));
+  leave((await lives.open(at("after", "rlm_tool_result", 3))).exec(CELL));
   await lives.death;
-  leave((await lives.open(dieAt(1))).resume());
+  leave((await lives.open(at("after", "rlm_tool_result"))).resume());
   await lives.death;
   const finished = await (await lives.open()).resume();
   expect(finished?.envelope).toMatchObject({ ...EXPECTED, resumed: 2 });
@@ -182,15 +179,13 @@ test("the envelope says how often it was continued, and how many answers were ta
 
 test("after a crash the store tells what was asked, answered and printed, and after a resume what was sent again", async () => {
   const lives = await openLives();
-  let died = false;
   const cell = 'print("so far"); await Promise.all([later("one"), later("two")]); await later("three")';
   const first = await lives.open((step) => {
-    const isSecond = step.records?.some((record) => record.record === "rlm_tool_result") && lives.sent.length === 3;
-    died ||= isSecond === true;
-    return isSecond ? "before" : false;
+    const isResult = step.records?.some((record) => record.record === "rlm_tool_result");
+    return isResult && lives.sent.length === 3 ? "before" : false;
   });
   leave(first.exec(cell, { name: "cell.js" }));
-  await until(() => died);
+  await lives.death;
   const [exec] = (await describeSession(lives.store, "s")).execs;
   const call = { name: "later", cached: false, resent: 0 };
   expect(exec).toMatchObject({
@@ -228,7 +223,7 @@ test("while an exec is unfinished nothing else runs, and discard gives it up", a
   await first.close();
   const dying = await lives.open(at("before", "rlm_tool_result"));
   leave(dying.exec("kept = 2; await later(1)"));
-  await until(() => lives.sent.length === 1);
+  await lives.death;
   const second = await lives.open();
   expect(second.unfinished()).toMatchObject({ kind: "cell", input: "kept = 2; await later(1)" });
   await expect(second.exec("1")).rejects.toMatchObject({ code: "exec_unfinished" });
@@ -246,7 +241,7 @@ test("with onRestart fail, and for calls with side effects, a call in flight fai
     const lives = await openLives();
     const dying = await lives.open(at("before", "rlm_tool_result"), options);
     leave(dying.exec(`const got = await later(1, ${ms}).catch((error) => [error.message, error.code]); got`));
-    await until(() => lives.sent.length === 1);
+    await lives.death;
     const second = await lives.open(undefined, options);
     const finished = await second.resume();
     expect(finished?.envelope).toMatchObject({ result_json: ["Process was restarted", "process_restarted"] });
@@ -339,16 +334,9 @@ test("a load that was interrupted is done again; text at hand cannot be", async 
 test("a load that was interrupted reads nothing that the caller does not allow", async () => {
   const dir = folderWith({ "private.txt": "secret" });
   const lives = await openLives();
-  let isAtEnd = false;
-  const dying = await lives.open(
-    (step) => {
-      isAtEnd ||= step.records?.[0]?.record === "rlm_complete";
-      return isAtEnd && "before";
-    },
-    { roots: [dir] },
-  );
+  const dying = await lives.open(at("before", "rlm_complete"), { roots: [dir] });
   leave(dying.load(join(dir, "private.txt")));
-  await until(() => isAtEnd);
+  await lives.death;
   const second = await lives.open(undefined, { roots: [folderWith()] });
   await expect(second.resume()).rejects.toMatchObject({ code: "path_outside_sandbox" });
   expect(second.stats()).toBeNull();
@@ -356,13 +344,9 @@ test("a load that was interrupted reads nothing that the caller does not allow",
 
 test("what a store keeps of an exec raises no limit when it goes on", async () => {
   const lives = await openLives();
-  let isAnswered = false;
-  const dying = await lives.open((step) => {
-    isAnswered ||= step.records?.[0]?.record === "rlm_tool_result";
-    return isAnswered && "before";
-  });
+  const dying = await lives.open(at("before", "rlm_tool_result"));
   leave(dying.exec("await later(1); 7"));
-  await until(() => isAnswered);
+  await lives.death;
   const raised: Partial<Store> = {
     async checkpoint(id) {
       const row = await lives.store.checkpoint(id);
@@ -411,10 +395,7 @@ const lost = (id: string) => new RlmError("checkpoint_lost", `checkpoint ${id} i
 
 test("where the newest checkpoint of an exec is damaged an earlier one is taken, with all recorded answers", async () => {
   const lives = await openLives();
-  let count = 0;
-  const dying = await lives.open((step) =>
-    step.records?.[0]?.record === "rlm_tool_result" && ++count === 6 ? "before" : false,
-  );
+  const dying = await lives.open(at("before", "rlm_tool_result", 6));
   leave(dying.exec(CELL));
   await lives.death;
   const steps = (await lives.store.checkpoints(dying.id)).filter(({ kind }) => kind === "step").map(({ id }) => id);

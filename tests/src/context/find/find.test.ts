@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { RRegex } from "rregex";
 import { expect, test, vi } from "vitest";
-import { RlmError } from "../../../../runtime/index.ts";
 import { compileFind, find } from "../../../../src/context/find/find.ts";
 import { recent } from "../../../../src/context/find/recent.ts";
 import { type Text, textFromString } from "../../../../src/context/text/text.ts";
+import { refusalOf } from "../../../support/refusal.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -154,20 +154,20 @@ test.each([
   ["a", "gv", 'find: flag "v" is not supported'],
   ["(?:\\w{100}){200}", "", "find: the compiled pattern is larger than 10 MB, or nested more than 250 deep"],
 ])("%j with flags %j is refused: %s", (pattern, flags, message) => {
-  const error = thrownBy(() => compileFind(pattern, flags));
+  const error = refusalOf(() => compileFind(pattern, flags));
   expect(error).toMatchObject({ code: "js_error", guestName: "SyntaxError", message });
   expect(error.suggestion).not.toBe("");
 });
 
 test("a pattern of more than 16,384 characters is refused", () => {
   expect(compileFind("a".repeat(16_384), "").maxBytes).toBe(16_384);
-  expect(thrownBy(() => compileFind("a".repeat(16_385), "")).message).toMatch("16385 characters");
+  expect(refusalOf(() => compileFind("a".repeat(16_385), "")).message).toMatch("16385 characters");
 });
 
 test("a pattern that is too deep only in windows is refused as such", () => {
   const depth = 83;
   const pattern = compileFind(`${"(?:a".repeat(depth)}\\b\\s+${")*".repeat(depth)}`, "");
-  const error = thrownBy(() =>
+  const error = refusalOf(() =>
     find(textFromString("a a".repeat(99)), pattern, 10, { smallest: 1, largest: 1, effort: 0 }),
   );
   expect(error).toMatchObject({ guestName: "SyntaxError", message: expect.stringContaining("more than 250 deep") });
@@ -176,7 +176,7 @@ test("a pattern that is too deep only in windows is refused as such", () => {
 test("a pattern that reads the rest of the text for every match is given up", () => {
   const text = textFromString("a".repeat(5000));
   const pattern = compileFind("a(?:[\\s\\S]*z)?", "");
-  const error = thrownBy(() => find(text, pattern, 10_000, { smallest: 100, largest: 400, effort: 0 }));
+  const error = refusalOf(() => find(text, pattern, 10_000, { smallest: 100, largest: 400, effort: 0 }));
   expect(error).toMatchObject({ code: "js_error", guestName: "RangeError" });
 });
 
@@ -211,14 +211,4 @@ const places = ({ matches }: Pick<ReturnType<typeof find>, "matches">) => matche
 
 function findPlain(plain: string, pattern: string, flags = "") {
   return find(textFromString(plain), compileFind(pattern, flags), 100);
-}
-
-function thrownBy(run: () => unknown): RlmError {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof RlmError) return error;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
 }

@@ -1,37 +1,23 @@
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { afterAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { CHUNK_UNITS, chunksOf } from "../../../../src/context/search/build.ts";
 import { openSearchIndex, type SearchSource } from "../../../../src/context/search/search.ts";
 import { INDEX_FORMAT, queryTerms, tokensOf } from "../../../../src/context/search/tokens.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
+import { seededRandom } from "../../../support/seeded-random.ts";
+import { folderWith, grow } from "../../../support/tree.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
-const root = mkdtempSync(join(tmpdir(), "search-"));
-afterAll(() => rmSync(root, { recursive: true }));
-
 const HASH = "0123456789abcdef".repeat(4);
-let folders = 0;
+const INDEX = `${HASH}-v${INDEX_FORMAT}.sqlite`;
 
-function freshDir(): string {
-  folders += 1;
-  return join(root, String(folders), "search");
-}
+/** A folder that is not there yet. */
+const freshDir = () => join(folderWith(), "search");
 
 /** A context of these documents with a separator before each. */
 function sourceOf(...contents: string[]): SearchSource {
@@ -216,11 +202,8 @@ const VOCABULARY =
 
 /** 300 documents of one chunk each; word n of the vocabulary is about as frequent as 1 / (n + 1). */
 function generated(): string[] {
-  let state = 7;
-  const next = (below: number): number => {
-    state = (state * 48271) % 2147483647;
-    return state % below;
-  };
+  const random = seededRandom(7);
+  const next = (below: number) => Math.floor(random() * below);
   return Array.from({ length: 300 }, () =>
     Array.from({ length: 5 + next(60) }, () => VOCABULARY[next(1 + next(VOCABULARY.length))]).join(" "),
   );
@@ -284,10 +267,10 @@ test("any query is answered", () => {
 test("the index is one private file per context, built once", () => {
   const dir = freshDir();
   const source = sourceOf("alpha", "beta");
-  const path = join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite`);
+  const path = join(dir, INDEX);
   const progress: number[] = [];
   openSearchIndex(source, { dir, onProgress: (fraction) => progress.push(fraction) })[Symbol.dispose]();
-  expect(readdirSync(dir)).toEqual([`${HASH}-v${INDEX_FORMAT}.sqlite`]);
+  expect(readdirSync(dir)).toEqual([INDEX]);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(progress.at(-1)).toBe(1);
   expect(progress).toEqual(progress.toSorted((a, b) => a - b));
@@ -301,11 +284,10 @@ test("the index is one private file per context, built once", () => {
 
 test("index files of earlier formats of the same context are removed, and others stay", () => {
   const dir = freshDir();
-  mkdirSync(dir, { recursive: true });
   const other = `${"f".repeat(64)}-v1.sqlite`;
-  for (const name of [`${HASH}-v1.sqlite`, other]) writeFileSync(join(dir, name), "old");
+  grow(dir, { [`${HASH}-v1.sqlite`]: "old", [other]: "old" });
   openSearchIndex(sourceOf("alpha"), { dir })[Symbol.dispose]();
-  expect(readdirSync(dir).toSorted()).toEqual([`${HASH}-v${INDEX_FORMAT}.sqlite`, other]);
+  expect(readdirSync(dir).toSorted()).toEqual([INDEX, other]);
 });
 
 const DAMAGE: Record<string, (path: string, dir: string) => void> = {
@@ -334,7 +316,7 @@ const DAMAGE: Record<string, (path: string, dir: string) => void> = {
 
 test.each(Object.entries(DAMAGE))("%s in its place is replaced", (_, damage) => {
   const dir = freshDir();
-  const path = join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite`);
+  const path = join(dir, INDEX);
   const source = sourceOf("alpha", "beta");
   openSearchIndex(source, { dir })[Symbol.dispose]();
   copyFileSync(path, `${path}.keep`);
@@ -348,7 +330,7 @@ test.each(Object.entries(DAMAGE))("%s in its place is replaced", (_, damage) => 
 
 test("damage that shows only in a search leads to one rebuild", () => {
   const dir = freshDir();
-  const path = join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite`);
+  const path = join(dir, INDEX);
   const source = sourceOf(...generated());
   openSearchIndex(source, { dir })[Symbol.dispose]();
   const bytes = readFileSync(path);
@@ -366,13 +348,13 @@ test("what a killed builder left is removed, what a living one writes is not", (
   const dir = freshDir();
   const source = sourceOf("alpha");
   openSearchIndex(source, { dir })[Symbol.dispose]();
-  rmSync(join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite`));
-  writeFileSync(join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite.0.tmp`), "half a page");
-  using living = new DatabaseSync(join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite.1.tmp`));
+  rmSync(join(dir, INDEX));
+  writeFileSync(join(dir, `${INDEX}.0.tmp`), "half a page");
+  using living = new DatabaseSync(join(dir, `${INDEX}.1.tmp`));
   living.exec("BEGIN EXCLUSIVE; CREATE TABLE t (x)");
   using index = openSearchIndex(source, { dir });
   expect(index.search("alpha", 1)).toHaveLength(1);
-  expect(readdirSync(dir).filter((name) => name.endsWith(".tmp"))).toEqual([`${HASH}-v${INDEX_FORMAT}.sqlite.1.tmp`]);
+  expect(readdirSync(dir).filter((name) => name.endsWith(".tmp"))).toEqual([`${INDEX}.1.tmp`]);
 });
 
 test("a failing progress callback leaves no file", () => {
@@ -407,7 +389,7 @@ test("threads that build the same index at once all end with a good one", async 
   );
   const expected = search(source, "readFile error");
   expect(answers).toEqual([expected, expected, expected, expected]);
-  expect(readdirSync(dir)).toEqual([`${HASH}-v${INDEX_FORMAT}.sqlite`]);
+  expect(readdirSync(dir)).toEqual([INDEX]);
 });
 
 test("a disposed index is closed, and disposing it again does nothing", () => {

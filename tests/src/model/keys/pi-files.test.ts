@@ -1,21 +1,11 @@
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { RlmError } from "../../../../runtime/index.ts";
 import { agentDirOf, readPiFiles, resolveEntry } from "../../../../src/model/keys/pi-files.ts";
+import { refusalOf } from "../../../support/refusal.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 const LOGIN = { type: "oauth", access: "token", refresh: "again", expires: 5000, enterpriseUrl: "x.example" };
-
-function problemOf(run: () => unknown): RlmError {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof RlmError) return error;
-    throw error;
-  }
-  throw new Error("it did not fail");
-}
 
 test("Pi's folder is the one that Pi's own variable names, else the one in the home", () => {
   expect(agentDirOf({ HOME: "/home/me" })).toBe("/home/me/.pi/agent");
@@ -72,7 +62,7 @@ test.each([
   ["models.json", '{"providers": {"mine": {"headers": {"x": ["sk-secret"]}}}}'],
 ])("%s with %s is refused without quoting it", (name, content) => {
   const dir = folderWith({ [name]: content });
-  const { code, message } = problemOf(() => readPiFiles(dir));
+  const { code, message } = refusalOf(() => readPiFiles(dir));
   expect(code).toBe("invalid_config");
   expect(message).toContain(join(dir, name));
   expect(message).not.toContain("sk-secret");
@@ -82,7 +72,7 @@ test("an entry is a variable's name, else the text itself, and a command is not 
   expect(resolveEntry("MY_KEY", { MY_KEY: "value" }, "the key")).toBe("value");
   expect(resolveEntry("MY_KEY", {}, "the key")).toBe("MY_KEY");
   const dir = folderWith();
-  const { code, message, suggestion } = problemOf(() => resolveEntry(`!touch ${dir}/ran`, {}, "the key of mine"));
+  const { code, message, suggestion } = refusalOf(() => resolveEntry(`!touch ${dir}/ran`, {}, "the key of mine"));
   expect({ code, message }).toEqual({
     code: "no_model_configured",
     message: "the key of mine is a command, and Belay runs no commands of Pi's files",
