@@ -1,8 +1,8 @@
-import pg from "pg";
 import { expect, test, vi } from "vitest";
 import { openPgBoss } from "../../../src/jobs/index.ts";
 import { SCHEMA_VERSION } from "../../../src/store/postgres/schema.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
+import { askServer } from "../../support/postgres/sql.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";
 
@@ -20,14 +20,6 @@ async function doctor(url: string) {
   return { code, stdout, store: named("store"), sessions: named("sessions"), key: named("key"), queue: named("queue") };
 }
 
-async function statement(url: string, sql: string): Promise<number> {
-  const client = new pg.Client({ connectionString: url.replace(/\?.*/, "") });
-  await client.connect();
-  const { rows } = await client.query(sql);
-  await client.end();
-  return rows.length;
-}
-
 test.skipIf(NO_POSTGRES)("doctor looks at a server and changes nothing; then it reads what is kept", async () => {
   const url = await freshStoreUrl();
   const schema = new URL(url).searchParams.get("schema");
@@ -39,7 +31,7 @@ test.skipIf(NO_POSTGRES)("doctor looks at a server and changes nothing; then it 
   expect(empty.sessions).toMatchObject({ state: "ok", detail: "none are kept yet" });
   expect(empty.key?.detail).toMatch(/\/config\/belay\/key/);
   const schemas = `SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`;
-  expect(await statement(url, schemas)).toBe(0);
+  expect(await askServer(url, schemas)).toEqual([]);
 
   const home = folderWith();
   const ran = await belayHere(["exec", "-e", "1 + 1", "-s", "kept", "--store", url], { home });
@@ -48,19 +40,19 @@ test.skipIf(NO_POSTGRES)("doctor looks at a server and changes nothing; then it 
   expect(kept.store?.detail).toContain(`, schema ${schema} ${SCHEMA_VERSION}`);
   expect(kept.sessions).toMatchObject({ state: "ok", detail: "1 session" });
   expect(kept.queue).toEqual({ name: "queue", state: "ok", detail: "it will be made by the first run" });
-  expect(await statement(url, `SELECT 1 FROM pg_namespace WHERE nspname = '${schema}_queue'`)).toBe(0);
+  expect(await askServer(url, `SELECT 1 FROM pg_namespace WHERE nspname = '${schema}_queue'`)).toEqual([]);
 
   await using dispatcher = await openPgBoss({ url, queue: "mine" });
   await dispatcher.offer([{ run: "R", n: 0, rank: 0 }]);
   const detail = "pg-boss's schema 43; its counts may be a minute old\nqueue mine: 1 ticket waits, 0 active, 0 dead";
   expect((await doctor(url)).queue).toEqual({ name: "queue", state: "ok", detail });
 
-  await statement(url, `UPDATE ${schema}.journal SET content = '\\x7b7d' WHERE seq = 1`);
+  await askServer(url, `UPDATE journal SET content = '\\x7b7d' WHERE seq = 1`);
   const damaged = await doctor(url);
   expect(damaged.code).toBe(1);
   expect(damaged.sessions).toMatchObject({ state: "failed", detail: expect.stringContaining("session kept: ") });
 
-  await statement(url, `UPDATE ${schema}.meta SET version = 99`);
+  await askServer(url, `UPDATE meta SET version = 99`);
   expect((await doctor(url)).store).toMatchObject({
     state: "failed",
     detail: expect.stringContaining("is of version 99"),
@@ -70,7 +62,7 @@ test.skipIf(NO_POSTGRES)("doctor looks at a server and changes nothing; then it 
 test.skipIf(NO_POSTGRES)("doctor warns of a server that forgets what was committed", async () => {
   const url = await freshStoreUrl();
   const { store } = await doctor(url);
-  const isOff = (await statement(url, "SELECT 1 WHERE current_setting('fsync') = 'off'")) === 1;
+  const isOff = (await askServer(url, "SELECT 1 WHERE current_setting('fsync') = 'off'")).length === 1;
   const warned = { state: "warning", detail: expect.stringMatching("fsync=off"), cure: expect.stringMatching("fsync") };
   expect(store).toMatchObject(isOff ? warned : { state: "ok" });
 });

@@ -1,4 +1,3 @@
-import pg from "pg";
 import { describe, expect, test } from "vitest";
 import type { DeadLetter, Dispatcher, Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
 import { openInProcess } from "../../../src/jobs/in-process.ts";
@@ -8,6 +7,7 @@ import { tryJob } from "../../../src/jobs/try.ts";
 import { giveUpJob } from "../../../src/jobs/worker.ts";
 import { DONE, jobScene } from "../../support/jobs/scene.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
+import { askServer } from "../../support/postgres/sql.ts";
 
 const ticket = (n: number, more: Partial<Ticket> = {}): Ticket => ({ run: "R", n, rank: n, ...more });
 
@@ -279,10 +279,7 @@ describe.skipIf(NO_POSTGRES !== null)("what Belay counts on in pg-boss", () => {
   test("a queue of a later pg-boss is refused", async () => {
     const url = await freshStoreUrl();
     await (await openPgBoss({ url, queue: "q" }))[Symbol.asyncDispose]();
-    const client = new pg.Client({ connectionString: url.replace(/\?.*/, "") });
-    await client.connect();
-    await client.query(`UPDATE ${new URL(url).searchParams.get("schema")}_queue.version SET version = 999`);
-    await client.end();
+    await askServer(url, "UPDATE QUEUE.version SET version = 999");
     await expect(openPgBoss({ url, queue: "q" })).rejects.toMatchObject({ code: "store_too_new" });
   });
 });

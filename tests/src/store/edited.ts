@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
-import { openSql } from "../../support/postgres/sql.ts";
+import { askServer } from "../../support/postgres/sql.ts";
 import { folderWith } from "../../support/tree.ts";
 
 /** A kind of store whose rows can be changed by another hand. */
@@ -27,13 +27,5 @@ export const EDITED: readonly EditedKind[] = [
       return [];
     },
   },
-  {
-    kind: "on a server",
-    skipped: NO_POSTGRES,
-    place: freshStoreUrl,
-    async change(place, sql) {
-      await using server = await openSql(place);
-      return await server.query(sql);
-    },
-  },
+  { kind: "on a server", skipped: NO_POSTGRES, place: freshStoreUrl, change: askServer },
 ];

@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { readServerUrl } from "../../../src/store/index.ts";
 
 export interface ServerSql extends AsyncDisposable {
-  /** `STORE` and `QUEUE` stand for the schemas of the store and of its queue. */
+  /** `STORE` and `QUEUE` stand for the schemas of the store and of its queue; a table without one is the store's. */
   query(text: string): Promise<readonly Record<string, unknown>[]>;
 }
 
@@ -11,6 +11,13 @@ export async function openSql(url: string): Promise<ServerSql> {
   const { connectionString, schema } = readServerUrl(url);
   const client = new Client({ connectionString });
   await client.connect();
+  await client.query(`SET search_path = ${schema}`);
   const named = (text: string) => text.replaceAll("QUEUE", `${schema}_queue`).replaceAll("STORE", schema);
   return { query: async (text) => (await client.query(named(text))).rows, [Symbol.asyncDispose]: () => client.end() };
+}
+
+/** Asks it one thing. */
+export async function askServer(url: string, text: string): ReturnType<ServerSql["query"]> {
+  await using server = await openSql(url);
+  return await server.query(text);
 }

@@ -5,12 +5,14 @@ import { EDITED } from "../edited.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
+const LIMITS = { nanodollars: null, tokens: null, sub_calls: null };
+const RUN = { id: "R", name: "r", queue: "q", share: 1, spec: null, hash: "", limits: LIMITS };
+
 test.for(EDITED)("$kind: a job or a run whose row cannot be read is not left out", async (of, { skip }) => {
   skip(of.skipped !== null, of.skipped ?? "");
   const place = await of.place();
   await using store = await openStore(place);
-  const limits = { nanodollars: null, tokens: null, sub_calls: null };
-  await store.jobs.open({ id: "R", name: "r", queue: "q", share: 1, spec: null, hash: "", limits });
+  await store.jobs.open(RUN);
   await store.jobs.add("R", [{ id: "a", session: "S", input: 1, context: null }]);
   expect(await findingsIn(store)).toEqual([]);
 
@@ -35,9 +37,8 @@ test.for(EDITED)(
       await store.create({ id, name: null, origin: "command", settings: null, at: 1 });
       await store.release(id);
     }
-    const limits = { nanodollars: null, tokens: null, sub_calls: null };
     for (const name of ["r", "t"]) {
-      await store.jobs.open({ id: name.toUpperCase(), name, queue: "q", share: 1, spec: null, hash: "", limits });
+      await store.jobs.open({ ...RUN, id: name.toUpperCase(), name });
     }
     await store.jobs.add(
       "R",
@@ -78,8 +79,7 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
   skip(of.skipped !== null, of.skipped ?? "");
   const place = await of.place();
   await using store = await openStore(place);
-  const limits = { nanodollars: null, tokens: null, sub_calls: null };
-  await store.jobs.open({ id: "R", name: "r", queue: "q", share: 1, spec: null, hash: "", limits });
+  await store.jobs.open(RUN);
   const jobs = ["a", "b", "c"].map((id) => ({ id, session: `S${id}`, input: "é\n", context: id === "c" ? "h" : null }));
   await store.jobs.add("R", jobs);
   for (const n of [0, 1]) {

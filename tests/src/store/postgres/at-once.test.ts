@@ -1,19 +1,17 @@
-import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
+import { openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, pagesOf, recordOf, sessionOf } from "../sample.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
 /** A transaction of another process, which ends when the test says so. */
 async function openTransaction(url: string) {
-  const client = new pg.Client({ connectionString: url.replace(/\?.*/, "") });
-  const schema = new URL(url).searchParams.get("schema");
-  await client.connect();
-  await client.query(`SET search_path = ${schema}; BEGIN`);
+  const sql = await openSql(url);
+  await sql.query("BEGIN");
   return {
-    run: (sql: string) => client.query(sql),
+    run: sql.query,
     /** Resolves when the work is over, or waits for this transaction. */
     async until(work: Promise<unknown>): Promise<void> {
       let isOver = false;
@@ -22,11 +20,11 @@ async function openTransaction(url: string) {
       };
       work.then(over, over);
       const waits = "SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))";
-      while (!isOver && (await client.query(waits)).rows.length === 0);
+      while (!isOver && (await sql.query(waits)).length === 0);
     },
     async commit() {
-      await client.query("COMMIT");
-      await client.end();
+      await sql.query("COMMIT");
+      await sql[Symbol.asyncDispose]();
     },
   };
 }

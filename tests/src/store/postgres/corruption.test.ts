@@ -1,9 +1,9 @@
-import pg from "pg";
 import { expect, test, vi } from "vitest";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
+import { openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, contextOf, META, pagesOf, recordOf, sessionOf } from "../sample.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -79,24 +79,18 @@ test.skipIf(NO_POSTGRES)(
     });
     expect(await findingsIn(store)).toEqual([]);
 
-    const client = new pg.Client({ connectionString: url.replace(/\?.*/, "") });
-    await client.connect();
-    try {
-      await client.query(`SET search_path = ${new URL(url).searchParams.get("schema")}`);
-      const tables = ["sessions", "journal", "checkpoints", "pages", "contexts", "parts", "chunks"];
-      for (const table of tables) await client.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
-      for (const { of, sql, code, read } of DAMAGES) {
-        await client.query(sql);
-        await expect(read(store), of).rejects.toMatchObject({ code, message: expect.stringMatching(NAMED) });
-        expect(await findingsIn(store), of).not.toEqual([]);
-        for (const table of tables) {
-          await client.query(`DELETE FROM ${table}; INSERT INTO ${table} OVERRIDING SYSTEM VALUE TABLE kept_${table}`);
-        }
+    await using server = await openSql(url);
+    const tables = ["sessions", "journal", "checkpoints", "pages", "contexts", "parts", "chunks"];
+    for (const table of tables) await server.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
+    for (const { of, sql, code, read } of DAMAGES) {
+      await server.query(sql);
+      await expect(read(store), of).rejects.toMatchObject({ code, message: expect.stringMatching(NAMED) });
+      expect(await findingsIn(store), of).not.toEqual([]);
+      for (const table of tables) {
+        await server.query(`DELETE FROM ${table}; INSERT INTO ${table} OVERRIDING SYSTEM VALUE TABLE kept_${table}`);
       }
-      expect(await findingsIn(store)).toEqual([]);
-    } finally {
-      await client.end();
     }
+    expect(await findingsIn(store)).toEqual([]);
   },
 );
 

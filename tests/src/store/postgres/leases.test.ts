@@ -1,4 +1,3 @@
-import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
@@ -6,28 +5,15 @@ import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { startCluster } from "../../../support/postgres/cluster.ts";
 import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
-import { openSql } from "../../../support/postgres/sql.ts";
+import { askServer, openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, pagesOf, recordOf, sessionOf } from "../sample.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
 const LEASE_MS = 1000;
 
-/** What another program does to the database of a store. */
-async function statement(url: string, sql: string): Promise<pg.QueryResult> {
-  const { searchParams } = new URL(url);
-  const client = new pg.Client({ connectionString: url.replace(/\?.*/, "") });
-  await client.connect();
-  try {
-    await client.query(`SET search_path = ${searchParams.get("schema")}`);
-    return await client.query(sql);
-  } finally {
-    await client.end();
-  }
-}
-
 const seqs = async (store: Store, id: string) => (await store.journal(id)).map(({ record }) => record.exec_id);
-const lapse = (url: string) => statement(url, "UPDATE leases SET until = clock_timestamp() - interval '1 s'");
+const lapse = (url: string) => askServer(url, "UPDATE leases SET until = clock_timestamp() - interval '1 s'");
 const aborted = (signal: AbortSignal) =>
   signal.aborted || new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 
@@ -67,7 +53,7 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
     await using next = await openStore(url);
     const lease = await old.create(sessionOf("S1"));
     await old.commit("S1", { records: [recordOf("E1", 1)] });
-    await statement(url, "DELETE FROM leases");
+    await askServer(url, "DELETE FROM leases");
     const taken = await next.lease("S1");
     expect(taken.fence).toBe(lease.fence + 1);
     await next.commit("S1", { records: [recordOf("E2", 2)] });
@@ -97,7 +83,7 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
     await using store = await openStore(proxy.url);
     const missed = await store.create(sessionOf("S1"));
     const cut = await store.create(sessionOf("S2"));
-    await statement(url, "DELETE FROM leases WHERE session = 'S1'");
+    await askServer(url, "DELETE FROM leases WHERE session = 'S1'");
     await aborted(missed.lost);
     expect(cut.lost.aborted).toBe(false);
     proxy.open = false;
@@ -213,21 +199,20 @@ describe.skipIf(NO_POSTGRES !== null)("a server that cannot be used", () => {
   test("a store of a later version, and a schema of another program, are left as they are", async () => {
     const url = await freshStoreUrl();
     await (await openStore(url))[Symbol.asyncDispose]();
-    await statement(url, "UPDATE meta SET version = 99");
+    await askServer(url, "UPDATE meta SET version = 99");
     await expect(openStore(url)).rejects.toMatchObject({
       code: "store_too_new",
       message: expect.stringContaining("is of version 99; this build reads versions up to "),
     });
     const foreign = await freshStoreUrl();
     const schema = new URL(foreign).searchParams.get("schema");
-    await statement(foreign, `CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.mine (a int)`);
+    await askServer(foreign, `CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.mine (a int)`);
     await expect(openStore(foreign)).rejects.toMatchObject({
       code: "store_failed",
       message: expect.stringContaining(`the schema ${schema} on `),
     });
-    expect(
-      (await statement(foreign, `SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = '${schema}'`)).rows,
-    ).toEqual([{ n: 1 }]);
+    const tables = `SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`;
+    expect(await askServer(foreign, tables)).toEqual([{ tablename: "mine" }]);
   });
 
   test("what is wrong with a URL or a server is told without the password", async () => {
