@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { mirrored } from "../../../src/pi/branch/mirror.ts";
 import type { Lease, Store } from "../../../src/store/port.ts";
 import { grow } from "../../support/tree.ts";
-import { type FakePi, fakePi, type Life, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
+import { type FakePi, fakePi, type Life, mirrorOn, never, recovered, resultsOn, until } from "./fake-pi.ts";
 
 const QUESTION = { question: "How many alphas are there?" };
 const cell = (code: string) => fauxAssistantMessage(fauxToolCall("rlm_exec", { code }), { stopReason: "toolUse" });
@@ -76,18 +76,6 @@ test("before an ask the branch does not have its variables; after it a fork has 
   pi.branch.push(...later);
   expect(await life.call("rlm_exec", { code: "result = found" })).toMatchObject({ result_json: 0 });
 });
-
-/** The answer that is never given: the process is gone before. */
-function never(): { readonly step: FauxResponseStep; readonly isAsked: () => boolean } {
-  let isAsked = false;
-  return {
-    isAsked: () => isAsked,
-    step: async () => {
-      isAsked = true;
-      return new Promise<never>(() => {});
-    },
-  };
-}
 
 test.each([
   ["in its first turn", [], [LOOK, SAID, ANSWER], "0 of 1 sub-calls"],

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { registerFauxProvider } from "@mariozechner/pi-ai";
+import { type FauxResponseStep, registerFauxProvider } from "@mariozechner/pi-ai";
 import { monotonicFactory } from "ulid";
 import { onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
@@ -46,6 +46,18 @@ export interface StartOptions {
   /** What the user answers (default: yes). */
   readonly confirms?: (message: string, signal: AbortSignal | undefined) => Promise<boolean>;
   readonly clock?: Clock;
+}
+
+/** The answer of a model that is never given: the process is gone before. */
+export function never(): { readonly step: FauxResponseStep; readonly isAsked: () => boolean } {
+  let isAsked = false;
+  return {
+    isAsked: () => isAsked,
+    step: async () => {
+      isAsked = true;
+      return new Promise<never>(() => {});
+    },
+  };
 }
 
 /** A process of Pi. */

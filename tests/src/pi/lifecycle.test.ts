@@ -5,7 +5,7 @@ import { openSigner } from "../../../src/platform/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { listed } from "../../support/listed.ts";
 import { grow } from "../../support/tree.ts";
-import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
+import { type FakePi, fakePi, mirrorOn, never, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
 import { stoppingAt } from "./stopping-store.ts";
 
 test("state follows the branch: variables are those of the entry where it stands, whichever process goes on", async () => {
@@ -157,28 +157,17 @@ function isMessage(value: unknown): value is { role: string } {
   return typeof value === "object" && value !== null && "role" in value;
 }
 
-/** The next question is not answered; whether it was asked. */
-function neverAnswered({ faux }: ReturnType<typeof fakePi>): () => boolean {
-  let isAsked = false;
-  faux.setResponses([
-    async () => {
-      isAsked = true;
-      return new Promise<never>(() => {});
-    },
-  ]);
-  return () => isAsked;
-}
-
 test("Pi leaves while a cell waits: it is suspended, no result is given, and the next process finishes it", async () => {
   const pi = fakePi();
   const leaving = await pi.start();
   await leaving.call("rlm_load", { path: pi.folder });
-  const asked = neverAnswered(pi);
+  const { step, isAsked } = never();
+  pi.faux.setResponses([step]);
   let isSettled = false;
   void leaving.begin("rlm_exec", { code: "result = await llm_query('q', { tools: [] })" }, "cell").finally(() => {
     isSettled = true;
   });
-  await until(asked);
+  await until(isAsked);
   await leaving.leave();
   expect(isSettled).toBe(false);
   expect(mirrorOn(pi.branch).at(-1)).toBe("rlm_tool_call");
@@ -191,9 +180,10 @@ test("cancelling ends a cell for good: it is not taken up again", async () => {
   const { pi, life } = await startedPi();
   await life.call("rlm_load", { path: pi.folder });
   const stop = new AbortController();
-  const asked = neverAnswered(pi);
+  const { step, isAsked } = never();
+  pi.faux.setResponses([step]);
   const cell = life.call("rlm_exec", { code: "let v = 1; await llm_query('q', { tools: [] })" }, "cell", stop.signal);
-  await until(asked);
+  await until(isAsked);
   stop.abort();
   expect(await cell).toMatchObject({ success: false, error_code: "cancelled" });
   await life.leave();
@@ -221,9 +211,10 @@ test("a session that a living process holds is left to it, and new calls work on
   const holder = await pi.start();
   await holder.call("rlm_load", { path: pi.folder });
   await holder.call("rlm_exec", { code: "let n = 1" });
-  const asked = neverAnswered(pi);
+  const { step, isAsked } = never();
+  pi.faux.setResponses([step]);
   void holder.begin("rlm_exec", { code: "n = 2; await llm_query('q', { tools: [] })" }, "cell");
-  await until(asked);
+  await until(isAsked);
   const second = await pi.start();
   expect(pi.told).toEqual([expect.stringContaining(`process ${process.pid}`)]);
   expect(await second.call("rlm_exec", { code: "result = n" })).toMatchObject({ result_json: 1 });

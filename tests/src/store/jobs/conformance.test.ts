@@ -9,18 +9,8 @@ const UNLIMITED = { nanodollars: null, tokens: null, sub_calls: null };
 const NONE: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 const tokens = (count: number): Amount => ({ nanodollars: 0, tokens: count, sub_calls: 0 });
 
-const runOf = (id: string, more: Partial<NewRun> = {}): NewRun => ({
-  ...{
-    id,
-    name: `run ${id}`,
-    queue: "default",
-    share: 1,
-    spec: { script: "1" },
-    hash: "a".repeat(64),
-    limits: UNLIMITED,
-  },
-  ...more,
-});
+const RUN = { queue: "default", share: 1, spec: { script: "1" }, hash: "a".repeat(64), limits: UNLIMITED };
+const runOf = (id: string, more: Partial<NewRun> = {}): NewRun => ({ id, name: `run ${id}`, ...RUN, ...more });
 const jobsOf = (run: string, count: number, from = 0) =>
   Array.from({ length: count }, (_, at) => {
     const id = `job-${from + at}`;
