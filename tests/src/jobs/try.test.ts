@@ -255,14 +255,11 @@ test("a row that cannot be read when the ticket changes stops nothing", async ()
   expect(row?.job.state).toBe("done");
 });
 
-test("a worker that stops suspends the job, which waits again, and gives the ticket back at once", async () => {
-  const { verdict, log } = await tried({ cell: suspendedBy(({ stopped }) => stopped.abort()) });
-  expect(verdict).toEqual({ againMs: 0 });
-  expect(log).toContain("put waiting null 0");
-});
-
-test("after 23 hours a job is suspended and its ticket given back", async () => {
-  const { verdict, log } = await tried({ cell: suspendedBy(({ pass }) => pass(23 * 3600_000)) });
+test.each<[string, Cell]>([
+  ["the worker stops", suspendedBy(({ stopped }) => stopped.abort())],
+  ["23 hours have passed", suspendedBy(({ pass }) => pass(23 * 3600_000))],
+])("when %s the job is suspended and waits again, and its ticket is given back at once", async (_when, cell) => {
+  const { verdict, log } = await tried({ cell });
   expect(verdict).toEqual({ againMs: 0 });
   expect(log).toContain("put waiting null 0");
 });

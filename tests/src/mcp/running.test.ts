@@ -1,31 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Clock } from "../../../runtime/index.ts";
 import { openRuns } from "../../../src/mcp/running.ts";
 import type { ToolEnvelope } from "../../../src/tools/index.ts";
 import { rlm_exec } from "../../../src/tools/rlm_exec.ts";
-
-/** A clock whose time passes when the test says so. */
-function handClock() {
-  let now = 0;
-  const timers = new Map<() => void, number>();
-  const clock: Clock = {
-    now: () => now,
-    monotonic: () => now,
-    after(ms, run) {
-      const own = () => run();
-      timers.set(own, now + ms);
-      return () => void timers.delete(own);
-    },
-  };
-  const pass = (ms: number) => {
-    now += ms;
-    for (const [run, at] of [...timers].filter(([, at]) => at <= now).sort(([, one], [, other]) => one - other)) {
-      if (timers.get(run) === at && timers.delete(run)) run();
-    }
-  };
-  return { clock, pass };
-}
+import { openMovedClock } from "../../support/moved-clock.ts";
 
 /** A call as its client sees it, and the exec that it became. */
 interface Asked {
@@ -37,7 +15,7 @@ interface Asked {
 
 /** Calls of one session, whose execs end when the test says so. */
 function scene() {
-  const { clock, pass } = handClock();
+  const clock = openMovedClock();
   const left = new AbortController();
   let current: { readonly id: string; end(): void } | null = null;
   const over: string[] = [];
@@ -84,7 +62,7 @@ function scene() {
   }
 
   return {
-    ...{ call, pass, asked, over, told, waits },
+    ...{ call, pass: clock.move, asked, over, told, waits },
     cancel: (n: number) => asked[n % Math.max(1, asked.length)]?.cancel.abort(),
     end: () => current?.end(),
     isBusy: () => runs.current() !== null,

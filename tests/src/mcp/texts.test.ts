@@ -6,6 +6,7 @@ import { listedTools } from "../../../src/mcp/listed-tools.ts";
 import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
 import { namesOf } from "../../../src/mcp/session-name.ts";
 import { checkSessionName } from "../../../src/platform/session-name.ts";
+import { openMovedClock } from "../../support/moved-clock.ts";
 
 const tokens = (shown: unknown) => Math.ceil(JSON.stringify(shown).length / 4);
 
@@ -184,32 +185,16 @@ test("progress says what was done, in at most 200 characters", () => {
 });
 
 test("progress is told once a second at most, and every ten seconds at least", () => {
-  let now = 0;
-  let due: { at: number; run: () => void } | null = null;
-  const clock = {
-    now: () => now,
-    monotonic: () => now,
-    after(ms: number, run: () => void) {
-      const own = { at: now + ms, run };
-      due = own;
-      return () => {
-        if (due === own) due = null;
-      };
-    },
-  };
+  const clock = openMovedClock();
   const sent: number[] = [];
-  const notes = openProgressNotes(clock, () => void sent.push(now));
-  const until = (end: number, everyMs: number) => {
-    for (; now <= end; now += everyMs) {
-      const timer: { at: number; run: () => void } | null = due;
-      if (timer && timer.at <= now) timer.run();
-      if (now < 3_000) notes.tell();
-    }
-  };
-  until(25_000, 100);
+  const notes = openProgressNotes(clock, () => void sent.push(clock.now()));
+  for (; clock.now() <= 25_000; clock.move(100)) {
+    if (clock.now() < 3_000) notes.tell();
+  }
   expect(sent).toEqual([1_000, 2_000, 3_000, 13_000, 23_000]);
   notes[Symbol.dispose]();
-  expect(due).toBeNull();
+  clock.move(60_000);
+  expect(sent).toHaveLength(5);
 });
 
 test("the other names of a session are names that a session can have", () => {
