@@ -4,7 +4,7 @@ export const SETTLE_MS = 300;
 export const WAVE_MS = 600_000;
 /** Below the limits of every provider. */
 export const MOST = { parcels: 20_000, bytes: 100_000_000 };
-/** A batch without a fence that is not listed so long after its create was sent was not made, ms. */
+/** A batch without a fence that is not listed so long after it was first looked for was not made, ms. */
 export const UNLISTED_MS = 60_000;
 /** Time until the next look at what another process, or the user, may change, ms. */
 export const HINDERED_MS = 60_000;

@@ -33,7 +33,7 @@ export async function advance(parts: Advancing, shipment: Shipment): Promise<voi
     if (isAuth(error)) parts.hindered(unauthorized(shipment, error));
     else parts.failing(unavailable(shipment, error));
     const lookMs = isAuth(error) ? HINDERED_MS : lookDelay(shipment.madeMs ?? shipment.closedMs, parts.random());
-    await step(parts, shipment, { lookMs });
+    await step(parts, shipment, { lookMs: Math.max(lookMs, doubtMs(parts, shipment)) });
   }
 }
 
@@ -66,7 +66,8 @@ async function leave(parts: Advancing, shipment: Shipment): Promise<void> {
  */
 async function isNotMade(parts: Advancing, shipment: Shipment): Promise<boolean> {
   const { carrier, shipping } = parts;
-  const { id, account, parcels, asked_at, askedMs, file } = shipment;
+  const { id, account, parcels, state, asked_at, askedMs, file } = shipment;
+  const leftMs = doubtMs(parts, shipment);
   const known = new Set(await shipping.batches(account));
   const lost = { shipment: id, parcels, file, asked_at: asked_at ?? 0, known };
   try {
@@ -80,10 +81,14 @@ async function isNotMade(parts: Advancing, shipment: Shipment): Promise<boolean>
       await step(parts, shipment, { state: "out", batch: found.batch, lookMs: 0 }); // ▣ adopted
       return false;
     }
-    const leftMs = carrier.fence ? 0 : UNLISTED_MS - (askedMs ?? 0) / parts.pace;
     if (found.kind === "maybe" || leftMs > 0) {
-      const lookMs = found.kind === "maybe" ? lookDelay(askedMs ?? 0, parts.random()) : leftMs;
-      await step(parts, shipment, { lookMs });
+      const maybeMs = found.kind === "maybe" ? lookDelay(askedMs ?? 0, parts.random()) : 0;
+      await step(parts, shipment, { lookMs: Math.max(leftMs, maybeMs) });
+      return false;
+    }
+    if (!carrier.fence && state !== "doubt") {
+      // Its sender has ended, but what it sent may be on its way: the time runs from now on, whoever looks again.
+      await step(parts, shipment, { state: "doubt", lookMs: UNLISTED_MS }); // ▣
       return false;
     }
   } catch (error) {
@@ -96,6 +101,9 @@ async function isNotMade(parts: Advancing, shipment: Shipment): Promise<boolean>
   }
   return step(parts, shipment, { state: "closed", asked: false, file: null }); // ▣ as if it had not been asked
 }
+
+/** Time for which a shipment stays in doubt, ms before it is multiplied by the pace. */
+const doubtMs = ({ pace }: Advancing, { state, lookMs }: Shipment): number => (state === "doubt" ? lookMs / pace : 0);
 
 async function look(parts: Advancing, shipment: Shipment): Promise<void> {
   const { carrier, random } = parts;

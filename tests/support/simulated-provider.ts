@@ -108,7 +108,7 @@ export function simulatedProvider(clock: SimulatedClock, random: () => number, h
   const carrier: Carrier = {
     async create({ shipment, file, rows }) {
       const given = await all(rows);
-      const late = chance(0.2) ? (hasFence ? random() * 300_000 : random() * 55_000) : random() * 500;
+      const late = chance(hasFence ? 0.2 : 0.6) ? random() * (hasFence ? 300_000 : 55_000) : random() * 500;
       return request(() => {
         const held = hasFence ? files.get(file ?? "") : given;
         if (!held) throw new CarrierError("no such file", 400);

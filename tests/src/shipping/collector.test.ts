@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Carrier } from "../../../src/shipping/carrier.ts";
 import { collect } from "../../../src/shipping/collector.ts";
 import type { NewParcel, Shipping } from "../../../src/store/index.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite.ts";
@@ -67,6 +68,11 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
     const shipping = Object.fromEntries(
       METHODS.map((name) => [name, dying((...args: never[]) => Reflect.apply(store[`shipping.${name}`], null, args))]),
     ) as unknown as Shipping;
+    /** Without a fence all requests go with the create, which takes long if they are many. */
+    const create: Carrier["create"] = async (batch) => {
+      if (!hasFence && random() < 0.5) await new Promise<void>((sent) => clock.after(random() * 90_000, sent));
+      return dying(provider.carrier.create)(batch);
+    };
     const { carrier } = provider;
     const mortal = Object.fromEntries(
       Object.entries(carrier).map(([name, work]) => [
@@ -77,7 +83,7 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
     const parts = {
       ...{ shipping, clock, random, pace: 1, resendsDoubtful: false },
       accountOf: async () => account,
-      carrierOf: () => mortal,
+      carrierOf: () => ({ ...mortal, create }),
       answered() {},
       hindered() {},
       failing() {},
