@@ -8,6 +8,11 @@ const OWN = flags({
   last: { type: toggle, help: "show the last exec whole" },
   call: { type: count(), help: "show this sub-call whole" },
   all: { type: toggle, help: "list every exec, sub-call and checkpoint, also of a long session" },
+  redact: {
+    type: toggle,
+    needs: ["json"],
+    help: "put [redacted: N characters] in the place of keys and passwords that are known by their form",
+  },
 });
 
 export type ShowFlags = Given<typeof OWN>;

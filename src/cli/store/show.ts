@@ -1,6 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { ago, amount, compact, priced, size } from "../../platform/figures.ts";
 import { displayName, idEnd } from "../../platform/ids.ts";
+import { redactedIn } from "../../platform/redact.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { shownPlace } from "../../platform/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
@@ -40,7 +41,9 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
         },
       );
       const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
-      return describeSession(store, meant.id, { children, partly: true });
+      const described = await describeSession(store, meant.id, { children, partly: true });
+      // A key that a bound has cut would not be known any more.
+      return own.redact ? redactedIn(described) : described;
     });
     if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
     const damage = damageError(damagedIn(found));
