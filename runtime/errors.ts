@@ -63,6 +63,7 @@ export const ERROR_CODES = [
   "host_incompatible",
   "answer_lost",
   "waits_for_provider",
+  "otlp_failed",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -226,6 +226,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The exec is not over: all that is left waits for a provider's batch.",
     cure: "`belay resume SESSION` goes on when the answers are there.",
   },
+  otlp_failed: {
+    meaning: "A collector did not take the spans that `belay show --otlp URL` sent.",
+    cure: "Check the URL and `OTEL_EXPORTER_OTLP_HEADERS`; `belay show SESSION --otlp FILE` keeps the spans.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one.",

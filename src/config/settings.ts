@@ -20,6 +20,12 @@ const VARIABLE = "must be the name of an environment variable, not the key itsel
 const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
 const PATHS = "must be a list of folders";
 
+/** True for the address of a collector. What it asks to prove who sends stands in headers. */
+export function isCollector(text: string): boolean {
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+  return url !== null && url.username === "" && url.password === "";
+}
+
 /** Settings by their wire names; the same names in files, `BELAY_*` variables and flags. */
 export const SettingsSchema = v.strictObject({
   /** Model of sub-calls. */

@@ -1,6 +1,6 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
-import { count, flags, toggle } from "../flags/flag.ts";
+import { count, flags, path, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = flags({
@@ -12,6 +12,11 @@ const OWN = flags({
     type: toggle,
     needs: ["json"],
     help: "put [redacted: N characters] in the place of keys and passwords that are known by their form",
+  },
+  otlp: {
+    type: path("FILE|URL"),
+    excludes: ["exec", "last", "call", "all", "redact", "json"],
+    help: "write its spans for tools of OpenTelemetry as lines of OTLP to FILE or stdout (-), or send them to the collector at URL",
   },
 });
 

@@ -26,29 +26,35 @@ import { waitText } from "../render/waits.ts";
 import { allOf, type Page, showExecs } from "./exec-tree.ts";
 import { onlyName, sessionMeant, showingDamage, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
+import { showSpans, spansTarget } from "./show-spans.ts";
 
 /** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code: 1 also if some of it is damaged. */
 export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
   const isNamed = args.positionals.length > 0;
   const name = isNamed ? onlyName(args, "show") : LAST_SESSION;
-  return showingDamage(args, async ({ stdout, stderr }, tell) => {
+  const target = own.otlp === undefined ? null : spansTarget(own.otlp);
+  return showingDamage(args, async (terminal, tell) => {
+    const { stdout, stderr } = terminal;
     const place = storePlace(args);
-    const found = await withStore(place, host, async (store) => {
+    const exporting = await withStore(place, host, async (store) => {
       const meant = await sessionNamed(store, await sessionMeant(store, name), passedOver(stderr)).catch(
         (error: unknown) => {
           const isNone = !isNamed && error instanceof RlmError && error.code === "session_not_found";
           throw isNone ? noSessionYet(shownPlace(place)) : error;
         },
       );
+      if (target) return (await import("../../telemetry/index.ts")).exportingOf(store, meant.id, process.env);
       const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
       const described = await describeSession(store, meant.id, { children, partly: true });
       // A key that a bound has cut would not be known any more.
-      return own.redact ? redactedIn(described) : described;
+      return { session: own.redact ? redactedIn(described) : described };
     });
+    const found = exporting.session;
     if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
     const damage = damageError(damagedIn(found));
     // An exec or call that is named may be one that cannot be read.
     tell(damage);
+    if (target && "texts" in exporting) return showSpans(exporting, target, terminal);
     const detail = detailOf(own, found);
     if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, { now: Date.now(), all: own.all === true }, stdout);

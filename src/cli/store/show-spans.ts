@@ -1,0 +1,51 @@
+import { isCollector } from "../../config/index.ts";
+import { RlmError } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
+import { displayName } from "../../platform/ids.ts";
+import { inLine } from "../../platform/visible.ts";
+import type { Exporting, SpanLine } from "../../telemetry/index.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import type { Terminal } from "../render/terminal.ts";
+import { writeResultFile } from "../running/result-file.ts";
+import { version } from "../version.ts";
+
+/** The place that spans go to: a file, stdout, or a collector. */
+export type SpansTarget = { readonly file: string } | { readonly url: string } | "stdout";
+
+/** @throws UsageError for a URL that no collector can have */
+export function spansTarget(typed: string): SpansTarget {
+  if (typed === "-") return "stdout";
+  if (isCollector(typed)) return { url: typed };
+  if (!typed.includes("://")) return { file: typed };
+  const problem = "--otlp takes a file, -, or an address such as http://127.0.0.1:4318 without user and password";
+  throw new UsageError(problem, commandLine(["help", "show"]));
+}
+
+/** Writes or sends the spans of a session. @throws RlmError `otlp_failed`, `output_failed` */
+export async function showSpans(exporting: Exporting, target: SpansTarget, { stdout, stderr }: Terminal) {
+  const { linesOf, sendLines, spansOf } = await import("../../telemetry/index.ts");
+  const lines = linesOf(spansOf(exporting), version());
+  if (target === "stdout") {
+    for (const { text } of lines) stdout.writeRaw(`${text}\n`);
+  } else if ("file" in target) {
+    const told = { spans: 0 };
+    await writeResultFile(target.file, textsOf(lines, told), exporting.session.id);
+    stderr.write(`wrote ${amount(told.spans, "span")} to ${inLine(target.file)}\n`, "dim");
+  } else {
+    const { spans, requests, problem } = await sendLines(lines, { url: target.url, env: process.env }, null);
+    const sent = `${amount(spans, "span")} in ${amount(requests, "request")}`;
+    if (problem === null) return stderr.write(`sent ${sent}\n`);
+    const name = displayName(exporting.session);
+    const place = new URL(target.url).origin;
+    throw new RlmError("otlp_failed", `the collector at ${place} took ${sent}, and not the rest: ${problem}`, {
+      suggestion: `Check the URL and OTEL_EXPORTER_OTLP_HEADERS; \`belay show ${name} --otlp FILE\` keeps the spans.`,
+    });
+  }
+}
+
+function* textsOf(lines: Iterable<SpanLine>, told: { spans: number }): Generator<string> {
+  for (const { text, spans } of lines) {
+    told.spans += spans;
+    yield `${text}\n`;
+  }
+}

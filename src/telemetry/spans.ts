@@ -1,0 +1,200 @@
+import type { CallDescription, ExecDescription, SessionDescription } from "../session/index.ts";
+import { AGENT, CHAT, NAMES, TOOL } from "./names.ts";
+import { attributes, message, nano, type Span, type SpanPlace, spanId, traceId, type Value } from "./span.ts";
+
+/** A session whose spans are wanted. */
+export interface Exporting {
+  readonly session: SessionDescription;
+  /** The exec after which it was forked, where it ran; null if it is no fork, or if nothing tells. */
+  readonly forkedAfter: { readonly session: string; readonly exec_id: string } | null;
+  /** Prompts and answers are in the spans. */
+  readonly texts: boolean;
+  /** Ids of asks, and of execs without one: only their traces. Default: all, also of what is not over. */
+  readonly only?: ReadonlySet<string>;
+}
+
+/** The spans of a session and of those that answer its calls, each after the one above it. */
+export function* spansOf({ session, forkedAfter, texts, only }: Exporting): Generator<Span> {
+  const execs = new Map(session.execs.map((exec) => [exec.exec_id, exec]));
+  const copied = forkedAfter && execs.get(forkedAfter.exec_id);
+  const after = forkedAfter && {
+    traceId: traceId(forkedAfter.session, copied ? topOf(copied, session).exec_id : forkedAfter.exec_id),
+    spanId: spanId("exec", forkedAfter.session, forkedAfter.exec_id),
+  };
+  let links = after ? [after] : [];
+  for (const span of sessionSpans(session, { texts, only, above: null })) {
+    yield links.length > 0 ? { ...span, links } : span;
+    links = [];
+  }
+}
+
+interface Place {
+  readonly texts: boolean;
+  readonly only: ReadonlySet<string> | undefined;
+  /** The call that the session answers; null: nothing is above it. */
+  readonly above: SpanPlace | null;
+}
+
+function* sessionSpans(session: SessionDescription, place: Place): Generator<Span> {
+  // What was over when the session was forked is its parent's.
+  const isCopied = (ended_at: number | null) =>
+    session.forked_from !== null && ended_at !== null && ended_at <= session.created_at;
+  const exported = new Set<string>();
+  for (const exec of session.execs) {
+    const top = topOf(exec, session);
+    if (isCopied(exec.ended_at) || (place.only && !place.only.has(top.exec_id))) continue;
+    const trace = place.above?.traceId ?? traceId(session.id, top.exec_id);
+    const above = spanAbove(exec, session);
+    // Damage, or a fork, can leave an ask out whose cells are there.
+    const isBelow = above !== null && exported.has(above.exec_id);
+    const parent = isBelow ? spanId("exec", session.id, above.exec_id) : (place.above?.spanId ?? null);
+    const isTurn = exec.kind === "turn";
+    if (!isTurn) exported.add(exec.exec_id);
+    if (!isTurn) yield execSpan(exec, { session, trace, parent, texts: place.texts });
+    const owner = isTurn ? parent : spanId("exec", session.id, exec.exec_id);
+    for (const call of exec.calls) {
+      if (isCopied(call.ended_at)) continue;
+      const span = callSpan(call, { exec, session, trace, parent: owner, texts: place.texts });
+      yield span;
+      const child = call.child?.description;
+      if (child) yield* sessionSpans(child, { texts: place.texts, only: undefined, above: span });
+    }
+  }
+}
+
+/** The exec above; a number that does not lead up to an earlier exec is none. */
+function execAbove({ parent, number }: ExecDescription, { execs }: SessionDescription): ExecDescription | null {
+  return parent === null || parent >= number ? null : (execs[parent - 1] ?? null);
+}
+
+function topOf(exec: ExecDescription, session: SessionDescription): ExecDescription {
+  const above = execAbove(exec, session);
+  return above ? topOf(above, session) : exec;
+}
+
+/** The exec above whose span is the parent: a turn has no span of its own. */
+function spanAbove(exec: ExecDescription, session: SessionDescription): ExecDescription | null {
+  const above = execAbove(exec, session);
+  return above?.kind === "turn" ? spanAbove(above, session) : above;
+}
+
+interface Around {
+  readonly session: SessionDescription;
+  readonly trace: string;
+  readonly parent: string | null;
+  readonly texts: boolean;
+}
+
+function execSpan(exec: ExecDescription, { session, trace, parent, texts }: Around): Span {
+  const { exec_id, kind, number, status, began_at, resumed, resumes, ask } = exec;
+  const isAsk = kind === "ask";
+  const tool = kind === "cell" ? "rlm_exec" : `rlm_${kind}`;
+  const values: Record<string, Value> = {
+    [NAMES.operation]: isAsk ? AGENT : TOOL,
+    [NAMES.conversation]: session.id,
+    ...(isAsk ? { [NAMES.agent]: "belay" } : { [NAMES.tool]: tool, [NAMES.toolType]: "function" }),
+    ...(isAsk ? { "belay.cost_usd": { usd: exec.cost_usd } } : {}),
+    "belay.exec": number,
+    "belay.resumed": resumed || null,
+    "belay.unfinished": status === "unfinished",
+    ...(texts && ask ? texted(ask.question, status === "ok" ? ask.answer : null) : {}),
+  };
+  const told = resumes.slice(-MOST_EVENTS).map(({ at, gap_ms, replayed, resent }) => ({
+    timeUnixNano: nano(at),
+    name: "belay.resume",
+    attributes: attributes({ "belay.gap_ms": gap_ms, "belay.replayed": replayed, "belay.resent": resent }),
+  }));
+  return {
+    ...placed(trace, spanId("exec", session.id, exec_id), parent),
+    ...{ name: isAsk ? `${AGENT} belay` : `${TOOL} ${tool}`, kind: 1 },
+    ...lasting(began_at, exec.ended_at ?? lastRecord(exec)),
+    ...outcome(values, status === "failed" ? (exec.error_code ?? OTHER) : null),
+    ...(told.length > 0 ? { events: told } : {}),
+  };
+}
+
+/** The most events that a span of OpenTelemetry's own has. */
+const MOST_EVENTS = 128;
+
+function callSpan(call: CallDescription, around: Around & { readonly exec: ExecDescription }): Span {
+  const { call_id, status, sent_at, asked_at, attempts, resent, cached, refused, batch, delivery } = call;
+  const { exec, session, trace, parent, texts } = around;
+  const [provider, model] = splitModel(call.model);
+  const isChild = call.child !== null;
+  // A call that a resume sent again would reach over the time without a process.
+  const isOnce = resent === 0 && !delivery && sent_at !== null;
+  const values: Record<string, Value> = {
+    [NAMES.operation]: isChild ? AGENT : CHAT,
+    [NAMES.conversation]: session.id,
+    ...(isChild ? { [NAMES.agent]: "belay" } : modelled(call, provider, model)),
+    "belay.cost_usd": { usd: call.cost_usd },
+    ...{ "belay.call_id": call_id, "belay.queued_ms": isOnce ? Math.max(0, sent_at - asked_at) : null },
+    ...{ "belay.retries": attempts || null, "belay.resent": resent || null, "belay.batch": batch },
+    ...{ "belay.cached": cached, "belay.refused": refused, "belay.unfinished": status === "pending" },
+    ...(texts ? textsOf(call, exec) : {}),
+  };
+  const start = isOnce ? sent_at : lastSending(call, exec);
+  return {
+    ...placed(trace, spanId("call", session.id, call_id), parent),
+    ...{ name: isChild ? `${AGENT} belay` : [CHAT, model].join(" ").trim(), kind: isChild ? 1 : 3 },
+    ...lasting(start, call.ended_at ?? exec.ended_at ?? lastRecord(exec)),
+    ...outcome(values, status === "failed" ? (call.error_code ?? OTHER) : null),
+  };
+}
+
+/** The error type of the conventions for a failure without a code. */
+const OTHER = "_OTHER";
+
+/** When it was sent for the last time, as far as the records tell. */
+function lastSending({ ended_at, time_ms, resent, sent_at, asked_at }: CallDescription, exec: ExecDescription): number {
+  if (resent === 0) return sent_at ?? asked_at;
+  return ended_at !== null && time_ms !== null ? ended_at - time_ms : (exec.resumes.at(-1)?.at ?? asked_at);
+}
+
+/** The time of the last record that tells of an exec which is not over. */
+function lastRecord({ began_at, calls, resumes }: ExecDescription): number {
+  const last = calls.reduce((at, call) => Math.max(at, call.asked_at, call.ended_at ?? 0), began_at);
+  return Math.max(last, resumes.at(-1)?.at ?? 0);
+}
+
+function splitModel(model: string): [provider: string, model: string] {
+  const at = model.indexOf("/");
+  return at === -1 ? ["", model] : [model.slice(0, at), model.slice(at + 1)];
+}
+
+/** The model and its tokens. As in the conventions, those from the provider's cache are among the input. */
+function modelled({ usage }: CallDescription, provider: string, model: string): Record<string, Value> {
+  return {
+    ...{ [NAMES.provider]: provider, [NAMES.model]: model },
+    [NAMES.input]: usage.input + usage.cache_read + usage.cache_write,
+    [NAMES.output]: usage.output,
+    ...{ [NAMES.cacheRead]: usage.cache_read || null, [NAMES.cacheWrite]: usage.cache_write || null },
+  };
+}
+
+/** The answer to a call that failed is an error message, which no span has. */
+function textsOf({ prompt, answer, status }: CallDescription, { turn }: ExecDescription): Record<string, Value> {
+  return turn ? texted(turn.messages.join("\n"), turn.text) : texted(prompt, status === "ok" ? answer : null);
+}
+
+function texted(asked: string | null, answered: unknown): Record<string, Value> {
+  return {
+    ...(asked === null ? {} : { [NAMES.asked]: message("user", asked) }),
+    ...(answered === null || answered === "" ? {} : { [NAMES.answered]: message("assistant", answered) }),
+  };
+}
+
+const placed = (trace: string, span: string, parent: string | null) => ({
+  ...{ traceId: trace, spanId: span },
+  ...(parent === null ? {} : { parentSpanId: parent }),
+});
+
+const lasting = (start: number, end: number) => ({
+  startTimeUnixNano: nano(start),
+  endTimeUnixNano: nano(Math.max(start, end)),
+});
+
+const outcome = (values: Readonly<Record<string, Value>>, error: string | null) => ({
+  attributes: attributes({ ...values, [NAMES.error]: error }),
+  ...(error === null ? {} : { status: { code: 2 as const, message: error } }),
+});
