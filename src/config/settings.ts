@@ -19,6 +19,7 @@ const ADDRESS = "must be an address such as http://127.0.0.1:8080/v1";
 const VARIABLE = "must be the name of an environment variable, not the key itself";
 const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
 const PATHS = "must be a list of folders";
+const COLLECTOR = "must be env, or an address such as http://127.0.0.1:4318 without user and password";
 
 /** True for the address of a collector. What it asks to prove who sends stands in headers. */
 export function isCollector(text: string): boolean {
@@ -59,6 +60,13 @@ export const SettingsSchema = v.strictObject({
   memory_mb: v.exactOptional(wholeNumber(8, 2048)),
   /** Folders into which symlinks of a context may lead. */
   roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
+  /** The collector that spans are sent to; `env`: that of OpenTelemetry's variable. */
+  otlp: v.exactOptional(
+    v.pipe(
+      v.string(COLLECTOR),
+      v.check((text) => text === "env" || isCollector(text), COLLECTOR),
+    ),
+  ),
 });
 
 export type Settings = Readonly<v.InferOutput<typeof SettingsSchema>>;
@@ -87,10 +95,10 @@ export function isLimit(key: string): key is LimitKey {
 }
 
 /** Keys that grant access, spend another's key or change what calls cost: a project never decides on them (semantics 37). */
-export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price", "delivery"];
+export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price", "delivery", "otlp"];
 
 /** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */
-export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd"];
+export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd", "otlp"];
 
 /** The variable of a key: `BELAY_MAX_TOKENS`. */
 export const variableOf = (key: string) => `BELAY_${key.toUpperCase()}`;

@@ -21,11 +21,10 @@ export interface Sent {
   readonly problem: string | null;
 }
 
-/** Sends each line as a request. @param wholeMs time for all of it; default: each request has 30 s */
-export async function sendLines(lines: Iterable<SpanLine>, to: Collector, wholeMs: number | null): Promise<Sent> {
+/** Sends each line as a request. @param whole ends all of it; null: each request has 30 s */
+export async function sendLines(lines: Iterable<SpanLine>, to: Collector, whole: AbortSignal | null): Promise<Sent> {
   const headers = headersIn(to.env[HEADERS] ?? "");
   if (!headers) return { spans: 0, requests: 0, problem: HEADERS };
-  const whole = wholeMs === null ? null : AbortSignal.timeout(wholeMs);
   let sent = { spans: 0, requests: 0 };
   for (const { text, spans } of lines) {
     const problem = await post(tracesOf(to.url), headers, text, () => whole ?? AbortSignal.timeout(REQUEST_MS));

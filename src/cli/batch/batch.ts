@@ -10,6 +10,7 @@ import { reportFailure } from "../render/failure.ts";
 import { processClock } from "../render/status-line.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
+import { withSpansSent } from "../session/sending.ts";
 import { modelsOf } from "../session/settings.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { type AskedRun, askedRun, begunAs } from "./asked.ts";
@@ -74,13 +75,14 @@ async function runBatch(wanted: ReadyRun): Promise<number> {
   const { host, stop, terminal, spec, spooled } = wanted;
   const { own, settings } = wanted.asked;
   checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
-  await using store = await openRunStore(wanted.asked.store, host);
+  const { json, quiet } = wanted.asked;
+  const progress = openRunProgress(terminal.stderr, processClock, json ? "json" : quiet ? "quiet" : "text");
+  await using store = await withSpansSent(await openRunStore(wanted.asked.store, host), settings.otlp, progress.say);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);
   const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal });
   const asked = begunAs(wanted.asked, submitted.run.name);
   const ready = { ...wanted, asked };
-  const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
   progress.say(submittedLine(submitted));
   if (asked.isModelChosen && submitted.made && asksModel(spec.script)) {
     progress.say(warningText(`model_chosen: ${spec.model}`));

@@ -14,6 +14,7 @@ import type { Host } from "../host.ts";
 import { reportFailure } from "../render/failure.ts";
 import { processClock } from "../render/status-line.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { usualConcurrency } from "./asked.ts";
@@ -57,9 +58,9 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
   const settings = readConfig(settingsIn(args, HELP, OF_WORKER), configPlaces());
   const names = own.queue ?? [DEFAULT_QUEUE];
   const concurrency = Math.max(own.concurrency ?? usualConcurrency(), names.length);
-  await using store = await openRunStore(place, host);
-  stop.leaving.after(() => store[Symbol.asyncDispose]());
   const tally = openTally(terminal.stderr, processClock, args.get(QUIET));
+  await using store = await withSpansSent(await openRunStore(place, host), settings.otlp, tally.say);
+  stop.leaving.after(() => store[Symbol.asyncDispose]());
   await using queues = await openAll(names, (name) => openDispatcher(place, name, tally.say));
   tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
   const working = startWorking({

@@ -180,11 +180,18 @@ export const OPTION_FLAGS = flags({
 
 const OF_STORE: readonly Flag[] = [SESSION, STORE, RELOAD, APPEND, DISCARD, ...Object.values(OPTION_FLAGS)];
 
+const OTLP: Flag = setting(
+  "output",
+  "otlp",
+  "send the spans of each ask or exec that ends to this collector of OpenTelemetry (docs/telemetry.md); env: to that of OTEL_EXPORTER_OTLP_ENDPOINT; empty: to none",
+  "URL|env",
+);
+
 export const NO_STORE = flag({
   name: "no-store",
   type: toggle,
   heading: "session",
-  excludes: OF_STORE.map(({ name }) => name).filter((name) => name !== "on-restart"),
+  excludes: [...OF_STORE, OTLP].map(({ name }) => name).filter((name) => name !== "on-restart"),
   help: "keep nothing: what is interrupted is lost",
 });
 
@@ -243,6 +250,7 @@ export const SESSION_FLAGS: readonly Flag[] = [
   ...OF_STORE,
   NO_STORE,
   ...LIMIT_FLAGS,
+  OTLP,
   VERBOSE,
   QUIET,
 ];

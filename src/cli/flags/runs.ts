@@ -88,8 +88,8 @@ export const OF_JOBS: readonly Flag[] = [
   CALL_CONCURRENCY,
 ];
 
-/** The address and the key of a server, and what it costs, are this host's, and never a row's. */
-const SHARED: readonly string[] = ["base-url", "api-key-env", "price", "max-cost-usd"];
+/** The address and the key of a server, what it costs, and who gets spans are this host's, and never a row's. */
+const SHARED: readonly string[] = ["base-url", "api-key-env", "price", "max-cost-usd", "otlp"];
 
 /** Settings that it takes by flags. */
 export const OF_WORKER: readonly Flag[] = withHelps(

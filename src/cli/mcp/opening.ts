@@ -1,6 +1,7 @@
 import { type Json, RlmError } from "../../index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
+import { inLine } from "../../platform/visible.ts";
 import { openSessionWith } from "../../session/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
@@ -9,7 +10,8 @@ import type { Host } from "../host.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { openKeeping } from "../session/keeping.ts";
 import { optionsOf, rowOf } from "../session/kept-settings.ts";
-import { checkPrice } from "../session/settings.ts";
+import { withSpansSent } from "../session/sending.ts";
+import { checkPrice, readSettings } from "../session/settings.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 
 /**
@@ -23,7 +25,11 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
   const { stderr } = processTerminal(() => {});
   const signer = openSigner(place, process.env);
   return {
-    openStore: () => openStoreIn(place, host, ""),
+    async openStore() {
+      const { otlp } = await orInvalid(async () => readSettings(sessionFlags(args, "mcp")));
+      const say = (line: string) => stderr.write(`belay mcp: ${inLine(line)}\n`);
+      return withSpansSent(await openStoreIn(place, host, ""), otlp, say);
+    },
     async open(store, { row, name, folder, roots, onProgress }) {
       const isOfServer = row === null || row.origin === "mcp";
       const recorded = { kept: { store, folder: place }, row: isOfServer ? null : row };

@@ -34,7 +34,7 @@ const fieldOf = ({ name }: Flag) => name.replaceAll("-", "_");
 const NOWHERE: ResultPlace = { file: null, format: null };
 
 const KeptSchema = v.looseObject({
-  settings: SettingsSchema,
+  settings: v.omit(SettingsSchema, ["otlp"]),
   cwd: v.string(),
   model_chosen: v.optional(v.boolean(), false),
   output: v.optional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }), NOWHERE),
@@ -69,9 +69,9 @@ export function rowOf(
   return JSON.parse(JSON.stringify({ settings, cwd, output, ...chosen, ...Object.fromEntries(fields), ...more }));
 }
 
-/** Settings that are to be kept: those that hold now, with roots and contexts as absolute paths. */
+/** Settings that are to be kept: those that hold now, with roots and contexts as absolute paths. Spans go where each process says. */
 export function settingsToKeep(
-  settings: Settings,
+  { otlp: _, ...settings }: Settings,
   { contexts, options }: Pick<SessionFlags, "contexts" | "options">,
   output: ResultPlace,
   before: KeptSettings | null,

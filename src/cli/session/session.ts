@@ -30,6 +30,7 @@ import { checkResultFile } from "../running/result-file.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { optionsOf } from "./kept-settings.ts";
+import { withSpansSent } from "./sending.ts";
 import { checkPrice, readSettings, withModel } from "./settings.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
@@ -74,13 +75,15 @@ export interface Opening {
 export async function openCliSession(opening: Opening): Promise<CliSession> {
   const { flags, host, looksOnly = false } = opening;
   const { session: name, store: folder } = flags;
+  const { otlp } = readSettings(flags);
   // A session may have been begun with settings that are missing here.
   if (name === null && !opening.choose) checkSettings((await withModel(readSettings(flags), flags)).settings, opening);
   checkContexts(flags);
   checkPaths(flags.contexts);
   warmMachine();
   if (folder === null) return openIn(null, null, opening);
-  const store = await openStoreIn(folder, host);
+  const say = (line: string) => opening.terminal.stderr.write(`${inLine(line)}\n`, "yellow");
+  const store = await withSpansSent(await openStoreIn(folder, host), otlp, say);
   try {
     const row = opening.choose
       ? await opening.choose(store)

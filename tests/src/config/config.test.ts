@@ -56,6 +56,7 @@ test("every key has its variable", () => {
   const values: Record<string, string> = {
     ...{ model: "a/b", base_url: "http://c", api_key_env: "KEY", thinking: "low", delivery: "batch", max_depth: "4" },
     price: "3/15",
+    otlp: "env",
     roots: ["/x", "/y"].join(delimiter),
   };
   const env = Object.fromEntries(KEYS.map((key) => [`BELAY_${key.toUpperCase()}`, values[key] ?? "9"]));
@@ -68,6 +69,7 @@ test("an empty variable or flag takes back a server, its key and a limit of cost
   const user = { model: "user/a", base_url: "http://user", api_key_env: "K", max_cost_usd: 2 };
   const model = { model: user.model };
   const env = { BELAY_BASE_URL: "", BELAY_API_KEY_ENV: "", BELAY_MAX_COST_USD: "", BELAY_MODEL: "", BELAY_ROOTS: "" };
+  expect(read({ user: { otlp: "env" }, env: { BELAY_OTLP: "" } }).settings).toStrictEqual({});
   expect(read({ user, env }).settings).toStrictEqual(model);
   expect(read({ user, project: { max_cost_usd: 1 }, env }).settings).toStrictEqual(model);
   const flags = { base_url: undefined, max_cost_usd: undefined };
@@ -113,6 +115,7 @@ const elsewhere = (key: string) => `Set it in ${USER}, as BELAY_${key}, or with 
 
 test.each<[Case, string]>([
   [{ project: { base_url: "http://x" } }, `${PROJECT}: a project may not set base_url | ${elsewhere("BASE_URL")}`],
+  [{ project: { otlp: "env" } }, `${PROJECT}: a project may not set otlp | ${elsewhere("OTLP")}`],
   [{ project: { api_key_env: "K" } }, `${PROJECT}: a project may not set api_key_env | ${elsewhere("API_KEY_ENV")}`],
   [{ project: { roots: [".", ".."] } }, `${PROJECT}: the root ~ lies outside the project | ${elsewhere("ROOTS")}`],
   [{ project: { roots: ["/etc"] } }, `${PROJECT}: the root /etc lies outside the project | `],

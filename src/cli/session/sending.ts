@@ -1,0 +1,26 @@
+import { isCollector } from "../../config/index.ts";
+import type { Store } from "../../store/index.ts";
+import { version } from "../version.ts";
+
+const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/**
+ * The store, which also sends the spans of what ends in it if the user has said where to.
+ *
+ * @param otlp the setting; what a session has recorded never counts
+ * @param say takes a line for people
+ */
+export async function withSpansSent(
+  store: Store,
+  otlp: string | undefined,
+  say: (line: string) => void,
+): Promise<Store> {
+  const url = otlp === "env" ? process.env[ENDPOINT] : otlp;
+  if (!url) return store;
+  if (!isCollector(url)) {
+    say(`otlp_failed: ${ENDPOINT} is no address of a collector`);
+    return store;
+  }
+  const { sendingStore } = await import("../../telemetry/index.ts");
+  return sendingStore(store, { collector: { url, env: { ...process.env } }, version: version(), warn: say });
+}

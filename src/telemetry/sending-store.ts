@@ -1,0 +1,109 @@
+import { setTimeout } from "node:timers/promises";
+import { errorCode } from "../platform/errors.ts";
+import type { SessionRow, Store } from "../store/index.ts";
+import { exportingOf } from "./exporting.ts";
+import { linesOf } from "./lines.ts";
+import { type Collector, sendLines } from "./send.ts";
+import type { Span } from "./span.ts";
+import { spansOf } from "./spans.ts";
+
+export interface Telemetry {
+  readonly collector: Collector;
+  /** That of Belay. */
+  readonly version: string;
+  /** Takes a line for people, once for each kind of failure. */
+  warn(line: string): void;
+}
+
+/**
+ * A store that sends the spans of each ask, and of each exec without one, after its end is kept. Nothing waits for that but
+ * the end of the store, for 3 s at most. What is not sent by then is not sent.
+ */
+export function sendingStore(store: Store, telemetry: Telemetry): Store {
+  const sender = openSender(store, telemetry);
+  const children = new Set<string>();
+  /** Turns and cells of asks that have begun here. */
+  const below = new Set<string>();
+  const seen = <Row extends SessionRow>(row: Row) => {
+    if (row.origin === "child") children.add(row.id);
+    return row;
+  };
+  return {
+    ...store,
+    create: async (session) => seen(await store.create(session)),
+    lease: async (id) => seen(await store.lease(id)),
+    async commit(session, step) {
+      await store.commit(session, step);
+      if (children.has(session)) return;
+      for (const record of step.records ?? []) {
+        const { record: kind, exec_id } = record;
+        if (kind === "rlm_start" && "ask" in record) below.add(exec_id);
+        if (kind === "rlm_complete" && !below.delete(exec_id)) sender.ended(session, exec_id);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await sender.close();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Time for the spans of an exec, ms. */
+const SEND_MS = 3000;
+/** Sessions that wait at most, if execs end faster than a collector answers. */
+const WAITING = 1000;
+/** Spans after which no further session is added to a request. */
+const TOGETHER = 5000;
+
+function openSender(store: Store, { collector, version, warn }: Telemetry) {
+  const waiting = new Map<string, Set<string>>();
+  const told = new Set<string>();
+  const closed = new AbortController();
+  let draining: Promise<void> | null = null;
+
+  function failed(problem: string): void {
+    if (told.has(problem)) return;
+    told.add(problem);
+    warn(`otlp_failed: ${problem}; \`belay show SESSION --otlp URL\` sends what is missing`);
+  }
+
+  async function drain(): Promise<void> {
+    while (waiting.size > 0 && !closed.signal.aborted) {
+      const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(SEND_MS)]);
+      try {
+        const { problem } = await sendLines(linesOf(await gathered(), version), collector, signal);
+        if (problem !== null && !closed.signal.aborted) failed(problem);
+      } catch (error) {
+        failed(errorCode(error));
+      }
+    }
+    draining = null;
+  }
+
+  /** The spans of those that wait, as many as go together. */
+  async function gathered(): Promise<Span[]> {
+    const spans: Span[] = [];
+    for (const [session, only] of waiting) {
+      if (spans.length >= TOGETHER || closed.signal.aborted) break;
+      waiting.delete(session);
+      for (const span of spansOf({ ...(await exportingOf(store, session, collector.env)), only })) spans.push(span);
+    }
+    return spans;
+  }
+
+  return {
+    /** An exec is over. If it is a part of an ask that began elsewhere, it has no trace of its own. */
+    ended(session: string, exec_id: string): void {
+      const only = waiting.get(session);
+      if (only) only.add(exec_id);
+      else if (waiting.size < WAITING) waiting.set(session, new Set([exec_id]));
+      else failed("too many sessions wait");
+      draining ??= drain();
+    },
+    async close(): Promise<void> {
+      const inTime = draining?.then(() => true) ?? true;
+      if (!(await Promise.race([inTime, setTimeout(SEND_MS, false, { ref: false })]))) failed("no answer in time");
+      closed.abort();
+    },
+  };
+}
