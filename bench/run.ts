@@ -13,6 +13,7 @@ import { benchHistory } from "./history.ts";
 import { benchLoad } from "./load.ts";
 import { benchManyCalls } from "./many-calls.ts";
 import { benchMcp } from "./mcp.ts";
+import { benchOtlp } from "./otlp.ts";
 import { benchOutside } from "./outside.ts";
 import { benchPostgres } from "./postgres.ts";
 import { benchRegex } from "./regex.ts";
@@ -44,6 +45,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   mcp: benchMcp,
   outside: benchOutside,
   history: benchHistory,
+  otlp: benchOtlp,
   sessions: benchSessions,
   memory: benchMemory,
 };
