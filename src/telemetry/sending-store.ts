@@ -69,9 +69,10 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
 
   async function drain(): Promise<void> {
     while (waiting.size > 0 && !closed.signal.aborted) {
-      const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(SEND_MS)]);
       try {
-        const { problem } = await sendLines(linesOf(await gathered(), version), collector, signal);
+        const lines = linesOf(await gathered(), version);
+        const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(SEND_MS)]);
+        const { problem } = await sendLines(lines, collector, signal);
         if (problem !== null && !closed.signal.aborted) failed(problem);
       } catch (error) {
         failed(errorCode(error));

@@ -12,7 +12,11 @@ export interface Span {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes: readonly Attribute[];
-  readonly events?: readonly Event[];
+  readonly events?: readonly {
+    readonly timeUnixNano: string;
+    readonly name: string;
+    readonly attributes: readonly Attribute[];
+  }[];
   readonly links?: readonly SpanPlace[];
   /** 2: it failed. */
   readonly status?: { readonly code: 2; readonly message: string };
@@ -21,12 +25,6 @@ export interface Span {
 export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
-}
-
-interface Event {
-  readonly timeUnixNano: string;
-  readonly name: string;
-  readonly attributes: readonly Attribute[];
 }
 
 interface Attribute {

@@ -3,7 +3,7 @@ import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
-import type { Exporting, SpanLine } from "../../telemetry/index.ts";
+import type { Exporting } from "../../telemetry/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { writeResultFile } from "../running/result-file.ts";
@@ -28,9 +28,13 @@ export async function showSpans(exporting: Exporting, target: SpansTarget, { std
   if (target === "stdout") {
     for (const { text } of lines) stdout.writeRaw(`${text}\n`);
   } else if ("file" in target) {
-    const told = { spans: 0 };
-    await writeResultFile(target.file, textsOf(lines, told), exporting.session.id);
-    stderr.write(`wrote ${amount(told.spans, "span")} to ${inLine(target.file)}\n`, "dim");
+    let written = 0;
+    const pieces = lines.map(({ text, spans }) => {
+      written += spans;
+      return `${text}\n`;
+    });
+    await writeResultFile(target.file, pieces, exporting.session.id);
+    stderr.write(`wrote ${amount(written, "span")} to ${inLine(target.file)}\n`, "dim");
   } else {
     const { spans, requests, problem } = await sendLines(lines, { url: target.url, env: process.env }, null);
     const sent = `${amount(spans, "span")} in ${amount(requests, "request")}`;
@@ -40,12 +44,5 @@ export async function showSpans(exporting: Exporting, target: SpansTarget, { std
     throw new RlmError("otlp_failed", `the collector at ${place} took ${sent}, and not the rest: ${problem}`, {
       suggestion: `Check the URL and OTEL_EXPORTER_OTLP_HEADERS; \`belay show ${name} --otlp FILE\` keeps the spans.`,
     });
-  }
-}
-
-function* textsOf(lines: Iterable<SpanLine>, told: { spans: number }): Generator<string> {
-  for (const { text, spans } of lines) {
-    told.spans += spans;
-    yield `${text}\n`;
   }
 }
