@@ -4,6 +4,7 @@ import { benchAsk } from "./ask.ts";
 import { benchBatch } from "./batch.ts";
 import { benchCalls } from "./calls.ts";
 import { type Corpus, openCorpus } from "./corpus.ts";
+import { benchCoverage } from "./coverage.ts";
 import { benchDelivery } from "./delivery.ts";
 import { benchDurable } from "./durable.ts";
 import { benchEngine } from "./engine.ts";
@@ -38,6 +39,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   calls: benchCalls,
   "many-calls": benchManyCalls,
   ask: benchAsk,
+  coverage: benchCoverage,
   start: benchStart,
   durable: benchDurable,
   sqlite: benchSqlite,

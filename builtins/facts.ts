@@ -14,6 +14,8 @@ const Facts = v.object({
   depth_left: count,
   /** Why no sub-call can be made at all, or null. */
   no_model: v.fallback(v.nullable(v.string()), null),
+  /** A root model reads what the cell prints, and its result. */
+  for_model: v.fallback(v.boolean(), false),
   /** The input of the job that the exec is of, as JSON; null: it is of none. */
   job: v.fallback(v.nullable(v.string()), null),
 });

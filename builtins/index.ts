@@ -27,8 +27,9 @@ import type { Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
-export { type ChildContext, OF_HISTORY, type Range } from "./child-context.ts";
+export { type ChildContext, OF_HISTORY } from "./child-context.ts";
 export type { Builtin, Described } from "./define.ts";
+export { factsOf } from "./facts.ts";
 export { MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";
 export { isReserved } from "./reserved.ts";

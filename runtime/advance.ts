@@ -48,7 +48,7 @@ export function runToRest(guest: Guest): SliceEnd {
   if (running.done) return finishCell(guest, running.done);
   if (running.fresh.length > 0 || running.outstanding.size > 0) {
     running.state.running_ms = clock.pause();
-    keepLibraryState(guest, false);
+    keepLibraryState(guest, null);
     throwFault(running);
     return { kind: "idle", calls: running.fresh, state: running.state };
   }

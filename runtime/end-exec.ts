@@ -27,7 +27,7 @@ export function endExec(guest: Guest, end: CellEnd, { atRest = true, whole = nul
   const dropped = engine.enter("drop", "");
   const clean = atRest && dropped.ok && (end.kind === "ok" || passesCheck(guest));
   running.state.running_ms = clock.pause();
-  keepLibraryState(guest, true);
+  keepLibraryState(guest, end);
   throwFault(running);
   return { kind: "ended", end, state: running.state, clean, whole, asides: running.asides };
 }

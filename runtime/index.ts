@@ -11,7 +11,7 @@ export {
   type PagesPart,
 } from "./images/image.ts";
 export { imageFormat, imageProblem } from "./images/image-compat.ts";
-export type { CallScope, Library } from "./library.ts";
+export type { CallScope, Library, LibraryOver } from "./library.ts";
 export {
   clampLimits,
   DEFAULT_ASK_MS,

@@ -1,6 +1,6 @@
 import type { ExecLimits } from "./limits.ts";
 import type { GuestModule } from "./prelude.ts";
-import type { GivenAnswer, Json } from "./protocol.ts";
+import type { Ended, GivenAnswer, Json } from "./protocol.ts";
 
 /** The exec as a host function sees it. */
 export interface CallScope {
@@ -24,6 +24,11 @@ export interface CallScope {
   sliceMs(): number;
   /** The guest gives up the text of this name. If it keeps the bytes all the same, they count as its own again. */
   releaseText(name: string): void;
+}
+
+/** The end of an exec, with the facts of the host. */
+export interface LibraryOver extends Pick<Ended, "end" | "state"> {
+  readonly facts: Json;
 }
 
 /** A text that images leave out: it is written back when one is opened. */
@@ -68,10 +73,10 @@ export interface Library<Message = never> {
    */
   readonly preamble?: { readonly list: string; readonly setAside: string };
   /**
-   * The library's state of an exec. `kept` is asked for when the guest has come to rest, to wait for calls or because the
-   * exec is over. `resume` gets what was kept when the image was captured; null if that is nothing.
+   * The library's state of an exec. `kept` is asked for when the guest has come to rest: to wait for calls, with null, or
+   * because the exec is over. `resume` gets what was kept when the image was captured; null if that is nothing.
    */
-  readonly exec?: { begin(): void; resume(kept: Json): void; kept(isOver: boolean): Json };
+  readonly exec?: { begin(): void; resume(kept: Json): void; kept(over: LibraryOver | null): Json };
   /** Receives a message from the host for the library alone, such as a new context. Returns a guest command to run, if any. */
   receive(message: Message): { command: string } | undefined;
   /** Called when the machine is gone: the library releases what it holds for the machine. */

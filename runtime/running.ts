@@ -2,7 +2,7 @@ import type { MachineFault } from "./engine.ts";
 import type { GuestLibrary } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
-import type { CallError, ExecInput, ExecState, Json, PendingCall, SetAside } from "./protocol.ts";
+import type { CallError, CellEnd, ExecInput, ExecState, Json, PendingCall, SetAside } from "./protocol.ts";
 
 /** The exec that a guest is in, as the machine drives it and the guest's posts change it. */
 export interface Running {
@@ -44,9 +44,13 @@ const atBeginning = (): Pick<Running, "fresh" | "parts" | "done" | "site" | "asi
   refusal: undefined,
 });
 
-/** Keeps with the exec's state what the library has of it. */
-export function keepLibraryState({ library, running }: { library: GuestLibrary; running: Running }, isOver: boolean) {
-  const kept = library.exec?.kept(isOver) ?? null;
+/** Keeps with the exec's state what the library has of it. @param end null: the exec waits for calls */
+export function keepLibraryState(
+  { library, running }: { library: GuestLibrary; running: Running },
+  end: CellEnd | null,
+): void {
+  const { state, facts } = running;
+  const kept = library.exec?.kept(end && { end, state, facts }) ?? null;
   if (kept === null) delete running.state.library;
   else running.state.library = kept;
 }

@@ -37,6 +37,7 @@ export {
   type ResumeDescription,
   type Resumed,
   type Session,
+  type SessionCoverage,
   type SessionDescription,
   type SessionEvent,
   type SessionHelpers,

@@ -1,5 +1,12 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
-import { type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
+import {
+  coverageSentence,
+  describeSession,
+  type RecordedAnswer,
+  recordedAnswer,
+  type Session,
+  summaryOf,
+} from "../session/index.ts";
 import type { DamagedRow } from "../store/index.ts";
 import { unfinishedOf } from "../tools/index.ts";
 import type { Connection } from "./connection.ts";
@@ -10,6 +17,7 @@ export async function statusOf(connection: Connection, runs: Runs) {
   const session = await connection.look();
   const running = runs.current();
   const { rows, damaged } = await connection.ofFolder();
+  const { coverage } = await describeSession(await connection.store(), session.id, { partly: true });
   const others = rows.filter(({ id }) => id !== session.id);
   return {
     session: session.name,
@@ -23,6 +31,7 @@ export async function statusOf(connection: Connection, runs: Runs) {
       const { name, status, changed_at, context } = summaryOf(row);
       return { session: name, status, changed_at: new Date(changed_at).toISOString(), sources: context?.sources ?? [] };
     }),
+    coverage: coverage ? coverageSentence(coverage) : null,
     ...(damaged.length > 0 ? { warnings: damaged.slice(0, LISTED).map(passedOver) } : {}),
   };
 }

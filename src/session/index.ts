@@ -30,7 +30,7 @@ export { askEnvelope } from "./ask/envelope.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
 export { type AskRecords, EMPTY_ACCOUNT, follow } from "./journal/account.ts";
-export type { Coverage } from "./journal/coverage.ts";
+export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
 export {
   type ExecEnvelope,
   type ExecFailure,
@@ -58,7 +58,13 @@ export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";
 export { openSession, openSessionWith } from "./session.ts";
 export { type TextBounds, withBoundedTexts } from "./stored/bounded-texts.ts";
 export type { CallDescription, ChildDescription } from "./stored/call-description.ts";
-export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";
+export { coverageLine, coverageSentence, coveredContext, type SessionCoverage } from "./stored/coverage.ts";
+export {
+  type CheckpointDescription,
+  describeSession,
+  type SessionDescription,
+  unreadOf,
+} from "./stored/description.ts";
 export { describeExecs, type ExecDescription, type ResumeDescription } from "./stored/exec-description.ts";
 export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";
 export { keepSettings, REMARK_NAMES } from "./stored/remarks.ts";

@@ -19,6 +19,7 @@ const NOT_ANSWERED = {
   warnings: [],
   execution_time_ms: 0,
   budget: null,
+  coverage: null,
   resumed: 0,
   replayed_turns: 0,
 } satisfies Readonly<Record<AnswerField, Json>>;

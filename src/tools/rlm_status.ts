@@ -19,5 +19,6 @@ export const rlm_status = (host: SessionHost): Tool =>
       unfinished: null,
       roots: [],
       sessions: [],
+      coverage: null,
     },
   });

@@ -7,6 +7,11 @@ const OWN = flags({
   exec: { type: count(), excludes: ["last"], help: "show this exec whole" },
   last: { type: toggle, help: "show the last exec whole" },
   call: { type: count(), help: "show this sub-call whole" },
+  unread: {
+    type: toggle,
+    excludes: ["exec", "last", "call", "otlp"],
+    help: "list the documents that no exec since the last load has opened, the largest first",
+  },
   all: { type: toggle, help: "list every exec, sub-call and checkpoint, also of a long session" },
   redact: {
     type: toggle,

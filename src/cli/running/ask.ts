@@ -1,8 +1,9 @@
 import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { displayName } from "../../platform/ids.ts";
 import { jsonText } from "../../platform/visible.ts";
-import { checkSchema } from "../../session/index.ts";
+import { checkSchema, coverageSentence } from "../../session/index.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { TRAJECTORY } from "../flags/declared.ts";
@@ -38,7 +39,7 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
         ? resumed.envelope
         : await opened.session.ask(question, { ...options, ...schema, ...asking });
     opened.progress.end(!isOpen(answer));
-    return endOfAsk(answer, { opened, terminal, stop, isJson });
+    return endOfAsk(answer, { opened, terminal, stop, isJson, flags });
   });
 }
 
@@ -49,11 +50,16 @@ export function turnTeller({ verbose }: SessionFlags, { stderr }: Terminal): (tu
   };
 }
 
+interface Asking {
+  readonly opened: CliSession;
+  readonly terminal: Terminal;
+  readonly stop: Stop;
+  readonly isJson: boolean;
+  readonly flags: Pick<SessionFlags, "quiet">;
+}
+
 /** Tells how an ask ended. Gives the exit code. */
-export function endOfAsk(
-  answer: AskEnvelope,
-  { opened, terminal, stop, isJson }: { opened: CliSession; terminal: Terminal; stop: Stop; isJson: boolean },
-): number {
+export function endOfAsk(answer: AskEnvelope, { opened, terminal, stop, isJson, flags }: Asking): number {
   // The reader of stdout has gone: there is no reader to report to.
   if (stop.exitCode === 0) return 0;
   const isLeftOpen = opened.kept !== null && isOpen(answer);
@@ -65,6 +71,10 @@ export function endOfAsk(
     showTrajectory(answer, terminal.stderr);
     const isSuspended = isLeftOpen && !answer.success && isToGoOn(answer);
     if (!isSuspended) showAsk(answer, terminal);
+    if (!isSuspended && answer.coverage && !flags.quiet) {
+      const how = opened.kept ? `belay show ${displayName(opened.session)} --unread` : "";
+      terminal.stderr.write(`${coverageSentence(answer.coverage, how)}\n`, "dim");
+    }
     if (isSuspended) for (const line of waitLines(answer.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
     if (isLeftOpen) terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   }

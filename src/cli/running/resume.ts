@@ -46,7 +46,7 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     const taken = progress.end(resumed?.kind !== "ask" || !isOpen(resumed.envelope));
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
     if (resumed.kind === "ask") {
-      return endOfAsk(resumed.envelope, { opened, terminal, stop, isJson });
+      return endOfAsk(resumed.envelope, { opened, terminal, stop, isJson, flags });
     }
     const { envelope, rest, kind } = resumed;
     if (trajectory) terminal.stderr.write(`--trajectory tells the turns of an ask; what was resumed is a ${kind}\n`);

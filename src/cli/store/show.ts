@@ -7,13 +7,16 @@ import { shownPlace } from "../../platform/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import {
   type CheckpointDescription,
+  coverageLine,
   describeSession,
   REMARK_NAMES,
   type SessionDescription,
   sessionNamed,
   type TextBounds,
+  unreadOf,
   withBoundedTexts,
 } from "../../session/index.ts";
+import type { Store } from "../../store/index.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -56,11 +59,30 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
     tell(damage);
     if (target && "texts" in exporting) return showSpans(exporting, target, terminal);
     const detail = detailOf(own, found);
+    if (own.unread) {
+      const unread = await withStore(place, host, (store) => unreadIn(store, found));
+      return showUnread(unread, args.get(JSON_OUTPUT), stdout);
+    }
     if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, { now: Date.now(), all: own.all === true }, stdout);
     else if ("call" in detail) showCall(detail, displayName(found), Date.now(), stdout);
     else showExec(detail.exec, displayName(found), Date.now(), stdout);
   });
+}
+
+/** The documents that were never opened, and the session. @throws RlmError `context_not_loaded` */
+async function unreadIn(store: Store, { id, name }: SessionDescription) {
+  const unread = await unreadOf(store, id);
+  if (unread) return { session: { id, name }, unread };
+  const label = displayName({ id, name });
+  throw new RlmError("context_not_loaded", `${label} has no context, or it is lost`, {
+    suggestion: `Load one: \`belay exec FILE -c PATH --session ${label}\`.`,
+  });
+}
+
+function showUnread(told: Awaited<ReturnType<typeof unreadIn>>, isJson: boolean, stdout: Output): void {
+  if (isJson) stdout.writeRaw(`${jsonText({ success: true, ...told })}\n`);
+  else for (const { id } of told.unread) stdout.write(`${inLine(id)}\n`);
 }
 
 /** Damage of the session, and of those that answer its calls. */
@@ -106,6 +128,7 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
       ? `context   ${inLine(context.sources.join(", "))} (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})\n`
       : "context   none\n",
   );
+  if (found.coverage) output.write(`coverage  ${coverageLine(found.coverage)}\n`);
   output.write(
     `took      ${[amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} on disk`].join(" · ")}\n`,
   );

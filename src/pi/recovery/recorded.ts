@@ -7,6 +7,7 @@ import {
   type BudgetLimits,
   type Complete,
   contextKeyIn,
+  coveredContext,
   EMPTY_ACCOUNT,
   type EndExtras,
   envelope,
@@ -79,7 +80,10 @@ export async function recordedAnswer(
 ): Promise<ToolEnvelope | null> {
   const { complete, session, budget, ask } = exec;
   if (!complete) return null;
-  if (ask) return askAnswer(askEnvelope({ session_id: session, ask, budget, trajectory: false }));
+  if (ask) {
+    const context = await coveredContext(store, contextKeyIn(complete));
+    return askAnswer(askEnvelope({ session_id: session, ask, budget, context, trajectory: false }));
+  }
   const { end, state, success, error_code, error_message } = complete;
   if (!success && !(end && state)) {
     const suggestion = "Call the tool again.";

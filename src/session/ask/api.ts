@@ -4,6 +4,7 @@ import type { WaitOptions } from "../api.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import type { ChildRecord } from "../journal/records.ts";
+import type { CoverageTotals } from "../stored/coverage.ts";
 import type { AskSettings, Protocol } from "./rounds.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
@@ -89,6 +90,8 @@ interface AskFields {
   /** Time of its turns and cells, ms. */
   readonly execution_time_ms: number;
   readonly budget: RemainingBudget;
+  /** The parts of the context that its own cells have looked at; null without a context, and if it is lost. */
+  readonly coverage: CoverageTotals | null;
   /** The number of resumes: after a kill, after it was suspended, and after its provider had failed. */
   readonly resumed: number;
   /** Replies that the newest resume took from the journal. */

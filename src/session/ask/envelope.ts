@@ -3,10 +3,12 @@ import { firstly, isErrorCode } from "../../../runtime/index.ts";
 import { addUsage, NO_USAGE, tokensOf } from "../../model/index.ts";
 import { leftOf } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
+import { toldCoverage } from "../journal/coverage.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import { treeOf } from "../journal/tree.ts";
 import type { Setup } from "../setup.ts";
+import { type CoveredContext, sumCoverage } from "../stored/coverage.ts";
 import type { AskEnvelope, TurnProgress } from "./api.ts";
 import { AskAnswer } from "./description.ts";
 import { TOO_LONG, turnsDone } from "./next.ts";
@@ -19,6 +21,8 @@ interface AskFacts {
   readonly session_id: string;
   readonly ask: AskRecords;
   readonly budget: RemainingBudget;
+  /** The context that its cells look at; null: there is none, or it is lost. */
+  readonly context: CoveredContext | null;
   /** True if the envelope is to have the trajectory. */
   readonly trajectory: boolean;
 }
@@ -26,7 +30,9 @@ interface AskFacts {
 const Answer = v.object({ ...AskAnswer.entries, citations: v.array(v.any()) });
 
 export function factsOf(setup: Setup, ask: AskRecords, trajectory: boolean): AskFacts {
-  return { session_id: setup.row.id, ask, budget: leftOf(setup), trajectory };
+  const { context } = setup.state();
+  const covered = context && { ...context, length: context.text.length };
+  return { session_id: setup.row.id, ask, budget: leftOf(setup), context: covered, trajectory };
 }
 
 /** The envelope of an ask that is over, from its records. */
@@ -86,7 +92,7 @@ export function wayOf(ask: AskRecords) {
   return { turns, cells, depth_reached: treeOf(ask.execs, readAsk(ask).settings.depth).depth_reached };
 }
 
-function fieldsOf({ session_id, ask, budget, trajectory }: AskFacts) {
+function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
   const { question, settings } = readAsk(ask);
   const rounds = roundsOf(ask);
   const counts = countsOf(ask);
@@ -103,6 +109,7 @@ function fieldsOf({ session_id, ask, budget, trajectory }: AskFacts) {
     warnings: [...(hasFence ? ["protocol_fence"] : []), ...(hasElided ? ["history_elided"] : [])],
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget,
+    coverage: context && coverageIn(context, ask),
     // An earlier build recorded the resumes of turns and cells alone.
     resumed: Math.max(
       ask.resumed,
@@ -111,6 +118,15 @@ function fieldsOf({ session_id, ask, budget, trajectory }: AskFacts) {
     replayed_turns: ask.replayed,
     ...(trajectory ? { trajectory: trajectoryOf(ask) } : {}),
   };
+}
+
+/** The parts of the context that the ask's cells have looked at. */
+function coverageIn(context: CoveredContext, { execs }: AskRecords) {
+  const cells = execs.filter(({ start, complete }) => start.kind === "cell" && complete);
+  return sumCoverage(
+    context,
+    cells.map(({ complete }) => ({ coverage: toldCoverage(complete?.coverage) })),
+  ).totals;
 }
 
 function countsOf({ execs }: AskRecords) {

@@ -3,8 +3,8 @@ import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 
 /** A longer observation is cut: UTF-16 units of the whole, and what stays of its beginning and its end. */
-const WHOLE_UNITS = 10_000;
-const FIRST_UNITS = 6_000;
+export const WHOLE_UNITS = 10_000;
+export const FIRST_UNITS = 6_000;
 const LAST_UNITS = 3_000;
 
 /** The observation of a cell that ran, as the root model gets it. */

@@ -28,6 +28,8 @@ export interface ExecCallsOptions {
   readonly time: ExecTime;
   /** The level of thinking that a call was recorded with. */
   recordedThinking(callId: string): Thinking;
+  /** A root model reads what the cell prints. */
+  readonly isForModel: boolean;
   /** By the records committed so far. */
   ledger(): Ledger;
   readonly from: Continuation | null;
@@ -62,6 +64,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       ...budget.left(),
       remaining_time_ms: time.left(),
       job: setup.job,
+      for_model: options.isForModel,
     }),
     async answer(call, signal) {
       const hasChild = setup.answers.resumes?.(call) === true;

@@ -151,7 +151,9 @@ async function runCell(
     const { last: now } = recorder.state().account;
     return (now && callIn(now, callId)?.thinking) ?? "off";
   };
-  const lent = { setup, budget, time, ledger, recordedThinking, from, history: history.context, suspend };
+  const { origin } = setup.row;
+  const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
+  const lent = { isForModel, setup, budget, time, ledger, recordedThinking, from, history: history.context, suspend };
   const calls = sparing(noticing(openCalls(lent), recorder), work);
   const journal = openExecJournal(work, machine, { calls, time, clock: setup.env.clock, history });
   const ports = { machine: machine.sandbox, journal, calls, clock: setup.env.clock, parking: setup.parking };

@@ -131,7 +131,7 @@ async function load(work: Work, request: LoadRequest): Promise<Context> {
   if (isNew) await guest.reset();
   // An image is opened with the context that it was made with. Its guest is then told of the longer one.
   else await guest.use(positionOf(state));
-  const position = isNew ? { checkpoint: null, sources: [] } : positionOf(state);
+  const position = isNew ? { checkpoint: null, sources: [], given: [] } : positionOf(state);
   await end(work, await guest.use({ ...position, context }), context);
   return context;
 }

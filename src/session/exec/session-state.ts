@@ -11,5 +11,5 @@ export interface SessionState {
 
 /** The position at which the machine of the next exec opens. */
 export function positionOf({ account, context }: SessionState): Position {
-  return { checkpoint: account.checkpoint, context, sources: account.sources };
+  return { checkpoint: account.checkpoint, context, sources: account.sources, given: account.given };
 }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
+import { givenAfter } from "./coverage.ts";
 import { begun, callIn, type ExecRecords, grown } from "./exec-records.ts";
 import { EMPTY_LEDGER, type Ledger, ROOT_CALL, spend, subCallsOf } from "./ledger.ts";
 import {
@@ -31,6 +32,8 @@ export interface Account {
   readonly cells: number;
   /** The newest of them. */
   readonly sources: readonly CellSource[];
+  /** Packed ranges of P that cells were given since the last load. */
+  readonly given: readonly string[];
   /** The newest exec, whether it is over or not. */
   readonly last: ExecRecords | null;
   /** Answers that the newest exec takes over. */
@@ -68,6 +71,7 @@ export const EMPTY_ACCOUNT: Account = {
   loads: [],
   cells: 0,
   sources: [],
+  given: [],
   last: null,
   spared: NOTHING_SPARED,
   ask: null,
@@ -136,7 +140,7 @@ function over(before: Account, start: Start, complete: Complete): Account {
   switch (start.kind) {
     case "load":
       if (!complete.success) return account;
-      return { ...account, checkpoint, ...context, loads: [start], cells: 0, sources: [] };
+      return { ...account, checkpoint, ...context, loads: [start], cells: 0, sources: [], given: [] };
     case "append":
       if (!complete.success) return account;
       return { ...account, checkpoint, ...context, loads: [...account.loads, start] };
@@ -145,7 +149,7 @@ function over(before: Account, start: Start, complete: Complete): Account {
       const { cell, name } = start;
       const source = { number: cells, source: cell ?? "", ...(name === undefined ? {} : { name }) };
       const sources = [...account.sources, source].slice(-SOURCES_KEPT);
-      return { ...account, checkpoint, cells, sources };
+      return { ...account, checkpoint, cells, sources, given: givenAfter(account.given, complete.coverage) };
     }
     default:
       return { ...account, checkpoint };

@@ -1,23 +1,63 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
+import { PLACE_UNITS } from "../machine/passages.ts";
+import { merged, packRanges, type Range, rangesIn } from "../machine/ranges.ts";
 
 /**
- * Which stretches of a context an exec has looked at, of 2,048 equal ones: sets of bits as base64, empty if no bit is set.
- * Stretch n is bit n % 8, from the lowest, of byte n / 8.
+ * The sets of ranges that tell of an exec.
+ * - `shown`: given to a model, in contexts of calls and in prompts. Passages of prompts are recognised from 127 characters on.
+ * - `found`: matches of `find`.
+ * - `ranked`: hits of `search`.
+ * - `given`: given to the cell by `peek` and `peek_doc`; all of P once the cell touched `P`.
+ * - `printed`: passages of what the cell printed, and of the texts in its result, if a root model reads them.
  */
+export const SETS = ["shown", "found", "ranked", "given", "printed"] as const;
+
+export type CoverageSet = (typeof SETS)[number];
+
+/** A value for each set. */
+export function bySet<T>(of: (set: CoverageSet) => T): Readonly<Record<CoverageSet, T>> {
+  const [shown, found, ranked] = [of("shown"), of("found"), of("ranked")];
+  return { shown, found, ranked, given: of("given"), printed: of("printed") };
+}
+
+/** The parts of a context that an exec has looked at. */
 export interface Coverage {
   readonly context_hash: string;
-  /** Given to the cell by `peek`, `peek_doc` and `search`. */
-  readonly read: string;
-  /** Found by `find`. */
-  readonly matched: string;
   /**
-   * Given to a model: contexts of calls, and passages of prompts. A passage has 64 characters or more, and begins where a
-   * range began that the cell was given before.
+   * Stretches of the context, 2,048 equal ones, that an exec of an earlier build read, matched with `find`, and sent. Each set
+   * is base64 of bits, empty if no bit is set; stretch n is bit n % 8, from the lowest, of byte n / 8.
    */
+  readonly read: string;
+  readonly matched: string;
   readonly sent: string;
+  /**
+   * Ranges of the context by set, as packed numbers: beginnings and ends in turn, UTF-16 units. Absent if an earlier build
+   * recorded it.
+   */
+  readonly ranges?: Readonly<Record<CoverageSet, string>>;
   /** The cell touched `P`: all of it was at hand. */
   readonly whole?: true;
+  /** By set, the characters that are in it only because gaps were joined: at the most so many. Absent if there are none. */
+  readonly joined?: Readonly<Partial<Record<CoverageSet, number>>>;
+}
+
+/** A coverage with its ranges as lists. */
+export interface ToldCoverage extends Omit<Coverage, "ranges"> {
+  readonly ranges?: Readonly<Record<CoverageSet, readonly Range[]>>;
+}
+
+export function toldCoverage(coverage: Coverage | null | undefined): ToldCoverage | null {
+  if (!coverage) return null;
+  const { ranges, ...others } = coverage;
+  if (!ranges) return others;
+  return {
+    ...others,
+    // A session of many execs would not have room for the lists of all of them.
+    get ranges() {
+      return bySet((set) => rangesIn(ranges[set], Number.POSITIVE_INFINITY));
+    },
+  };
 }
 
 /** The coverage with its fields, which a machine keeps while its exec runs. */
@@ -26,8 +66,26 @@ export const CoverageSchema = v.object({
   read: v.string(),
   matched: v.string(),
   sent: v.string(),
+  ranges: v.exactOptional(v.object(bySet(() => v.string()))),
   whole: v.exactOptional(v.literal(true)),
+  joined: v.exactOptional(v.object(bySet(() => v.exactOptional(v.number())))),
 });
+
+/** Adds what a cell was given to the packed ranges of the cells since the last load. Passages are recognised by them. */
+export function givenAfter(before: readonly string[], coverage: Coverage | undefined): readonly string[] {
+  const { given = "", ranked = "" } = coverage?.ranges ?? {};
+  const all = [...before, ...[given, ranked].filter((packed) => packed !== "")];
+  if (all.length < MOST_PACKED) return all;
+  const places = all.flatMap((packed) =>
+    rangesIn(packed, Number.POSITIVE_INFINITY).map(([start, end]): Range => [placeFrom(start), placeFrom(end)]),
+  );
+  return [packRanges(merged(places.filter(([start, end]) => start < end)))];
+}
+
+/** With more, they are made one, of the places alone that passages are known by. */
+const MOST_PACKED = 64;
+
+const placeFrom = (at: number) => Math.ceil(at / PLACE_UNITS) * PLACE_UNITS;
 
 /** The coverage in what a machine has kept of an exec; null if there is none. */
 export function coverageIn(kept: Json | undefined): Coverage | null {

@@ -8,6 +8,8 @@ export interface TextMessage extends Omit<Context, "text"> {
   readonly text: TextData;
   /** Folder of search indexes. */
   readonly indexDir: string;
+  /** Packed ranges of it that cells were given on other machines. */
+  readonly given?: readonly string[];
 }
 
 /** A conversation with the ids of its objects, document by document. `lost` says why its text is not there. */

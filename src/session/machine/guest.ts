@@ -88,7 +88,7 @@ export function openGuest(options: GuestOptions): Guest {
       const machine = await opened(position);
       if (live) live.untouched = false;
       if (position.context && told !== position.context) {
-        await machine.sandbox.tell(await opener.messageOf(position.context));
+        await machine.sandbox.tell(await opener.messageOf(position.context, position.given));
         told = position.context;
       }
       return machine;

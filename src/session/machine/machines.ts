@@ -37,6 +37,8 @@ export interface Position {
   readonly checkpoint: string | null;
   readonly context: Context | null;
   readonly sources: readonly CellSource[];
+  /** Packed ranges of the context that its cells were given. */
+  readonly given: readonly string[];
 }
 
 export interface Machine extends AsyncDisposable {
@@ -65,12 +67,15 @@ export function warmMachine(entry = entryUrl("machine-thread-entry"), machines =
 export function machineOpener(options: MachineOptions) {
   const { store, newId, machines, emit } = options.env;
   /** The context as a machine's thread takes it. */
-  const messageOf = async (context: Context) => contextMessage(context, await options.indexFolder.path());
+  const messageOf = async (context: Context, given: readonly string[] = []): Promise<TextMessage> => ({
+    ...contextMessage(context, await options.indexFolder.path()),
+    given,
+  });
 
   const machineOf = (opened: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []) =>
     machineWith(opened, images, warnings, messageOf);
 
-  async function sandbox(context: Context | null, image?: () => Promise<Restoration>) {
+  async function sandbox({ context, given }: Pick<Position, "context" | "given">, image?: () => Promise<Restoration>) {
     const { machineEntry, memoryBytes } = options;
     return openSandbox<null, ContextMessage>({
       entry: machineEntry,
@@ -78,36 +83,36 @@ export function machineOpener(options: MachineOptions) {
       memoryBytes,
       machines,
       onNotice: (text) => emit({ kind: "notice", text }),
-      ...(context ? { message: await messageOf(context) } : {}),
+      ...(context ? { message: await messageOf(context, given) } : {}),
       ...(image ? { image } : {}),
     });
   }
 
-  async function fresh(context: Context | null): Promise<Machine> {
-    const opened = await sandbox(context);
+  async function fresh(position: Position): Promise<Machine> {
+    const opened = await sandbox(position);
     const { origin, baseline } = opened;
     // The first checkpoints are based on it.
     if (!(await store.hasBaseline(origin))) await store.putBaseline(origin, baseline.image.meta, baseline.pages);
     return machineOf(opened, openImageChain(origin, null, newId));
   }
 
-  async function atCheckpoint(id: string, { context, sources }: Position): Promise<Machine> {
+  async function atCheckpoint(id: string, position: Position): Promise<Machine> {
     const row = await store.checkpoint(id);
     const problem = await imageProblem(row.meta);
-    if (problem !== null) return rebuilt(row, problem, context);
+    if (problem !== null) return rebuilt(row, problem, position);
     try {
-      const read = async () => ({ image: await store.image(id), pending: "drop", cells: sources }) as const;
-      return machineOf(await sandbox(context, read), openImageChain(id, row, newId));
+      const read = async () => ({ image: await store.image(id), pending: "drop", cells: position.sources }) as const;
+      return machineOf(await sandbox(position, read), openImageChain(id, row, newId));
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "checkpoint_lost") throw error;
-      return rebuilt(row, error.message, context);
+      return rebuilt(row, error.message, position);
     }
   }
 
   /** The image cannot be read: a fresh guest with the memory and the helpers that the checkpoint keeps beside it. */
-  async function rebuilt(row: CheckpointRow, why: string, context: Context | null): Promise<Machine> {
+  async function rebuilt(row: CheckpointRow, why: string, position: Position): Promise<Machine> {
     const { memory, helpers } = readEndExtras(row.extras);
-    const made = await fresh(context);
+    const made = await fresh(position);
     const ops: Json = Object.entries(memory).map(([key, value]) => ({ op: "put", key, value }));
     await made.sandbox.enter("memory", { op: "batch", ops });
     for (const { name, code } of helpers) await made.sandbox.enter("helpers", { op: "add", name, code });
@@ -118,17 +123,14 @@ export function machineOpener(options: MachineOptions) {
   return {
     /** @throws RlmError `checkpoint_lost` */
     at: (position: Position) =>
-      position.checkpoint === null ? fresh(position.context) : atCheckpoint(position.checkpoint, position),
+      position.checkpoint === null ? fresh(position) : atCheckpoint(position.checkpoint, position),
     /** @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost` */
-    async atStep(
-      step: string,
-      pending: Restoration["pending"],
-      { context, sources }: Position,
-    ): Promise<MachineAtStep> {
+    async atStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep> {
       const row = await store.checkpoint(step);
       const problem = await imageProblem(row.meta);
       if (problem !== null) throw foreign(step, problem);
-      const opened = await sandbox(context, async () => ({ image: await store.image(step), pending, cells: sources }));
+      const image = async () => ({ image: await store.image(step), pending, cells: position.sources });
+      const opened = await sandbox(position, image);
       return { machine: machineOf(opened, openImageChain(step, row, newId)), row };
     },
     messageOf,

@@ -1,74 +1,81 @@
 import type { Context } from "../../context/index.ts";
-import { packNumbers, unpackNumbers } from "./packed-numbers.ts";
+import type { Range } from "./ranges.ts";
 
-export type Passages = ReturnType<typeof openPassages>;
-
-/** A passage is known by its beginning: UTF-16 units. What is shorter is not found. */
-const HEAD_UNITS = 64;
-const MOST_STARTS = 20_000;
+/** P has a place every so many UTF-16 units. A passage is known by one of them: by as many units that begin there. */
+export const PLACE_UNITS = 64;
+/** If more places would be known, only every second one is, every third one and so on. */
+const MOST_PLACES = 65_536;
 /** Units that are compared at once. */
 const PIECE_UNITS = 4096;
+/** Units that a passage grows to its left at the most. */
+const MOST_BEFORE = 65_536;
 
-/** Finds passages of P in prompts: those that begin where a range began that a cell was given before. */
+/**
+ * Finds passages of P in prompts: those of 127 characters or more that lie in what cells were given, wherever they were cut.
+ * Which ones it finds depends on all that was given, and not on the order in which it was.
+ */
 export function openPassages(text: Pick<Context["text"], "slice" | "length">) {
-  /** By the hash of what stands there; the newest last. */
-  const known = new Map<number, number>();
-  const mayBeKnown = openFilter();
+  const places = Math.floor(text.length / PLACE_UNITS);
+  const { sameFor, sameBefore } = comparing(text);
+  const given = openMarks(places);
+  /** Every so many places are known: so many of them were given. */
+  let every = 1;
+  let count = 0;
   // A cell that asks no model pays for no hash.
   let fresh: number[] = [];
-  /** `known` in its packed form; undefined if `known` has changed since. */
-  let packed: string | undefined;
+  let isStale = false;
+  /** By the hash of the text there; of equal texts the first. */
+  const known = new Map<number, number>();
+  let mayBeKnown = openFilter();
 
-  /** A range of P that a cell was given begins here. */
-  function note(start: number): void {
-    fresh.push(start);
-    if (fresh.length > 2 * MOST_STARTS) fresh = fresh.slice(-MOST_STARTS);
+  /** A cell was given this range of P. */
+  function note(start: number, end: number): void {
+    const last = Math.min(places, Math.ceil(end / PLACE_UNITS));
+    for (let place = Math.ceil(Math.max(0, start) / PLACE_UNITS); place < last; place++) {
+      if (!given.add(place) || place % every !== 0) continue;
+      count++;
+      if (count <= MOST_PLACES) fresh.push(place);
+      else isStale = true;
+    }
   }
 
   function learn(): void {
-    if (fresh.length > 0) packed = undefined;
-    for (const start of fresh.slice(-MOST_STARTS)) {
-      // What a store gives may be no number at all.
-      const isPlace = start >= 0 && start + HEAD_UNITS <= text.length;
-      if (!isPlace) continue;
-      const hash = hashOf(text.slice(start, start + HEAD_UNITS), 0);
-      known.delete(hash);
-      known.set(hash, start);
-      mayBeKnown.add(hash);
+    for (; count > MOST_PLACES; count = Iterator.from(given.all(every)).reduce((sum) => sum + 1, 0)) every++;
+    if (isStale) {
+      known.clear();
+      mayBeKnown = openFilter();
     }
+    for (const place of isStale ? given.all(every) : fresh) know(place);
     fresh = [];
-    for (const hash of known.keys()) {
-      if (known.size <= MOST_STARTS) break;
-      known.delete(hash);
-    }
+    isStale = false;
+  }
+
+  function know(place: number): void {
+    const start = place * PLACE_UNITS;
+    const hash = hashOf(text.slice(start, start + PLACE_UNITS), 0);
+    if ((known.get(hash) ?? start) < start) return;
+    known.set(hash, start);
+    mayBeKnown.add(hash);
   }
 
   /** The known place whose text stands at this place of the prompt. */
   function placeAt(prompt: string, at: number, hash: number): number | undefined {
     const start = mayBeKnown.has(hash) ? known.get(hash) : undefined;
     if (start === undefined) return undefined;
-    return prompt.startsWith(text.slice(start, start + HEAD_UNITS), at) ? start : undefined;
-  }
-
-  /** The length for which prompt and P are the same from here on. */
-  function sameFor(prompt: string, at: number, start: number): number {
-    let same = HEAD_UNITS;
-    for (;;) {
-      const piece = text.slice(start + same, start + same + PIECE_UNITS);
-      if (piece === "" || !prompt.startsWith(piece, at + same)) return same + sameUnits(piece, prompt, at + same);
-      same += piece.length;
-    }
+    return prompt.startsWith(text.slice(start, start + PLACE_UNITS), at) ? start : undefined;
   }
 
   return {
     note,
-    /** The passages of a prompt, as ranges of P: each goes on for as long as prompt and P are the same. */
-    *in(prompt: string): Iterable<readonly [start: number, end: number]> {
+    /** The passages of a prompt, as ranges of P: each goes on to both sides while prompt and P are the same. */
+    *in(prompt: string): Iterable<Range> {
+      if (prompt.length < PLACE_UNITS) return;
       learn();
       if (known.size === 0) return;
       let at = 0;
+      let before = 0;
       let hash = hashOf(prompt, at);
-      while (at + HEAD_UNITS <= prompt.length) {
+      while (at + PLACE_UNITS <= prompt.length) {
         const start = placeAt(prompt, at, hash);
         if (start === undefined) {
           hash = rolled(hash, prompt, at);
@@ -76,19 +83,54 @@ export function openPassages(text: Pick<Context["text"], "slice" | "length">) {
           continue;
         }
         const units = sameFor(prompt, at, start);
-        yield [start, start + units];
-        at += units;
+        yield [start - sameBefore(prompt, at, start, at - before), start + units];
+        before = at;
+        // Where P repeats itself, the text that was given may be another one, which goes on beyond this end.
+        at += Math.max(units - PLACE_UNITS + 1, PLACE_UNITS / 2);
         hash = hashOf(prompt, at);
       }
     },
-    /** The beginnings of the known ranges, the oldest first, for `restore`. */
-    kept(): string {
-      learn();
-      packed ??= packNumbers([...known.values()]);
-      return packed;
+  };
+}
+
+/** Compares P with a prompt around a place at which they are the same. */
+function comparing(text: Pick<Context["text"], "slice">) {
+  return {
+    /** The length for which prompt and P are the same from here on. */
+    sameFor(prompt: string, at: number, start: number): number {
+      let same = PLACE_UNITS;
+      for (;;) {
+        const piece = text.slice(start + same, start + same + PIECE_UNITS);
+        if (piece === "" || !prompt.startsWith(piece, at + same)) return same + sameUnits(piece, prompt, at + same);
+        same += piece.length;
+      }
     },
-    restore(kept: string): void {
-      for (const start of unpackNumbers(kept)) note(start);
+    /** The length for which prompt and P are the same before here. @param most the units of the prompt since the place that was found before this one */
+    sameBefore(prompt: string, at: number, start: number, most: number): number {
+      const units = Math.min(most, start, MOST_BEFORE);
+      const piece = text.slice(start - units, start);
+      let same = 0;
+      while (same < units && piece.charCodeAt(units - 1 - same) === prompt.charCodeAt(at - 1 - same)) same++;
+      return same;
+    },
+  };
+}
+
+/** Opens a set of places, a bit for each. */
+function openMarks(places: number) {
+  let bits: Uint8Array | undefined;
+  const has = (place: number) => ((bits?.[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
+  return {
+    /** Returns false if it is there already. */
+    add(place: number): boolean {
+      if (has(place)) return false;
+      bits ??= new Uint8Array(Math.ceil(places / 8));
+      bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+      return true;
+    },
+    /** Gives those of every so many places that are in the set. */
+    *all(every: number): Iterable<number> {
+      for (let place = 0; place < places; place += every) if (has(place)) yield place;
     },
   };
 }
@@ -100,19 +142,19 @@ function sameUnits(piece: string, prompt: string, at: number): number {
 }
 
 const FACTOR = 0x01000193;
-/** FACTOR to the power of HEAD_UNITS: what the unit that leaves the window has been multiplied with. */
-const LEAVING = Array.from({ length: HEAD_UNITS }).reduce<number>((power) => Math.imul(power, FACTOR), 1);
+/** FACTOR to the power of PLACE_UNITS: what the unit that leaves the window has been multiplied with. */
+const LEAVING = Array.from({ length: PLACE_UNITS }).reduce<number>((power) => Math.imul(power, FACTOR), 1);
 
-/** A hash of the HEAD_UNITS units from here, which can be rolled on. */
+/** A hash of the PLACE_UNITS units from here, which can be rolled on. */
 function hashOf(text: string, at: number): number {
   let hash = 0;
-  for (let i = at; i < at + HEAD_UNITS; i++) hash = (Math.imul(hash, FACTOR) + text.charCodeAt(i)) | 0;
+  for (let i = at; i < at + PLACE_UNITS; i++) hash = (Math.imul(hash, FACTOR) + text.charCodeAt(i)) | 0;
   return hash;
 }
 
 /** The hash one unit further. */
 function rolled(hash: number, text: string, at: number): number {
-  const entering = text.charCodeAt(at + HEAD_UNITS);
+  const entering = text.charCodeAt(at + PLACE_UNITS);
   return (Math.imul(hash, FACTOR) + entering - Math.imul(LEAVING, text.charCodeAt(at))) | 0;
 }
 

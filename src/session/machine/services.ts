@@ -1,5 +1,11 @@
-import { type Builtin, type ContextServices, contextNotLoaded, createLibrary } from "../../../builtins/index.ts";
-import { type Json, type Library, RlmError } from "../../../runtime/index.ts";
+import {
+  type Builtin,
+  type ContextServices,
+  contextNotLoaded,
+  createLibrary,
+  factsOf,
+} from "../../../builtins/index.ts";
+import { type Json, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
 import { compileFind, matchesIn, openPlaces, openText } from "../../context/index.ts";
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
@@ -44,7 +50,10 @@ export function openServices() {
         current?.coverage.resume(kept);
         conversation.resume(kept);
       },
-      kept: (isOver: boolean) => conversation.withTouched(current?.coverage.kept(isOver) ?? null),
+      kept(over: LibraryOver | null) {
+        const end = over && { ...over, isForModel: factsOf(over).for_model };
+        return conversation.withTouched(current?.coverage.kept(end) ?? null);
+      },
     },
     /** The context is not needed any more. */
     close(): void {
@@ -59,7 +68,7 @@ type LoadedContext = ContextServices & Disposable & { readonly coverage: Coverag
 
 function contextServices(message: TextMessage): LoadedContext {
   const text = openText(message.text);
-  const coverage = openCoverage(text, message.hash);
+  const coverage = openCoverage(text, message.hash, message.given);
   const places = openPlaces(text, message.documents);
   const routes = openRoutes(message.routes);
   let index: SearchIndex | undefined;
@@ -70,7 +79,7 @@ function contextServices(message: TextMessage): LoadedContext {
     lines: message.stats.line_count,
     documents: message.documents,
     slice(start, end) {
-      coverage.read(start, end);
+      coverage.given(start, end);
       return text.slice(start, end);
     },
     utf8: () => text.data.bytes,
@@ -83,7 +92,7 @@ function contextServices(message: TextMessage): LoadedContext {
     },
     search(query, k) {
       const hits = index?.search(query, k) ?? [];
-      for (const { start, end } of hits) coverage.read(start, end);
+      for (const { start, end } of hits) coverage.ranked(start, end);
       return hits;
     },
     coverage,

@@ -37,7 +37,7 @@ function boundedSession(session: SessionDescription, bounds: TextBounds, budget:
 }
 
 function boundedExec(exec: ExecDescription, bounds: TextBounds, budget: Budget): ExecDescription {
-  const { source, stdout, stderr, result_json, error, ask, turn } = exec;
+  const { source, stdout, stderr, result_json, error, ask, turn, coverage } = exec;
   const bound = openBound(bounds, budget, false);
   const told = {
     ...exec,
@@ -47,6 +47,7 @@ function boundedExec(exec: ExecDescription, bounds: TextBounds, budget: Budget):
     stderr: bound.text("stderr", stderr),
     result_json: bound("result_json", result_json),
     error: error === null ? null : bound.text("error", error),
+    coverage: coverage?.ranges && bound("coverage", coverage.ranges) === null ? null : coverage,
     ask: ask && { ...ask, question: bound.text("question", ask.question), answer: bound("answer", ask.answer) },
     turn: turn && {
       ...turn,

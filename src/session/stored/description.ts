@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import type { CheckpointRow, SessionRow, Store } from "../../store/index.ts";
-import { coverageIn } from "../journal/coverage.ts";
-import { readStepExtras } from "../journal/records.ts";
+import { coverageIn, toldCoverage } from "../journal/coverage.ts";
+import { contextKeyIn, readRecord, readStepExtras } from "../journal/records.ts";
 import { type ProviderWait, waitsFor } from "../provider-wait.ts";
 import type { CallDescription } from "./call-description.ts";
 import { childName } from "./children.ts";
+import { coverageOf, type SessionCoverage, toldSum } from "./coverage.ts";
 import { describeExecs, type ExecDescription } from "./exec-description.ts";
 import { type SessionSummary, sessionNamed, summaryOf } from "./sessions.ts";
 
@@ -17,6 +18,11 @@ export interface SessionDescription extends Omit<SessionSummary, "execs"> {
   readonly settings: Json;
   /** In journal order. */
   readonly execs: readonly ExecDescription[];
+  /**
+   * The parts of the context that its execs have looked at since the last load. null without a context, and if it is lost;
+   * absent of a session that answers a call of the one described.
+   */
+  readonly coverage?: SessionCoverage | null;
   /** Providers' batches that its unfinished exec waits for; only if there are any. */
   readonly waits?: readonly ProviderWait[];
   /** The oldest first; `parent` makes a tree of them. */
@@ -62,13 +68,31 @@ export async function describeSession(
   const left = { children, partly };
   const row = await sessionNamed(store, nameOrId);
   const waits = await waitsFor(store, { root: row.id });
-  const session = await withChildren(store, await describeRow(store, row, partly), left);
-  return waits.length > 0 ? { ...session, waits } : session;
+  const { session, key } = await describeRow(store, row, partly);
+  const coverage = await coverageOf(store, key, session.execs);
+  const described = { ...(await withChildren(store, session, left)), coverage: toldSum(coverage) };
+  return waits.length > 0 ? { ...described, waits } : described;
 }
 
-async function describeRow(store: Store, row: SessionRow, partly: boolean): Promise<SessionDescription> {
+/**
+ * The documents of a session's context that none of its execs has opened, the largest first; null without a context, and if it
+ * is lost.
+ */
+export async function unreadOf(store: Store, nameOrId: string) {
+  const { session, key } = await describeRow(store, await sessionNamed(store, nameOrId), true);
+  return (await coverageOf(store, key, session.execs))?.unread ?? null;
+}
+
+/** The session without its children and its coverage, and the key of its context in the store. */
+async function describeRow(
+  store: Store,
+  row: SessionRow,
+  partly: boolean,
+): Promise<{ readonly session: SessionDescription; readonly key: string | null }> {
   const { records, checkpoints, damaged } = partly ? await store.readable(row.id) : await wholeOf(store, row.id);
-  return {
+  const end = records.findLast(({ record }) => record.record === "rlm_complete");
+  const complete = end && readRecord(end.record);
+  const session = {
     ...summaryOf(row),
     ...(damaged.length > 0 ? { damaged } : {}),
     head: row.head,
@@ -85,6 +109,7 @@ async function describeRow(store: Store, row: SessionRow, partly: boolean): Prom
       head: id === row.head,
     })),
   };
+  return { session, key: complete?.record === "rlm_complete" ? contextKeyIn(complete) : null };
 }
 
 async function wholeOf(store: Store, id: string): Promise<Awaited<ReturnType<Store["readable"]>>> {
@@ -99,7 +124,8 @@ function withCheckpoints(exec: ExecDescription, checkpoints: readonly Checkpoint
   const step = checkpoints.findLast(({ kind, exec_id }) => kind === "step" && exec_id === exec.exec_id);
   if (exec.status !== "unfinished" || !step) return told;
   const { output, warnings, library } = readStepExtras(step.extras).state;
-  return { ...told, stdout: output.stdout, stderr: output.stderr, warnings, coverage: coverageIn(library) };
+  const coverage = toldCoverage(coverageIn(library));
+  return { ...told, stdout: output.stdout, stderr: output.stderr, warnings, coverage };
 }
 
 /** Settings without what people say of the session, and without the user's signature. */
@@ -125,7 +151,8 @@ async function withChild(store: Store, parent: string, call: CallDescription, le
   const row = await store.find(name);
   if (row?.origin !== "child") return call;
   left.children--;
-  const description = await withChildren(store, await describeRow(store, row, left.partly), left);
+  const { session } = await describeRow(store, row, left.partly);
+  const description = await withChildren(store, session, left);
   const { sub_calls = null, turns = null, depth_reached = null } = call.child ?? {};
   return { ...call, child: { session: row.id, sub_calls, turns, depth_reached, description } };
 }

@@ -2,7 +2,7 @@ import type { Json } from "../../../runtime/index.ts";
 import type { StoredRecord } from "../../store/index.ts";
 import { type AskDescription, describeAsk, describeTurn, type TurnDescription } from "../ask/description.ts";
 import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../journal/account.ts";
-import type { Coverage } from "../journal/coverage.ts";
+import { type ToldCoverage, toldCoverage } from "../journal/coverage.ts";
 import { withFiles } from "../journal/envelope.ts";
 import { type Complete, type ExecKind, readRecord, type Start } from "../journal/records.ts";
 import { type CallDescription, describeCall, type GatheredCall } from "./call-description.ts";
@@ -47,8 +47,8 @@ export interface ExecDescription {
   readonly rest: readonly string[];
   /** The checkpoint of the state after it; null if it left none, or if that is dropped. */
   readonly checkpoint_id: string | null;
-  /** The stretches of the context that it looked at; null if that is not recorded. */
-  readonly coverage: Coverage | null;
+  /** The parts of the context that it looked at; null if that is not recorded. */
+  readonly coverage: ToldCoverage | null;
   /** Only of an ask. */
   readonly ask: AskDescription | null;
   /** Only of a turn. */
@@ -147,7 +147,7 @@ function describeExec({ start, resumes, calls, complete, files }: Gathered, numb
     error: complete && !complete.success ? whyFailed(complete, files) : null,
     rest: rest.map((cell) => cell.name),
     checkpoint_id: complete?.checkpoint_id ?? null,
-    coverage: complete?.coverage ?? null,
+    coverage: toldCoverage(complete?.coverage),
     ask: kind === "ask" ? describeAsk(start, complete) : null,
     turn: kind === "turn" ? describeTurn(start, gathered[0]?.result ?? null) : null,
   };

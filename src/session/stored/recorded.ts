@@ -6,6 +6,7 @@ import { askEnvelope } from "../ask/envelope.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow } from "../journal/account.ts";
 import { cellIn, envelope, queryEnvelope } from "../journal/envelope.ts";
 import { readJournal } from "../journal/records.ts";
+import { coveredContext } from "./coverage.ts";
 
 /** The answer of an exec that is over, from its records. Its `budget` is the one that is left now. */
 export interface RecordedAnswer {
@@ -21,7 +22,7 @@ export interface RecordedAnswer {
  * @returns null if there is none @throws RlmError of the store
  */
 export async function recordedAnswer(
-  store: Pick<Store, "journal">,
+  store: Pick<Store, "journal" | "contextIndex">,
   session: Pick<Session, "id" | "budget">,
   exec_id: string | null,
 ): Promise<RecordedAnswer | null> {
@@ -32,7 +33,8 @@ export async function recordedAnswer(
   const account = records.slice(0, end + 1).reduce(follow, EMPTY_ACCOUNT);
   const { ask } = account;
   if (ask?.complete && records[end] === ask.complete) {
-    const envelope = askEnvelope({ session_id: session.id, ask, budget: session.budget(), trajectory: true });
+    const context = await coveredContext(store, account.context_key);
+    const envelope = askEnvelope({ session_id: session.id, ask, budget: session.budget(), context, trajectory: true });
     return { exec_id: ask.complete.exec_id, answer: plain(envelope), ask: envelope };
   }
   const complete = account.last?.complete;

@@ -25,7 +25,15 @@ const USES = [
   ["rlm_memory_batch", { ops: '[{ "op": "get", "key": "k" }]' }, { results: [{ op: "get", key: "k", value: "5" }] }],
   ["rlm_memory_list", {}, { keys: ["k"] }],
   ["rlm_memory_clear", {}, { success: true }],
-  ["rlm_status", {}, { context: { document_count: 2 }, unfinished: null }],
+  [
+    "rlm_status",
+    {},
+    {
+      context: { document_count: 2 },
+      unfinished: null,
+      coverage: expect.stringMatching(/^A model read .* of 2 documents\.$/),
+    },
+  ],
   ["rlm_wait", { discard: "false" }, { success: true, kind: "memory" }],
 ] as const;
 

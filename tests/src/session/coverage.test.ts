@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openSessionWith } from "../../../src/session/index.ts";
+import { SETS } from "../../../src/session/journal/coverage.ts";
 import type { Complete } from "../../../src/session/journal/records.ts";
+import { rangesIn } from "../../../src/session/machine/ranges.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { openScripted } from "../../support/scripted-session.ts";
@@ -8,21 +10,19 @@ import { storeAround } from "../../support/store-around.ts";
 
 process.env.ASK_KEY = "k";
 
-/** 2,048 lines of 100 characters: each is a stretch. */
-const LINES = Array.from({ length: 2048 }, (_, at) => `line ${at} `.padEnd(98, String(at % 10)).concat(";\n"));
+/** 2,048 lines of 100 characters, in which no 64 characters stand twice. */
+const LINES = Array.from({ length: 2048 }, (_, at) => {
+  const words = Array.from({ length: 20 }, (_, word) => Math.imul(at * 20 + word + 1, 2654435761) >>> 0);
+  return `line ${at} ${words.map((word) => word.toString(36)).join(" ")}`.slice(0, 98).concat(";\n");
+});
 const TEXT = LINES.join("");
 
-function numbersIn(base64 = ""): number[] {
-  const bytes = Buffer.from(base64, "base64");
-  return Array.from({ length: bytes.length * 8 }, (_, at) => at).filter(
-    (at) => ((bytes[at >> 3] ?? 0) >> (at & 7)) & 1,
-  );
-}
-
-function numbersOf({ coverage }: Pick<Complete, "coverage">) {
+/** The ranges of a record by set, without the empty ones. */
+function setsOf({ coverage }: Pick<Complete, "coverage">) {
   if (!coverage) return null;
-  const { read, matched, sent, whole = false } = coverage;
-  return { read: numbersIn(read), matched: numbersIn(matched), sent: numbersIn(sent), whole };
+  const { ranges, whole = false } = coverage;
+  const all = SETS.map((set) => [set, rangesIn(ranges?.[set] ?? "", Number.POSITIVE_INFINITY)] as const);
+  return { ...Object.fromEntries(all.filter(([, pairs]) => pairs.length > 0)), ...(whole ? { whole } : {}) };
 }
 
 const isEnd = (record: { readonly record: string }): record is Complete => record.record === "rlm_complete";
@@ -35,31 +35,38 @@ async function endsOf(cells: readonly string[], text: string | null = TEXT): Pro
   return (await journal()).filter(isEnd).filter(({ kind }) => kind === "cell");
 }
 
-test("the end of a cell says which stretches of P it read, which find matched, and which went to a model", async () => {
-  const start = TEXT.indexOf("line 0");
-  const [looks, counts, sends, touches, nothing] = await endsOf(
-    [
-      `peek(${start} + 300, ${start} + 450); peek_doc("lines", 1000, 1010); peek(5, 5); find("line 20[01] ")`,
-      "count('line'); doc_at(5); list_docs()",
-      `const text = peek(${start} + 500, ${start} + 700); const { matches } = find("line 99 ");
-     await llm_query("Sum up: " + text + " and " + peek(matches[0][0], matches[0][0] + 80) + "."); await llm_query("2 + 2")`,
-      "P.length",
-      "1 + 1",
-    ].map((code) => code),
-  ).then((ends) => ends.map(numbersOf));
-  expect(looks).toEqual({ read: [3, 4, 10], matched: [200, 201], sent: [], whole: false });
-  expect(counts).toEqual({ read: [], matched: [], sent: [], whole: false });
-  expect(sends).toEqual({ read: [5, 6, 99], matched: [99], sent: [5, 6, 99], whole: false });
-  expect(touches).toMatchObject({ read: [], whole: true });
-  expect(nothing).toEqual({ read: [], matched: [], sent: [], whole: false });
+test("the end of a cell says which ranges of P it was given, which find matched, and which went to a model", async () => {
+  const at = TEXT.indexOf("line 0");
+  const ends = await endsOf([
+    `peek(${at} + 300, ${at} + 450); peek_doc("lines", 1000, 1010); peek(5, 5); find("line 20[01] ")`,
+    "count('line'); doc_at(5); list_docs()",
+    `globalThis.text = peek(${at} + 500, ${at} + 700); const { matches } = find("line 99 ");
+     await llm_query("Sum up: " + text.slice(20, 190) + "!"); await llm_query("2 + 2")`,
+    `await llm_query("Of before: " + text.slice(0, 150) + "."); await rlm_query("Look", { context: [[7, 9]] })`,
+    `P.length; await llm_query(P.slice(${at} + 100_003, ${at} + 100_303))`,
+    "1 + 1",
+  ]);
+  const within = (start: number, end: number) => [at + start, at + end];
+  const [looks, counts, sends, keeps, touches, nothing] = ends.map(setsOf);
+  expect(looks).toEqual({
+    given: [within(300, 450), within(1000, 1010)],
+    found: [within(20_000, 20_009), within(20_100, 20_109)],
+  });
+  expect(counts).toEqual({});
+  expect(sends).toEqual({ given: [within(500, 700)], found: [within(9900, 9908)], shown: [within(520, 690)] });
+  expect(keeps).toEqual({ shown: [[7, 9], within(500, 650)] });
+  expect(touches).toEqual({ given: [[0, at + TEXT.length]], shown: [within(100_003, 100_303)], whole: true });
+  expect(nothing).toEqual({});
+  for (const end of ends) expect(end.coverage).toMatchObject({ read: "", matched: "", sent: "" });
 });
 
-test("search hits are read", async () => {
-  const [end] = await endsOf(["search('1234', 1).map(({ start, end }) => [start, end])"]);
-  const [[from, to]] = end?.end?.kind === "ok" ? JSON.parse(end.end.result) : [[0, 0]];
+test("search hits are ranked, and their texts are recognised", async () => {
+  const [end] = await endsOf([
+    `const [{ start, end, text }] = search("line 1234", 1); await llm_query(text.slice(40)); [start, end]`,
+  ]);
+  const [from, to] = end?.end?.kind === "ok" ? JSON.parse(end.end.result) : [0, 0];
   expect(to - from).toBeGreaterThan(500);
-  const { read = [] } = (end && numbersOf(end)) ?? {};
-  expect([read[0], read.at(-1)]).toEqual([Math.floor(from / 100), Math.floor((to - 1) / 100)]);
+  expect(end && setsOf(end)).toEqual({ ranked: [[from, to]], shown: [[from + 40, to]] });
 });
 
 test("without a context there is nothing to cover, and the state of the record has none of it", async () => {
@@ -76,7 +83,7 @@ const { matches } = find("line 500 ");
 await llm_query("one", []);
 peek(20000, 20100);
 await llm_query("two: " + first, []);
-await llm_query("three: " + peek(matches[0][0], matches[0][0] + 90), []);`;
+await llm_query("three: " + peek(matches[0][0], matches[0][0] + 190), []);`;
 
 /** The coverage of CELL, by a process that dies at the nth commit of it, or after it, and another that resumes. */
 async function coverageWith(store: Store, url: string, session: string, dies: { nth: number; after: boolean } | null) {
@@ -111,7 +118,14 @@ test("a cell that was killed and resumed, before or after any of its commits, ha
   onTestFinished(() => server.close());
   await using store = await openStore(null);
   const whole = await coverageWith(store, server.url, "whole", { nth: -1, after: false });
-  expect(numbersOf(whole)).toMatchObject({ matched: [500] });
+  const at = TEXT.indexOf("line 500 ");
+  expect(setsOf(whole)).toMatchObject({
+    found: [[at, at + 9]],
+    shown: [
+      [10_000, 10_200],
+      [at, at + 190],
+    ],
+  });
   let resumed = 0;
   for (let nth = 2; nth <= whole.commits; nth++) {
     for (const after of [false, true]) {

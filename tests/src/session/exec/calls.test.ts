@@ -22,6 +22,7 @@ function scene(
 ) {
   const progress: CallProgress[] = [];
   const calls = openCalls({
+    isForModel: false,
     setup: {
       answers: {
         facts: {},

@@ -43,6 +43,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
   const budget = openBudget(BUDGET, account.ledger);
   const time = openTime(clock, 0, 1000);
   const calls = openCalls({
+    isForModel: false,
     setup: {
       answers: { facts: {}, answer: (_, context) => answer(context), repeatable: () => true },
       rules: { onRestart: "send" },

@@ -47,6 +47,18 @@ test("a cut goes through no character", () => {
   expect(exec?.cut).toEqual({ stdout: 2002 });
 });
 
+test("ranges of coverage are whole, or left out once the texts have no room left", () => {
+  const given = Array.from({ length: 200 }, (_, at) => [at * 20, at * 20 + 5] as const);
+  const ranges = { shown: [], found: [], ranked: [], given, printed: [] };
+  const coverage = { context_hash: "h", read: "", matched: "", sent: "", ranges };
+  const session = sessionOf(2, 900);
+  const execs = session.execs.map((exec) => ({ ...exec, coverage }));
+  expect(withBoundedTexts({ ...session, execs }).execs[0]?.coverage).toEqual(coverage);
+  const [oldest, newest] = withBoundedTexts({ ...session, execs }, { each: 4000, all: 4000, little: 10 }).execs;
+  expect(newest?.coverage).toEqual(coverage);
+  expect(oldest).toMatchObject({ coverage: null, cut: { coverage: JSON.stringify(ranges).length } });
+});
+
 test("all texts together are bounded: those of the oldest execs go first, errors never", () => {
   const bounds = { each: 1000, all: 20_000, little: 10 };
   const told = withBoundedTexts(sessionOf(30, 900), bounds);
