@@ -58,7 +58,7 @@ export function anthropicCarrier(account: BatchAccount, stop?: AbortSignal): Car
   }
 
   return {
-    async create({ rows }) {
+    async create({ rows, asking }) {
       let before = '{"requests":[';
       const requests = await bodyOf(rows, ({ custom_id, body }) => {
         const text = `${before}{"custom_id":"${custom_id}","params":${body}}`;
@@ -66,7 +66,7 @@ export function anthropicCarrier(account: BatchAccount, stop?: AbortSignal): Car
         return text;
       });
       const body = new Blob([requests, "]}"], { type: "application/json" });
-      return (await http.json(Made, "POST", base, { body, ms: ROWS_MS, goesOn: true })).id;
+      return (await http.json(Made, "POST", base, { body, before: asking, ms: ROWS_MS, goesOn: true })).id;
     },
     async find({ shipment, parcels, asked_at, known }) {
       let isMaybe = false;

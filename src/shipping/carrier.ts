@@ -35,6 +35,8 @@ export interface NewBatch {
   readonly file: string | null;
   /** Read only if the carrier uploads none. */
   readonly rows: AsyncIterable<readonly RowRequest[]>;
+  /** Keeps that the create is asked for: it is called right before that is sent. false: it must not be sent any more. */
+  asking(): Promise<boolean>;
 }
 
 export interface LostBatch extends Pick<Shipment, "parcels" | "file"> {

@@ -66,10 +66,10 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       const sent = { body: lines, headers, ms: ROWS_MS };
       return (await http.json(v.object({ file: Made }), "POST", url, sent)).file.name;
     },
-    async create({ shipment, file }) {
+    async create({ shipment, file, asking }) {
       const body = JSON.stringify({ batch: { display_name: `belay-${shipment}`, input_config: { file_name: file } } });
       const url = `${base}/models/${account.model}:batchGenerateContent`;
-      return (await http.json(Made, "POST", url, { body, goesOn: true })).name;
+      return (await http.json(Made, "POST", url, { body, before: asking, goesOn: true })).name;
     },
     async find({ shipment }) {
       for await (const { name, metadata } of http.list(`${base}/batches?pageSize=100`, List)) {

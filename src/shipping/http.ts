@@ -15,6 +15,8 @@ const MOST = {
   ...{ messageUnits: 400, pages: 1000 },
 };
 
+const TOO_LARGE = "are too large";
+
 /** Bounds of a row: a deeper one could not be handed to the store's thread. */
 const ROW_BOUNDS = { bytes: MOST.lineUnits, values: Number.POSITIVE_INFINITY, depth: 500 };
 
@@ -23,6 +25,8 @@ interface Sent {
   readonly body?: string | Blob | FormData;
   readonly headers?: Readonly<Record<string, string>>;
   readonly ms?: number;
+  /** Called when the request is ready; it is sent if this resolves with true. */
+  before?(): Promise<boolean>;
   /** It is not cut off when the process is to stop: nobody would do it later, or know whether it was done. */
   readonly goesOn?: true;
 }
@@ -40,12 +44,13 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
     new CarrierError(clean(`${method} ${new URL(url).pathname} ${problem}`), status);
 
   async function send(...request: Request): Promise<Response> {
-    const [method, url, { body = null, headers: own = {}, ms = REQUEST_MS, goesOn = false } = {}] = request;
+    const [method, url, { body = null, headers: own = {}, before, ms = REQUEST_MS, goesOn = false } = {}] = request;
     // A form that was streamed has crashed Node 24 when a server answered before it had read all of it.
     const packed = new Response(body);
     const bytes = body === null ? null : new Uint8Array(await packed.arrayBuffer());
     const type = typeof body === "string" ? "application/json" : packed.headers.get("content-type");
     const headers = { ...account.headers, ...(type === null ? {} : { "content-type": type }), ...own };
+    if (before && !(await before())) throw failed(request, "was not sent: this process stood still meanwhile");
     const ends = [AbortSignal.timeout(ms), ...(stop && !goesOn ? [stop] : [])];
     const sent = fetch(url, { method, body: bytes, headers, redirect: "error", signal: AbortSignal.any(ends) });
     const response = await sent.catch((error: unknown) => {
@@ -82,7 +87,6 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
     const decoder = new TextDecoder();
     let [rest, bytes, due] = ["", 0, MOST.pieceBytes];
     const piece: ResultRow[] = [];
-    const tooLarge = "are too large";
     let problem: string | null = null;
     const read = (line: string) => {
       const one = v.safeParse(row, parseJson(line));
@@ -97,9 +101,9 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
         bytes += chunk.byteLength;
         lines.forEach(read);
         // The rest of this line is a line that is not of the form.
-        if (rest.length > MOST.lineUnits) [rest, problem] = ["", problem ?? tooLarge];
+        if (rest.length > MOST.lineUnits) [rest, problem] = ["", problem ?? TOO_LARGE];
         if (bytes > MOST.rowsBytes) {
-          problem ??= tooLarge;
+          problem ??= TOO_LARGE;
           break;
         }
         for (; piece.length >= MOST.pieceRows || (piece.length > 0 && bytes > due); due = bytes + MOST.pieceBytes) {

@@ -49,10 +49,10 @@ export function openAiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       body.set("file", lines, `belay-${shipment}.jsonl`);
       return (await http.json(Made, "POST", `${base}/files`, { body, ms: ROWS_MS })).id;
     },
-    async create({ shipment, file }) {
+    async create({ shipment, file, asking }) {
       const metadata = { belay_shipment: shipment };
       const body = JSON.stringify({ input_file_id: file, endpoint, completion_window: "24h", metadata });
-      return (await http.json(Made, "POST", `${base}/batches`, { body, goesOn: true })).id;
+      return (await http.json(Made, "POST", `${base}/batches`, { body, before: asking, goesOn: true })).id;
     },
     async find({ shipment, file, asked_at }) {
       for await (const { id, metadata, input_file_id, created_at } of http.list(`${base}/batches?limit=100`, List)) {

@@ -6,6 +6,8 @@ export const WAVE_MS = 600_000;
 export const MOST = { parcels: 20_000, bytes: 100_000_000 };
 /** A batch without a fence that is not listed so long after it was first looked for was not made, ms. */
 export const UNLISTED_MS = 60_000;
+/** A create is not sent any more so long after it was kept that it is asked for, ms. */
+export const LATE_MS = UNLISTED_MS / 4;
 /** Time until the next look at what another process, or the user, may change, ms. */
 export const HINDERED_MS = 60_000;
 /** After this a provider takes as many tokens again, ms. */

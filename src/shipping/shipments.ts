@@ -1,15 +1,16 @@
-import { firstly, RlmError, remedy } from "../../runtime/index.ts";
+import { type Clock, firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { failure } from "../model/index.ts";
 import { amount } from "../platform/figures.ts";
 import type { ParcelAnswer, Rest, RowAnswer, Shipment, ShipmentChange, Shipping } from "../store/index.ts";
 import { type Carrier, CarrierError, nullIfGone, type ResultRow, type RowRequest } from "./carrier.ts";
-import { HINDERED_MS, lookDelay, TOO_MANY_TOKENS_MS, UNLISTED_MS } from "./pace.ts";
+import { HINDERED_MS, LATE_MS, lookDelay, TOO_MANY_TOKENS_MS, UNLISTED_MS } from "./pace.ts";
 
 /** The parts with which a shipment is advanced, under the lease of its account. */
 export interface Advancing {
   readonly shipping: Shipping;
   readonly carrier: Carrier;
   readonly fence: number;
+  readonly clock: Pick<Clock, "now">;
   /** From 0 to 1. */
   random(): number;
   /** Waits are multiplied by this: 1, or less in tests. */
@@ -50,14 +51,23 @@ async function leave(parts: Advancing, shipment: Shipment): Promise<void> {
       file = await carrier.upload(shipment.id, rows());
       if (!(await step(parts, shipment, { file }))) return; // ▣ the file
     }
-    if (!(await step(parts, shipment, { asked: true }))) return; // ▣ asked_at
-    const batch = await carrier.create({ shipment: shipment.id, file, rows: rows() }); // only now, once
+    const asking = () => isStillAsked(parts, shipment); // ▣ asked_at
+    const batch = await carrier.create({ shipment: shipment.id, file, rows: rows(), asking }); // only now, once
     await step(parts, shipment, { state: "out", batch, lookMs: lookDelay(0, parts.random()) }); // ▣ its name
   } catch (error) {
     if (!(error instanceof CarrierError) || !isRefusal(error) || isAuth(error)) throw error;
     parts.hindered(refused(shipment, error));
     await end(parts, shipment, { kind: "refused", afterMs: 0, most: null }); // ▣ nothing was run
   }
+}
+
+/**
+ * ▣ Keeps that the create is asked for. false: another process has the account, or may have looked for the batch already, since
+ * this one stood still meanwhile.
+ */
+async function isStillAsked(parts: Advancing, shipment: Shipment): Promise<boolean> {
+  const from = parts.clock.now();
+  return (await step(parts, shipment, { asked: true })) && parts.clock.now() - from < LATE_MS * parts.pace;
 }
 
 /**

@@ -106,8 +106,9 @@ export function simulatedProvider(clock: SimulatedClock, random: () => number, h
   };
 
   const carrier: Carrier = {
-    async create({ shipment, file, rows }) {
+    async create({ shipment, file, rows, asking }) {
       const given = await all(rows);
+      if (!(await asking())) throw new CarrierError("it was not sent", null);
       const late = chance(hasFence ? 0.2 : 0.6) ? random() * (hasFence ? 300_000 : 55_000) : random() * 500;
       return request(() => {
         const held = hasFence ? files.get(file ?? "") : given;

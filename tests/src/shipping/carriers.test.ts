@@ -166,6 +166,13 @@ test.each(BATCH_APIS)(
   },
 );
 
+test.each(BATCH_APIS)("%s: a create that must not be sent any more is not sent", async (api) => {
+  const server = await serve();
+  const held = send(carrierAt(server, api), api, ["a"], undefined, SHIPMENT, async () => false);
+  expect(await failed(held)).toMatchObject({ status: null, message: expect.stringContaining("was not sent") });
+  expect(server.steps.filter(({ kind }) => kind === "create")).toEqual([]);
+});
+
 test.each(FILED)(
   "%s: a create that is still on its way fails when its file is taken away, which counts twice",
   async (api) => {
@@ -173,7 +180,7 @@ test.each(FILED)(
     const server = await serve({ fault: ({ kind }) => (kind === "create" ? { wait: begin.promise } : undefined) });
     const carrier = carrierAt(server, api);
     const file = (await carrier.upload?.(SHIPMENT, pagesOf(rowsOf(api, ["a"])))) ?? null;
-    const made = failed(carrier.create({ shipment: SHIPMENT, file, rows: pagesOf([]) }));
+    const made = failed(carrier.create({ shipment: SHIPMENT, file, rows: pagesOf([]), asking: async () => true }));
     await expect.poll(() => server.steps.filter(({ kind }) => kind === "create").length).toBe(1);
     await carrier.fence?.(file ?? "");
     await carrier.fence?.(file ?? "");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Carrier } from "../../../src/shipping/carrier.ts";
+import { type Carrier, CarrierError } from "../../../src/shipping/carrier.ts";
 import { collect } from "../../../src/shipping/collector.ts";
 import type { NewParcel, Shipping } from "../../../src/store/index.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/sqlite.ts";
@@ -70,8 +70,9 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
     ) as unknown as Shipping;
     /** Without a fence all requests go with the create, which takes long if they are many. */
     const create: Carrier["create"] = async (batch) => {
+      if (!(await batch.asking())) throw new CarrierError("it was not sent", null);
       if (!hasFence && random() < 0.5) await new Promise<void>((sent) => clock.after(random() * 90_000, sent));
-      return dying(provider.carrier.create)(batch);
+      return dying(provider.carrier.create)({ ...batch, asking: async () => true });
     };
     const { carrier } = provider;
     const mortal = Object.fromEntries(

@@ -42,8 +42,9 @@ export async function send(
   prompts: readonly string[],
   pageSize?: number,
   shipment = SHIPMENT,
+  asking = async () => true,
 ): Promise<string> {
   const rows = rowsOf(api, prompts, shipment);
   const file = (await carrier.upload?.(shipment, pagesOf(rows, pageSize))) ?? null;
-  return await carrier.create({ shipment, file, rows: pagesOf(rows, pageSize) });
+  return await carrier.create({ shipment, file, rows: pagesOf(rows, pageSize), asking });
 }
