@@ -25,6 +25,7 @@ import { size } from "./size.ts";
 import { benchSqlite } from "./sqlite.ts";
 import { benchStart } from "./start.ts";
 import { benchStems } from "./stems.ts";
+import { benchView } from "./view.ts";
 
 const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   exec: benchExec,
@@ -50,6 +51,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   otlp: benchOtlp,
   sessions: benchSessions,
   memory: benchMemory,
+  view: benchView,
 };
 const MB = 1024 * 1024;
 const CORPUS_BYTES = size(10 * MB, MB / 4);

@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import packageJson from "../package.json" with { type: "json" };
 import { ENTRIES as STARTED } from "../src/entries.ts";
+import { pageSource } from "../src/view/page-source.ts";
 import { ROOT } from "./process.ts";
 
 /** What is started or imported by its own file: everything else becomes chunks of these. */
@@ -22,7 +23,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
     // The oldest that package.json admits: it has no `using`.
     transform: { target: "node22.19" },
     external: (id) => isBuiltin(id) || isInstalled(id),
-    plugins: [ownPlaces],
+    plugins: [builtPage, ownPlaces],
   });
   const { output } = await build.write({
     dir: folder,
@@ -59,6 +60,15 @@ const ownPlaces: Plugin = {
     if (!code.includes(FOLDER)) return null;
     const up = relative(dirname(fileName), ".") || ".";
     return { code: code.replaceAll(FOLDER, `new URL("${up}/", ${OWN_URL})`), map: null };
+  },
+};
+
+/** The page of `belay view` is built with the bundle, which has it as two texts. */
+const builtPage: Plugin = {
+  name: "built-page",
+  async load(id) {
+    if (relative(ROOT, id) !== join("src", "view", "page-source.ts")) return null;
+    return `const built = ${JSON.stringify(await pageSource())};\nexport const pageSource = async () => built;`;
   },
 };
 

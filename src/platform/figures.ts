@@ -2,8 +2,13 @@
 
 /** `1 match`, `1,234 matches`: the noun, and its plural if that is not made with an s. */
 export function amount(count: number, noun: string, plural = `${noun}s`): string {
+  return `${thousands(count)} ${count === 1 ? noun : plural}`;
+}
+
+/** `1,234` of a whole number. */
+export function thousands(count: number): string {
   // Without toLocaleString, whose first use in a process takes 8 to 20 ms.
-  return `${String(count).replace(/\B(?=(?:\d{3})+$)/g, ",")} ${count === 1 ? noun : plural}`;
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
 /** `48k` of 48,123: as many digits as one can take in at a glance. */

@@ -61,9 +61,12 @@ export type { CallDescription, ChildDescription } from "./stored/call-descriptio
 export { coverageLine, coverageSentence, coveredContext, type SessionCoverage } from "./stored/coverage.ts";
 export {
   type CheckpointDescription,
+  damagedIn,
   describeSession,
+  describeWhole,
   type SessionDescription,
   unreadOf,
+  type WholeDescription,
 } from "./stored/description.ts";
 export { describeExecs, type ExecDescription, type ResumeDescription } from "./stored/exec-description.ts";
 export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";

@@ -31,6 +31,7 @@ const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] |
   "store-sessions": ["tests/runtime/images/image-compat.test.ts", "store-sessions"],
   "check:package": ["tests/e2e/pack.test.ts", "packWithoutTypes"],
   "check:pi-lines": ["tests/support/pi/process.ts", "BELAY_ALL_PI_LINES"],
+  "check:view": ["tests/e2e/view-page.test.ts", "CHROMIUM"],
   "check:floor": BY_HAND,
   "check:pi": BY_HAND,
   "check:inspector": BY_HAND,

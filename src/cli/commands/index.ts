@@ -18,6 +18,7 @@ import { rm } from "./rm.ts";
 import { search } from "./search.ts";
 import { sessions } from "./sessions.ts";
 import { show } from "./show.ts";
+import { view } from "./view.ts";
 import { worker } from "./worker.ts";
 
 /** Every command, in the order of the help. */
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   resume,
   sessions,
   show,
+  view,
   fork,
   rm,
   gc,

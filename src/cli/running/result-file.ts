@@ -25,17 +25,18 @@ export function checkResultFile(path: string): void {
  * it gives the same. Devices and pipes are written to as they are.
  *
  * @param run names the temporary file: what an earlier process of the same run left there is replaced
+ * @param mode the permissions of the file; default: those of the file that it replaces, or those that the umask leaves
  * @returns bytes
  * @throws RlmError `output_failed`
  */
-export async function writeResultFile(path: string, pieces: Pieces, run: string): Promise<number> {
+export async function writeResultFile(path: string, pieces: Pieces, run: string, mode?: number): Promise<number> {
   const target = targetOf(path);
   const temporary = target.isSpecial ? target.path : besides(target.path, run);
   try {
     if (target.isSpecial) return await written(await openSpecial(temporary), pieces);
     await rm(temporary, { force: true });
-    const file = await open(temporary, "wx", MODE);
-    const bytes = await written(file, pieces, target.mode);
+    const file = await open(temporary, "wx", mode ?? MODE);
+    const bytes = await written(file, pieces, mode ?? target.mode);
     await rename(temporary, target.path);
     await syncFolder(dirname(target.path));
     return bytes;

@@ -1,13 +1,16 @@
 import { RlmError } from "../../index.ts";
 import { folderProblem } from "../../platform/home.ts";
+import { displayName } from "../../platform/ids.ts";
+import { LAST_SESSION } from "../../platform/session-name.ts";
 import { isServer } from "../../platform/store-place.ts";
+import { sessionNamed } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { reportFailure, showFailure } from "../render/failure.ts";
-import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { passedOver, reportFailure, showFailure } from "../render/failure.ts";
+import { type Output, processTerminal, type Terminal } from "../render/terminal.ts";
 
 /** Opens the store in this place (null: in memory). @throws RlmError `store_failed` for a place that cannot be used */
 export async function openStoreIn(place: string | null, host: Host, cure = KEEP_NOTHING): Promise<Store> {
@@ -57,6 +60,31 @@ export async function showingDamage(
     }),
   );
   return isWhole ? code : 1;
+}
+
+/** The session that a command names; null: the one changed last is meant. @throws UsageError */
+export function sessionArgument(args: Arguments, command: string): string | null {
+  return args.positionals.length === 0 ? null : onlyName(args, command);
+}
+
+/** The session of this name. stderr names the one changed last. @throws RlmError `run_not_found`, `session_not_found` */
+export async function sessionAsked(
+  store: Store,
+  name: string | null,
+  place: string,
+  stderr: Output,
+): Promise<SessionRow> {
+  const meant = name === null ? LAST_SESSION : await sessionMeant(store, name);
+  try {
+    const row = await sessionNamed(store, meant, passedOver(stderr));
+    if (name === null) stderr.write(`${displayName(row)} is the session changed last\n`, "dim");
+    return row;
+  } catch (error) {
+    if (name !== null || !(error instanceof RlmError) || error.code !== "session_not_found") throw error;
+    throw new RlmError("session_not_found", `no session found in ${place}`, {
+      suggestion: "Make one: `belay exec FILE -c PATH --session NAME`.",
+    });
+  }
 }
 
 /** The one session that a command is about. @throws UsageError */

@@ -2,16 +2,15 @@ import { RlmError } from "../../index.ts";
 import { ago, amount, compact, priced, size } from "../../platform/figures.ts";
 import { displayName, idEnd } from "../../platform/ids.ts";
 import { redactedIn } from "../../platform/redact.ts";
-import { LAST_SESSION } from "../../platform/session-name.ts";
 import { shownPlace } from "../../platform/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import {
   type CheckpointDescription,
   coverageLine,
+  damagedIn,
   describeSession,
   REMARK_NAMES,
   type SessionDescription,
-  sessionNamed,
   type TextBounds,
   unreadOf,
   withBoundedTexts,
@@ -22,30 +21,24 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { damageError, outcomeOf, passedOver } from "../render/failure.ts";
+import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 import { waitText } from "../render/waits.ts";
 import { allOf, type Page, showExecs } from "./exec-tree.ts";
-import { onlyName, sessionMeant, showingDamage, withStore } from "./opened-store.ts";
+import { sessionArgument, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 import { showSpans, spansTarget } from "./show-spans.ts";
 
 /** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code: 1 also if some of it is damaged. */
 export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
-  const isNamed = args.positionals.length > 0;
-  const name = isNamed ? onlyName(args, "show") : LAST_SESSION;
+  const name = sessionArgument(args, "show");
   const target = own.otlp === undefined ? null : spansTarget(own.otlp);
   return showingDamage(args, async (terminal, tell) => {
     const { stdout, stderr } = terminal;
     const place = storePlace(args);
     const exporting = await withStore(place, host, async (store) => {
-      const meant = await sessionNamed(store, await sessionMeant(store, name), passedOver(stderr)).catch(
-        (error: unknown) => {
-          const isNone = !isNamed && error instanceof RlmError && error.code === "session_not_found";
-          throw isNone ? noSessionYet(shownPlace(place)) : error;
-        },
-      );
+      const meant = await sessionAsked(store, name, shownPlace(place), stderr);
       if (target) return (await import("../../telemetry/index.ts")).exportingOf(store, meant.id, process.env);
       const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
       const described = await describeSession(store, meant.id, { children, partly: true });
@@ -53,7 +46,6 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
       return { session: own.redact ? redactedIn(described) : described };
     });
     const found = exporting.session;
-    if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
     const damage = damageError(damagedIn(found));
     // An exec or call that is named may be one that cannot be read.
     tell(damage);
@@ -85,21 +77,9 @@ function showUnread(told: Awaited<ReturnType<typeof unreadIn>>, isJson: boolean,
   else for (const { id } of told.unread) stdout.write(`${inLine(id)}\n`);
 }
 
-/** Damage of the session, and of those that answer its calls. */
-function damagedIn({ damaged = [], execs }: SessionDescription): string[] {
-  const below = execs.flatMap(({ calls }) => calls.map(({ child }) => child?.description ?? null));
-  return [...damaged, ...below.flatMap((child) => (child ? damagedIn(child) : []))];
-}
-
 /** The number of described sessions that answer calls: each is read from the store. */
 const CHILDREN = 50;
 const ALL_CHILDREN = 1000;
-
-function noSessionYet(store: string): RlmError {
-  return new RlmError("session_not_found", `no session found in ${store}`, {
-    suggestion: "Make one: `belay exec FILE -c PATH --session NAME`.",
-  });
-}
 
 function jsonOf(session: SessionDescription, detail: Detail | null): object {
   if (!detail) return { session: withBoundedTexts(session) };

@@ -39,17 +39,21 @@ export interface CoveredContext {
   readonly documents: readonly { readonly id: string; readonly start: number; readonly end: number }[];
 }
 
-/** Sums up what execs have looked at, and lists the documents that none of them opened, the largest first. */
+/**
+ * Sums up what execs have looked at, and lists the documents that none of them opened, the largest first. `reached` has the
+ * ranges of P that reached each grade or a higher one, and `graded` the documents with the number of their grade.
+ */
 export function sumCoverage(context: CoveredContext, execs: readonly Pick<ExecDescription, "coverage">[]) {
   const documents = context.documents.filter(({ start, end }) => start < end);
   const chars = unitsOf(documents.map(({ start, end }) => [start, end]));
   const { levels, joined, not_recorded, up_to } = gathered(context, execs);
   const grades: number[] = documents.map(() => GRADES.length);
   const units: number[] = [];
-  let ranges: readonly Range[] = [];
+  const reached: (readonly Range[])[] = [];
   let left = 0;
   for (const [grade, level] of levels.entries()) {
-    ranges = merged([...ranges, ...level]);
+    const ranges = merged([...(reached.at(-1) ?? []), ...level]);
+    reached.push(ranges);
     // What may have been joined is left out.
     left += joined[grade] ?? 0;
     const met = metBy(ranges, documents, (at) => {
@@ -58,9 +62,8 @@ export function sumCoverage(context: CoveredContext, execs: readonly Pick<ExecDe
     units.push(Math.max(units.at(-1) ?? 0, met - left));
   }
   const counts = [...GRADES, "never"].map((_, grade) => grades.filter((one) => one === grade).length);
-  const unread = documents
-    .filter((_, at) => grades[at] === GRADES.length)
-    .map(({ id, start, end }) => ({ id, chars: end - start }));
+  const graded = documents.map(({ id, start, end }, at) => ({ id, chars: end - start, grade: grades[at] ?? 0 }));
+  const unread = graded.filter(({ grade }) => grade === GRADES.length).map(({ id, chars }) => ({ id, chars }));
   const totals: CoverageTotals = {
     context_hash: context.hash,
     chars,
@@ -68,7 +71,8 @@ export function sumCoverage(context: CoveredContext, execs: readonly Pick<ExecDe
     ...{ joined: left, not_recorded, up_to },
     documents: { total: documents.length, ...byGrade(counts) },
   };
-  return { totals, unread: unread.sort((one, other) => other.chars - one.chars) };
+  const { length } = context;
+  return { totals, unread: unread.sort((one, other) => other.chars - one.chars), reached, graded, length };
 }
 
 function byGrade([shown = 0, found = 0, ranked = 0, touched = 0, never = 0]: readonly number[]): Grades {

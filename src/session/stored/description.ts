@@ -63,15 +63,28 @@ interface Left {
 export async function describeSession(
   store: Store,
   nameOrId: string,
-  { children = 0, partly = false }: Describing = {},
+  describing: Describing = {},
 ): Promise<SessionDescription> {
+  return (await describeWhole(store, nameOrId, describing)).session;
+}
+
+/** The session with the key of its context, and its coverage by ranges and documents. @throws RlmError as above */
+export async function describeWhole(store: Store, nameOrId: string, { children = 0, partly = false }: Describing = {}) {
   const left = { children, partly };
   const row = await sessionNamed(store, nameOrId);
   const waits = await waitsFor(store, { root: row.id });
   const { session, key } = await describeRow(store, row, partly);
-  const coverage = await coverageOf(store, key, session.execs);
-  const described = { ...(await withChildren(store, session, left)), coverage: toldSum(coverage) };
-  return waits.length > 0 ? { ...described, waits } : described;
+  const covered = await coverageOf(store, key, session.execs);
+  const described = { ...(await withChildren(store, session, left)), coverage: toldSum(covered) };
+  return { session: waits.length > 0 ? { ...described, waits } : described, key, covered };
+}
+
+export type WholeDescription = Awaited<ReturnType<typeof describeWhole>>;
+
+/** Damage of the session, and of those that answer its calls: a line for each part. */
+export function damagedIn({ damaged = [], execs }: SessionDescription): string[] {
+  const below = execs.flatMap(({ calls }) => calls.map(({ child }) => child?.description ?? null));
+  return [...damaged, ...below.flatMap((child) => (child ? damagedIn(child) : []))];
 }
 
 /**

@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import type { Output } from "../../../src/cli/render/terminal.ts";
 import { showSession } from "../../../src/cli/store/show.ts";
 import { showCall, showExec } from "../../../src/cli/store/show-exec.ts";
-import type { ExecDescription, SessionDescription } from "../../../src/index.ts";
+import type { ExecDescription } from "../../../src/index.ts";
 import { describeExecs } from "../../../src/session/stored/exec-description.ts";
-import { askJournal, childJournal, openJournal, startAsk, turn } from "../../support/ask/journal.ts";
+import { asked, POINT, sessionOf } from "../../support/ask/described.ts";
+import { openJournal, startAsk, turn } from "../../support/ask/journal.ts";
 import { recorded } from "./recorded.ts";
 
 const NOW = 3_600_000;
@@ -15,33 +16,6 @@ function shown(write: (output: Output) => void, columns?: number): string {
   write(output);
   return text();
 }
-
-function sessionOf(execs: readonly ExecDescription[], more: Partial<SessionDescription> = {}): SessionDescription {
-  return {
-    ...{ id: "01X", name: "s", label: null, origin: "command", status: "idle", created_at: 0, changed_at: 0, bytes: 0 },
-    ...{ holder: null, forked_from: null, head: null, settings: null, checkpoints: [] },
-    ...{ sub_calls: 4, tokens: 1380, cost_usd: 0.09, context: null, last: null },
-    execs,
-    ...more,
-  };
-}
-
-const CHILD = "01CHILDAAAAAAAAAAAAAAAAAAA";
-
-/** The session of `askJournal`, with what the store tells of its child. */
-function asked(until?: "open" | "answered" | "cancelled"): SessionDescription {
-  const description = sessionOf(describeExecs(childJournal()), { id: CHILD, name: null, origin: "child" });
-  const execs = describeExecs(askJournal(until)).map((exec) => ({
-    ...exec,
-    calls: exec.calls.map((call) => (call.child ? { ...call, child: { ...call.child, description } } : call)),
-  }));
-  return sessionOf(execs, {
-    status: until === "open" ? "unfinished" : "idle",
-    checkpoints: [{ ...POINT, id: "01POINT-LOAD", exec_id: "load" }],
-  });
-}
-
-const POINT = { parent: null, kind: "end", at: 0, pages: 3, bytes: 2048, head: false } as const;
 
 test("an ask is a tree: turns, their cells, their calls, and the children that answer calls", () => {
   expect(shown((output) => showSession(asked(), PAGE, output))).toBe(`s  idle

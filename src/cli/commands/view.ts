@@ -1,0 +1,40 @@
+import type { Given } from "../flags/arguments.ts";
+import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { count, flags, one, toggle } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+const OWN = flags({
+  output: {
+    short: "o",
+    type: { ...one("FILE", "a file, or - for stdout", (typed) => typed, "files"), isPath: true },
+    excludes: ["json"],
+    help: "write the page to FILE instead, which needs no Belay to be read; - is stdout",
+  },
+  noOpen: { type: toggle, excludes: ["output", "json"], help: "print the address of the page, and open no browser" },
+  noTexts: {
+    type: toggle,
+    help: "leave out prompts, answers, code, output and names: figures, codes and hashes stay",
+  },
+  maxMb: {
+    type: count(),
+    excludes: ["json", "no-texts"],
+    help: "cut the oldest texts so that the page takes N MB (default 32)",
+  },
+});
+
+export type ViewFlags = Given<typeof OWN>;
+
+export const view = defineCommand({
+  name: "view",
+  summary: "show a session in a browser: its calls over time, their costs, and every text",
+  details: [
+    "A session is known as in `belay show`. Without SESSION it is the one changed last, and stderr names it. It may be running: no lease is taken.",
+    "The page is served on this computer alone, to whoever has the address that is printed, and follows a session that runs. Ctrl-C ends it, and so does an hour without a visitor. Over SSH and without a display no browser is opened.",
+    "With -o it is a file, which holds prompts, answers, output and passages of P unless --no-texts is given. Keys that are known by their form are redacted. A file is written with mode 0600. One that is there is replaced only if it is such a page.",
+  ],
+  takes: { usage: "[SESSION]", completes: "sessions" },
+  own: OWN,
+  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with the figures of the page, without its texts" }, STORE],
+  example: "belay exec -e 'let n = 42' --session demo && belay view demo -o - | wc -c",
+  run: async () => (await import("../store/view.ts")).viewCommand,
+});

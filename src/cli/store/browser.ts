@@ -1,0 +1,31 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ["open"],
+  linux: ["xdg-open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/**
+ * Opens a secret address in the user's browser, if there is a display on this computer. The list of processes shows what a
+ * program is started with, so the browser is led there by a file of the user's alone. It goes when this is disposed.
+ */
+export function openBrowser(url: string, env = process.env, platform = process.platform): Disposable | null {
+  const [command, ...args] = OPENERS[platform] ?? [];
+  const isRemote = env.SSH_CONNECTION !== undefined || env.SSH_TTY !== undefined;
+  const hasDisplay = platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+  if (command === undefined || isRemote || !hasDisplay) return null;
+  const folder = mkdtempSync(join(tmpdir(), "belay-view-"));
+  const file = join(folder, "open.html");
+  const page = `<!doctype html><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}">`;
+  writeFileSync(file, page, { mode: 0o600 });
+  const opener = spawn(command, [...args, pathToFileURL(file).href], { stdio: "ignore", detached: true, env });
+  // The address is printed too.
+  opener.on("error", () => {});
+  opener.unref();
+  return { [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}

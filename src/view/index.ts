@@ -1,0 +1,5 @@
+export { FILE_START, fileOf } from "./file.ts";
+export { lookAt } from "./look.ts";
+export { pageSource } from "./page-source.ts";
+export { serveView } from "./serve.ts";
+export { figuresOf, type Trace } from "./trace.ts";

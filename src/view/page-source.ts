@@ -1,0 +1,25 @@
+import { fileURLToPath } from "node:url";
+
+/** The page's script and style, as they stand in it. */
+export interface PageSource {
+  readonly script: string;
+  readonly style: string;
+}
+
+/** Builds the page. The bundle of the package has in the place of this module what it gives. */
+export async function pageSource(): Promise<PageSource> {
+  const { readFile } = await import("node:fs/promises");
+  const { rolldown } = await import("rolldown");
+  const input = fileURLToPath(new URL("./page/main.ts", import.meta.url));
+  const build = await rolldown({ input, platform: "browser", tsconfig: false });
+  const { output } = await build.generate({ format: "iife", minify: true });
+  await build.close();
+  const style = await readFile(new URL("./page/page.css", import.meta.url), "utf8");
+  return {
+    script: output[0].code.trim(),
+    style: style
+      .replaceAll(/\s+/g, " ")
+      .replaceAll(/ ?([{};:,]) ?/g, "$1")
+      .trim(),
+  };
+}

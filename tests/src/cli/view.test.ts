@@ -1,0 +1,124 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { expect, test, vi } from "vitest";
+import { openBrowser } from "../../../src/cli/store/browser.ts";
+import { folderWith } from "../../support/tree.ts";
+import { finished, json, said, startBelay } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
+
+/** A store with a session that has failed once. */
+async function storeWith() {
+  const home = folderWith();
+  const run = (...args: string[]) => belayHere(args, { home, cwd: home });
+  expect(await run("exec", "-e", "print('a long word')", "--session", "demo")).toMatchObject({ code: 0 });
+  expect(await run("exec", "-e", "throw new Error('bad')", "--session", "demo")).toMatchObject({ code: 1 });
+  return { home, run };
+}
+
+const headIn = (file: string) =>
+  JSON.parse(gunzipSync(Buffer.from(/id="head">([^<]*)/.exec(file)?.[1] ?? "", "base64")).toString());
+
+test("a session is written as a file of its owner's alone, which is replaced later", async () => {
+  const { home, run } = await storeWith();
+  const file = join(home, "trace.html");
+  expect(await run("view", "demo", "-o", "trace.html")).toMatchObject({ code: 0, stdout: "" });
+  const head = headIn(readFileSync(file, "utf8"));
+  expect(head).toMatchObject({ trace: 2, texts: "all", session: { name: "demo", status: "idle" } });
+  expect(head.execs).toMatchObject([{ status: "ok" }, { status: "failed", error_code: "js_error" }]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const last = await run("view", "-o", "trace.html");
+  expect(last.stderr).toMatch(
+    /^demo is the session changed last\ntrace\.html: 0 sub-calls, \d\d\.\d KB, texts included\. It holds/,
+  );
+  expect(readdirSync(home).filter((name) => name.includes(".part"))).toEqual([]);
+});
+
+test("a file that is something else stays, also behind a link", async () => {
+  const { home, run } = await storeWith();
+  writeFileSync(join(home, "notes.html"), "<!doctype html>\n<html>mine</html>");
+  symlinkSync("notes.html", join(home, "link.html"));
+  for (const file of ["notes.html", "link.html"]) {
+    expect(await run("view", "demo", "-o", file)).toMatchObject(
+      said(2, `${file} is there, and is no page of belay view`),
+    );
+  }
+  expect(readFileSync(join(home, "notes.html"), "utf8")).toContain("mine");
+  expect(await run("view", "demo", "-o", "none/trace.html")).toMatchObject(said(1, "the folder none does not exist"));
+});
+
+test("stdout takes the same page, without texts if that is asked for, and its figures as JSON", async () => {
+  const { run } = await storeWith();
+  const whole = await run("view", "demo", "-o", "-");
+  expect(whole).toMatchObject({ code: 0, stderr: "" });
+  expect(headIn(whole.stdout)).toMatchObject({ texts: "all" });
+  const bare = await run("view", "demo", "-o", "-", "--no-texts");
+  expect(headIn(bare.stdout)).toMatchObject({ texts: "none", session: { name: null } });
+  expect(bare.stdout).not.toContain('id="x0"');
+  const told = json(await run("view", "demo", "--json"));
+  expect(told).toMatchObject({ success: true, trace: { trace: 2, calls: [], execs: [{ number: 1 }, { number: 2 }] } });
+});
+
+test("a job of a run is a session, and a run itself is not", async () => {
+  const home = folderWith({ "twice.js": "job.n * 2", "in.jsonl": '{"id":"a","n":21}\n' });
+  const run = (...args: string[]) => belayHere(args, { home, cwd: home });
+  expect(await run("batch", "twice.js", "--jobs", "in.jsonl", "--name", "twice", "-o", "-")).toMatchObject({ code: 0 });
+  const job = headIn((await run("view", "twice/a", "-o", "-")).stdout);
+  expect(job.execs).toMatchObject([{ status: "ok", label: "job.n * 2" }]);
+  const whole = await run("view", "twice", "-o", "-");
+  expect(whole).toMatchObject(said(1, "twice is a run, and no session (session_not_found)"));
+  expect(whole.stderr).toContain("`belay view twice/ID` shows one of its jobs");
+});
+
+test("what cannot be meant is refused", async () => {
+  const { run } = await storeWith();
+  expect(await run("view", "other", "-o", "-")).toMatchObject(said(1, "session other not found (session_not_found)"));
+  expect(await run("view", "demo", "-o", "a.html", "--json")).toMatchObject(
+    said(2, "--output and --json exclude each other"),
+  );
+  expect(await run("view", "demo", "-o", "a.html", "--max-mb", "0")).toMatchObject(said(2, "--max-mb is 0"));
+  const both = await run("view", "demo", "-o", "a.html", "--max-mb", "2", "--no-texts");
+  expect(both).toMatchObject(said(2, "--max-mb and --no-texts exclude each other"));
+  const empty = await belayHere(["view", "-o", "-"], { home: folderWith() });
+  expect(empty).toMatchObject(said(1, "no session found in"));
+});
+
+test("a session is served until Ctrl-C, to who has the address", async () => {
+  const { home } = await storeWith();
+  const child = startBelay(["view", "demo"], { home });
+  const answers: unknown[] = [];
+  const run = await finished(child, async (_, stdout) => {
+    const { origin, hash } = new URL(/^http:.*/.exec(stdout)?.[0] ?? "http://none");
+    if (hash === "" || answers.length > 0) return;
+    answers.push(null);
+    const headers = { Authorization: `Bearer ${hash.replace("#token=", "")}` };
+    const head = await fetch(`${origin}/head?after=`, { headers });
+    answers.push((await head.json()).session.name, (await fetch(`${origin}/head?after=`)).status);
+    child.kill("SIGINT");
+  });
+  expect(answers).toEqual([null, "demo", 401]);
+  expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/#token=\S+\n$/) });
+  expect(run.stderr).toBe("Whoever has this address sees the session. Ctrl-C ends it.\n");
+});
+
+test("a browser is opened by a file of the user's alone, and only where there is a display", async () => {
+  const url = "http://127.0.0.1:1/#token=secret";
+  for (const env of [{}, { DISPLAY: ":0", SSH_TTY: "/dev/pts/1" }, { DISPLAY: ":0", SSH_CONNECTION: "a b" }]) {
+    expect(openBrowser(url, env, "linux")).toBeNull();
+  }
+  expect(openBrowser(url, {}, "aix")).toBeNull();
+  const folder = folderWith({ "xdg-open": '#!/bin/sh\necho "$1" > "$OPENED.part" && mv "$OPENED.part" "$OPENED"\n' });
+  chmodSync(join(folder, "xdg-open"), 0o755);
+  const opened = join(folder, "opened");
+  const env = { DISPLAY: ":0", PATH: `${folder}:${process.env.PATH}`, OPENED: opened };
+  let file = "";
+  {
+    using _browser = openBrowser(url, env, "linux");
+    await vi.waitFor(() => expect(readFileSync(opened, "utf8")).toMatch(/^file:.*\/open\.html\n$/));
+    file = fileURLToPath(readFileSync(opened, "utf8").trim());
+    expect(readFileSync(file, "utf8")).toContain(`url=${url}"`);
+    expect([statSync(file).mode & 0o777, statSync(dirname(file)).mode & 0o777]).toEqual([0o600, 0o700]);
+  }
+  expect(existsSync(file)).toBe(false);
+});

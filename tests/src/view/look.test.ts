@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { ModelAnswer } from "../../../src/model/port.ts";
+import { lookAt } from "../../../src/view/look.ts";
+import { openScripted, USAGE } from "../../support/scripted-session.ts";
+import { textsIn } from "../../support/view/traced.ts";
+
+const TRACING = { texts: true, maxBytes: 2 ** 25, belay: "0.0.0", now: 0 };
+
+/** A turn that runs this cell. */
+const cell = (code: string): ModelAnswer => ({
+  ok: true,
+  usage: USAGE,
+  charged: true,
+  turn: { text: "I look.", toolUses: [{ id: "u", name: "rlm_exec", arguments: { code } }], stop: "tools", raw: null },
+});
+
+test("a citation has the text around it, from the store, and the quote in its place", async () => {
+  const { session, store } = await openScripted(() =>
+    cell("answer('it is there', { cite: [[5000, 5010], [3, 8], [9, 2]] })"),
+  );
+  const text = Array.from({ length: 2000 }, (_, at) => `w${at}`).join(" ");
+  await session.load({ text, name: "words" });
+  expect(await session.ask("Where?")).toMatchObject({ success: true });
+  const { trace, damaged } = await lookAt(store, session.id, TRACING);
+  expect(damaged).toEqual([]);
+  const { ask, text: number } = trace.head.execs.find(({ kind }) => kind === "ask") ?? {};
+  expect(textsIn(trace)[number ?? -1]).toEqual(["Where?", "", "", "", "", "it is there"]);
+  // The third is no place of P.
+  expect(ask?.citations).toMatchObject([
+    {
+      doc: "words",
+      line: 1,
+      quote: text.slice(5000, 5010),
+      around: { at: 2000, length: 10, text: text.slice(3000, 7010) },
+    },
+    { quote: text.slice(3, 8), around: { at: 3, length: 5, text: text.slice(0, 2008) } },
+  ]);
+  expect(ask?.citations).toHaveLength(2);
+  expect(trace.head.coverage?.told).toMatch(/^shown at least 0 % of 11k characters/);
+
+  const bare = await lookAt(store, session.id, { ...TRACING, texts: false });
+  expect(JSON.stringify(bare.trace.head)).not.toMatch(/words|w1500|Where/);
+
+  // Another text stands at these places now.
+  await session.load({ text: "x".repeat(9000), name: "other" });
+  const later = await lookAt(store, session.id, TRACING);
+  const cited = later.trace.head.execs.find(({ kind }) => kind === "ask")?.ask?.citations;
+  expect(cited?.map(({ around }) => around)).toEqual([null, null]);
+});
