@@ -11,8 +11,8 @@ export interface Telemetry {
   readonly collector: Collector;
   /** That of Belay. */
   readonly version: string;
-  /** Takes a line for people, once for each kind of failure. */
-  warn(line: string): void;
+  /** Takes why spans were not sent, once for each reason. */
+  warn(problem: string): void;
 }
 
 /**
@@ -50,6 +50,9 @@ export function sendingStore(store: Store, telemetry: Telemetry): Store {
 
 /** Time for the spans of an exec, ms. */
 const SEND_MS = 3000;
+/** Time for what is cut off then, ms. */
+const CUT_MS = 100;
+const LATE = "no answer in time";
 /** Sessions that wait at most, if execs end faster than a collector answers. */
 const WAITING = 1000;
 /** Spans after which no further session is added to a request. */
@@ -64,7 +67,7 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
   function failed(problem: string): void {
     if (told.has(problem)) return;
     told.add(problem);
-    warn(`otlp_failed: ${problem}; \`belay show SESSION --otlp URL\` sends what is missing`);
+    warn(problem);
   }
 
   async function drain(): Promise<void> {
@@ -73,11 +76,12 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
         const lines = linesOf(await gathered(), version);
         const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(SEND_MS)]);
         const { problem } = await sendLines(lines, collector, signal);
-        if (problem !== null && !closed.signal.aborted) failed(problem);
+        if (problem !== null) failed(problem);
       } catch (error) {
         failed(errorCode(error));
       }
     }
+    if (waiting.size > 0) failed(LATE);
     draining = null;
   }
 
@@ -103,8 +107,10 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
     },
     async close(): Promise<void> {
       const inTime = draining?.then(() => true) ?? true;
-      if (!(await Promise.race([inTime, setTimeout(SEND_MS, false, { ref: false })]))) failed("no answer in time");
+      if (await Promise.race([inTime, setTimeout(SEND_MS, false, { ref: false })])) return;
       closed.abort();
+      // What is cut off says why, unless it hangs in the store.
+      if (!(await Promise.race([inTime, setTimeout(CUT_MS, false, { ref: false })]))) failed(LATE);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
+import { parseJson } from "../../src/platform/json.ts";
 
 /** How one request is answered. Without any field: 200 and the text "ok". */
 export interface ScriptedAnswer {
@@ -211,9 +212,9 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Requests of other protocols have no messages, and some have no body. */
+/** Requests of other protocols have no messages, and some have no body, or a form in place of JSON. */
 function readBody(text: string): ChatBody {
-  const body: unknown = text === "" ? null : JSON.parse(text);
+  const body = parseJson(text);
   return isChatBody(body) ? body : { model: "", messages: [] };
 }
 

@@ -22,5 +22,7 @@ export async function withSpansSent(
     return store;
   }
   const { sendingStore } = await import("../../telemetry/index.ts");
-  return sendingStore(store, { collector: { url, env: { ...process.env } }, version: version(), warn: say });
+  const warn = (problem: string) =>
+    say(`otlp_failed: ${problem}; \`belay show SESSION --otlp URL\` sends what is missing`);
+  return sendingStore(store, { collector: { url, env: { ...process.env } }, version: version(), warn });
 }
