@@ -124,7 +124,8 @@ function readingOf({ code, stdout, stderr }: Ran): string {
   if (stderr.includes("BELAY_DEBUG")) return `${CRASHED}${stderr}`;
   // Who is told of an error knows that the rest of what is printed is not all. A job whose input is damaged fails by name.
   const told = ['"success":false', '"error_code":"store_corrupt"'].some((words) => stdout.includes(words));
-  if (code !== 0 && (told || /^error: .* \(\w+\)$/m.test(stderr))) return REFUSED;
+  const named = /^error: .* \(\w+\)$/m.test(stderr) || stderr.includes("paused: store_corrupt: ");
+  if (code !== 0 && (told || named)) return REFUSED;
   return `${code} ${stdout.split("\n").map(bare).join("\n")}`;
 }
 

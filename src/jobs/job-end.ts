@@ -1,19 +1,20 @@
 import type { ErrorCode, Json } from "../../runtime/index.ts";
 import type { Back, JobRow, Outcome } from "../store/index.ts";
 import type { Suspended } from "./stops.ts";
+import type { Reason } from "./troubles.ts";
 
 /** The end of a job's session in a try. */
 export type JobEnd =
   /** Its last exec is over, and recorded. `code` is null if it succeeded; `result` is JSON. */
   | { readonly kind: "over"; readonly code: ErrorCode | null; readonly result: string | null; readonly told: Json }
-  /** It stands where it was: it was suspended, or the store refused its records. */
-  | { readonly kind: "unfinished" };
+  /** It stands where it was: it was suspended, or the store refused its records. `damage`: the store is damaged. */
+  | { readonly kind: "unfinished"; readonly damage?: Reason };
 
 /** The last step of a try with its job. */
 export type LastStep =
   | { readonly kind: "finish"; readonly outcome: Outcome }
   /** The row is put back. The ticket comes again after `afterMs`; null: not by itself. */
-  | { readonly kind: "put"; readonly back: Back; readonly afterMs: number | null }
+  | { readonly kind: "put"; readonly back: Back; readonly afterMs: number | null; readonly damage?: Reason }
   /** The row stays as it is, and the ticket comes again. */
   | { readonly kind: "again"; readonly afterMs: number };
 
@@ -40,7 +41,7 @@ export function stepAfter(
     readonly random: () => number;
   },
 ): LastStep {
-  if (end.kind === "unfinished") return unfinished(suspended);
+  if (end.kind === "unfinished") return end.damage ? damaged(end.damage) : unfinished(suspended);
   const { code, result, told } = end;
   if (code !== null && TRIED_AGAIN.has(code) && attempts < retries) {
     const afterMs = retryMs(attempts, random());
@@ -71,11 +72,23 @@ function unfinished(suspended: Suspended | null): LastStep {
         back: { state: "waiting", why: suspended.error.code, afterMs: TROUBLE_MS, counts: false },
         afterMs: TROUBLE_MS,
       };
+    case "damaged":
+      return damaged(suspended.error);
     case "left":
     case "store_failed":
     case undefined:
       return { kind: "again", afterMs: STORE_MS };
   }
+}
+
+/** The job waits until somebody has cured the store and resumes its run. */
+function damaged(damage: Reason): LastStep {
+  return {
+    kind: "put",
+    back: { state: "waiting", why: damage.code, afterMs: 0, counts: false },
+    afterMs: null,
+    damage,
+  };
 }
 
 const FIRST_RETRY_MS = 5000;

@@ -4,6 +4,7 @@ import { type Models, openModels } from "../model/index.ts";
 import { sleep } from "../platform/sleep.ts";
 import {
   type ExecEnvelope,
+  type ExecFailure,
   openParking,
   openSessionWith,
   type Parking,
@@ -158,7 +159,7 @@ function runPart(
 
 function jobSession(store: Store, session: Session, spec: RunSpec, job: JobRow): JobSession {
   const endOf = async (envelope: ExecEnvelope): Promise<JobEnd> => {
-    if (!envelope.success && envelope.resumable) return { kind: "unfinished" };
+    if (!envelope.success && envelope.resumable) return { kind: "unfinished", ...damageIn(envelope) };
     return {
       kind: "over",
       code: envelope.success ? null : envelope.error_code,
@@ -180,6 +181,10 @@ function jobSession(store: Store, session: Session, spec: RunSpec, job: JobRow):
     },
     close: () => session.close(),
   };
+}
+
+function damageIn({ error_code: code, error_message: message, suggestion }: ExecFailure) {
+  return code === "store_corrupt" ? { damage: { code, message, suggestion } } : {};
 }
 
 /** The newest exec, if it is that of a script; else the context has been loaded, or nothing has been done. */

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../runtime/index.ts";
+import { LIMITS, RlmError } from "../../runtime/index.ts";
 import { failure, type Reservation, type SubCallError, tokensOf } from "../model/index.ts";
 import { nanodollars, type Parked, type Parking, type RunPart } from "../session/index.ts";
 import type { Amount, Hold, JobKey, Jobs } from "../store/index.ts";
@@ -123,9 +123,9 @@ function openHolds(parts: MoneyParts) {
       for (let ms = FIRST_WAIT_MS; ; ms = Math.min(2 * ms, MOST_WAIT_MS)) {
         const reason = parking.reason();
         if (reason) return waitParked(call, reason);
-        const held = await jobs.reserve(wanted).catch(() => null);
+        const held = await jobs.reserve(wanted).catch(unanswered);
         if (held === "held") return wanted;
-        if (held === null) return waitParked(call, STORE_FAILED);
+        if (typeof held === "object") return waitParked(call, held);
         if (held !== "wait")
           return parts.onBudget === "fail" ? SPENT : waitParked(call, { why: "budget", limit: held });
         // Those who hold it may wait for a provider for hours.
@@ -138,8 +138,8 @@ function openHolds(parts: MoneyParts) {
     give: (held: Hold, spent: Amount) => jobs.give(held, spent).catch(() => {}),
     /** Waits for the place of a request in the rate. */
     async place(call: Call, model: string, tokens: number, signal: AbortSignal): Promise<SubCallError | null> {
-      const ms = await rates.turn(model, tokens).catch(() => null);
-      if (ms === null) return waitParked(call, STORE_FAILED);
+      const ms = await rates.turn(model, tokens).catch(unanswered);
+      if (typeof ms === "object") return waitParked(call, ms);
       if (ms > LIMITS.rateWaitMs) return waitParked(call, { why: "provider", afterMs: ms });
       if (ms > 0) await parts.sleep(ms, signal);
       return signal.aborted ? CANCELLED : null;
@@ -148,7 +148,13 @@ function openHolds(parts: MoneyParts) {
 }
 
 const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
-const STORE_FAILED = { why: "store_failed", afterMs: null } as const;
+
+/** Why a call is parked that the store did not answer. */
+function unanswered(error: unknown): Parked {
+  const isDamaged = error instanceof RlmError && error.code === "store_corrupt";
+  return isDamaged ? { why: "damaged", error } : { why: "store_failed", afterMs: null };
+}
+
 const CANCELLED = failure("cancelled", "the call was cancelled");
 const SPENT = failure("budget_exceeded", "the run's limit has no room for the request", {
   suggestion: "Finish with what there is; the run's limits are those of all its jobs together.",

@@ -64,13 +64,14 @@ export function openTroubles(): Troubles {
   };
 }
 
-interface Reason {
+/** An error with its cure. */
+export interface Reason {
   readonly code: string;
   readonly message: string;
   readonly suggestion: string;
 }
 
-/** An error with its cure, as the reason of a pause. */
+/** An error as the reason of a pause. */
 export function reasonOf({ code, message, suggestion }: Reason): string {
   return `${code}: ${message}. ${suggestion}`;
 }

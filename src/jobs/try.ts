@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
-import type { JobOfRun, JobState } from "../store/index.ts";
+import type { JobOfRun, JobState, RunRow } from "../store/index.ts";
 import { budgetReason } from "./budget-reason.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 import { isGettingOn } from "./getting-on.ts";
@@ -23,10 +23,12 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     if (early !== null && isForeign) parts.foreign(found);
     if (early !== null) return { ...early, lapses: ticket.lapses };
     const taken = await take(parts, found);
-    if (typeof taken === "string") return await pauseRun(parts, found, taken);
+    if (typeof taken === "string") return await pauseRun(parts, found.run, taken);
     const begun = await begunUnder(parts, ticket, found, taken);
     return typeof begun === "number" ? await refusedBy(parts, ticket, begun) : begun;
   } catch (error) {
+    // Nothing of the run goes on until somebody has looked after the store.
+    if (isDamage(error)) return pauseRun(parts, { id: ticket.run, name: ticket.run }, reasonOf(error));
     return verdictOf(error, ticket);
   }
 }
@@ -57,7 +59,7 @@ async function refusedBy(parts: TryParts, ticket: Tried, fence: number): Promise
   await using lease = disposable(await parts.lease(found));
   if (found.job.fence <= lease.fence) return "over";
   const why = `the row of job ${JSON.stringify(found.job.id)} is damaged (store_corrupt): its fence is ${found.job.fence}, and its session's is ${lease.fence}`;
-  return pauseRun(parts, found, `${why}. Leave this job out, and begin a new run with the others`);
+  return pauseRun(parts, found.run, `${why}. Leave this job out, and begin a new run with the others`);
 }
 
 const WAITING: ReadonlySet<JobState> = new Set<JobState>(["waiting", "parked"]);
@@ -91,6 +93,7 @@ async function underLease(
       const { state, why } = step.back;
       await pauseWithoutMoney(parts, found, stops); // ▣ before the job: it comes again with the run
       await pauseInTrouble(parts, found, stops); // ▣ before the job
+      if (step.damage) await pauseRun(parts, found.run, reasonOf(step.damage)); // ▣ before the job
       const isPut = await jobs.put(found.job, lease.fence, step.back); // ▣ waiting or parked
       parts.left(found, isPut ? state : null, isPut ? why : null);
       return isPut && step.afterMs !== null ? { againMs: step.afterMs } : "over";
@@ -122,7 +125,7 @@ async function sessionEnd(found: JobOfRun, spec: RunSpec, lease: JobLease, stops
 async function failFast(parts: TryParts, found: JobOfRun, { fail_fast }: RunSpec): Promise<Verdict> {
   if (fail_fast === null) return "over";
   const { failed } = await parts.jobs.counts(found.run.id);
-  return failed < fail_fast ? "over" : pauseRun(parts, found, `${failed} of its jobs have failed`);
+  return failed < fail_fast ? "over" : pauseRun(parts, found.run, `${failed} of its jobs have failed`);
 }
 
 /** Pauses the run if a limit of it is spent. */
@@ -137,7 +140,7 @@ async function pauseInTrouble(parts: TryParts, { job }: JobOfRun, stops: Stops):
   if (suspended?.why !== "trouble") return;
   if (!parts.troubles.wentBack(job, suspended.error.code, suspended.model)) return;
   const now = await parts.jobs.read(job);
-  if (now?.run.state === "open") await pauseRun(parts, now, reasonOf(suspended.error));
+  if (now?.run.state === "open") await pauseRun(parts, now.run, reasonOf(suspended.error));
 }
 
 const CANCELLED = { kind: "over", code: "cancelled", result: null } as const;
@@ -151,13 +154,15 @@ async function take(parts: TryParts, found: JobOfRun): Promise<{ spec: RunSpec; 
     return parts.refusal(spec) ?? { spec, lease: await parts.lease(found) };
   } catch (error) {
     // Somebody has changed the rows, or a later version has written them.
-    if (error instanceof RlmError && error.code === "store_corrupt") return error.message;
+    if (isDamage(error)) return error.message;
     throw error;
   }
 }
 
+const isDamage = (error: unknown): error is RlmError => error instanceof RlmError && error.code === "store_corrupt";
+
 /** The workers of a queue allow the same models, so none of them would run it. */
-async function pauseRun({ jobs, paused }: TryParts, { run }: JobOfRun, why: string): Promise<Verdict> {
+async function pauseRun({ jobs, paused }: TryParts, run: Pick<RunRow, "id" | "name">, why: string): Promise<Verdict> {
   await jobs.change(run.id, { to: "pause", why });
   paused(`run ${run.name} is paused: ${why}`);
   return "over";

@@ -1,3 +1,4 @@
+import type { RlmError } from "../../runtime/index.ts";
 import type { SubCallError } from "../model/index.ts";
 import { aborted } from "../platform/signals.ts";
 import type { Amount } from "../store/index.ts";
@@ -14,6 +15,8 @@ export type Parked =
   | { readonly why: "delivery" }
   /** A limit of the run is spent: the job goes on when somebody resumes the run. */
   | { readonly why: "budget"; readonly limit: keyof Amount }
+  /** The store is damaged: nothing of the run goes on. */
+  | { readonly why: "damaged"; readonly error: RlmError }
   /** A call of this model failed in a way that is no fault of the job. */
   | { readonly why: "trouble"; readonly error: SubCallError; readonly model: string };
 

@@ -164,6 +164,7 @@ function problemsOf(reason: Parked): RlmError[] {
     const { code, message, suggestion } = reason.error;
     return [new RlmError(code, message, { suggestion })];
   }
+  if (reason.why === "damaged") return [reason.error];
   if (reason.why !== "store_failed") return [];
   return [new RlmError("store_failed", "a request by batch could not be kept", { suggestion: TRY_AGAIN })];
 }

@@ -31,10 +31,14 @@ export function notKept(error: unknown): CellEnd {
     return placeless(error.code, "OutputError", error.message, error.suggestion);
   }
   const { code, message } = failureOf(error);
+  const why = `the exec's end could not be recorded: ${message}`;
+  if (error instanceof RlmError && error.code === "store_corrupt") {
+    return placeless(error.code, "CheckpointError", why, error.suggestion);
+  }
   return placeless(
     isErrorCode(code) && code === "session_busy" ? code : "checkpoint_failed",
     "CheckpointError",
-    `the exec's end could not be recorded: ${message}`,
+    why,
     "Free space or check the store's folder, then resume the session: it goes on from the last checkpoint.",
   );
 }

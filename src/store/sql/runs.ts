@@ -1,4 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
+import { corrupt } from "../failure.ts";
 import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunLimits, RunPage, RunRow } from "../jobs/port.ts";
 import type { DamagedRow } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
@@ -36,6 +37,14 @@ export function* readRun(id: string): Plan<RunRow> {
   const row = yield* get(sql`${SHOWN} WHERE id = ${id}`);
   if (row) return decodeRun(row);
   throw runNotFound(id);
+}
+
+/** @throws RlmError `store_corrupt` if the run holds amounts, but no request does: nobody would give them back */
+export function* checkHeld(id: string): Plan<void> {
+  const row =
+    yield* get(sql`SELECT name FROM runs WHERE id = ${id} AND (held_usd > 0 OR held_tokens > 0 OR held_calls > 0)
+    AND NOT EXISTS (SELECT 1 FROM holds WHERE run = runs.id)`);
+  if (row) throw corrupt(`run ${row.name} is damaged: it holds amounts for requests, and there are no such requests`);
 }
 
 export function* findRun(nameOrId: string): Plan<RunRow | null> {

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { RlmError } from "../../../runtime/index.ts";
 import { type MoneyParts, openMoney } from "../../../src/jobs/money.ts";
 import { openRates } from "../../../src/jobs/rates.ts";
 import { sleep } from "../../../src/platform/sleep.ts";
@@ -164,6 +165,14 @@ test("a store that fails suspends the job for another try, and no request is sen
   answers.push(new Error("gone"));
   expect(await reserve("c1")).toMatchObject({ code: "cancelled" });
   expect(reasons).toEqual([{ why: "store_failed", afterMs: null }]);
+});
+
+test("a store that is damaged suspends the job, and says so", async () => {
+  const { answers, reserve, reasons } = scene();
+  const error = new RlmError("store_corrupt", "run R is damaged", { suggestion: "Look." });
+  answers.push(error);
+  expect(await reserve("c1")).toMatchObject({ code: "cancelled" });
+  expect(reasons).toEqual([{ why: "damaged", error }]);
 });
 
 test("a place in the rate is waited for; a wait of more than two minutes is spent out of memory, and holds nothing", async () => {

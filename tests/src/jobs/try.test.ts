@@ -119,6 +119,18 @@ test("a row that waits with the fence of no lease is damaged: its run is paused,
   expect(left).toEqual([...HELD, "release", "read"]);
 });
 
+test.each<[string, Knobs]>([
+  ["is met when the job is read", { at: { read: () => Promise.reject(fault("store_corrupt")) } }],
+  ["is met when the job is begun", { at: { begin: () => Promise.reject(fault("store_corrupt")) } }],
+  ["is met when the job is finished", { at: { finish: () => Promise.reject(fault("store_corrupt")) } }],
+  ["kept the end of its exec out", { cell: async () => ({ kind: "unfinished", damage: fault("store_corrupt") }) }],
+  ["suspended it", { cell: suspendedBy((_, park) => park("damaged")) }],
+])("damage of the store that %s pauses the run by name", async (_name, knobs) => {
+  const { verdict, log } = await tried(knobs);
+  expect(verdict).toBe("over");
+  expect(log.find((line) => line.startsWith("change"))).toMatch(/^change pause store_corrupt: a test says/);
+});
+
 test("a job that another try began and gave back since the lease was taken is not damaged", async () => {
   const { verdict, log } = await tried({
     at: {

@@ -30,6 +30,12 @@ export const failedWith = (code: Extract<JobEnd, { kind: "over" }>["code"]): Job
 });
 export const fault = (code: RlmError["code"]) => new RlmError(code, `a test says ${code}`, { suggestion: "" });
 
+const PARKED = {
+  budget: { why: "budget", limit: "sub_calls" },
+  provider: { why: "provider", afterMs: 300_000 },
+  damaged: { why: "damaged", error: fault("store_corrupt") },
+} as const;
+
 export interface JobScene {
   readonly parts: TryParts;
   readonly ticket: Tried;
@@ -60,7 +66,7 @@ export interface Knobs {
   cell?: (
     signals: Parameters<JobSession["run"]>[0],
     scene: JobScene,
-    park: (why: "budget" | "provider") => void,
+    park: (why: keyof typeof PARKED) => void,
   ) => Promise<JobEnd>;
   failed?: number;
 }
@@ -141,8 +147,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
             return {
               run: (signals) => {
                 log.push("run");
-                const park = (why: "budget" | "provider") =>
-                  stops.park(why === "provider" ? { why, afterMs: 300_000 } : { why, limit: "sub_calls" });
+                const park = (why: keyof typeof PARKED) => stops.park(PARKED[why]);
                 return (knobs.cell ?? (async () => DONE))(signals, scene, park);
               },
               async discard() {

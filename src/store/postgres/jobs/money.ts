@@ -4,7 +4,7 @@ import { intervalOf } from "../../jobs/money.ts";
 import type { Held } from "../../jobs/port.ts";
 import { fieldsOfAmount } from "../../rows/jobs.ts";
 import { number } from "../../rows/seal.ts";
-import { runNotFound } from "../../sql/runs.ts";
+import { checkHeld, runNotFound } from "../../sql/runs.ts";
 import type { WireMethods } from "../../thread/methods.ts";
 import type { Server } from "../connection.ts";
 import { NOW } from "../functions.ts";
@@ -19,6 +19,7 @@ export function moneyMethods(server: Server) {
         ...[run, n, call, attempt, fence, ...fieldsOfAmount(amount)],
       );
       const answer = HELD.find((known) => known === row?.answer);
+      if (answer === "wait") await server.perform(checkHeld(run));
       if (answer) return answer;
       throw runNotFound(run);
     },

@@ -4,7 +4,7 @@ import { intervalOf, mayHold, minus, plus } from "../../jobs/money.ts";
 import type { Amount, Held, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
 import { amountColumns, fieldsOfAmount, heldBy, NOTHING } from "../../rows/jobs.ts";
 import { number } from "../../rows/seal.ts";
-import { readRun } from "../../sql/runs.ts";
+import { checkHeld, readRun } from "../../sql/runs.ts";
 import { all, run as change, get, list, type Plan, raw, type Statement, sql } from "../../sql/sql.ts";
 
 /** Holds an amount of the run's before a request is sent. */
@@ -14,6 +14,7 @@ export function* reserve({ run, n, call, attempt, fence, amount }: Hold): Plan<H
   const known = sql`UPDATE holds SET fence = ${fence} WHERE ${holdOf({ run, n, call, attempt })}`;
   if ((yield* change(known)) > 0) return "held";
   const answer = mayHold(purse, amount);
+  if (answer === "wait") yield* checkHeld(run);
   if (answer !== "held") return answer;
   yield* change(sql`INSERT INTO holds (run, n, call, attempt, fence, usd, tokens, calls)
     VALUES (${list([run, n, call, attempt, fence, ...fieldsOfAmount(amount)])})`);

@@ -28,6 +28,26 @@ test.for(EDITED)("$kind: a job or a run whose row cannot be read is not left out
 });
 
 test.for(EDITED)(
+  "$kind: a run that holds amounts for no request is damaged: nobody waits for them",
+  async (of, { skip }) => {
+    skip(of.skipped !== null, of.skipped ?? "");
+    const place = await of.place();
+    await using store = await openStore(place);
+    await store.jobs.open({ ...RUN, limits: { ...LIMITS, sub_calls: 3 } });
+    await store.jobs.add("R", [{ id: "a", session: "S", input: 1, context: null }]);
+    const hold = { run: "R", n: 0, fence: 0, attempt: 0, amount: { nanodollars: 0, tokens: 0, sub_calls: 2 } };
+    expect(await store.jobs.reserve({ ...hold, call: "one" })).toBe("held");
+    expect(await store.jobs.reserve({ ...hold, call: "two" })).toBe("wait");
+
+    await of.change(place, "DELETE FROM STORE.holds");
+    await expect(store.jobs.reserve({ ...hold, call: "two" })).rejects.toMatchObject({
+      code: "store_corrupt",
+      message: expect.stringContaining("run r is damaged"),
+    });
+  },
+);
+
+test.for(EDITED)(
   "$kind: rows that can be read are listed without the damaged ones, and these are dropped",
   async (of, { skip }) => {
     skip(of.skipped !== null, of.skipped ?? "");
