@@ -29,7 +29,7 @@ const ACTS: readonly ((share: number, units: number, one: string, other: string)
   (share, units) => `taken(${share}, ${units});`,
   (_share, _units, one) => `for (const [start, end] of find("${one}").matches) G.found.push([start, end]);`,
   (_share, _units, one, other) =>
-    `for (const { start, end, text } of search("${one} ${other}", 3)) { G.ranked.push([start, end]); if (text.length > 400) await send(start, text, 30, 330); }`,
+    `for (const { start, end, text } of search("${one} ${other}", 3)) { G.ranked.push([start, end]); if (text.length > 400) { KEEP = [start, text]; await send(start, text, 30, 330); } }`,
   (share) =>
     `{ const { id, start } = ALL[Math.floor(${share} * ALL.length)]; const text = peek_doc(id); G.given.push([start, start + text.length]); await send(start, text, 0, text.length); }`,
   (share, units) =>
