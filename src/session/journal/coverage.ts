@@ -17,8 +17,7 @@ export type CoverageSet = (typeof SETS)[number];
 
 /** A value for each set. */
 export function bySet<T>(of: (set: CoverageSet) => T): Readonly<Record<CoverageSet, T>> {
-  const [shown, found, ranked] = [of("shown"), of("found"), of("ranked")];
-  return { shown, found, ranked, given: of("given"), printed: of("printed") };
+  return { shown: of("shown"), found: of("found"), ranked: of("ranked"), given: of("given"), printed: of("printed") };
 }
 
 /** The parts of a context that an exec has looked at. */
@@ -61,7 +60,7 @@ export function toldCoverage(coverage: Coverage | null | undefined): ToldCoverag
 }
 
 /** The coverage with its fields, which a machine keeps while its exec runs. */
-export const CoverageSchema = v.object({
+const CoverageSchema = v.object({
   context_hash: v.string(),
   read: v.string(),
   matched: v.string(),

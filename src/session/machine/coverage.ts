@@ -1,23 +1,19 @@
-import * as v from "valibot";
 import type { ChildContext, CoverageNotes } from "../../../builtins/index.ts";
 import type { Json, Over } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { FIRST_UNITS, WHOLE_UNITS } from "../ask/observe.ts";
-import { bySet, type Coverage, CoverageSchema, type CoverageSet, SETS } from "../journal/coverage.ts";
-import { unpackNumbers } from "./packed-numbers.ts";
-import { openPassages, PLACE_UNITS } from "./passages.ts";
-import { openRanges, type Range, type Ranges, rangesIn } from "./ranges.ts";
+import { bySet, type Coverage, type CoverageSet, coverageIn, SETS } from "../journal/coverage.ts";
+import { openPassages } from "./passages.ts";
+import { openRanges, type Range, rangesIn } from "./ranges.ts";
 
 /** Gathers what an exec looks at of one context. */
 export interface CoverageCount extends CoverageNotes {
-  /** The cell was given this range of P. */
-  given(start: number, end: number): void;
-  /** The cell was given this range of P as a hit of a search. */
-  ranked(start: number, end: number): void;
+  /** The cell was given this range of P: in a hit of a search it is `ranked`. */
+  given(start: number, end: number, set: Given): void;
   begin(): void;
   /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
   resume(kept: Json): void;
-  /** The state that a resume goes on with; for an exec that is over, its coverage alone. */
+  /** The coverage so far, with which a resume goes on. @param over the end of the exec; null: it waits for calls */
   kept(over: CellOver | null): { readonly [field: string]: Json } | null;
 }
 
@@ -26,28 +22,26 @@ export interface CellOver extends Pick<Over, "end" | "state"> {
   readonly isForModel: boolean;
 }
 
-type ContextText = Pick<Context["text"], "slice" | "length">;
+/** The sets from which passages are recognised. */
+const GIVEN = ["given", "ranked"] as const;
+type Given = (typeof GIVEN)[number];
 
 /**
  * Opens the coverage of a context. Passages are recognised of all that its cells were given, for as long as it is loaded.
  *
  * @param context_hash of the context that the text is of. @param earlier packed ranges that cells before this machine were given
  */
-export function openCoverage(text: ContextText, context_hash: string, earlier: readonly string[] = []): CoverageCount {
+export function openCoverage(
+  text: Pick<Context["text"], "slice" | "length">,
+  context_hash: string,
+  earlier: readonly string[] = [],
+): CoverageCount {
   const passages = openPassages(text);
   let untold = earlier;
-  let count = countFrom(NOTHING, text);
-  let isKnown = true;
-  /** The newest kept state, while nothing was added since. */
-  let unchanged: ReturnType<CoverageCount["kept"]> = null;
+  /** null: what the exec did before is not known. */
+  let count: Count | null = countFrom(null, text.length);
 
-  function from(kept: Kept | null): void {
-    isKnown = kept !== null;
-    count = countFrom(kept ?? NOTHING, text);
-    unchanged = null;
-  }
-
-  function noteAll(ranges: readonly Range[]): void {
+  function noteAll(ranges: readonly Range[] = []): void {
     for (const [start, end] of ranges) passages.note(start, end);
   }
 
@@ -58,13 +52,12 @@ export function openCoverage(text: ContextText, context_hash: string, earlier: r
   }
 
   function add(set: CoverageSet, ranges: Iterable<Range>): void {
-    unchanged = null;
-    for (const [start, end] of ranges) count.sets[set].add(start, end);
+    for (const [start, end] of ranges) count?.sets[set].add(start, end);
   }
 
-  function give(set: "given" | "ranked", start: number, end: number): void {
+  function given(start: number, end: number, set: Given): void {
     // What is not in the record of an exec is not known after a restart either.
-    if (!isKnown || start >= end) return;
+    if (!count || start >= end) return;
     add(set, [[start, end]]);
     passages.note(start, end);
   }
@@ -76,55 +69,57 @@ export function openCoverage(text: ContextText, context_hash: string, earlier: r
   }
 
   return {
-    begin: () => from(NOTHING),
+    given,
+    begin() {
+      count = countFrom(null, text.length);
+    },
     resume(kept) {
-      const read = v.safeParse(KeptSchema, kept);
-      from(read.success && read.output.context_hash === context_hash ? read.output : null);
-      for (const set of GIVEN) noteAll(count.sets[set].all());
-      for (const start of unpackNumbers(count.starts ?? "")) passages.note(start, start + PLACE_UNITS);
+      const read = coverageIn(kept);
+      count = read?.ranges && read.context_hash === context_hash ? countFrom(read, text.length) : null;
+      for (const set of GIVEN) noteAll(count?.sets[set].tell().ranges);
     },
     kept(over) {
-      if (!isKnown) return null;
+      if (!count) return null;
       if (over?.isForModel) for (const printed of textsRead(over)) add("printed", passagesIn(printed));
+      const told = coverageOf(count, context_hash);
       // A resume knows joined gaps as given.
-      for (const set of GIVEN) if (count.sets[set].joined() > 0) noteAll(count.sets[set].all());
-      if (over) return { ...coverageOf(count, context_hash) };
-      const { starts } = count;
-      unchanged ??= { ...coverageOf(count, context_hash), ...(starts === undefined ? {} : { starts }) };
-      return unchanged;
+      for (const set of GIVEN) if (told.joined?.[set]) noteAll(count.sets[set].tell().ranges);
+      return { ...told };
     },
-    given: (start, end) => give("given", start, end),
-    ranked: (start, end) => give("ranked", start, end),
-    // An empty match has a place too.
-    matched: (ranges) =>
-      add(
-        "found",
-        Iterator.from(ranges).map(([start, end]) => [start, Math.max(end, start + 1)]),
-      ),
+    matched(ranges) {
+      // An empty match has a place too.
+      for (const [start, end] of ranges) count?.sets.found.add(start, Math.max(end, start + 1));
+    },
     whole() {
-      give("given", 0, text.length);
-      count.isWhole = true;
+      given(0, text.length, "given");
+      if (count) count.isWhole = true;
     },
     sent({ prompt, context }) {
-      if (!isKnown) return;
+      if (!count) return;
       add("shown", passagesIn(prompt));
       if (context) add("shown", sentIn(context));
     },
   };
 }
 
-function coverageOf({ sets, isWhole, bits }: Count, context_hash: string): Coverage {
-  const ranges = bySet((set) => sets[set].packed());
-  const joined = SETS.map((set) => [set, sets[set].joined()] as const).filter(([, units]) => units > 0);
+type Count = ReturnType<typeof countFrom>;
+
+function countFrom(kept: Coverage | null, length: number) {
+  const sets = bySet((set) => openRanges(length, kept?.ranges?.[set], kept?.joined?.[set]));
+  return { sets, isWhole: kept?.whole === true };
+}
+
+function coverageOf({ sets, isWhole }: Count, context_hash: string): Coverage {
+  const joined = SETS.map((set) => [set, sets[set].tell().joined] as const).filter(([, units]) => units > 0);
   return {
-    ...{ context_hash, ...bits, ranges },
+    ...{ context_hash, read: "", matched: "", sent: "", ranges: bySet((set) => sets[set].tell().packed) },
     ...(isWhole ? { whole: true } : {}),
     ...(joined.length > 0 ? { joined: Object.fromEntries(joined) } : {}),
   };
 }
 
-/** The sets from which passages are recognised. */
-const GIVEN = ["given", "ranked"] as const;
+/** For what stands between the parts of an observation. */
+const HEADS_UNITS = 100;
 
 /** The texts of a cell's end that its root model reads for certain: an observation may be cut, and say more than these. */
 function textsRead({ end, state: { output, warnings } }: CellOver): readonly string[] {
@@ -139,28 +134,4 @@ function textsRead({ end, state: { output, warnings } }: CellOver): readonly str
     return value;
   });
   return texts;
-}
-
-/** For what stands between the parts of an observation. */
-const HEADS_UNITS = 100;
-
-interface Count {
-  readonly sets: Readonly<Record<CoverageSet, Ranges>>;
-  /** The sets of stretches of an exec that an earlier build began: they stay as they are. */
-  readonly bits: Pick<Coverage, "read" | "matched" | "sent">;
-  /** The beginnings of ranges that an earlier build kept for the exec. */
-  readonly starts: string | undefined;
-  isWhole: boolean;
-}
-
-/** A store may come from somebody else: what is kept is read with care. */
-const KeptSchema = v.object({ ...CoverageSchema.entries, starts: v.exactOptional(v.string()) });
-
-type Kept = Omit<v.InferOutput<typeof KeptSchema>, "context_hash">;
-
-const NOTHING: Kept = { read: "", matched: "", sent: "" };
-
-function countFrom({ read, matched, sent, ranges, joined, whole, starts }: Kept, text: ContextText): Count {
-  const sets = bySet((set) => openRanges(text.length, ranges?.[set], joined?.[set]));
-  return { sets, bits: { read, matched, sent }, starts, isWhole: whole === true };
 }

@@ -6,56 +6,39 @@ export type Range = readonly [start: number, end: number];
 /** With more ranges in a set, the smallest gaps between them are joined. */
 export const MOST_RANGES = 8192;
 
-export type Ranges = ReturnType<typeof openRanges>;
-
 /**
  * Opens a set of places of a text, as ranges that neither touch nor overlap.
  *
- * @param length of the text, UTF-16 units. @param kept the text that `packed` gave. @param joinedBefore the number that `joined` gave
+ * @param length of the text, UTF-16 units. @param kept the text that `packed` was. @param joinedBefore the number that `joined` was
  */
 export function openRanges(length: number, kept = "", joinedBefore = 0) {
-  let ranges = merged(rangesIn(kept, length));
-  let fresh: [number, number][] = [];
-  let joined = joinedBefore;
-  let text: string | undefined;
+  let told = { ranges: [] as readonly Range[], packed: "", joined: joinedBefore };
+  let fresh = rangesIn(kept, length);
 
-  function settle(): void {
-    if (fresh.length === 0 && ranges.length <= MOST_RANGES) return;
-    ranges = merged([...ranges, ...fresh]);
+  /** The ranges in their order, also packed, and at the most so many characters that are in them only because gaps were joined. */
+  function tell() {
+    if (fresh.length === 0) return told;
+    const all = merged([...told.ranges, ...fresh]);
+    const gaps = smallestGaps(all, all.length - MOST_RANGES);
+    const ranges = gaps.length === 0 ? all : merged([...all, ...gaps]);
+    told = {
+      ranges,
+      packed: packRanges(ranges),
+      joined: gaps.reduce((units, gap) => units + unitsIn(gap), told.joined),
+    };
     fresh = [];
-    text = undefined;
-    if (ranges.length <= MOST_RANGES) return;
-    const before = unitsOf(ranges);
-    ranges = withFewer(ranges, MOST_RANGES);
-    joined += unitsOf(ranges) - before;
+    return told;
   }
 
-  return {
-    add(start: number, end: number): void {
-      const [from, to] = [Math.max(0, start), Math.min(end, length)];
-      if (!(from < to)) return;
-      const last = fresh.at(-1);
-      if (last && from >= last[0] && from <= last[1]) last[1] = Math.max(last[1], to);
-      else fresh.push([from, to]);
-      if (fresh.length > 4 * MOST_RANGES) settle();
-    },
-    /** Beginnings and ends in turn, packed. Empty if there is none. */
-    packed(): string {
-      settle();
-      text ??= packRanges(ranges);
-      return text;
-    },
-    /** In their order. */
-    all(): readonly Range[] {
-      settle();
-      return ranges;
-    },
-    /** The characters that are in the set only because gaps were joined: at the most so many. */
-    joined(): number {
-      settle();
-      return joined;
-    },
-  };
+  function add(start: number, end: number): void {
+    const [from, to] = [Math.max(0, start), Math.min(end, length)];
+    if (!(from < to)) return;
+    const last = fresh.at(-1);
+    if (last && from >= last[0] && from <= last[1]) fresh[fresh.length - 1] = [last[0], Math.max(last[1], to)];
+    else if (fresh.push([from, to]) > 4 * MOST_RANGES) tell();
+  }
+
+  return { add, tell };
 }
 
 /** Ranges of which none touches or overlaps another, in their order. */
@@ -69,38 +52,21 @@ export function merged(all: readonly Range[]): Range[] {
   return out;
 }
 
-export function unitsOf(ranges: readonly Range[]): number {
-  return ranges.reduce((units, [start, end]) => units + end - start, 0);
-}
-
 export const packRanges = (ranges: readonly Range[]): string => packNumbers(ranges.flat());
 
 /** The packed ranges, within a text of this length. A store may come from somebody else: other text gives other ranges. */
 export function rangesIn(packed: string, length: number): Range[] {
-  const out: Range[] = [];
-  let start: number | undefined;
-  for (const number of unpackNumbers(packed)) {
-    if (start === undefined) {
-      start = Math.max(0, number);
-      continue;
-    }
-    const end = Math.min(number, length);
-    if (start < end) out.push([start, end]);
-    start = undefined;
-  }
-  return out;
+  const numbers = [...unpackNumbers(packed)];
+  return numbers
+    .map((start, at): Range => [Math.max(0, start), Math.min(numbers[at + 1] ?? 0, length)])
+    .filter(([start, end], at) => at % 2 === 0 && start < end);
 }
 
-/** The ranges with as many of the smallest gaps joined as are too many: of equal ones the first. */
-function withFewer(ranges: readonly Range[], most: number): Range[] {
-  const gaps = ranges.slice(1).map(([start], at) => ({ at: at + 1, units: start - (ranges[at]?.[1] ?? 0) }));
-  const smallest = gaps.sort((one, other) => one.units - other.units || one.at - other.at);
-  const closed = new Set(smallest.slice(0, ranges.length - most).map(({ at }) => at));
-  const out: [number, number][] = [];
-  for (const [at, [start, end]] of ranges.entries()) {
-    const last = out.at(-1);
-    if (last && closed.has(at)) last[1] = end;
-    else out.push([start, end]);
-  }
-  return out;
+const unitsIn = ([start, end]: Range) => end - start;
+
+/** So many of the smallest gaps between ranges: of equal ones the first. */
+function smallestGaps(ranges: readonly Range[], count: number): Range[] {
+  if (count <= 0) return [];
+  const gaps = ranges.slice(1).map(([start], at): Range => [ranges[at]?.[1] ?? 0, start]);
+  return gaps.sort((one, other) => unitsIn(one) - unitsIn(other)).slice(0, count);
 }

@@ -79,7 +79,7 @@ function contextServices(message: TextMessage): LoadedContext {
     lines: message.stats.line_count,
     documents: message.documents,
     slice(start, end) {
-      coverage.given(start, end);
+      coverage.given(start, end, "given");
       return text.slice(start, end);
     },
     utf8: () => text.data.bytes,
@@ -92,7 +92,7 @@ function contextServices(message: TextMessage): LoadedContext {
     },
     search(query, k) {
       const hits = index?.search(query, k) ?? [];
-      for (const { start, end } of hits) coverage.ranked(start, end);
+      for (const { start, end } of hits) coverage.given(start, end, "ranked");
       return hits;
     },
     coverage,

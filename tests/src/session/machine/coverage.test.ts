@@ -111,7 +111,7 @@ test("what a root model reads of a cell's end counts as printed: all of it, or t
   const count = openCoverage(textFromString(TEXT), "h");
   const printedWith = (end: CellOver) => {
     count.begin();
-    count.given(0, 30_000);
+    count.given(0, 30_000, "given");
     return setsOf(coverageIn(count.kept(end))).printed ?? [];
   };
   const stdout = `so: ${quote(10_000, 18_000)}\n`;
@@ -155,7 +155,7 @@ test("an exec that goes on with what was kept has the coverage of one that was n
         for (const count of [whole, cut]) count.begin();
         for (const [{ kind, start, units }, isInterrupted] of acts) {
           for (const count of [whole, cut]) {
-            if (kind === "given" || kind === "ranked") count[kind](start, start + units);
+            if (kind === "given" || kind === "ranked") count.given(start, start + units, kind);
             if (kind === "matched") count.matched([[start, start + units]]);
             if (kind === "sent") count.sent({ prompt: `of it: ${text.slice(given.start + 3, given.start + units)}§` });
             if (kind === "context") count.sent({ prompt: "x", context: { ranges: [[start, start + units + 1]] } });
@@ -185,9 +185,11 @@ test("an exec that goes on without what was kept of it has no coverage: a part o
   const empty = { shown: "", found: "", ranked: "", given: "", printed: "" };
   const nothing = { context_hash: "mine", read: "", matched: "", sent: "", ranges: empty };
   const step = { ...nothing, ranges: { ...empty, given: packNumbers([0, 500]) } };
-  for (const kept of [null, "x", { ...step, context_hash: "other" }, { ...step, ranges: 7 }]) {
+  // An earlier build kept stretches, and the beginnings that it knew.
+  const { ranges: _, ...stretches } = { ...nothing, read: "AQ==", starts: packNumbers([5000, 9000]) };
+  for (const kept of [null, "x", { ...step, context_hash: "other" }, { ...step, ranges: 7 }, stretches]) {
     count.resume(kept);
-    count.given(0, 100);
+    count.given(0, 100, "given");
     expect(count.kept(null)).toBeNull();
     expect(count.kept(over())).toBeNull();
   }
@@ -201,32 +203,12 @@ test("an exec that goes on without what was kept of it has no coverage: a part o
   expect(coverageIn(null)).toBeNull();
 });
 
-test("a step of an earlier build goes on: its stretches stay as they are, and the beginnings that it knew are known", () => {
-  const text = textFromString(TEXT);
-  const bits = { read: Buffer.alloc(256, 255).toString("base64"), matched: "AQ==", sent: "" };
-  const step = { context_hash: "mine", ...bits, starts: packNumbers([5000, 9000]) };
-  const count = openCoverage(text, "mine");
-  count.resume(step);
-  count.given(100, 200);
-  // A kill after the first step of this build changes nothing.
-  const kept = JSON.parse(JSON.stringify(count.kept(null)));
-  expect(kept).toMatchObject(step);
-  for (const one of [count, openCoverage(text, "mine")]) {
-    if (one !== count) one.resume(kept);
-    one.sent({ prompt: `${quote(4990, 5400)}§` });
-    const coverage = coverageIn(one.kept(over()));
-    expect(coverage).toMatchObject(bits);
-    expect(coverage).not.toHaveProperty("starts");
-    expect(setsOf(coverage)).toEqual({ given: [[100, 200]], shown: [[4990, 5400]] });
-  }
-});
-
 test("100,000 ranges in a cell stay within 8,192, and what was joined is told", () => {
   const text = textFromString("x".repeat(2_000_000));
   const count = openCoverage(text, "h");
   const ranges = Array.from({ length: 100_000 }, (_, at) => [at * 20, at * 20 + 5] as const);
   count.matched(ranges);
-  for (const [start] of ranges) count.given(start + 1, start + 2);
+  for (const [start] of ranges) count.given(start + 1, start + 2, "given");
   const coverage = coverageIn(count.kept(over()));
   const { found = [], given = [] } = setsOf(coverage);
   expect([found.length, given.length]).toEqual([8192, 8192]);
