@@ -58,14 +58,14 @@ export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";
 export { openSession, openSessionWith } from "./session.ts";
 export { type TextBounds, withBoundedTexts } from "./stored/bounded-texts.ts";
 export type { CallDescription, ChildDescription } from "./stored/call-description.ts";
-export { coverageLine, coverageSentence, coveredContext, type SessionCoverage } from "./stored/coverage.ts";
+export { coverageLine, coverageSentence, coveredContext } from "./stored/coverage.ts";
 export {
   type CheckpointDescription,
   damagedIn,
   describeSession,
   describeWhole,
+  type SessionCoverage,
   type SessionDescription,
-  unreadOf,
   type WholeDescription,
 } from "./stored/description.ts";
 export { describeExecs, type ExecDescription, type ResumeDescription } from "./stored/exec-description.ts";

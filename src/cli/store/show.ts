@@ -8,14 +8,12 @@ import {
   type CheckpointDescription,
   coverageLine,
   damagedIn,
-  describeSession,
+  describeWhole,
   REMARK_NAMES,
   type SessionDescription,
   type TextBounds,
-  unreadOf,
   withBoundedTexts,
 } from "../../session/index.ts";
-import type { Store } from "../../store/index.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -23,7 +21,7 @@ import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
-import type { Output } from "../render/terminal.ts";
+import type { Output, Terminal } from "../render/terminal.ts";
 import { waitText } from "../render/waits.ts";
 import { allOf, type Page, showExecs } from "./exec-tree.ts";
 import { sessionArgument, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
@@ -37,34 +35,39 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
   return showingDamage(args, async (terminal, tell) => {
     const { stdout, stderr } = terminal;
     const place = storePlace(args);
-    const exporting = await withStore(place, host, async (store) => {
-      const meant = await sessionAsked(store, name, shownPlace(place), stderr);
-      if (target) return (await import("../../telemetry/index.ts")).exportingOf(store, meant.id, process.env);
-      const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
-      const described = await describeSession(store, meant.id, { children, partly: true });
+    const isJson = args.get(JSON_OUTPUT);
+    const told = await withStore(place, host, async (store) => {
+      const { id } = await sessionAsked(store, name, shownPlace(place), stderr);
+      if (target)
+        return { ...(await (await import("../../telemetry/index.ts")).exportingOf(store, id, process.env)), target };
+      const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;
+      const { session, covered } = await describeWhole(store, id, { children, partly: true });
+      const described = { session, unread: covered?.unread };
       // A key that a bound has cut would not be known any more.
-      return { session: own.redact ? redactedIn(described) : described };
+      return own.redact ? redactedIn(described) : described;
     });
-    const found = exporting.session;
-    const damage = damageError(damagedIn(found));
+    const { session } = told;
+    const damage = damageError(damagedIn(session));
     // An exec or call that is named may be one that cannot be read.
     tell(damage);
-    if (target && "texts" in exporting) return showSpans(exporting, target, terminal);
-    const detail = detailOf(own, found);
-    if (own.unread) {
-      const unread = await withStore(place, host, (store) => unreadIn(store, found));
-      return showUnread(unread, args.get(JSON_OUTPUT), stdout);
-    }
-    if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(found, detail) })}\n`);
-    else if (!detail) showSession(found, { now: Date.now(), all: own.all === true }, stdout);
-    else if ("call" in detail) showCall(detail, displayName(found), Date.now(), stdout);
-    else showExec(detail.exec, displayName(found), Date.now(), stdout);
+    if ("target" in told) return showSpans(told, told.target, terminal);
+    const detail = detailOf(own, session);
+    const json = () => (own.unread ? unreadIn(told) : jsonOf(session, detail));
+    if (isJson) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...json() })}\n`);
+    else if (own.unread) showUnread(unreadIn(told).unread, terminal);
+    else if (!detail) showSession(session, { now: Date.now(), all: own.all === true }, stdout);
+    else if ("call" in detail) showCall(detail, displayName(session), Date.now(), stdout);
+    else showExec(detail.exec, displayName(session), Date.now(), stdout);
   });
 }
 
+interface Unread {
+  readonly session: SessionDescription;
+  readonly unread: readonly { readonly id: string; readonly chars: number }[] | undefined;
+}
+
 /** The documents that were never opened, and the session. @throws RlmError `context_not_loaded` */
-async function unreadIn(store: Store, { id, name }: SessionDescription) {
-  const unread = await unreadOf(store, id);
+function unreadIn({ session: { id, name }, unread }: Unread) {
   if (unread) return { session: { id, name }, unread };
   const label = displayName({ id, name });
   throw new RlmError("context_not_loaded", `${label} has no context, or it is lost`, {
@@ -72,9 +75,9 @@ async function unreadIn(store: Store, { id, name }: SessionDescription) {
   });
 }
 
-function showUnread(told: Awaited<ReturnType<typeof unreadIn>>, isJson: boolean, stdout: Output): void {
-  if (isJson) stdout.writeRaw(`${jsonText({ success: true, ...told })}\n`);
-  else for (const { id } of told.unread) stdout.write(`${inLine(id)}\n`);
+function showUnread(unread: NonNullable<Unread["unread"]>, { stdout, stderr }: Terminal): void {
+  for (const { id } of unread) stdout.write(`${inLine(id)}\n`);
+  if (unread.length === 0) stderr.write("every document was opened since the last load, as far as records tell\n");
 }
 
 /** The number of described sessions that answer calls: each is read from the store. */

@@ -6,7 +6,7 @@ import { contextKeyIn, readRecord, readStepExtras } from "../journal/records.ts"
 import { type ProviderWait, waitsFor } from "../provider-wait.ts";
 import type { CallDescription } from "./call-description.ts";
 import { childName } from "./children.ts";
-import { coverageOf, type SessionCoverage, toldSum } from "./coverage.ts";
+import { type CoverageTotals, coveredContext, sumCoverage } from "./coverage.ts";
 import { describeExecs, type ExecDescription } from "./exec-description.ts";
 import { type SessionSummary, sessionNamed, summaryOf } from "./sessions.ts";
 
@@ -30,6 +30,14 @@ export interface SessionDescription extends Omit<SessionSummary, "execs"> {
   /** The missing or damaged parts, named line by line; only if the session is described `partly`. */
   readonly damaged?: readonly string[];
 }
+
+/** The coverage of a session. */
+export interface SessionCoverage extends CoverageTotals {
+  /** Ids of documents, the largest first, at most 1,000. */
+  readonly never_opened: readonly string[];
+}
+
+const MOST_IDS = 1000;
 
 export interface CheckpointDescription {
   readonly id: string;
@@ -74,8 +82,11 @@ export async function describeWhole(store: Store, nameOrId: string, { children =
   const row = await sessionNamed(store, nameOrId);
   const waits = await waitsFor(store, { root: row.id });
   const { session, key } = await describeRow(store, row, partly);
-  const covered = await coverageOf(store, key, session.execs);
-  const described = { ...(await withChildren(store, session, left)), coverage: toldSum(covered) };
+  const context = await coveredContext(store, key);
+  const covered = context && sumCoverage(context, looksIn(session.execs));
+  const never_opened = covered?.unread.slice(0, MOST_IDS).map(({ id }) => id) ?? [];
+  const coverage = covered && { ...covered.totals, never_opened };
+  const described = { ...(await withChildren(store, session, left)), coverage };
   return { session: waits.length > 0 ? { ...described, waits } : described, key, covered };
 }
 
@@ -87,13 +98,11 @@ export function damagedIn({ damaged = [], execs }: SessionDescription): string[]
   return [...damaged, ...below.flatMap((child) => (child ? damagedIn(child) : []))];
 }
 
-/**
- * The documents of a session's context that none of its execs has opened, the largest first; null without a context, and if it
- * is lost.
- */
-export async function unreadOf(store: Store, nameOrId: string) {
-  const { session, key } = await describeRow(store, await sessionNamed(store, nameOrId), true);
-  return (await coverageOf(store, key, session.execs))?.unread ?? null;
+/** The cells and queries since the last load, without those of which nothing is known yet. */
+function looksIn(execs: readonly ExecDescription[]): readonly ExecDescription[] {
+  const load = execs.findLastIndex(({ kind, status }) => kind === "load" && status === "ok");
+  const looks = execs.slice(load + 1).filter(({ kind }) => kind === "cell" || kind === "query");
+  return looks.filter(({ status, coverage }) => status !== "unfinished" || coverage !== null);
 }
 
 /** The session without its children and its coverage, and the key of its context in the store. */

@@ -69,7 +69,10 @@ test("an ask ends with what its model read, and how many documents were never op
   await belay("exec", "-e", 'print(peek_doc("b.txt")); peek_doc("d.txt")', "--session", "s", "-q");
   const again = await ask("Again?", "--session", "s", "--json");
   expect(JSON.parse(again.stdout).coverage).toMatchObject({ shown: 3000, touched: 1900, documents: { never: 2 } });
-  expect(await belay("show", "s", "--unread")).toMatchObject({ code: 0, stdout: "" });
+  const words = "every document was opened since the last load, as far as records tell\n";
+  expect(await belay("show", "s", "--unread")).toEqual({ code: 0, stdout: "", stderr: words });
+  const { stdout, stderr } = await belay("show", "s", "--unread", "--json");
+  expect([JSON.parse(stdout), stderr]).toMatchObject([{ success: true, unread: [] }, ""]);
   expect(await ask("Quiet?", "--session", "s", "-q")).toMatchObject({ code: 0, stderr: "" });
   const gone = await ask("Without a session?", "-c", ".", "--no-store");
   expect(gone.stderr).not.toContain("belay show");

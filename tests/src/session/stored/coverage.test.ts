@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { describeSession, unreadOf } from "../../../../src/session/index.ts";
+import { describeSession, describeWhole } from "../../../../src/session/index.ts";
 import { type CoverageSet, SETS, type ToldCoverage } from "../../../../src/session/journal/coverage.ts";
 import { coverageLine, coverageSentence, sumCoverage } from "../../../../src/session/stored/coverage.ts";
 import { forkSession } from "../../../../src/session/stored/sessions.ts";
@@ -125,7 +125,7 @@ test("a session tells what its execs looked at since the last load; an append ad
   const { session, store } = await openScripted(() => "ok");
   const told = async (id = session.id) => (await describeSession(store, id)).coverage;
   expect(await told()).toBeNull();
-  expect(await unreadOf(store, session.id)).toBeNull();
+  expect((await describeWhole(store, session.id)).covered).toBeNull();
   await session.load({ text: "old", name: "old" });
   await session.exec("peek_doc('old')");
   const text = Array.from({ length: 80 }, (_, at) => `word ${at * 7919}`).join(" ");
@@ -138,7 +138,7 @@ test("a session tells what its execs looked at since the last load; an append ad
   expect(before).toMatchObject({ success: true });
   const coverage = { shown: 290, found: 5, touched: 210, documents: { shown: 1, found: 1, never: 1 } };
   expect(await told()).toMatchObject({ ...coverage, not_recorded: 0, never_opened: ["three"] });
-  expect(await unreadOf(store, session.id)).toEqual([{ id: "three", chars: text.length + 1 }]);
+  expect((await describeWhole(store, session.id)).covered?.unread).toEqual([{ id: "three", chars: text.length + 1 }]);
 
   const forking = {
     id: "01FORK",
