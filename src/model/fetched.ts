@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import * as v from "valibot";
 import { readBoundedFile } from "../platform/bounded-file.ts";
+import { boundedJson } from "../platform/bounded-json.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
-import { boundedJson } from "./bounded-json.ts";
 import type { Env } from "./keys/pi-files.ts";
 
 const ListSchema = v.object({

@@ -1,5 +1,4 @@
 export type { AgentTool } from "./agent-tools/index.ts";
-export { boundedJson } from "./bounded-json.ts";
 export { failure, isFailureCode } from "./failure.ts";
 export { fetchedProblem } from "./fetched.ts";
 export type { Authorization } from "./keys/authorize.ts";

@@ -1,5 +1,5 @@
+import { boundedJson } from "../platform/bounded-json.ts";
 import { isRecord } from "../platform/json.ts";
-import { boundedJson } from "./bounded-json.ts";
 import { MAX_LIST_BYTES, refreshLists, storeFile } from "./fetched.ts";
 import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
 import { allModels } from "./pi-ai/catalog.ts";

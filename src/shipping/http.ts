@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
-import { type BatchAccount, boundedJson, redact } from "../model/index.ts";
+import { type BatchAccount, redact } from "../model/index.ts";
+import { boundedJson } from "../platform/bounded-json.ts";
 import { errorCode, messageOf } from "../platform/errors.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 import { inLine } from "../platform/visible.ts";

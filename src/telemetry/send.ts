@@ -1,9 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { boundedJson } from "../platform/bounded-json.ts";
 import { errorCode } from "../platform/errors.ts";
-import type { SpanLine } from "./lines.ts";
 import { HEADERS } from "./names.ts";
+import type { SpanLine } from "./span.ts";
 
 /** The collector that spans are sent to. */
 export interface Collector {
@@ -17,6 +18,8 @@ export interface Collector {
 export interface Sent {
   readonly spans: number;
   readonly requests: number;
+  /** Spans among them that the collector says it did not take. */
+  readonly rejected: number;
   /** Why the rest was not sent: a status of HTTP, or a code. It quotes nothing of the collector. null: all was sent. */
   readonly problem: string | null;
 }
@@ -24,12 +27,13 @@ export interface Sent {
 /** Sends each line as a request. @param whole ends all of it; null: each request has 30 s */
 export async function sendLines(lines: Iterable<SpanLine>, to: Collector, whole: AbortSignal | null): Promise<Sent> {
   const headers = headersIn(to.env[HEADERS] ?? "");
-  if (!headers) return { spans: 0, requests: 0, problem: HEADERS };
-  let sent = { spans: 0, requests: 0 };
+  let sent = { spans: 0, requests: 0, rejected: 0 };
+  if (!headers) return { ...sent, problem: HEADERS };
   for (const { text, spans } of lines) {
-    const problem = await post(tracesOf(to.url), headers, text, () => whole ?? AbortSignal.timeout(REQUEST_MS));
-    if (problem !== null) return { ...sent, problem };
-    sent = { spans: sent.spans + spans, requests: sent.requests + 1 };
+    const answer = await post(tracesOf(to.url), headers, text, () => whole ?? AbortSignal.timeout(REQUEST_MS));
+    if (typeof answer === "string") return { ...sent, problem: answer };
+    const rejected = sent.rejected + Math.min(answer, spans);
+    sent = { spans: sent.spans + spans, requests: sent.requests + 1, rejected };
   }
   return { ...sent, problem: null };
 }
@@ -38,23 +42,33 @@ const REQUEST_MS = 30_000;
 const TRIES = 3;
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-async function post(url: URL, headers: Headers, text: string, time: () => AbortSignal): Promise<string | null> {
+/** The number of rejected spans, or why the request failed. */
+async function post(url: URL, headers: Headers, text: string, time: () => AbortSignal): Promise<number | string> {
   const body = await promisify(gzip)(text);
-  let last: string | null = null;
+  let last = "no answer in time";
   for (let tries = 1; ; tries++) {
     const signal = time();
     try {
       // Headers with a key go to no other address.
       const answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
+      if (answer.ok) return rejectedIn(answer);
       await answer.body?.cancel();
-      if (answer.ok) return null;
       last = String(answer.status);
       if (tries === TRIES || !AGAIN.has(answer.status)) return last;
       await setTimeout(waitMs(answer.headers.get("retry-after"), tries), undefined, { signal });
     } catch (error) {
-      return signal.aborted ? (last ?? "no answer in time") : errorCode(Object(error).cause);
+      return signal.aborted ? last : errorCode(Object(error).cause);
     }
   }
+}
+
+const MOST_ANSWER_BYTES = 64 * 1024;
+
+/** Reads `partialSuccess` of OTLP. An answer that cannot be read rejects nothing. */
+async function rejectedIn(answer: Response): Promise<number> {
+  const told = Object(await boundedJson(answer, MOST_ANSWER_BYTES).catch(() => null));
+  const count = Number(told.partialSuccess?.rejectedSpans);
+  return Number.isSafeInteger(count) ? Math.max(0, count) : 0;
 }
 
 /** Seconds or a date, as HTTP has it; shorter than a request may take. */

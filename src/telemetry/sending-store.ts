@@ -1,17 +1,17 @@
 import { setTimeout } from "node:timers/promises";
 import { errorCode } from "../platform/errors.ts";
+import { amount } from "../platform/figures.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import { exportingOf } from "./exporting.ts";
-import { linesOf } from "./lines.ts";
 import { type Collector, sendLines } from "./send.ts";
-import type { Span } from "./span.ts";
+import { linesOf, type Span } from "./span.ts";
 import { spansOf } from "./spans.ts";
 
 export interface Telemetry {
   readonly collector: Collector;
   /** That of Belay. */
   readonly version: string;
-  /** Takes why spans were not sent, once for each reason. */
+  /** Takes why a collector does not have spans, once for each reason. */
   warn(problem: string): void;
 }
 
@@ -59,41 +59,35 @@ const WAITING = 1000;
 const TOGETHER = 5000;
 
 function openSender(store: Store, { collector, version, warn }: Telemetry) {
+  /** What has ended, by session. */
   const waiting = new Map<string, Set<string>>();
   const told = new Set<string>();
   const closed = new AbortController();
   let draining: Promise<void> | null = null;
 
-  function failed(problem: string): void {
-    if (told.has(problem)) return;
-    told.add(problem);
-    warn(problem);
+  function failed(problem: string, kind = problem): void {
+    if (!told.has(kind)) warn(problem);
+    told.add(kind);
   }
 
   async function drain(): Promise<void> {
-    while (waiting.size > 0 && !closed.signal.aborted) {
-      try {
-        const lines = linesOf(await gathered(), version);
-        const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(SEND_MS)]);
-        const { problem } = await sendLines(lines, collector, signal);
-        if (problem !== null) failed(problem);
-      } catch (error) {
-        failed(errorCode(error));
-      }
-    }
+    while (waiting.size > 0 && !closed.signal.aborted) await sendWaiting().catch((error) => failed(errorCode(error)));
     if (waiting.size > 0) failed(LATE);
     draining = null;
   }
 
-  /** The spans of those that wait, as many as go together. */
-  async function gathered(): Promise<Span[]> {
-    const spans: Span[] = [];
+  /** Sends the spans of those that wait, as many as go together. */
+  async function sendWaiting(): Promise<void> {
+    const gathered: Span[] = [];
     for (const [session, only] of waiting) {
-      if (spans.length >= TOGETHER || closed.signal.aborted) break;
+      if (gathered.length >= TOGETHER || closed.signal.aborted) break;
       waiting.delete(session);
-      for (const span of spansOf({ ...(await exportingOf(store, session, collector.env)), only })) spans.push(span);
+      for (const span of spansOf({ ...(await exportingOf(store, session, collector.env)), only })) gathered.push(span);
     }
-    return spans;
+    const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(SEND_MS)]);
+    const { spans, rejected, problem } = await sendLines(linesOf(gathered, version), collector, signal);
+    if (problem !== null) failed(problem);
+    if (rejected > 0) failed(`the collector rejected ${rejected} of ${amount(spans, "span")}`, "rejected");
   }
 
   return {
@@ -106,11 +100,12 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
       draining ??= drain();
     },
     async close(): Promise<void> {
-      const inTime = draining?.then(() => true) ?? true;
-      if (await Promise.race([inTime, setTimeout(SEND_MS, false, { ref: false })])) return;
+      const isOver = Promise.resolve(draining).then(() => true);
+      const isOverIn = (ms: number) => Promise.race([isOver, setTimeout(ms, false, { ref: false })]);
+      if (await isOverIn(SEND_MS)) return;
       closed.abort();
       // What is cut off says why, unless it hangs in the store.
-      if (!(await Promise.race([inTime, setTimeout(CUT_MS, false, { ref: false })]))) failed(LATE);
+      if (!(await isOverIn(CUT_MS))) failed(LATE);
     },
   };
 }

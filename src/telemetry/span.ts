@@ -46,37 +46,64 @@ export function nano(ms: number): string {
 
 const MOST_MS = 9e12;
 
+/** A value of an attribute: a text of at most 1,000 characters, or what OTLP has as it is. */
+export type Value = string | number | boolean | null | Attribute["value"];
+
 /** Attributes without those that have no value: null, false, empty texts, and numbers that JSON cannot hold. */
 export function attributes(values: Readonly<Record<string, Value>>): Attribute[] {
   return Object.entries(values).flatMap(([key, value]) => {
-    const told = value === false || value === "" || value === null ? null : inOtlp(value);
+    const told = value === false || value === "" ? null : inOtlp(value);
     return told ? [{ key, value: told }] : [];
   });
 }
 
-/** Dollars are a fraction also where they are a whole number. A message is whole; another text has its first 1,000 characters. */
-export type Value = string | number | boolean | null | { readonly usd: number } | { readonly message: string };
-
-function inOtlp(value: Exclude<Value, null>): object | null {
+function inOtlp(value: Value): object | null {
   if (typeof value === "string") return { stringValue: value.slice(0, 1000).toWellFormed() };
   if (typeof value === "boolean") return { boolValue: value };
-  if (typeof value === "object" && "message" in value) return { stringValue: value.message };
-  if (Number.isSafeInteger(value)) return { intValue: String(value) };
-  const fraction = typeof value === "number" ? value : value.usd;
-  return Number.isFinite(fraction) ? { doubleValue: fraction } : null;
+  if (typeof value !== "number") return value;
+  return Number.isSafeInteger(value) ? { intValue: String(value) } : fraction(value);
 }
 
-const MOST_BYTES = 16 * 1024;
+/** A number that is a fraction also where it is whole, such as dollars. */
+export const fraction = (value: number) => (Number.isFinite(value) ? { doubleValue: value } : null);
+
+/** One request of OTLP as a line of JSON. */
+export interface SpanLine {
+  readonly text: string;
+  readonly spans: number;
+}
+
+/** The spans in as few lines as there can be, of 4 MB at most. @param version of Belay */
+export function* linesOf(spans: Iterable<Span>, version: string): Generator<SpanLine> {
+  const resource = { attributes: attributes({ "service.name": "belay", "service.version": version }) };
+  const scope = JSON.stringify({ name: "belay", version });
+  const before = `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${scope},"spans":[`;
+  const lineOf = () => ({ text: `${before}${held.join(",")}]}]}]}`, spans: held.length });
+  let held: string[] = [];
+  let bytes = 0;
+  for (const span of spans) {
+    const text = JSON.stringify(span);
+    const more = Buffer.byteLength(text) + 1;
+    if (held.length > 0 && bytes + more > MOST_LINE_BYTES - before.length - 100) {
+      yield lineOf();
+      held = [];
+      bytes = 0;
+    }
+    held.push(text);
+    bytes += more;
+  }
+  if (held.length > 0) yield lineOf();
+}
+
+const MOST_LINE_BYTES = 4_000_000;
+const MOST_MESSAGE_BYTES = 16 * 1024;
 
 /** A message as the conventions write it, without keys: at most 16 KB of its text. */
-export function message(role: "user" | "assistant", given: unknown): { readonly message: string } {
+export function message(role: "user" | "assistant", given: unknown): Value {
   const whole = typeof given === "string" ? redacted(given) : JSON.stringify(redactedIn(given));
-  const bytes = Buffer.from(whole.slice(0, MOST_BYTES));
-  // A character that is cut in half would be shown as another one.
-  const content = bytes
-    .subarray(0, MOST_BYTES)
-    .toString()
-    .replace(/\ufffd$/, "");
+  const bytes = Buffer.from(whole.slice(0, MOST_MESSAGE_BYTES)).subarray(0, MOST_MESSAGE_BYTES);
+  // A stream may go on, so a character that is cut in half is left out.
+  const content = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
   const end = role === "assistant" ? { finish_reason: "stop" } : {};
-  return { message: JSON.stringify([{ role, parts: [{ type: "text", content }], ...end }]) };
+  return { stringValue: JSON.stringify([{ role, parts: [{ type: "text", content }], ...end }]) };
 }

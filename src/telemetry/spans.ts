@@ -1,6 +1,6 @@
 import type { CallDescription, ExecDescription, SessionDescription } from "../session/index.ts";
 import { AGENT, CHAT, NAMES, TOOL } from "./names.ts";
-import { attributes, message, nano, type Span, type SpanPlace, spanId, traceId, type Value } from "./span.ts";
+import { attributes, fraction, message, nano, type Span, type SpanPlace, spanId, traceId, type Value } from "./span.ts";
 
 /** A session whose spans are wanted. */
 export interface Exporting {
@@ -14,78 +14,67 @@ export interface Exporting {
 }
 
 /** The spans of a session and of those that answer its calls, each after the one above it. */
-export function* spansOf({ session, forkedAfter, texts, only }: Exporting): Generator<Span> {
-  const execs = new Map(session.execs.map((exec) => [exec.exec_id, exec]));
-  const copied = forkedAfter && execs.get(forkedAfter.exec_id);
-  const after = forkedAfter && {
-    traceId: traceId(forkedAfter.session, copied ? topOf(copied, session).exec_id : forkedAfter.exec_id),
-    spanId: spanId("exec", forkedAfter.session, forkedAfter.exec_id),
-  };
-  let links = after ? [after] : [];
-  for (const span of sessionSpans(session, { texts, only, above: null })) {
+export function* spansOf(exporting: Exporting): Generator<Span> {
+  const { session, forkedAfter } = exporting;
+  let links = forkedAfter ? [placeOf(forkedAfter, session)] : [];
+  for (const span of sessionSpans(exporting, null)) {
     yield links.length > 0 ? { ...span, links } : span;
     links = [];
   }
 }
 
-interface Place {
-  readonly texts: boolean;
-  readonly only: ReadonlySet<string> | undefined;
-  /** The call that the session answers; null: nothing is above it. */
-  readonly above: SpanPlace | null;
+/** The span of the exec after which a session was forked. */
+function placeOf({ session: id, exec_id }: NonNullable<Exporting["forkedAfter"]>, fork: SessionDescription): SpanPlace {
+  const copied = fork.execs.find((exec) => exec.exec_id === exec_id);
+  const top = copied && above(copied, fork).at(-1);
+  return { traceId: traceId(id, top?.exec_id ?? exec_id), spanId: spanId("exec", id, exec_id) };
 }
 
-function* sessionSpans(session: SessionDescription, place: Place): Generator<Span> {
+/** @param call the one that the session answers; null: nothing is above it */
+function* sessionSpans(
+  { session, texts, only }: Omit<Exporting, "forkedAfter">,
+  call: SpanPlace | null,
+): Generator<Span> {
   // What was over when the session was forked is its parent's.
   const isCopied = (ended_at: number | null) =>
     session.forked_from !== null && ended_at !== null && ended_at <= session.created_at;
   const exported = new Set<string>();
   for (const exec of session.execs) {
-    const top = topOf(exec, session);
-    if (isCopied(exec.ended_at) || (place.only && !place.only.has(top.exec_id))) continue;
-    const trace = place.above?.traceId ?? traceId(session.id, top.exec_id);
-    const above = spanAbove(exec, session);
-    // Damage, or a fork, can leave an ask out whose cells are there.
-    const isBelow = above !== null && exported.has(above.exec_id);
-    const parent = isBelow ? spanId("exec", session.id, above.exec_id) : (place.above?.spanId ?? null);
+    const upwards = above(exec, session);
+    const top = (upwards.at(-1) ?? exec).exec_id;
+    if (isCopied(exec.ended_at) || (only && !only.has(top))) continue;
+    const trace = call?.traceId ?? traceId(session.id, top);
+    // A turn has no span of its own. Damage, or a fork, can leave an ask out whose cells are there.
+    const parent = upwards.find(({ kind }) => kind !== "turn")?.exec_id ?? "";
+    const at = placed(trace, exported.has(parent) ? spanId("exec", session.id, parent) : call?.spanId);
     const isTurn = exec.kind === "turn";
-    if (!isTurn) exported.add(exec.exec_id);
-    if (!isTurn) yield execSpan(exec, { session, trace, parent, texts: place.texts });
-    const owner = isTurn ? parent : spanId("exec", session.id, exec.exec_id);
-    for (const call of exec.calls) {
-      if (isCopied(call.ended_at)) continue;
-      const span = callSpan(call, { exec, session, trace, parent: owner, texts: place.texts });
+    if (!isTurn) {
+      exported.add(exec.exec_id);
+      yield execSpan(exec, { session, at, texts });
+    }
+    const owner = isTurn ? at : placed(trace, spanId("exec", session.id, exec.exec_id));
+    for (const made of exec.calls) {
+      if (isCopied(made.ended_at)) continue;
+      const span = callSpan(made, exec, { session, at: owner, texts });
       yield span;
-      const child = call.child?.description;
-      if (child) yield* sessionSpans(child, { texts: place.texts, only: undefined, above: span });
+      const child = made.child?.description;
+      if (child) yield* sessionSpans({ session: child, texts }, span);
     }
   }
 }
 
-/** The exec above; a number that does not lead up to an earlier exec is none. */
-function execAbove({ parent, number }: ExecDescription, { execs }: SessionDescription): ExecDescription | null {
-  return parent === null || parent >= number ? null : (execs[parent - 1] ?? null);
+/** The execs above one, upwards. A number that does not lead up to an earlier exec is none. */
+function above({ parent, number }: ExecDescription, session: SessionDescription): readonly ExecDescription[] {
+  const next = parent === null || parent >= number ? undefined : session.execs[parent - 1];
+  return next ? [next, ...above(next, session)] : [];
 }
 
-function topOf(exec: ExecDescription, session: SessionDescription): ExecDescription {
-  const above = execAbove(exec, session);
-  return above ? topOf(above, session) : exec;
+interface Around extends Pick<Exporting, "session" | "texts"> {
+  /** The trace, and the span above. */
+  readonly at: ReturnType<typeof placed>;
 }
 
-/** The exec above whose span is the parent: a turn has no span of its own. */
-function spanAbove(exec: ExecDescription, session: SessionDescription): ExecDescription | null {
-  const above = execAbove(exec, session);
-  return above?.kind === "turn" ? spanAbove(above, session) : above;
-}
-
-interface Around {
-  readonly session: SessionDescription;
-  readonly trace: string;
-  readonly parent: string | null;
-  readonly texts: boolean;
-}
-
-function execSpan(exec: ExecDescription, { session, trace, parent, texts }: Around): Span {
+function execSpan(exec: ExecDescription, { session, at, texts }: Around): Span {
   const { exec_id, kind, number, status, began_at, resumed, resumes, ask } = exec;
   const isAsk = kind === "ask";
   const tool = kind === "cell" ? "rlm_exec" : `rlm_${kind}`;
@@ -93,32 +82,31 @@ function execSpan(exec: ExecDescription, { session, trace, parent, texts }: Arou
     [NAMES.operation]: isAsk ? AGENT : TOOL,
     [NAMES.conversation]: session.id,
     ...(isAsk ? { [NAMES.agent]: "belay" } : { [NAMES.tool]: tool, [NAMES.toolType]: "function" }),
-    ...(isAsk ? { "belay.cost_usd": { usd: exec.cost_usd } } : {}),
+    ...(isAsk ? { "belay.cost_usd": fraction(exec.cost_usd) } : {}),
     "belay.exec": number,
     "belay.resumed": resumed || null,
     "belay.unfinished": status === "unfinished",
     ...(texts && ask ? texted(ask.question, status === "ok" ? ask.answer : null) : {}),
   };
-  const told = resumes.slice(-MOST_EVENTS).map(({ at, gap_ms, replayed, resent }) => ({
-    timeUnixNano: nano(at),
+  const events = resumes.slice(-MOST_EVENTS).map(({ gap_ms, replayed, resent, ...resume }) => ({
+    timeUnixNano: nano(resume.at),
     name: "belay.resume",
     attributes: attributes({ "belay.gap_ms": gap_ms, "belay.replayed": replayed, "belay.resent": resent }),
   }));
   return {
-    ...placed(trace, spanId("exec", session.id, exec_id), parent),
+    ...{ ...at, spanId: spanId("exec", session.id, exec_id) },
     ...{ name: isAsk ? `${AGENT} belay` : `${TOOL} ${tool}`, kind: 1 },
     ...lasting(began_at, exec.ended_at ?? lastRecord(exec)),
     ...outcome(values, status === "failed" ? (exec.error_code ?? OTHER) : null),
-    ...(told.length > 0 ? { events: told } : {}),
+    ...(events.length > 0 ? { events } : {}),
   };
 }
 
 /** The most events that a span of OpenTelemetry's own has. */
 const MOST_EVENTS = 128;
 
-function callSpan(call: CallDescription, around: Around & { readonly exec: ExecDescription }): Span {
+function callSpan(call: CallDescription, exec: ExecDescription, { session, at, texts }: Around): Span {
   const { call_id, status, sent_at, asked_at, attempts, resent, cached, refused, batch, delivery } = call;
-  const { exec, session, trace, parent, texts } = around;
   const [provider, model] = splitModel(call.model);
   const isChild = call.child !== null;
   // A call that a resume sent again would reach over the time without a process.
@@ -127,7 +115,7 @@ function callSpan(call: CallDescription, around: Around & { readonly exec: ExecD
     [NAMES.operation]: isChild ? AGENT : CHAT,
     [NAMES.conversation]: session.id,
     ...(isChild ? { [NAMES.agent]: "belay" } : modelled(call, provider, model)),
-    "belay.cost_usd": { usd: call.cost_usd },
+    "belay.cost_usd": fraction(call.cost_usd),
     ...{ "belay.call_id": call_id, "belay.queued_ms": isOnce ? Math.max(0, sent_at - asked_at) : null },
     ...{ "belay.retries": attempts || null, "belay.resent": resent || null, "belay.batch": batch },
     ...{ "belay.cached": cached, "belay.refused": refused, "belay.unfinished": status === "pending" },
@@ -135,7 +123,7 @@ function callSpan(call: CallDescription, around: Around & { readonly exec: ExecD
   };
   const start = isOnce ? sent_at : lastSending(call, exec);
   return {
-    ...placed(trace, spanId("call", session.id, call_id), parent),
+    ...{ ...at, spanId: spanId("call", session.id, call_id) },
     ...{ name: isChild ? `${AGENT} belay` : [CHAT, model].join(" ").trim(), kind: isChild ? 1 : 3 },
     ...lasting(start, call.ended_at ?? exec.ended_at ?? lastRecord(exec)),
     ...outcome(values, status === "failed" ? (call.error_code ?? OTHER) : null),
@@ -184,10 +172,7 @@ function texted(asked: string | null, answered: unknown): Record<string, Value> 
   };
 }
 
-const placed = (trace: string, span: string, parent: string | null) => ({
-  ...{ traceId: trace, spanId: span },
-  ...(parent === null ? {} : { parentSpanId: parent }),
-});
+const placed = (traceId: string, parentSpanId?: string) => ({ traceId, ...(parentSpanId ? { parentSpanId } : {}) });
 
 const lasting = (start: number, end: number) => ({
   startTimeUnixNano: nano(start),

@@ -103,8 +103,15 @@ export interface SeenExport {
   readonly spans: readonly JudgedSpan[];
 }
 
-/** The answer to a request: a status, with `Retry-After` if it is given; `never`: none comes. */
-export type CollectorAnswer = number | "never" | { readonly status: number; readonly headers: Record<string, string> };
+/** The answer to a request: a status, perhaps with headers and a body; `never`: none comes. */
+export type CollectorAnswer =
+  | number
+  | "never"
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
+
+/** The body of an answer that rejects so many spans. */
+export const rejecting = (rejectedSpans: unknown) =>
+  JSON.stringify({ partialSuccess: { rejectedSpans, errorMessage: "words of a collector" } });
 
 export interface Collector extends AsyncDisposable {
   readonly url: string;
@@ -123,9 +130,9 @@ export async function startCollector(answers: (request: number) => CollectorAnsw
     const spans = judged(line);
     const answer = answers(seen.push({ path: request.url ?? "", headers: request.headers, line, spans }) - 1);
     if (answer === "never") return;
-    const { status, headers = {} } = typeof answer === "number" ? { status: answer } : answer;
+    const { status, headers = {}, body = "{}" } = typeof answer === "number" ? { status: answer } : answer;
     if (status === 200) taken.push(...spans);
-    response.writeHead(status, headers).end("{}");
+    response.writeHead(status, headers).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

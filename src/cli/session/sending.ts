@@ -23,6 +23,6 @@ export async function withSpansSent(
   }
   const { sendingStore } = await import("../../telemetry/index.ts");
   const warn = (problem: string) =>
-    say(`otlp_failed: ${problem}; \`belay show SESSION --otlp URL\` sends what is missing`);
+    say(`otlp_failed: ${problem}; \`belay show SESSION --otlp FILE|URL\` exports them again`);
   return sendingStore(store, { collector: { url, env: { ...process.env } }, version: version(), warn });
 }

@@ -36,8 +36,10 @@ export async function showSpans(exporting: Exporting, target: SpansTarget, { std
     await writeResultFile(target.file, pieces, exporting.session.id);
     stderr.write(`wrote ${amount(written, "span")} to ${inLine(target.file)}\n`, "dim");
   } else {
-    const { spans, requests, problem } = await sendLines(lines, { url: target.url, env: process.env }, null);
+    const { spans, requests, rejected, problem } = await sendLines(lines, { url: target.url, env: process.env }, null);
     const sent = `${amount(spans, "span")} in ${amount(requests, "request")}`;
+    if (rejected > 0)
+      stderr.write(`otlp_failed: the collector rejected ${rejected} of ${amount(spans, "span")}\n`, "yellow");
     if (problem === null) return stderr.write(`sent ${sent}\n`);
     const name = displayName(exporting.session);
     const place = new URL(target.url).origin;

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { keptSettings } from "../../../src/cli/session/kept-settings.ts";
 import { COMMAND } from "../../support/command.ts";
 import { type ModelScript, startModelServer } from "../../support/model-server.ts";
-import { type CollectorAnswer, judgedWhole, startCollector } from "../../support/otlp.ts";
+import { type CollectorAnswer, judgedWhole, rejecting, startCollector } from "../../support/otlp.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { callerOf } from "../mcp/pair.ts";
@@ -136,6 +136,7 @@ test.each<[string, CollectorAnswer, string, number]>([
   ["is busy twice", 503, "", 3],
   ["refuses", 400, "otlp_failed: 400; ", 1],
   ["is busy for too long", { status: 429, headers: { "retry-after": "3600" } }, "otlp_failed: 429; ", 1],
+  ["rejects spans", { status: 200, body: rejecting("1") }, "otlp_failed: the collector rejected 1 of 1 span; ", 1],
   ["never answers", "never", "otlp_failed: no answer in time; ", 1],
 ])("a collector that %s changes neither the envelope nor the exit code", async (_, answer, warning, requests) => {
   const { collector, type } = await scene((request) => (answer === 503 && request === 2 ? 200 : answer));
@@ -145,7 +146,7 @@ test.each<[string, CollectorAnswer, string, number]>([
   const shown = ({ stdout }: { stdout: string }) => Object.keys(JSON.parse(stdout));
   expect([sent.code, shown(sent)]).toEqual([1, shown(without)]);
   expect(json(sent)).toMatchObject({ stdout: "out\n", error_code: "js_error" });
-  expect(sent.stderr).toBe(warning && `${warning}\`belay show SESSION --otlp URL\` sends what is missing\n`);
+  expect(sent.stderr).toBe(warning && `${warning}\`belay show SESSION --otlp FILE|URL\` exports them again\n`);
   expect(collector.seen).toHaveLength(requests);
 });
 

@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { type ModelScript, startModelServer } from "../../support/model-server.ts";
-import { type JudgedSpan, judgedWhole, startCollector, valuesOf } from "../../support/otlp.ts";
+import { type JudgedSpan, judgedWhole, rejecting, startCollector, valuesOf } from "../../support/otlp.ts";
 import { folderWith } from "../../support/tree.ts";
 import { json, said } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -79,6 +80,48 @@ test("what a collector does not take is an error that names no key", async () =>
   const { url } = gone;
   await gone[Symbol.asyncDispose]();
   expect(await belayHere(["show", "one", "--otlp", url], { home })).toMatchObject(said(1, "ECONNREFUSED"));
+});
+
+test("spans that a collector rejects are counted in a warning, and no words of it are told", async () => {
+  const home = await storeWithOne();
+  const bodies = [
+    rejecting("3"),
+    rejecting(2),
+    rejecting(99),
+    rejecting(-1),
+    rejecting("x"),
+    "null",
+    "{",
+    " ".repeat(1e6),
+  ];
+  await using collector = await startCollector((request) => ({ status: 200, body: bodies[request] ?? "" }));
+  const warnings: string[] = [];
+  for (const _ of bodies) {
+    const { code, stderr } = await belayHere(["show", "one", "--otlp", collector.url], { home });
+    expect([code, stderr.endsWith("sent 4 spans in 1 request\n")]).toEqual([0, true]);
+    warnings.push(stderr.split("\n").slice(0, -2).join());
+  }
+  const rejected = [3, 2, 4].map((count) => `otlp_failed: the collector rejected ${count} of 4 spans`);
+  expect(warnings).toEqual([...rejected, "", "", "", "", ""]);
+});
+
+test("of a damaged store the readable spans are exported, and the exit code is 1", async () => {
+  const home = await storeWithOne();
+  {
+    using database = new DatabaseSync(join(home, "belay.db"));
+    database.exec("UPDATE journal SET content = '{}' WHERE seq = (SELECT max(seq) FROM journal)");
+  }
+  await using collector = await startCollector();
+  const damage = expect.stringMatching(/^error: record 8 of session \w+ is missing or damaged.* \(store_corrupt\)/);
+  const shown = await belayHere(["show", "one", "--otlp", "-"], { home });
+  expect(shown).toMatchObject({ code: 1, stderr: damage });
+  const spans = spansIn(shown.stdout);
+  // What has lost its end is not over.
+  expect(operations(spans)).toEqual(["execute_tool", "chat", "chat", "execute_tool"]);
+  expect(valuesOf(spans[3]?.attributes ?? [])).toMatchObject({ "belay.unfinished": true });
+  const sent = await belayHere(["show", "one", "--otlp", collector.url], { home });
+  expect(sent).toMatchObject({ code: 1, stderr: damage });
+  expect(collector.taken()).toEqual(spans);
 });
 
 test("a URL that is none, and flags that go with no spans, are refused", async () => {

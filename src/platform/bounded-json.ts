@@ -1,4 +1,4 @@
-import { parseJson } from "../platform/json.ts";
+import { parseJson } from "./json.ts";
 
 /** The JSON of a response's body; undefined if it is none, or if it has more bytes. @throws if the connection breaks */
 export async function boundedJson({ body }: Pick<Response, "body">, maxBytes: number): Promise<unknown> {
