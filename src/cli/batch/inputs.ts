@@ -26,7 +26,7 @@ export async function inputsOf(jobs: string, signal: AbortSignal): Promise<Input
   if (!found) return files(await globFiles(jobs), jobs);
   const extension = extname(jobs).toLowerCase();
   if (extension === ".csv") return values(csvRows(open(), jobs));
-  // What a shell hands over has no name of its own.
+  // A shell hands streams over without a name of their own.
   if (LINES.includes(extension) || isHandedOver(jobs) || !found.isFile()) return values(jsonLines(open(), jobs));
   throw new UsageError(
     `--jobs reads .jsonl (a JSON value on each line) and .csv; a pattern or a folder makes a job of each file, and ${jobs} is one file`,

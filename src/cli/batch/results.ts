@@ -83,7 +83,7 @@ export function outPlace(
 async function openTableFile(path: string, asked: FinalJobs): Promise<Results> {
   const write = () => writeResultFile(path, tableLines(asked), asked.run);
   let problem: RlmError | null = null;
-  // What a device or a pipe was given cannot be written again.
+  // A device or a pipe cannot take back what it was given.
   if (!targetOf(path).isSpecial) await write();
   return {
     get problem() {

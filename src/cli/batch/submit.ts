@@ -41,7 +41,7 @@ export async function submit(
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const run = { name, queue, share: own.share ?? 1, spec, limits };
   const submitted = await runs.submit(run, inputs(), anew);
-  // What has not left goes as this line says.
+  // This line says how parcels go that have not left.
   if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
   if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
   return { ...submitted, inputs };

@@ -93,7 +93,7 @@ async function writeOut(asked: JobsAsked, name: string): Promise<number> {
     input: (key) => store.jobs.input(key),
     result: (key) => store.jobs.result(key),
   };
-  // What is over is written, also behind jobs that are not.
+  // Jobs that are over are written, also behind jobs that are not.
   const results = await openResults(out, { run: run.id, order: null, jobs, unordered: true }, terminal.stdout);
   await results.close();
   if (results.problem) throw results.problem;

@@ -90,7 +90,7 @@ async function showReasons({ terminal: { stdout } }: JobsAsked, list: List): Pro
 
 async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: readonly JobRow[]): Promise<void> {
   const whys = await Promise.all(rows.map(whyOf));
-  // Of what has failed people want to know what it was.
+  // People want to know the inputs of jobs that failed.
   const inputs = own.state === "failed" ? await Promise.all(rows.map((job) => inputOf(store.jobs, job))) : null;
   const cells = rows.map((job, at) => [
     job.id,
