@@ -80,8 +80,7 @@ function waitMs(retryAfter: string | null, tries: number): number {
 
 function tracesOf(url: string): URL {
   const traces = new URL(url);
-  const path = traces.pathname.replace(/\/+$/, "");
-  traces.pathname = path.endsWith("/v1/traces") ? path : `${path}/v1/traces`;
+  traces.pathname = traces.pathname.replace(/(?:\/v1\/traces)?\/*$/, "/v1/traces");
   return traces;
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { errorCode } from "../platform/errors.ts";
 import { amount } from "../platform/figures.ts";
-import type { SessionRow, Store } from "../store/index.ts";
+import type { Store } from "../store/index.ts";
 import { exportingOf } from "./exporting.ts";
 import { type Collector, sendLines } from "./send.ts";
-import { linesOf, type Span } from "./span.ts";
+import { linesOf } from "./span.ts";
 import { spansOf } from "./spans.ts";
 
 export interface Telemetry {
@@ -21,20 +21,12 @@ export interface Telemetry {
  */
 export function sendingStore(store: Store, telemetry: Telemetry): Store {
   const sender = openSender(store, telemetry);
-  const children = new Set<string>();
   /** Turns and cells of asks that have begun here. */
   const below = new Set<string>();
-  const seen = <Row extends SessionRow>(row: Row) => {
-    if (row.origin === "child") children.add(row.id);
-    return row;
-  };
   return {
     ...store,
-    create: async (session) => seen(await store.create(session)),
-    lease: async (id) => seen(await store.lease(id)),
     async commit(session, step) {
       await store.commit(session, step);
-      if (children.has(session)) return;
       for (const record of step.records ?? []) {
         const { record: kind, exec_id } = record;
         if (kind === "rlm_start" && "ask" in record) below.add(exec_id);
@@ -78,11 +70,14 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
 
   /** Sends the spans of those that wait, as many as go together. */
   async function sendWaiting(): Promise<void> {
-    const gathered: Span[] = [];
+    const gathered: object[] = [];
     for (const [session, only] of waiting) {
       if (gathered.length >= TOGETHER || closed.signal.aborted) break;
       waiting.delete(session);
-      for (const span of spansOf({ ...(await exportingOf(store, session, collector.env)), only })) gathered.push(span);
+      const exporting = await exportingOf(store, session, collector.env);
+      // The spans of a child are among those of its call.
+      if (exporting.session.origin === "child") continue;
+      for (const span of spansOf({ ...exporting, only })) gathered.push(span);
     }
     const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(SEND_MS)]);
     const { spans, rejected, problem } = await sendLines(linesOf(gathered, version), collector, signal);

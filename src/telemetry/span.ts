@@ -1,35 +1,12 @@
 import { hash } from "node:crypto";
 import { redacted, redactedIn } from "../platform/redact.ts";
 
-/** A span in the JSON of OTLP: ids as hex, nanoseconds and whole numbers as text. */
-export interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  /** 1: internal; 3: a client's request. */
-  readonly kind: 1 | 3;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly Attribute[];
-  readonly events?: readonly {
-    readonly timeUnixNano: string;
-    readonly name: string;
-    readonly attributes: readonly Attribute[];
-  }[];
-  readonly links?: readonly SpanPlace[];
-  /** 2: it failed. */
-  readonly status?: { readonly code: 2; readonly message: string };
-}
+// Spans are the JSON of OTLP: ids are hex, nanoseconds and whole numbers are text.
 
+/** The ids by which a span is known. */
 export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
-}
-
-interface Attribute {
-  readonly key: string;
-  readonly value: object;
 }
 
 /** The trace of what a person asked for: an ask, or an exec without one. */
@@ -46,11 +23,11 @@ export function nano(ms: number): string {
 
 const MOST_MS = 9e12;
 
-/** A value of an attribute: a text of at most 1,000 characters, or what OTLP has as it is. */
-export type Value = string | number | boolean | null | Attribute["value"];
+/** A value of an attribute. A text has its first 1,000 characters; an object is the value in OTLP. */
+export type Value = string | number | boolean | object | null;
 
 /** Attributes without those that have no value: null, false, empty texts, and numbers that JSON cannot hold. */
-export function attributes(values: Readonly<Record<string, Value>>): Attribute[] {
+export function attributes(values: Readonly<Record<string, Value>>) {
   return Object.entries(values).flatMap(([key, value]) => {
     const told = value === false || value === "" ? null : inOtlp(value);
     return told ? [{ key, value: told }] : [];
@@ -74,7 +51,7 @@ export interface SpanLine {
 }
 
 /** The spans in as few lines as there can be, of 4 MB at most. @param version of Belay */
-export function* linesOf(spans: Iterable<Span>, version: string): Generator<SpanLine> {
+export function* linesOf(spans: Iterable<object>, version: string): Generator<SpanLine> {
   const resource = { attributes: attributes({ "service.name": "belay", "service.version": version }) };
   const scope = JSON.stringify({ name: "belay", version });
   const before = `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${scope},"spans":[`;
@@ -98,8 +75,9 @@ export function* linesOf(spans: Iterable<Span>, version: string): Generator<Span
 const MOST_LINE_BYTES = 4_000_000;
 const MOST_MESSAGE_BYTES = 16 * 1024;
 
-/** A message as the conventions write it, without keys: at most 16 KB of its text. */
-export function message(role: "user" | "assistant", given: unknown): Value {
+/** A message as the conventions write it, without keys: at most 16 KB of its text. null: there is none. */
+export function message(role: "user" | "assistant", given: unknown) {
+  if (given === null || given === "") return null;
   const whole = typeof given === "string" ? redacted(given) : JSON.stringify(redactedIn(given));
   const bytes = Buffer.from(whole.slice(0, MOST_MESSAGE_BYTES)).subarray(0, MOST_MESSAGE_BYTES);
   // A stream may go on, so a character that is cut in half is left out.

@@ -1,6 +1,6 @@
 import type { CallDescription, ExecDescription, SessionDescription } from "../session/index.ts";
 import { AGENT, CHAT, NAMES, TOOL } from "./names.ts";
-import { attributes, fraction, message, nano, type Span, type SpanPlace, spanId, traceId, type Value } from "./span.ts";
+import { attributes, fraction, message, nano, type SpanPlace, spanId, traceId, type Value } from "./span.ts";
 
 /** A session whose spans are wanted. */
 export interface Exporting {
@@ -14,7 +14,7 @@ export interface Exporting {
 }
 
 /** The spans of a session and of those that answer its calls, each after the one above it. */
-export function* spansOf(exporting: Exporting): Generator<Span> {
+export function* spansOf(exporting: Exporting): Generator<object> {
   const { session, forkedAfter } = exporting;
   let links = forkedAfter ? [placeOf(forkedAfter, session)] : [];
   for (const span of sessionSpans(exporting, null)) {
@@ -34,7 +34,7 @@ function placeOf({ session: id, exec_id }: NonNullable<Exporting["forkedAfter"]>
 function* sessionSpans(
   { session, texts, only }: Omit<Exporting, "forkedAfter">,
   call: SpanPlace | null,
-): Generator<Span> {
+): Generator<ReturnType<typeof execSpan | typeof callSpan>> {
   // What was over when the session was forked is its parent's.
   const isCopied = (ended_at: number | null) =>
     session.forked_from !== null && ended_at !== null && ended_at <= session.created_at;
@@ -74,7 +74,7 @@ interface Around extends Pick<Exporting, "session" | "texts"> {
   readonly at: ReturnType<typeof placed>;
 }
 
-function execSpan(exec: ExecDescription, { session, at, texts }: Around): Span {
+function execSpan(exec: ExecDescription, { session, at, texts }: Around) {
   const { exec_id, kind, number, status, began_at, resumed, resumes, ask } = exec;
   const isAsk = kind === "ask";
   const tool = kind === "cell" ? "rlm_exec" : `rlm_${kind}`;
@@ -105,9 +105,9 @@ function execSpan(exec: ExecDescription, { session, at, texts }: Around): Span {
 /** The most events that a span of OpenTelemetry's own has. */
 const MOST_EVENTS = 128;
 
-function callSpan(call: CallDescription, exec: ExecDescription, { session, at, texts }: Around): Span {
+function callSpan(call: CallDescription, exec: ExecDescription, { session, at, texts }: Around) {
   const { call_id, status, sent_at, asked_at, attempts, resent, cached, refused, batch, delivery } = call;
-  const [provider, model] = splitModel(call.model);
+  const [, provider = "", model = ""] = /^(?:(.*?)\/)?(.*)$/s.exec(call.model) ?? [];
   const isChild = call.child !== null;
   // A call that a resume sent again would reach over the time without a process.
   const isOnce = resent === 0 && !delivery && sent_at !== null;
@@ -145,11 +145,6 @@ function lastRecord({ began_at, calls, resumes }: ExecDescription): number {
   return Math.max(last, resumes.at(-1)?.at ?? 0);
 }
 
-function splitModel(model: string): [provider: string, model: string] {
-  const at = model.indexOf("/");
-  return at === -1 ? ["", model] : [model.slice(0, at), model.slice(at + 1)];
-}
-
 /** The model and its tokens. As in the conventions, those from the provider's cache are among the input. */
 function modelled({ usage }: CallDescription, provider: string, model: string): Record<string, Value> {
   return {
@@ -165,12 +160,10 @@ function textsOf({ prompt, answer, status }: CallDescription, { turn }: ExecDesc
   return turn ? texted(turn.messages.join("\n"), turn.text) : texted(prompt, status === "ok" ? answer : null);
 }
 
-function texted(asked: string | null, answered: unknown): Record<string, Value> {
-  return {
-    ...(asked === null ? {} : { [NAMES.asked]: message("user", asked) }),
-    ...(answered === null || answered === "" ? {} : { [NAMES.answered]: message("assistant", answered) }),
-  };
-}
+const texted = (asked: string | null, answered: unknown) => ({
+  [NAMES.asked]: message("user", asked),
+  [NAMES.answered]: message("assistant", answered),
+});
 
 const placed = (traceId: string, parentSpanId?: string) => ({ traceId, ...(parentSpanId ? { parentSpanId } : {}) });
 
@@ -181,5 +174,5 @@ const lasting = (start: number, end: number) => ({
 
 const outcome = (values: Readonly<Record<string, Value>>, error: string | null) => ({
   attributes: attributes({ ...values, [NAMES.error]: error }),
-  ...(error === null ? {} : { status: { code: 2 as const, message: error } }),
+  ...(error === null ? {} : { status: { code: 2, message: error } }),
 });

@@ -7,15 +7,7 @@ import { openPassages } from "./passages.ts";
 import { openRanges, type Range, rangesIn } from "./ranges.ts";
 
 /** Gathers what an exec looks at of one context. */
-export interface CoverageCount extends CoverageNotes {
-  /** The cell was given this range of P: in a hit of a search it is `ranked`. */
-  given(start: number, end: number, set: Given): void;
-  begin(): void;
-  /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
-  resume(kept: Json): void;
-  /** The coverage so far, with which a resume goes on. @param over the end of the exec; null: it waits for calls */
-  kept(over: CellOver | null): { readonly [field: string]: Json } | null;
-}
+export type CoverageCount = ReturnType<typeof openCoverage>;
 
 /** The end of a cell, and whether a root model reads what it printed. */
 export interface CellOver extends Pick<Over, "end" | "state"> {
@@ -35,7 +27,7 @@ export function openCoverage(
   text: Pick<Context["text"], "slice" | "length">,
   context_hash: string,
   earlier: readonly string[] = [],
-): CoverageCount {
+) {
   const passages = openPassages(text);
   let untold = earlier;
   /** null: what the exec did before is not known. */
@@ -55,6 +47,7 @@ export function openCoverage(
     for (const [start, end] of ranges) count?.sets[set].add(start, end);
   }
 
+  /** The cell was given this range of P: in a hit of a search it is `ranked`. */
   function given(start: number, end: number, set: Given): void {
     // What is not in the record of an exec is not known after a restart either.
     if (!count || start >= end) return;
@@ -70,15 +63,17 @@ export function openCoverage(
 
   return {
     given,
-    begin() {
+    begin(): void {
       count = countFrom(null, text.length);
     },
-    resume(kept) {
+    /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
+    resume(kept: Json): void {
       const read = coverageIn(kept);
       count = read?.ranges && read.context_hash === context_hash ? countFrom(read, text.length) : null;
       for (const set of GIVEN) noteAll(count?.sets[set].tell().ranges);
     },
-    kept(over) {
+    /** The coverage so far, with which a resume goes on. @param over the end of the exec; null: it waits for calls */
+    kept(over: CellOver | null): { readonly [field: string]: Json } | null {
       if (!count) return null;
       if (over?.isForModel) for (const printed of textsRead(over)) add("printed", passagesIn(printed));
       const told = coverageOf(count, context_hash);
@@ -86,15 +81,15 @@ export function openCoverage(
       for (const set of GIVEN) if (told.joined?.[set]) noteAll(count.sets[set].tell().ranges);
       return { ...told };
     },
-    matched(ranges) {
+    matched(ranges: readonly Range[]): void {
       // An empty match has a place too.
       for (const [start, end] of ranges) count?.sets.found.add(start, Math.max(end, start + 1));
     },
-    whole() {
+    whole(): void {
       given(0, text.length, "given");
       if (count) count.isWhole = true;
     },
-    sent({ prompt, context }) {
+    sent({ prompt, context }: Parameters<CoverageNotes["sent"]>[0]): void {
       if (!count) return;
       add("shown", passagesIn(prompt));
       if (context) add("shown", sentIn(context));
