@@ -51,7 +51,7 @@ const WAITING = 1000;
 const TOGETHER = 5000;
 
 function openSender(store: Store, { collector, version, warn }: Telemetry) {
-  /** What has ended, by session. */
+  /** Ids of execs that have ended, by session. */
   const waiting = new Map<string, Set<string>>();
   const told = new Set<string>();
   const closed = new AbortController();

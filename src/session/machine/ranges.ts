@@ -64,7 +64,7 @@ export function rangesIn(packed: string, length: number): Range[] {
 
 const unitsIn = ([start, end]: Range) => end - start;
 
-/** So many of the smallest gaps between ranges: of equal ones the first. */
+/** Finds the smallest gaps between ranges: of equal ones the first. */
 function smallestGaps(ranges: readonly Range[], count: number): Range[] {
   if (count <= 0) return [];
   const gaps = ranges.slice(1).map(([start], at): Range => [ranges[at]?.[1] ?? 0, start]);
