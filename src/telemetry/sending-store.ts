@@ -74,9 +74,9 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
     for (const [session, only] of waiting) {
       if (gathered.length >= TOGETHER || closed.signal.aborted) break;
       waiting.delete(session);
-      const exporting = await exportingOf(store, session, collector.env);
+      const exporting = await exportingOf(store, session, collector.env).catch((error) => failed(errorCode(error)));
       // The spans of a child are among those of its call.
-      if (exporting.session.origin === "child") continue;
+      if (!exporting || exporting.session.origin === "child") continue;
       for (const span of spansOf({ ...exporting, only })) gathered.push(span);
     }
     const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(SEND_MS)]);

@@ -38,3 +38,21 @@ test("sessions beyond a thousand that wait are not sent, and each kind of failur
   await store[Symbol.asyncDispose]();
   expect(warnings).toEqual(["too many sessions wait", "no answer in time"]);
 });
+
+test("a session that cannot be read is told, and the spans of the others are sent all the same", async () => {
+  await using collector = await startCollector();
+  const warnings: string[] = [];
+  const real = await openStore(null);
+  const session = await openSessionWith({}, { store: real });
+  await session.exec("1");
+  await session.close();
+  const [start] = await real.journal(session.id);
+  const store = sendingStore({ ...real, commit: async () => {} }, of(collector.url, warnings));
+  const end = { record: "rlm_complete", exec_id: start?.record.exec_id ?? "", at: 0 };
+  await Promise.all([session.id, "nobody"].map((id) => store.commit(id, { records: [end] })));
+  await store[Symbol.asyncDispose]();
+  expect([collector.taken().map(({ name }) => name), warnings]).toEqual([
+    ["execute_tool rlm_exec"],
+    ["session_not_found"],
+  ]);
+});
