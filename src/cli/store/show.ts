@@ -38,11 +38,14 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
     const isJson = args.get(JSON_OUTPUT);
     const told = await withStore(place, host, async (store) => {
       const { id } = await sessionAsked(store, name, shownPlace(place), stderr);
-      if (target)
-        return { ...(await (await import("../../telemetry/index.ts")).exportingOf(store, id, process.env)), target };
+      if (target) {
+        const { exportingOf } = await import("../../telemetry/index.ts");
+        return { ...(await exportingOf(store, id, process.env)), target };
+      }
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;
       const { session, covered } = await describeWhole(store, id, { children, partly: true });
-      const described = { session, unread: covered?.unread };
+      if (own.unread && !covered) throw withoutContext(displayName(session));
+      const described = { session, unread: covered?.unread ?? [] };
       // A key that a bound has cut would not be known any more.
       return own.redact ? redactedIn(described) : described;
     });
@@ -52,30 +55,23 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
     tell(damage);
     if ("target" in told) return showSpans(told, told.target, terminal);
     const detail = detailOf(own, session);
-    const json = () => (own.unread ? unreadIn(told) : jsonOf(session, detail));
-    if (isJson) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...json() })}\n`);
-    else if (own.unread) showUnread(unreadIn(told).unread, terminal);
+    const unread = own.unread ? told.unread : null;
+    if (isJson) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(session, detail, unread) })}\n`);
+    else if (unread) showUnread(unread, terminal);
     else if (!detail) showSession(session, { now: Date.now(), all: own.all === true }, stdout);
     else if ("call" in detail) showCall(detail, displayName(session), Date.now(), stdout);
     else showExec(detail.exec, displayName(session), Date.now(), stdout);
   });
 }
 
-interface Unread {
-  readonly session: SessionDescription;
-  readonly unread: readonly { readonly id: string; readonly chars: number }[] | undefined;
-}
-
-/** The documents that were never opened, and the session. @throws RlmError `context_not_loaded` */
-function unreadIn({ session: { id, name }, unread }: Unread) {
-  if (unread) return { session: { id, name }, unread };
-  const label = displayName({ id, name });
-  throw new RlmError("context_not_loaded", `${label} has no context, or it is lost`, {
+function withoutContext(label: string): RlmError {
+  return new RlmError("context_not_loaded", `${label} has no context, or it is lost`, {
     suggestion: `Load one: \`belay exec FILE -c PATH --session ${label}\`.`,
   });
 }
 
-function showUnread(unread: NonNullable<Unread["unread"]>, { stdout, stderr }: Terminal): void {
+/** Prints the ids of documents that were never opened. */
+function showUnread(unread: readonly { readonly id: string }[], { stdout, stderr }: Terminal): void {
   for (const { id } of unread) stdout.write(`${inLine(id)}\n`);
   if (unread.length === 0) stderr.write("every document was opened since the last load, as far as records tell\n");
 }
@@ -84,9 +80,10 @@ function showUnread(unread: NonNullable<Unread["unread"]>, { stdout, stderr }: T
 const CHILDREN = 50;
 const ALL_CHILDREN = 1000;
 
-function jsonOf(session: SessionDescription, detail: Detail | null): object {
-  if (!detail) return { session: withBoundedTexts(session) };
+function jsonOf(session: SessionDescription, detail: Detail | null, unread: readonly object[] | null): object {
   const { id, name } = session;
+  if (unread) return { session: { id, name }, unread };
+  if (!detail) return { session: withBoundedTexts(session) };
   if ("call" in detail) return { session: { id, name }, exec: detail.exec.number, call: detail.call };
   const [exec] = withBoundedTexts({ ...session, execs: [detail.exec] }, WHOLE_TEXTS).execs;
   return { session: { id, name }, exec };
