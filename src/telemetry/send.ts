@@ -4,7 +4,7 @@ import { gzip } from "node:zlib";
 import { boundedJson } from "../platform/bounded-json.ts";
 import { errorCode } from "../platform/errors.ts";
 import { HEADERS } from "./names.ts";
-import type { SpanLine } from "./span.ts";
+import type { linesOf } from "./span.ts";
 
 /** The collector that spans are sent to. */
 export interface Collector {
@@ -14,18 +14,13 @@ export interface Collector {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The outcome of sending. A request that fails ends it. */
-export interface Sent {
-  readonly spans: number;
-  readonly requests: number;
-  /** Spans among them that the collector says it did not take. */
-  readonly rejected: number;
-  /** Why the rest was not sent: a status of HTTP, or a code. It quotes nothing of the collector. null: all was sent. */
-  readonly problem: string | null;
-}
-
-/** Sends each line as a request. @param whole ends all of it; null: each request has 30 s */
-export async function sendLines(lines: Iterable<SpanLine>, to: Collector, whole: AbortSignal | null): Promise<Sent> {
+/**
+ * Sends each line as a request; one that fails ends it. `rejected` counts spans among those sent that the collector did not take.
+ * `problem` says why the rest was not sent: a status of HTTP, or a code. It quotes nothing of the collector. null: all was sent.
+ *
+ * @param whole ends all of it; null: each request has 30 s
+ */
+export async function sendLines(lines: ReturnType<typeof linesOf>, to: Collector, whole: AbortSignal | null) {
   const headers = headersIn(to.env[HEADERS] ?? "");
   let sent = { spans: 0, requests: 0, rejected: 0 };
   if (!headers) return { ...sent, problem: HEADERS };

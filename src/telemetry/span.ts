@@ -44,14 +44,11 @@ function inOtlp(value: Value): object | null {
 /** A number that is a fraction also where it is whole, such as dollars. */
 export const fraction = (value: number) => (Number.isFinite(value) ? { doubleValue: value } : null);
 
-/** One request of OTLP as a line of JSON. */
-export interface SpanLine {
-  readonly text: string;
-  readonly spans: number;
-}
-
-/** The spans in as few lines as there can be, of 4 MB at most. @param version of Belay */
-export function* linesOf(spans: Iterable<object>, version: string): Generator<SpanLine> {
+/** Requests of OTLP as lines of JSON, as few as there can be, of 4 MB at most each. @param version of Belay */
+export function* linesOf(
+  spans: Iterable<object>,
+  version: string,
+): Generator<{ readonly text: string; readonly spans: number }> {
   const resource = { attributes: attributes({ "service.name": "belay", "service.version": version }) };
   const scope = JSON.stringify({ name: "belay", version });
   const before = `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${scope},"spans":[`;
