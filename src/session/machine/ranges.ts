@@ -38,6 +38,8 @@ export function openRanges(length: number, kept = "", joinedBefore = 0) {
     else if (fresh.push([from, to]) > 4 * MOST_RANGES) tell();
   }
 
+  // What was kept is told already: ranges that come after it are joined as if it had never been kept.
+  tell();
   return { add, tell };
 }
 

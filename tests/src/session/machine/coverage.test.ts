@@ -219,3 +219,21 @@ test("100,000 ranges in a cell stay within 8,192, and what was joined is told", 
   expect(coverage?.joined).not.toHaveProperty("shown");
   expect(JSON.stringify(coverage).length).toBeLessThan(100_000);
 });
+
+test("a resume between ranges that are joined changes nothing", () => {
+  const text = textFromString("x".repeat(2_000_000));
+  let count = openCoverage(text, "h");
+  const look = (from: number, to: number) => {
+    for (let number = from; number < to; number++) {
+      // Each is far from the one before, and the gaps between them differ.
+      const at = 20 * ((number * 7919) % 100_000);
+      count.matched([[at + (at % 13), at + 5 + (at % 13)]]);
+    }
+    return count.kept(null);
+  };
+  const kept = look(0, 50_000);
+  const whole = look(50_000, 100_000);
+  count = openCoverage(text, "h");
+  count.resume(kept);
+  expect(look(50_000, 100_000)).toEqual(whole);
+});
