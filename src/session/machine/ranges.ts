@@ -35,7 +35,7 @@ export function openRanges(length: number, kept = "", joinedBefore = 0) {
     if (!(from < to)) return;
     const last = fresh.at(-1);
     if (last && from >= last[0] && from <= last[1]) fresh[fresh.length - 1] = [last[0], Math.max(last[1], to)];
-    else if (fresh.push([from, to]) > 4 * MOST_RANGES) tell();
+    else if (fresh.push([from, to]) > 8 * MOST_RANGES) tell();
   }
 
   // What was kept is told already: ranges that come after it are joined as if it had never been kept.
@@ -70,5 +70,7 @@ const unitsIn = ([start, end]: Range) => end - start;
 function smallestGaps(ranges: readonly Range[], count: number): Range[] {
   if (count <= 0) return [];
   const gaps = ranges.slice(1).map(([start], at): Range => [ranges[at]?.[1] ?? 0, start]);
-  return gaps.sort((one, other) => unitsIn(one) - unitsIn(other)).slice(0, count);
+  const largest = Float64Array.from(gaps, unitsIn).sort()[count - 1] ?? 0;
+  const smaller = gaps.filter((gap) => unitsIn(gap) < largest);
+  return [...smaller, ...gaps.filter((gap) => unitsIn(gap) === largest).slice(0, count - smaller.length)];
 }
