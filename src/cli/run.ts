@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { nearest } from "../platform/nearest.ts";
+import { version } from "../platform/version.ts";
 import { inLine, visible } from "../platform/visible.ts";
 import type { Command } from "./commands/define.ts";
 import type { Arguments } from "./flags/arguments.ts";
 import { commandLine, UsageError } from "./flags/usage.ts";
 import { type Host, processHost } from "./host.ts";
-import { version } from "./version.ts";
 
 /** Runs `belay` with these arguments. Gives the exit code: `belay --help` lists them. */
 export async function run(args: readonly string[], host: Host = processHost): Promise<number> {

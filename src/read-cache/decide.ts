@@ -1,7 +1,7 @@
+import type { Patch } from "../platform/patch.ts";
 import { digest } from "./digest.ts";
 import type { TextFile } from "./file.ts";
 import { candidateOf, isOfOneState, type Known } from "./known.ts";
-import type { Patch } from "./patch.ts";
 import type { Shown } from "./proof.ts";
 import { FULL, scopeOf } from "./scope.ts";
 

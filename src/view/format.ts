@@ -66,8 +66,52 @@ export interface Head {
   readonly chunks: readonly (readonly [first: number, count: number])[];
   /** Parts of P that were looked at; null without a context, or if that is not recorded. */
   readonly coverage: TracedCoverage | null;
+  /** The comparison with another session; only if that was asked for. */
+  readonly against?: TracedCompared;
   /** From a server: which content each page and chunk has. */
   readonly revisions?: { readonly pages: readonly string[]; readonly chunks: readonly string[] };
+}
+
+/** A session against an older one, as `belay show --against` tells it. Lists have the first of each kind. */
+export interface TracedCompared {
+  readonly against: { readonly id: string; readonly name: string | null };
+  /** The sentence of `belay show --against`. */
+  readonly told: string;
+  readonly past: { readonly is_shared: boolean; readonly calls: number; readonly last: TracedPlace | null };
+  readonly counts: Readonly<Record<"same" | "again" | "new" | "gone" | "replaced", number>>;
+  readonly cost_usd: number;
+  readonly cost_usd_before: number;
+  readonly cost_usd_asked: number;
+  readonly calls: readonly (TracedPlace & {
+    /** The place of one that is `gone` is in the other session, and so is `was`. */
+    readonly is: "again" | "new" | "gone";
+    readonly why: string | null;
+    readonly documents: readonly string[];
+    readonly above: TracedPlace | null;
+    readonly was: TracedPlace | null;
+    readonly cost_usd: number;
+    readonly words: string;
+  })[];
+  readonly documents:
+    | (Readonly<Record<"total" | "equal" | "changed" | "new" | "gone", number>> & {
+        readonly listed: Readonly<Record<"changed" | "new" | "gone", readonly string[]>>;
+      })
+    | null;
+  readonly result: TracedEnd | null;
+  readonly answer: TracedEnd | null;
+}
+
+/** The numbers of an exec and of its call, from 1. */
+export interface TracedPlace {
+  readonly exec: number;
+  readonly call: number;
+}
+
+/** An end against that of another session, with the hunks of a diff. */
+export interface TracedEnd {
+  readonly is: "same" | "changed" | "new" | "gone";
+  readonly lines: number | null;
+  readonly hunks: string | null;
 }
 
 export interface TracedSession {

@@ -1,5 +1,6 @@
-export { FILE_START, fileOf } from "./file.ts";
+export { fileOf } from "./file.ts";
 export { lookAt } from "./look.ts";
 export { pageSource } from "./page-source.ts";
+export { isReplaceable } from "./replaceable.ts";
 export { serveView } from "./serve.ts";
 export { figuresOf, type Trace } from "./trace.ts";

@@ -2,22 +2,33 @@ import type { Context } from "../context/index.ts";
 import { nullIf } from "../platform/errors.ts";
 import { type Citation, damagedIn, describeWhole, storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
+import { AGAINST_BYTES, lookAgainst } from "./against.ts";
 import type { TracedCitation } from "./format.ts";
 import { type Trace, type Tracing, traceOf } from "./trace.ts";
 
 /** Children that are described at most: each is read from the store. */
 const CHILDREN = 1000;
 
-/** The trace of a stored session, as far as it can be read, and a line for everything that cannot be. */
+/**
+ * The trace of a stored session, as far as it can be read, and a line for everything that cannot be.
+ *
+ * @param other the id of a session with which it is compared; null: none
+ */
 export async function lookAt(
   store: Store,
   id: string,
   tracing: Omit<Tracing, "around" | "covered">,
+  other: string | null = null,
 ): Promise<{ readonly trace: Trace; readonly damaged: readonly string[] }> {
   const { session, key, covered } = await describeWhole(store, id, { children: CHILDREN, partly: true });
   const isCited = session.execs.some(({ ask }) => ask !== null && ask.citations.length > 0);
   const around = surroundings(isCited && tracing.texts && key !== null ? await textOf(store, key) : null);
-  return { trace: traceOf(session, { ...tracing, around, covered }), damaged: damagedIn(session) };
+  const own = damagedIn(session);
+  if (other === null) return { trace: traceOf(session, { ...tracing, around, covered }), damaged: own };
+  const { against, damaged } = await lookAgainst(store, { session, key }, other, tracing);
+  const maxBytes = tracing.maxBytes - AGAINST_BYTES;
+  const trace = traceOf(session, { ...tracing, maxBytes, around, covered });
+  return { trace: { ...trace, head: { ...trace.head, against } }, damaged: [...own, ...damaged] };
 }
 
 /** UTF-16 units on both sides of a citation, and of the citation itself. */

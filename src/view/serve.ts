@@ -12,6 +12,8 @@ export interface Serving {
   readonly store: Store;
   /** The id of the session. */
   readonly id: string;
+  /** The id of a session with which it is compared; null or absent: none. */
+  readonly other?: string | null;
   readonly tracing: Omit<Tracing, "around" | "covered" | "now">;
   readonly source: PageSource;
   readonly now: () => number;
@@ -148,7 +150,7 @@ interface Seen {
 const [PAUSE, SHORTEST] = [4, 3000];
 
 /** Follows a session: its trace is made anew when its records or its writer have changed. */
-function openFollower({ store, id, tracing, now }: Serving) {
+function openFollower({ store, id, other = null, tracing, now }: Serving) {
   let seen: Seen | null = null;
   let before: Seen | null = null;
   let stamp = "";
@@ -157,11 +159,12 @@ function openFollower({ store, id, tracing, now }: Serving) {
 
   async function look(): Promise<Seen> {
     const row = await store.find(id);
-    const newStamp = `${row?.last_seq} ${row?.busy}`;
+    const beside = other === null ? null : await store.find(other);
+    const newStamp = `${row?.last_seq} ${row?.busy} ${beside?.last_seq}`;
     const isDue = newStamp !== stamp || (row?.busy === true && seen?.isOpen === true && now() - madeAt > SHORTEST);
     if (seen && (!isDue || now() - madeAt < took * PAUSE)) return seen;
     const began = now();
-    const { trace, damaged } = await lookAt(store, id, { ...tracing, now: began });
+    const { trace, damaged } = await lookAt(store, id, { ...tracing, now: began }, other);
     const made = seenIn(trace, damaged);
     if (made.revision !== seen?.revision) [before, seen] = [seen, made];
     stamp = newStamp;

@@ -52,7 +52,7 @@ const WRONG: readonly [file: string, specifier: string][] = [
   ["src/read-cache/decide.ts", "../pi/index.ts"],
   ["src/read-cache/decide.ts", "diff"],
   ["src/read-cache/serve.ts", "@mariozechner/pi-coding-agent"],
-  ["src/pi/read-cache/follow.ts", "../../read-cache/patch.ts"],
+  ["src/pi/read-cache/follow.ts", "../../read-cache/decide.ts"],
 ];
 
 const RIGHT: readonly [file: string, specifier: string][] = [
@@ -76,7 +76,7 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["src/cli/running/exec.ts", "../../config/index.ts"],
   ["src/session/session.ts", "../store/index.ts"],
   ["src/store/sqlite/sqlite.ts", "node:sqlite"],
-  ["src/read-cache/patch.ts", "diff"],
+  ["src/platform/patch.ts", "diff"],
   ["src/pi/extension.ts", "../read-cache/index.ts"],
   ["src/pi/extension.ts", "@mariozechner/pi-coding-agent"],
   ["src/pi/extension.ts", "../tools/index.ts"],

@@ -2,6 +2,7 @@ import { availableParallelism, totalmem } from "node:os";
 import { resolve } from "node:path";
 import type { Settings } from "../../config/index.ts";
 import type { ProviderRate } from "../../jobs/index.ts";
+import { targetOf } from "../../platform/result-file.ts";
 import type { RunLimits } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
@@ -9,7 +10,6 @@ import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts"
 import { DEFAULT_QUEUE, OF_JOBS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
-import { targetOf } from "../running/result-file.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
 import { type OutPlace, outPlace } from "./results.ts";
 import { checkRunPrice, limitsIn, ratesIn } from "./run-limits.ts";

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RlmError } from "../../index.ts";
-import { openSpecial, outputFailed, syncFolder, targetOf } from "../running/result-file.ts";
+import { openSpecial, outputFailed, syncFolder, targetOf } from "../../platform/result-file.ts";
 import { openResultLines, type ResultLines, type ResultsAsked } from "./result-lines.ts";
 import type { Results } from "./results.ts";
 

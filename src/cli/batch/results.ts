@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { RlmError } from "../../index.ts";
+import { checkResultFile, targetOf, writeResultFile } from "../../platform/result-file.ts";
 import { visible } from "../../platform/visible.ts";
 import { type Format, formatOf } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
-import { checkResultFile, targetOf, writeResultFile } from "../running/result-file.ts";
 import { openResultFile } from "./result-file.ts";
 import { type FinalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
 import { tableLines } from "./result-table.ts";

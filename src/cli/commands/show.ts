@@ -1,6 +1,6 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
-import { count, flags, path, toggle } from "../flags/flag.ts";
+import { count, flags, path, session, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = flags({
@@ -11,6 +11,11 @@ const OWN = flags({
     type: toggle,
     excludes: ["exec", "last", "call", "otlp"],
     help: "list the documents that no exec since the last load has opened, the largest first",
+  },
+  against: {
+    type: { ...session, word: "OTHER" },
+    excludes: ["exec", "last", "call", "unread", "otlp"],
+    help: "tell what SESSION did otherwise than OTHER: documents, calls with the reason why each was asked, result and answer",
   },
   all: { type: toggle, help: "list every exec, sub-call and checkpoint, also of a long session" },
   redact: {

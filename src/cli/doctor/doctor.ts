@@ -5,6 +5,7 @@ import { defaultModels, fetchedProblem } from "../../model/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import { isServer, withoutPasswords } from "../../platform/store-place.ts";
+import { version } from "../../platform/version.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -14,7 +15,6 @@ import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { processTerminal, type Style } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
-import { version } from "../version.ts";
 import { checkMcp, checkQueue, checkServer } from "./servers.ts";
 import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
 

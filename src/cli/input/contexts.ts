@@ -31,7 +31,7 @@ export interface Target {
   load(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
 }
 
-interface NamedSource {
+export interface NamedSource {
   readonly path: string;
   readonly source: OneSource;
 }
@@ -80,24 +80,29 @@ async function hashOf(
 ): Promise<string> {
   const [first] = sources;
   if (!first) return "";
-  const dir = indexFolder(process.env);
-  const known = dir === undefined ? null : { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
-  const options = (path: string) => ({
-    roots: [...roots, ...(path === "-" ? [] : [path])],
-    cwd: process.cwd(),
-    signal,
-    onProgress: (read: { files: number; bytes: number }) => progress.report({ kind: "load", ...read }),
-    ...(known ? { known } : {}),
-  });
   progress.begin(first.path);
   try {
-    return (
-      (known && (await hashKnown(sources, (path) => ({ ...options(path), known })))) ??
-      (await hashRead(sources, options))
-    );
+    return await hashNow(sources, (path) => ({
+      roots: [...roots, ...(path === "-" ? [] : [path])],
+      cwd: process.cwd(),
+      signal,
+      onProgress: (read) => progress.report({ kind: "load", ...read }),
+    }));
   } finally {
     progress.end();
   }
+}
+
+/** The hash of P as the sources would make it now. Files are read only if they look otherwise than before. @throws RlmError as loading does */
+export async function hashNow(
+  sources: readonly NamedSource[],
+  options: (path: string) => LoadOptions,
+): Promise<string> {
+  const dir = indexFolder(process.env);
+  if (dir === undefined) return hashRead(sources, options);
+  const known = { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
+  const all = (path: string) => ({ ...options(path), known });
+  return (await hashKnown(sources, all)) ?? (await hashRead(sources, all));
 }
 
 async function hashKnown(

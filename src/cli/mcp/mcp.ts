@@ -3,6 +3,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import { openLeaving, type SessionSource, serve } from "../../mcp/index.ts";
 import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
+import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { SessionRow } from "../../store/index.ts";
 import type { McpFlags } from "../commands/mcp.ts";
@@ -11,7 +12,6 @@ import { ROOT, SESSION } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkName, settingsIn, storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { version } from "../version.ts";
 
 /** `belay mcp`: serves until the client goes away, which ends the process. Gives the exit code if nothing was served. */
 export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Promise<number> {

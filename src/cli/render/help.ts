@@ -1,8 +1,8 @@
 import { KEYS } from "../../config/index.ts";
+import { version } from "../../platform/version.ts";
 import type { Command } from "../commands/define.ts";
 import { COMMANDS } from "../commands/index.ts";
 import { type Flag, HEADINGS } from "../flags/flag.ts";
-import { version } from "../version.ts";
 import { paragraph, wrap } from "./table.ts";
 
 /** Longer lines are hard to read, however wide the terminal is. */

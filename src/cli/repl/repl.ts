@@ -1,5 +1,6 @@
 import { parse } from "acorn";
 import type { ExecEnvelope } from "../../index.ts";
+import { version } from "../../platform/version.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -9,7 +10,6 @@ import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { hasLoss } from "../render/warnings.ts";
 import { brief, closeWithGc, makeReady } from "../session/opening.ts";
 import { type CliSession, openCliSession } from "../session/session.ts";
-import { version } from "../version.ts";
 import { type Control, openControl } from "./control.ts";
 import { DOT_COMMANDS, runDotCommand } from "./dot-commands.ts";
 import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./lines.ts";

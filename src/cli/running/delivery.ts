@@ -1,9 +1,9 @@
 import { type ExecEnvelope, type QueryEnvelope, RlmError, type Session } from "../../index.ts";
+import { writeResultFile } from "../../platform/result-file.ts";
 import type { Format } from "../flags/declared.ts";
 import type { ResultPlace } from "../flags/session-flags.ts";
 import { formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
-import { writeResultFile } from "./result-file.ts";
 
 /** The file of a result, written before the end of its exec is recorded. */
 export interface Delivery {

@@ -1,6 +1,6 @@
 import { isCollector } from "../../config/index.ts";
+import { version } from "../../platform/version.ts";
 import type { Store } from "../../store/index.ts";
-import { version } from "../version.ts";
 
 const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
 

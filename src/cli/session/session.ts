@@ -3,6 +3,7 @@ import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts"
 import type { Settings } from "../../config/index.ts";
 import type { LoadSource, Session, SessionEvent } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
+import { checkResultFile } from "../../platform/result-file.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -26,7 +27,6 @@ import { openProgress, type ProgressLine } from "../render/progress.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { skippedLine, skippedSince } from "../render/warnings.ts";
-import { checkResultFile } from "../running/result-file.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { optionsOf } from "./kept-settings.ts";

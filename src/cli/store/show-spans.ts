@@ -2,12 +2,12 @@ import { isCollector } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
+import { writeResultFile } from "../../platform/result-file.ts";
+import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Exporting } from "../../telemetry/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { writeResultFile } from "../running/result-file.ts";
-import { version } from "../version.ts";
 
 /** The place that spans go to: a file, stdout, or a collector. */
 export type SpansTarget = { readonly file: string } | { readonly url: string } | "stdout";

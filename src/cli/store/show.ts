@@ -35,9 +35,14 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
   return showingDamage(args, async (terminal, tell) => {
     const { stdout, stderr } = terminal;
     const place = storePlace(args);
+    if (own.against !== undefined) {
+      const { showAgainst } = await import("./show-against.ts");
+      return showAgainst({ args, host, own, name, other: own.against }, terminal, tell);
+    }
     const isJson = args.get(JSON_OUTPUT);
     const told = await withStore(place, host, async (store) => {
-      const { id } = await sessionAsked(store, name, shownPlace(place), stderr);
+      const meant = await sessionAsked(store, name, shownPlace(place), stderr);
+      const { id } = meant;
       if (target) {
         const { exportingOf } = await import("../../telemetry/index.ts");
         return { ...(await exportingOf(store, id, process.env)), target };
@@ -45,7 +50,9 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;
       const { session, covered } = await describeWhole(store, id, { children, partly: true });
       if (own.unread && !covered) throw withoutContext(displayName(session));
-      const described = { session, unread: covered?.unread ?? [] };
+      const isPage = ![own.exec, own.last, own.call, own.unread, isJson].some(Boolean);
+      const rerun = isPage ? await (await import("./rerun.ts")).rerunLines(store, meant, session, args) : [];
+      const described = { session, unread: covered?.unread ?? [], rerun };
       // A key that a bound has cut would not be known any more.
       return own.redact ? redactedIn(described) : described;
     });
@@ -58,8 +65,10 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
     const unread = own.unread ? told.unread : null;
     if (isJson) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(session, detail, unread) })}\n`);
     else if (unread) showUnread(unread, terminal);
-    else if (!detail) showSession(session, { now: Date.now(), all: own.all === true }, stdout);
-    else if ("call" in detail) showCall(detail, displayName(session), Date.now(), stdout);
+    else if (!detail) {
+      showSession(session, { now: Date.now(), all: own.all === true }, stdout);
+      if (told.rerun.length > 0) stdout.write(`\n${told.rerun.join("\n")}\n`, "dim");
+    } else if ("call" in detail) showCall(detail, displayName(session), Date.now(), stdout);
     else showExec(detail.exec, displayName(session), Date.now(), stdout);
   });
 }

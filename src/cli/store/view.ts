@@ -1,9 +1,10 @@
-import { closeSync, openSync, readSync } from "node:fs";
 import { RlmError } from "../../index.ts";
 import { amount, size } from "../../platform/figures.ts";
+import { writeResultFile } from "../../platform/result-file.ts";
 import { shownPlace, withoutPasswords } from "../../platform/store-place.ts";
+import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
-import { FILE_START, figuresOf, fileOf, lookAt, pageSource, serveView, type Trace } from "../../view/index.ts";
+import { figuresOf, fileOf, isReplaceable, lookAt, pageSource, serveView, type Trace } from "../../view/index.ts";
 import type { ViewFlags } from "../commands/view.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -13,11 +14,9 @@ import type { Host } from "../host.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
-import { targetOf, writeResultFile } from "../running/result-file.ts";
 import { onSignals } from "../stop.ts";
-import { version } from "../version.ts";
 import { openBrowser } from "./browser.ts";
-import { sessionArgument, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 
 const MAX_MB = 32;
 /** The page holds texts of a session: it is its owner's alone. */
@@ -28,7 +27,7 @@ const IDLE = 3_600_000;
 
 /** `belay view`: a session as a page. Gives the exit code: 1 also if some of the session is damaged. */
 export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promise<number> {
-  const name = sessionArgument(args, "view");
+  const [name, against] = sessionsAsked(args);
   const { output } = own;
   if (output !== undefined && output !== "-") checkReplaced(output);
   const maxBytes = (own.maxMb ?? MAX_MB) * 2 ** 20;
@@ -41,17 +40,29 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
           throw name !== null && (await store.jobs.run(name)) ? ofJobs(name) : error;
         },
       );
+      const other =
+        against === null ? null : (await sessionAsked(store, against, shownPlace(place), terminal.stderr)).id;
       if (output === undefined && !args.get(JSON_OUTPUT)) {
-        await serve({ ...{ store, id, tracing, source: await pageSource() }, ...SERVER }, own, terminal, tell);
+        await serve({ ...{ store, id, other, tracing, source: await pageSource() }, ...SERVER }, own, terminal, tell);
         return;
       }
-      const { trace, damaged } = await lookAt(store, id, { ...tracing, now: Date.now() });
+      const { trace, damaged } = await lookAt(store, id, { ...tracing, now: Date.now() }, other);
       const damage = damageError(damaged);
       tell(damage);
       if (output === undefined) printFigures(trace, damage, terminal);
       else await writePage(output, trace, terminal);
     });
   });
+}
+
+/** The session and the one that it is compared with; null: the one changed last, and none. @throws UsageError for more */
+function sessionsAsked(args: Arguments): readonly [name: string | null, other: string | null] {
+  const [name = null, other = null, ...more] = args.positionals;
+  if (more.length === 0) return [name, other];
+  throw new UsageError(
+    "view takes a session, and one to compare it with",
+    commandLine(["view", `${name}`, `${other}`]),
+  );
 }
 
 /** The error for a run: each of its jobs has a session, and a page. */
@@ -105,15 +116,6 @@ async function writePage(output: string, trace: Trace, { stdout, stderr }: Termi
 
 /** @throws UsageError for a file that is there and was not written by this command */
 function checkReplaced(path: string): void {
-  const { mode, isFolder, isSpecial } = targetOf(path);
-  if (mode === null || isFolder || isSpecial) return;
-  const start = Buffer.alloc(FILE_START.length);
-  const file = openSync(path, "r");
-  try {
-    readSync(file, start);
-  } finally {
-    closeSync(file);
-  }
-  if (start.toString() === FILE_START) return;
+  if (isReplaceable(path)) return;
   throw new UsageError(`${path} is there, and is no page of belay view`, commandLine(["view", "-o", "trace.html"]));
 }

@@ -5,6 +5,7 @@ import { nearest } from "../../platform/nearest.ts";
 import { inPi } from "../wording.ts";
 import { type Control, isRunning } from "./control.ts";
 import { clear, externalize, off } from "./outside-verbs.ts";
+import { page } from "./page-verb.ts";
 import { type Choice, checkpointChoices, sessionsPage, settingsPage, statusPage } from "./pages.ts";
 import { inspect, store, trace } from "./report-verbs.ts";
 import { oneLine, say } from "./texts.ts";
@@ -51,6 +52,7 @@ const VERBS: readonly Verb[] = [
   store,
   inspect,
   trace,
+  page,
   {
     name: "sessions",
     description: "Sessions in Belay's store",

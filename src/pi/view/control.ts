@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
 import { type PiOrigins, piOrigins } from "../../config/index.ts";
 import { type Context, objectOf } from "../../context/index.ts";
+import { version } from "../../platform/version.ts";
 import {
   describeSession,
   listReadableSessions,
@@ -10,6 +11,7 @@ import {
   type SessionDescription,
 } from "../../session/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
+import type { lookAt } from "../../view/index.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
 import type { Lifecycle } from "../lifecycle.ts";
@@ -42,11 +44,18 @@ export interface Control extends Pick<Asked, "externalize" | "clear"> {
   sessions(): Promise<ReadableSessions>;
   /** The session and the checkpoint of the branch; null if RLM was not used on it. */
   branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null>;
+  /** The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch */
+  look(texts: boolean, now: number): Promise<Looked | null>;
   /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
   goTo(session: string, checkpoint: string): Promise<void>;
   /** @param cwd folder of the project */
   settings(cwd: string): PiOrigins;
 }
+
+type Looked = Awaited<ReturnType<typeof lookAt>>;
+
+/** Bytes that the page may take. */
+const PAGE_BYTES = 32 * 2 ** 20;
 
 export function openControl(
   { board, runs, opened, outside, rested, context, view, refresh }: Lifecycle,
@@ -100,6 +109,14 @@ export function openControl(
       if (!head) return null;
       const session = await describeSession((await opened()).store, head.session);
       return { session, checkpoint: head.checkpoint };
+    },
+    async look(texts, now) {
+      const { head } = view();
+      if (!head) return null;
+      // The page is a large text, which nothing else needs.
+      const { lookAt } = await import("../../view/index.ts");
+      const { store } = await opened();
+      return lookAt(store, head.session, { texts, now, maxBytes: PAGE_BYTES, belay: version() });
     },
     async goTo(session, checkpoint) {
       const { store } = await opened();

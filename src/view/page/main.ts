@@ -1,5 +1,6 @@
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { COLUMNS, type Column, type Head, NONE } from "../format.ts";
+import { openCompared } from "./compared.ts";
 import { showDetails } from "./details.ts";
 import { button, type Child, clockTime, fill, h, lasting, rest } from "./dom.ts";
 import { openExecs } from "./execs.ts";
@@ -103,10 +104,11 @@ function openPage(source: Source, model: Model) {
   const search = openSearch(view, actions, source);
   const json = button("JSON", "Save the numbers as JSON", () => save(view.model));
   const keys = button("?", "Keys and colours", () => actions.choose({ kind: "help" }));
+  const compared = openCompared((call) => reach(call, view, parts));
   const tools = h("span", { class: "tools" }, search.told, search.box, json, keys);
   fill(
     PAGE,
-    h("header", {}, title, figures, h("span", { class: "grow" }), notes, tools, banner),
+    h("header", {}, title, figures, h("span", { class: "grow" }), notes, tools, banner, compared.element),
     ...[overview.element, execs.element, rows.element, aside],
   );
 
@@ -117,6 +119,7 @@ function openPage(source: Source, model: Model) {
     fill(figures, ...figuresOf(view.model));
     fill(notes, noteOf(current));
     tell(problem);
+    compared.refresh(current);
     overview.draw();
     execs.refresh();
     actions.list();

@@ -117,6 +117,12 @@ test("a damaged row of a job is named beside its run and the other jobs", async 
   expect(out).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/^0 of 1 job are over/) });
   expect(out.stderr).toContain("error: run old: job a: ");
   expect(json(await belay("jobs", "new", "--json"))).toMatchObject({ jobs: [{ job: "a" }, { job: "b" }] });
+  const compared = await belay("show", "new", "--against", "old");
+  expect(compared).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^0 of 2 jobs with another result, 1 new\n/),
+  });
+  expect(compared.stderr).toMatch(named);
 });
 
 /** A session of three cells, to whose records this SQL was done. */

@@ -60,6 +60,24 @@ test("stdout takes the same page, without texts if that is asked for, and its fi
   expect(told).toMatchObject({ success: true, trace: { trace: 2, calls: [], execs: [{ number: 1 }, { number: 2 }] } });
 });
 
+test("with a second session the page has the comparison of both", async () => {
+  const { home, run } = await storeWith();
+  expect(await run("exec", "-e", "'another end'", "--session", "other")).toMatchObject({ code: 0 });
+  expect(await run("exec", "-e", "'an end'", "--session", "demo")).toMatchObject({ code: 0 });
+  const told = "the result changed in 1 line";
+  expect(await run("view", "other", "demo", "-o", "both.html")).toMatchObject({ code: 0 });
+  const { session, against } = headIn(readFileSync(join(home, "both.html"), "utf8"));
+  expect([session.name, against.against.name, against.told]).toEqual(["other", "demo", told]);
+  expect(against.result.hunks).toContain("-an end");
+  const { trace } = json(await run("view", "other", "demo", "--json", "--no-texts"));
+  expect(trace.against).toMatchObject({ told, against: { name: null }, result: { hunks: null } });
+  expect(headIn((await run("view", "other", "-o", "-")).stdout)).not.toHaveProperty("against");
+  expect(await run("view", "other", "none", "-o", "-")).toMatchObject(said(1, "session none not found"));
+  expect(await run("view", "other", "demo", "demo")).toMatchObject(
+    said(2, "view takes a session, and one to compare it with"),
+  );
+});
+
 test("a job of a run is a session, and a run itself is not", async () => {
   const home = folderWith({ "twice.js": "job.n * 2", "in.jsonl": '{"id":"a","n":21}\n' });
   const run = (...args: string[]) => belayHere(args, { home, cwd: home });

@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
+import { patchOf } from "../../../src/platform/patch.ts";
 import { type DecideParts, decide } from "../../../src/read-cache/decide.ts";
 import { digest, sha256 } from "../../../src/read-cache/digest.ts";
 import type { Known } from "../../../src/read-cache/known.ts";
-import { patchOf } from "../../../src/read-cache/patch.ts";
 import { prove } from "../../../src/read-cache/proof.ts";
 import { type Asked, piRead } from "../../support/read-cache/pi-read.ts";
 

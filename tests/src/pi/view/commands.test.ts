@@ -107,6 +107,7 @@ async function ran(
     cancel: () => board.current().running !== null,
     sessions: async () => ({ sessions: [SUMMARY], damaged: [] }),
     branch: async () => ({ session: SESSION, checkpoint: "01CCCCCCCCCC" }),
+    look: async () => null,
     goTo: async (...place) => void done.push(place),
     settings: (cwd) => ({ settings: [{ key: "max_tokens", value: "7", from: cwd }], files: ["a", "b"] }),
     ...control,
@@ -264,7 +265,7 @@ test("arguments are completed until they are whole", () => {
   const names = (typed: string) => completions(typed)?.map(({ value }) => value) ?? null;
   expect(names("")).toEqual([
     ...["status", "on", "off", "off --compact", "externalize", "clear", "cancel", "store", "inspect", "trace"],
-    ...["trace --jsonl", "sessions", "checkpoints", "config"],
+    ...["trace --jsonl", "view", "view --no-texts", "sessions", "checkpoints", "config"],
   ]);
   expect(names("c")).toEqual(["clear", "cancel", "checkpoints", "config"]);
   expect(names("CH")).toEqual(["checkpoints"]);

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { runCommand } from "../../../../src/pi/view/commands.ts";
@@ -172,4 +173,46 @@ test("what the store has lost is said, and the rest is shown", async () => {
   const { said } = await ran("inspect", pi, last);
   expect(said).toMatch(/^ {2}session \w+\n {4}store_failed: /m);
   expect(said).toContain("objects of the conversation");
+});
+
+/** The head of a page that was written. */
+const headIn = (path: string) =>
+  JSON.parse(
+    gunzipSync(Buffer.from(/id="head">([^<]*)/.exec(readFileSync(path, "utf8"))?.[1] ?? "", "base64")).toString(),
+  );
+
+test("view writes the session of the branch as a page, for this user alone, after a question", async () => {
+  const { pi, life } = await used();
+  const file = join(pi.folder, "rlm-trace.html");
+  const { said, asked } = await ran("view", pi, life);
+  expect(asked).toEqual([`Write ${file}?`]);
+  expect(said).toMatch(/^\/.*rlm-trace\.html is written: 1 sub-call, \d+\.\d KB\. A browser opens it\.$/);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const head = headIn(file);
+  expect(head).toMatchObject({ trace: 2, texts: "all", calls: 1 });
+  expect(head.execs.map(({ kind, status }: { kind: string; status: string }) => `${kind} ${status}`)).toEqual([
+    ...["load ok", "cell ok", "cell failed"],
+  ]);
+  // A page may be replaced, and nobody is asked about one without texts.
+  const bare = await ran("view rlm-trace.html --no-texts", pi, life, { hasUI: false });
+  expect(bare).toMatchObject({ asked: [], said: expect.stringContaining("KB, texts left out. A browser opens it.") });
+  expect(headIn(file)).toMatchObject({ texts: "none", session: { name: null } });
+  expect(readFileSync(file, "utf8")).not.toContain('id="x0"');
+});
+
+test("view leaves other files alone, asks nobody who is not there, and says if there is nothing to show", async () => {
+  const { pi, life } = await used();
+  writeFileSync(join(pi.folder, "notes.html"), "mine");
+  expect((await ran("view notes.html", pi, life)).said).toMatch(
+    /^error: \/.*notes\.html already exists, and is not a page of a session\nName another file: \/rlm view FILE$/,
+  );
+  expect(readFileSync(join(pi.folder, "notes.html"), "utf8")).toBe("mine");
+  const silent = { hasUI: false };
+  expect((await ran("view a.html", pi, life, silent)).said).toBe("the question needs a user interface\nAdd --yes.\n");
+  expect(existsSync(join(pi.folder, "a.html"))).toBe(false);
+  expect((await ran("view --yes a b.html", pi, life, silent)).said).toContain("/a b.html is written: ");
+  expect((await ran("view no/a.html --yes", pi, life)).said).toMatch(/^error: .*the folder .*\/no does not exist/);
+  const fresh = await startedPi({});
+  expect((await ran("view --yes", fresh.pi, fresh.life)).said).toMatch(/^RLM was not used on this branch/);
+  expect(existsSync(join(fresh.pi.folder, "rlm-trace.html"))).toBe(false);
 });

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { checkResultFile, writeResultFile } from "../../../src/cli/running/result-file.ts";
+import { checkResultFile, writeResultFile } from "../../../src/platform/result-file.ts";
 import { folderWith } from "../../support/tree.ts";
 
 test("a file is replaced whole, with its permissions, and nothing else is left", async () => {

@@ -1,8 +1,8 @@
 import { accessSync, closeSync, constants, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { RlmError } from "../../index.ts";
-import { errorCode } from "../../platform/errors.ts";
+import { RlmError } from "../../runtime/errors.ts";
+import { errorCode } from "./errors.ts";
 
 /** @throws RlmError `output_failed` if nothing can be written there, which is tried */
 export function checkResultFile(path: string): void {
@@ -131,7 +131,7 @@ export function outputFailed(path: string, error: unknown): RlmError {
   const folder = dirname(path);
   if (code === "ENOENT") return notWritten(path, `the folder ${folder} does not exist`, `Make it: mkdir -p ${folder}`);
   if (code === "ENXIO") return notWritten(path, "nobody reads this FIFO", "Start what reads it first, or name a file.");
-  return notWritten(path, code, "Free space, check its permissions, or name another file with --output.");
+  return notWritten(path, code, "Free space, check its permissions, or name another file.");
 }
 
 function notWritten(path: string, why: string, suggestion: string): RlmError {

@@ -1,0 +1,100 @@
+import { existsSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { readConfig } from "../../config/index.ts";
+import { RlmError } from "../../index.ts";
+import { displayName } from "../../platform/ids.ts";
+import { openSigner } from "../../platform/signed-settings.ts";
+import { type ExecDescription, readLoadInput, type SessionDescription } from "../../session/index.ts";
+import type { SessionRow, Store } from "../../store/index.ts";
+import { runStore } from "../batch/run-store.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { commandLine } from "../flags/usage.ts";
+import { flagOf } from "../flags/values.ts";
+import { hashNow } from "../input/contexts.ts";
+import type { KeptSettings } from "../session/kept-settings.ts";
+import { recordedSettings } from "../session/recorded-settings.ts";
+import { configPlaces } from "../session/settings.ts";
+
+/**
+ * Lines that run the cells of a session again in another one, and compare the two, if its sources have changed since they were
+ * loaded. A store may come from somebody else: nothing is looked at but what lies in roots that this user has signed.
+ */
+export async function rerunLines(
+  store: Pick<Store, "find">,
+  row: SessionRow,
+  { context, execs, name, id }: SessionDescription,
+  args: Arguments,
+): Promise<readonly string[]> {
+  const { place, flags } = runStore(args);
+  const kept = recordedSettings(row, openSigner(place, process.env))?.kept;
+  const paths = pathsOf(execs);
+  const run = kept && cellsOf(execs, kept);
+  if (!kept || !run || !context || paths.length === 0) return [];
+  try {
+    const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd };
+    const sources = paths.map((path) => ({ path, source: path }));
+    if ((await hashNow(sources, () => options)) === context.hash) return [];
+    const next = await freeName(store, name ?? "again");
+    const contexts = paths.flatMap((path) => ["-c", nearby(path)]);
+    const line = ["exec", ...run, ...contexts, "--cache", "--session", next, ...settingsOf(kept), ...flags];
+    return [
+      `its sources changed; run again: ${commandLine(line)}`,
+      `and compare: ${commandLine(["show", next, "--against", displayName({ id, name }), ...flags])}`,
+      ...(kept.options.cache ? [] : ["It ran without --cache, so its answers are not in the cache."]),
+    ];
+  } catch (error) {
+    // Sources that are gone, or that may not be read, cannot be run over.
+    if (error instanceof RlmError) return [];
+    throw error;
+  }
+}
+
+/** Paths of the last load and of what was appended to it; none if one of them is not a path. */
+function pathsOf(execs: readonly ExecDescription[]): string[] {
+  const first = execs.findLastIndex(({ kind, status }) => kind === "load" && status === "ok");
+  const loads = execs.slice(Math.max(0, first)).filter(({ kind, status }) => status === "ok" && LOADS.has(kind));
+  const inputs = loads.map(({ source }) => readLoadInput(source));
+  const paths = inputs.flatMap((input) => ("path" in input ? [input.path] : []));
+  return paths.length === inputs.length ? paths : [];
+}
+
+const LOADS: ReadonlySet<string> = new Set(["load", "append"]);
+
+/** A cell that was typed is told as long as it fits in a line. */
+const SHORT = 200;
+
+/** The cells as arguments of `belay exec`; null: there are none, or other execs are among them. */
+function cellsOf(execs: readonly ExecDescription[], { cwd }: KeptSettings): string[] | null {
+  const run = execs.filter(({ kind, parent }) => !LOADS.has(kind) && parent === null);
+  if (run.length === 0 || run.some(({ kind }) => kind !== "cell")) return null;
+  const told = run.map(({ file, source }) => {
+    if (file !== null) return existsSync(resolve(cwd, file)) ? [nearby(resolve(cwd, file))] : null;
+    return typeof source === "string" && source.length <= SHORT && !source.includes("\n") ? ["-e", source] : null;
+  });
+  return told.some((words) => words === null) ? ["FILES"] : told.flatMap((words) => words ?? []);
+}
+
+/** Settings of the session that a command here would not have by itself. */
+function settingsOf({ settings }: KeptSettings): string[] {
+  const here = new Map<string, unknown>(Object.entries(readConfig({}, configPlaces())));
+  return Object.entries(settings).flatMap(([key, value]) => {
+    const flag = key === "roots" || here.get(key) === value ? undefined : flagOf(key);
+    return flag ? [`--${flag.name}`, String(value)] : [];
+  });
+}
+
+/** A path below this folder, or as it is. */
+function nearby(path: string): string {
+  const below = relative(process.cwd(), path);
+  return below.startsWith("..") ? path : below || ".";
+}
+
+async function freeName(store: Pick<Store, "find">, name: string): Promise<string> {
+  const base = name.replace(/-\d+$/, "");
+  for (let number = 2; number < MOST; number++) {
+    if (!(await store.find(`${base}-${number}`))) return `${base}-${number}`;
+  }
+  return "NEW";
+}
+
+const MOST = 100;

@@ -1,0 +1,155 @@
+import { RlmError } from "../../index.ts";
+import { amount, priced, thousands } from "../../platform/figures.ts";
+import { isRecord } from "../../platform/json.ts";
+import { redactedIn } from "../../platform/redact.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
+import type { JobRow, JobState, RunRow, Store } from "../../store/index.ts";
+import { commandLine } from "../flags/usage.ts";
+import { jobsOf, openReadableJobs } from "../jobs/readable-jobs.ts";
+import { damageError, outcomeOf } from "../render/failure.ts";
+import { type Column, table } from "../render/table.ts";
+import type { Output } from "../render/terminal.ts";
+
+/** A job that ended otherwise in one of two runs. */
+interface ComparedJob {
+  readonly job: string;
+  /** `state`: it ended in another state, or with another error. `result`: it is done in both. */
+  readonly is: "state" | "result" | "new" | "gone";
+  /** States, with the codes of errors; null: that run does not have the job. */
+  readonly before: string | null;
+  readonly now: string | null;
+  /** The input or the context is another one; null: both are the same, or one run does not have the job. */
+  readonly why: "input changed" | "context changed" | null;
+}
+
+/** The jobs of a run against those of an older one, by their ids. Counts are of all, and the list has the first of each kind. */
+interface ComparedRuns {
+  readonly against: Pick<RunRow, "id" | "name">;
+  readonly told: string;
+  /** Both have the same script and settings. */
+  readonly same_work: boolean;
+  readonly counts: Readonly<Record<ComparedJob["is"] | "same", number>>;
+  readonly cost_usd: number;
+  readonly cost_usd_before: number;
+  readonly jobs: readonly ComparedJob[];
+}
+
+/**
+ * The runs that these names mean; null: they mean sessions. A name that both have is the session's.
+ *
+ * @throws RlmError `invalid_argument` for a run and a session
+ */
+export async function runsMeant(store: Store, name: string | null, other: string): Promise<[RunRow, RunRow] | null> {
+  if (name === null) return null;
+  const runOf = async (typed: string) =>
+    typed.includes("/") || (await store.find(typed)) ? null : store.jobs.run(typed);
+  const [now, before] = [await runOf(name), await runOf(other)];
+  if (now && before) return [now, before];
+  const [run, session] = now ? [now, other] : [before, name];
+  if (!run || !(session.includes("/") || (await store.find(session)))) return null;
+  throw new RlmError("invalid_argument", `${run.name} is a run, and ${session} is a session`, {
+    suggestion: `Compare two runs, or two sessions: \`belay show ${run.name}/ID\` shows that of a job.`,
+  });
+}
+
+/** Compares two runs. @param listed jobs of each kind at most */
+export async function compareRuns(
+  { jobs }: Pick<Store, "jobs">,
+  [now, before]: readonly [RunRow, RunRow],
+  listed: number,
+) {
+  const [news, olds] = [openReadableJobs(jobs, now), openReadableJobs(jobs, before)];
+  const left = new Map<string, JobRow>();
+  for await (const job of jobsOf((from) => olds.list({ from, limit: PAGE }))) left.set(job.id, job);
+  const counts = { same: 0, state: 0, result: 0, new: 0, gone: 0 };
+  const found: ComparedJob[] = [];
+
+  async function add(is: ComparedJob["is"], job: JobRow | null, was: JobRow | null): Promise<void> {
+    if (counts[is]++ >= listed) return;
+    const why = job && was ? await otherInput(jobs, job, was) : null;
+    found.push({ job: (job ?? was)?.id ?? "", is, before: was && stateOf(was), now: job && stateOf(job), why });
+  }
+
+  for await (const job of jobsOf((from) => news.list({ from, limit: PAGE }))) {
+    const was = left.get(job.id) ?? null;
+    left.delete(job.id);
+    if (!was) await add("new", job, null);
+    else if (stateOf(job) !== stateOf(was)) await add("state", job, was);
+    else if (job.state === "done" && (await jobs.result(job)) !== (await jobs.result(was)))
+      await add("result", job, was);
+    else counts.same++;
+  }
+  for (const was of left.values()) await add("gone", null, was);
+  const compared: ComparedRuns = {
+    ...{ against: { id: before.id, name: before.name }, told: sentenceOf(counts), same_work: now.hash === before.hash },
+    ...{ counts, cost_usd: dollarsOf(now), cost_usd_before: dollarsOf(before), jobs: found },
+  };
+  const damaged = [...news.damaged(), ...olds.damaged()];
+  const cure = `\`${commandLine(["jobs", "rm", damaged[0]?.run ?? now.name])}\` drops the run with all its jobs`;
+  const lines = damaged.map(({ run, problem }) => `run ${run}: ${problem}`);
+  return { run: now, compared, damage: damageError(lines, { cure }) };
+}
+
+/** Jobs of a read. */
+const PAGE = 1000;
+
+const dollarsOf = ({ spent }: RunRow) => spent.nanodollars / 1e9;
+
+function stateOf({ state, told }: JobRow): string {
+  const code = isRecord(told) && typeof told.error_code === "string" && state !== DONE ? ` (${told.error_code})` : "";
+  return `${state}${code}`;
+}
+
+const DONE: JobState = "done";
+
+async function otherInput({ input }: Store["jobs"], job: JobRow, was: JobRow): Promise<ComparedJob["why"]> {
+  if (JSON.stringify(await input(job)) !== JSON.stringify(await input(was))) return "input changed";
+  return job.context === was.context ? null : "context changed";
+}
+
+function sentenceOf({ same, state, result, new: fresh, gone }: ComparedRuns["counts"]): string {
+  const all = same + state + result + fresh;
+  const told = [
+    [state, "in another state"],
+    [fresh, "new"],
+    [gone, "gone"],
+  ] as const;
+  const more = told.flatMap(([count, words]) => (count > 0 ? [`${thousands(count)} ${words}`] : []));
+  return [`${thousands(result)} of ${amount(all, "job")} with another result`, ...more].join(", ");
+}
+
+type Compared = Awaited<ReturnType<typeof compareRuns>>;
+
+/** @param how `flags` name the store in lines to type */
+export function showRuns(
+  { run, compared, damage }: Compared,
+  how: { readonly isRedacted: boolean; readonly json: boolean; readonly flags: readonly string[] },
+  stdout: Output,
+): void {
+  if (how.json) {
+    const told = { run: { id: run.id, name: run.name }, compared };
+    stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(how.isRedacted ? redactedIn(told) : told) })}\n`);
+    return;
+  }
+  const { told, against, same_work, jobs, counts } = compared;
+  stdout.write(`${told}\n`, "bold");
+  const [now, before] = [compared.cost_usd, compared.cost_usd_before].map((usd) => priced(usd).join("") || "no price");
+  stdout.write(`spent     ${now} in ${inLine(run.name)}, ${before} in ${inLine(against.name)}\n`);
+  stdout.write(`work      ${same_work ? "the same script and settings" : "another script, or other settings"}\n`);
+  if (jobs.length === 0) return;
+  const rows = jobs.map(({ job, is, before: was, now: state, why }) => {
+    const states = is === "state" ? `${was} → ${state}` : WORDS[is];
+    return [`  ${job}`, states, why ?? ""];
+  });
+  stdout.write("\njobs\n", "dim");
+  for (const line of table(rows, COLUMNS, stdout)) stdout.write(`${line}\n`);
+  const more = counts.state + counts.result + counts.new + counts.gone - jobs.length;
+  if (more > 0) stdout.write(`  … ${amount(more, "more", "more")}\n`, "dim");
+  const [one] = jobs.filter(({ before: was, now: state }) => was !== null && state !== null);
+  if (!one) return;
+  const line = ["show", `${run.name}/${one.job}`, "--against", `${against.name}/${one.job}`, ...how.flags];
+  stdout.write(`\nthe calls of one of them: ${commandLine(line)}\n`, "dim");
+}
+
+const WORDS = { result: "another result", new: "new", gone: "gone" } as const;
+const COLUMNS: readonly Column[] = ["left", "left", "left"];

@@ -1,0 +1,141 @@
+import type { RlmError } from "../../index.ts";
+import { amount, priced } from "../../platform/figures.ts";
+import { displayName } from "../../platform/ids.ts";
+import { redacted, redactedIn } from "../../platform/redact.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
+import {
+  type Compared,
+  type ComparedCall,
+  type ComparedText,
+  compareSessions,
+  damagedIn,
+  describeWhole,
+} from "../../session/index.ts";
+import { runStore } from "../batch/run-store.ts";
+import type { ShowFlags } from "../commands/show.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import type { Host } from "../host.ts";
+import { firstWords } from "../render/calls.ts";
+import { damageError, outcomeOf } from "../render/failure.ts";
+import { type Column, table } from "../render/table.ts";
+import type { Output, Terminal } from "../render/terminal.ts";
+import { sessionAsked, withStore } from "./opened-store.ts";
+import { compareRuns, runsMeant, showRuns } from "./runs-against.ts";
+
+/** Calls and documents of each kind on the page, and with --all or --json. */
+const [LISTED, MOST] = [20, 1000];
+
+/** The line of `belay show --against`: the names of what is compared. */
+interface Asked {
+  readonly args: Arguments;
+  readonly host: Host;
+  readonly own: ShowFlags;
+  /** null: the session changed last. */
+  readonly name: string | null;
+  readonly other: string;
+}
+
+/** `belay show --against`: a session or a run against another one. @param tell is told the damage of both */
+export async function showAgainst(
+  { args, host, own, name, other }: Asked,
+  { stdout, stderr }: Terminal,
+  tell: (damage: RlmError | null) => void,
+): Promise<void> {
+  const json = args.get(JSON_OUTPUT);
+  const listed = own.all || json ? MOST : LISTED;
+  const { place, shown, flags } = runStore(args);
+  await withStore(place, host, async (store) => {
+    const runs = await runsMeant(store, name, other);
+    if (runs) {
+      const both = await compareRuns(store, runs, listed);
+      tell(both.damage);
+      return showRuns(both, { isRedacted: own.redact === true, json, flags }, stdout);
+    }
+    const meant = await sessionAsked(store, name, shown, stderr);
+    const older = await sessionAsked(store, other, shown, stderr);
+    const both = [await describeWhole(store, meant.id, PARTLY), await describeWhole(store, older.id, PARTLY)] as const;
+    const clean = own.redact ? { clean: redacted } : {};
+    const compared = await compareSessions(store, ...both, { listed, ...clean });
+    const damage = damageError(both.flatMap(({ session }) => damagedIn(session)));
+    tell(damage);
+    const session = { id: meant.id, name: meant.name };
+    if (!json) return showCompared(compared, [labelOf(name, session), labelOf(other, older)], stdout);
+    const told = { session, compared };
+    stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(own.redact ? redactedIn(told) : told) })}\n`);
+  });
+}
+
+const PARTLY = { partly: true };
+
+/** The session of a job has no name but that of its job. */
+function labelOf(typed: string | null, session: Parameters<typeof displayName>[0]): string {
+  return typed?.includes("/") ? inLine(typed) : displayName(session);
+}
+
+function showCompared(compared: Compared, [own, other]: readonly [string, string], stdout: Output): void {
+  const { told, past } = compared;
+  stdout.write(`${inLine(told)}\n`, "bold");
+  const costs = [priced(compared.cost_usd), priced(compared.cost_usd_before)].map(
+    (price) => price.join("") || "no price",
+  );
+  stdout.write(`spent     ${costs[0]} in ${own}, ${costs[1]} in ${other}\n`);
+  if (past.last) {
+    const until = `${amount(past.calls, "call")}, the last one is call ${past.last.call} of exec ${past.last.exec}`;
+    stdout.write(`past      both begin with the same ${until}\n`);
+  }
+  for (const [is, heading] of HEADINGS) showCalls(compared, is, heading, stdout);
+  showDocuments(compared, stdout);
+  showEnd("result", compared.result, stdout);
+  showEnd("answer", compared.answer, stdout);
+}
+
+const HEADINGS = [
+  ["again", "asked again, with the same prompt"],
+  ["new", "new prompts"],
+  ["gone", "not asked any more (numbers of the other session)"],
+] as const;
+
+function showCalls({ calls, counts }: Compared, is: ComparedCall["is"], heading: string, stdout: Output): void {
+  const shown = calls.filter((call) => call.is === is);
+  if (shown.length === 0) return;
+  stdout.write(`\n${heading}\n`, "dim");
+  const rows = shown.map((call) => [
+    `  exec ${call.exec}`,
+    `call ${call.call}`,
+    reasonOf(call),
+    priced(call.cost_usd).join(""),
+    firstWords(call.words),
+  ]);
+  for (const line of table(rows, COLUMNS, stdout)) stdout.write(`${line}\n`);
+  showMore(counts[is] - shown.length, stdout);
+}
+
+const COLUMNS: readonly Column[] = ["left", "left", "left", { align: "right", drop: 1 }, "left"];
+
+/** `document changed: a.md`, `answer above changed: exec 2, call 1`. */
+function reasonOf({ is, why, documents, above }: ComparedCall): string {
+  const what = documents.length > 0 ? documents.join(", ") : above ? `exec ${above.exec}, call ${above.call}` : "";
+  if (why === null) return is === "gone" ? "" : "the reason is not recorded";
+  return what === "" ? why : `${why}: ${what}`;
+}
+
+function showDocuments({ documents }: Compared, stdout: Output): void {
+  for (const is of ["changed", "new", "gone"] as const) {
+    const ids = documents?.listed[is] ?? [];
+    if (ids.length === 0) continue;
+    stdout.write(`\n${is === "changed" ? "documents that changed" : `documents that are ${is}`}\n`, "dim");
+    for (const id of ids) stdout.write(`  ${inLine(id)}\n`);
+    showMore((documents?.[is] ?? 0) - ids.length, stdout);
+  }
+}
+
+function showMore(more: number, stdout: Output): void {
+  if (more > 0) stdout.write(`  … ${amount(more, "more", "more")}\n`, "dim");
+}
+
+function showEnd(what: string, end: ComparedText | null, stdout: Output): void {
+  if (!end?.hunks) return;
+  stdout.write(`\n${what}\n`, "dim");
+  stdout.write(`${end.hunks}\n`);
+}

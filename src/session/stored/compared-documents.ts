@@ -1,0 +1,164 @@
+import { hash } from "node:crypto";
+import { type Context, type Document, pauses } from "../../context/index.ts";
+import { nullIf } from "../../platform/errors.ts";
+import type { Store } from "../../store/index.ts";
+import { storedContext } from "../contexts/contexts.ts";
+import { openPassages, PLACE_UNITS } from "../machine/passages.ts";
+import type { Range } from "../machine/ranges.ts";
+import { coveredContext } from "./coverage.ts";
+
+/** The documents of a context against those of another one. One that has another name and the same text is equal. */
+export interface ComparedDocuments {
+  readonly total: number;
+  readonly equal: number;
+  readonly changed: number;
+  readonly new: number;
+  readonly gone: number;
+  /** Ids of the first of them. */
+  readonly listed: Readonly<Record<"changed" | "new" | "gone", readonly string[]>>;
+}
+
+/** Ids of changed and new documents whose text a prompt holds. */
+export type Named = (prompt: string) => readonly string[];
+
+/** Documents that were compared. */
+export interface DocumentsFound {
+  readonly told: ComparedDocuments;
+  /** `proof`: what changed in the document is in the prompt. `likely`: some of its text is, which may stand elsewhere too. */
+  readonly proof: Named;
+  readonly likely: Named;
+}
+
+const NOTHING = () => [];
+
+/** Compares the contexts with these keys. null if one of them is missing or lost. @param listed ids of each kind at most */
+export async function compareDocuments(
+  store: Pick<Store, "context" | "contextIndex">,
+  newer: string | null,
+  older: string | null,
+  listed: number,
+): Promise<DocumentsFound | null> {
+  if (newer === null || older === null) return null;
+  if (newer === older) {
+    const total = (await coveredContext(store, newer))?.documents.length;
+    const none = { changed: 0, new: 0, gone: 0, listed: { changed: [], new: [], gone: [] } };
+    return total === undefined ? null : { told: { total, equal: total, ...none }, proof: NOTHING, likely: NOTHING };
+  }
+  const [now, before] = [await opened(store, newer), await opened(store, older)];
+  if (!now || !before) return null;
+  const [added, left] = [await hashesOf(now), await hashesOf(before)];
+  if (!added || !left) return null;
+  const changed: Document[] = [];
+  const renamed = new Set<string>();
+  const fresh: Document[] = [];
+  const texts = new Set(left.values());
+  for (const document of now.documents) {
+    const digest = added.get(document.id) ?? "";
+    const was = left.get(document.id);
+    if (was !== undefined && was !== digest) changed.push(document);
+    else if (was === undefined && texts.has(digest)) renamed.add(digest);
+    else if (was === undefined) fresh.push(document);
+  }
+  const gone = before.documents.filter(({ id }) => !added.has(id) && !renamed.has(left.get(id) ?? ""));
+  const ids = (of: readonly Document[]) => of.slice(0, listed).map(({ id }) => id);
+  const total = now.documents.length;
+  const told = {
+    ...{ total, equal: total - changed.length - fresh.length },
+    ...{ changed: changed.length, new: fresh.length, gone: gone.length },
+    listed: { changed: ids(changed), new: ids(fresh), gone: ids(gone) },
+  };
+  const wholes = [...changed, ...fresh].map(
+    (document) => ({ document, range: [document.start, document.end] }) as const,
+  );
+  const old = new Map(before.documents.map((document) => [document.id, document]));
+  const parts = wholes.map(({ document }) => {
+    const was = old.get(document.id);
+    return { document, range: was ? changedIn(now, document, before, was) : ([document.start, document.end] as const) };
+  });
+  return { told, proof: openNamed(now, parts), likely: openNamed(now, wholes) };
+}
+
+const opened = (store: Pick<Store, "context">, key: string) => nullIf("context_lost", storedContext(store, key));
+
+/** Hashes of the documents' texts, by their ids. null if they overlap, which only a store of somebody else can say. */
+async function hashesOf(context: Context): Promise<ReadonlyMap<string, string> | null> {
+  const pause = pauses();
+  const hashes = new Map<string, string>();
+  let end = 0;
+  for (const document of context.documents) {
+    if (document.start < end) return null;
+    end = document.end;
+    const bytes = bytesOf(context, document);
+    hashes.set(document.id, hash("sha256", bytes));
+    await pause(bytes.length);
+  }
+  return hashes;
+}
+
+function bytesOf({ text }: Context, { start, end }: Document): Uint8Array {
+  return text.data.bytes.subarray(text.byteAt(start), text.byteAt(end));
+}
+
+/** The part of P between what both versions of a document begin with and what both end with. */
+function changedIn(now: Context, document: Document, before: Context, was: Document): Range {
+  const [one, other] = [bytesOf(now, document), bytesOf(before, was)];
+  const most = Math.min(one.length, other.length);
+  let first = 0;
+  while (first < most && one[first] === other[first]) first++;
+  let last = 0;
+  while (last < most - first && one[one.length - 1 - last] === other[other.length - 1 - last]) last++;
+  // A character may have begun before.
+  while (first > 0 && isInside(one[first])) first--;
+  while (last > 0 && isInside(one[one.length - last])) last--;
+  const from = now.text.byteAt(document.start);
+  return [now.text.unitAt(from + first), now.text.unitAt(from + one.length - last)];
+}
+
+const isInside = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
+
+/** A passage of this length lies in a prompt wherever it was cut. A shorter text is looked for as a whole. */
+const SURE = 2 * PLACE_UNITS - 1;
+const SHORTEST = 8;
+/** Comparisons of a short text with a prompt. */
+const MOST_COMPARED = 1_000_000;
+const NAMED = 3;
+
+/** @param parts of documents, each a range of P */
+function openNamed({ text }: Context, parts: readonly { readonly document: Document; readonly range: Range }[]): Named {
+  const sorted = parts.toSorted((one, other) => one.range[0] - other.range[0]);
+  const passages = openPassages(text);
+  for (const { document, range } of sorted) {
+    passages.note(Math.max(document.start, range[0] - SURE), Math.min(document.end, range[1] + SURE));
+  }
+  const short = parts.flatMap(({ document: { id, size, start, end } }) => {
+    const words = size > SURE ? "" : text.slice(start, end).trim();
+    return words.length < SHORTEST ? [] : [{ id, words }];
+  });
+  let left = MOST_COMPARED;
+  return (prompt) => {
+    const ids = new Set<string>();
+    for (const [start, end] of passages.in(prompt)) {
+      // A part may be empty: something was taken out there.
+      for (let at = firstBehind(sorted, start); (sorted[at]?.range[0] ?? end) < end; at++) {
+        ids.add(sorted[at]?.document.id ?? "");
+        if (ids.size >= NAMED) return [...ids];
+      }
+    }
+    for (const { id, words } of left > 0 ? short : []) {
+      left--;
+      if (ids.size < NAMED && prompt.includes(words)) ids.add(id);
+    }
+    return [...ids];
+  };
+}
+
+/** The first part, of those in order, that ends behind this place. */
+function firstBehind(sorted: readonly { readonly range: Range }[], place: number): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((sorted[middle]?.range[1] ?? 0) > place) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
