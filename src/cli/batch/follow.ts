@@ -86,8 +86,11 @@ async function isOver(
   { store: { jobs }, run: id, isAlone }: Following,
   { run, counts, waits }: CountedRun,
 ): Promise<boolean> {
+  const isPaused = run.state === "paused";
+  // Rows of jobs that could not be put back say that they run: nobody holds their sessions.
+  if (isPaused && isAlone === true && counts.workers === 0) return true;
   if (counts.running + counts.cancelling > 0) return false;
-  if (run.state === "paused") return true;
+  if (isPaused) return true;
   if (waits.length > 0) return false;
   if (counts.waiting === 0 && (counts.parked === 0 || !(await willGoOn(jobs, id)))) return true;
   return isAlone === true && (await leftToOtherBuild(jobs, id)) > 0;
