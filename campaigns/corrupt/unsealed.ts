@@ -30,9 +30,12 @@ function sealsOfChanged(original: string, damaged: string): readonly boolean[] |
 
 const FINAL = ["done", "failed", "cancelled"];
 /** Columns of what a job was asked: they have a checksum before the job is final too. */
-const ASKED = ["id", "input", "context", "asked"];
-/** A job whose run was changed has left its run, so no reader of the run comes upon its checksum: `belay doctor` names it. */
-const UNSEALED = ["run", "spent_usd", "spent_tokens", "spent_calls", "changed_at"];
+const ASKED = ["input", "context", "asked"];
+/**
+ * A job is found by its run and id. If one of these was changed it is another job for those who look for it, and its checksum tells
+ * it only when it is tried, or to `belay doctor`.
+ */
+const UNSEALED = ["run", "id", "spent_usd", "spent_tokens", "spent_calls", "changed_at"];
 
 function rowsOf(path: string, table: string): Rows | null {
   try {
