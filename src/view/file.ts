@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import type { Trace } from "./assembled.ts";
 import type { PageSource } from "./page-source.ts";
-import type { Trace } from "./trace.ts";
 
 /** Files that begin so were written by `fileOf`. */
 export const FILE_START =

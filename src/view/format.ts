@@ -1,35 +1,27 @@
-// The form of a trace, which the writers and the page share.
+// The form of a trace, which its writers and the page share. A trace is a session, or a run whose jobs stand in the place of calls.
 
 /** Numbers of a call, each a column of unsigned 32-bit integers. */
 export const COLUMNS = [
-  /** Index of its exec in the head, and the batch of its cell; 0: none. */
-  "exec",
-  "batch",
-  /** From the exec's start until it was asked, from then until it was sent, and from then until its answer: ms. */
-  "asked",
-  "queue",
-  "run",
-  /** Indexes of `KINDS`, and of the head's `models` and `errors`. */
-  "kind",
-  "model",
-  "error",
-  "input",
-  "output",
-  "cached_in",
-  "cache_write",
-  /** Dollars × 10⁶, and the rest × 10⁹: its own cost, without what a described child has spent. */
-  "micro",
-  "nano",
-  /** Requests that failed and were sent again, and the times that a resume sent it again. */
-  "tries",
-  "resent",
-  /** UTF-16 units of its prompt and its answer. */
-  "plen",
-  "alen",
+  // Index of its exec in the head, its number in that, and the batch of its cell; 0: none.
+  ...["exec", "number", "batch"],
+  // From the exec's start until it was asked, from then until it was sent, and from then until its answer: ms.
+  ...["asked", "queue", "run"],
+  // Indexes of the head's `kinds`, `models` and, twice, `errors`: the failure, and why a job waits.
+  ...["kind", "model", "error", "why"],
+  ...["input", "output", "cached_in", "cache_write"],
+  // Dollars × 10⁶, and the rest × 10⁹: its own cost, without what a described child has spent.
+  ...["micro", "nano"],
+  // Requests that failed and were sent again, and the times that a resume sent it again; of a job its tries and lapses.
+  ...["tries", "resent"],
+  // From the create of the provider's batch that answered it until its answer was taken, ms; and sub-calls of a job.
+  ...["delivery", "calls"],
+  // UTF-16 units of its prompt and its answer.
+  ...["plen", "alen"],
 ] as const;
 export type Column = (typeof COLUMNS)[number];
+export type Row = Readonly<Record<Column, number | null>>;
 
-/** Stands in `queue` for a call that was not sent, and in `run` for one that has no answer. */
+/** Stands for null: in `queue` of a call that was not sent, in `run` of one without an answer, in `delivery` of one sent at once. */
 export const NONE = 2 ** 32 - 1;
 
 /**
@@ -37,14 +29,17 @@ export const NONE = 2 ** 32 - 1;
  * `refused` one nothing was sent.
  */
 export const KINDS = ["paid", "cached", "kept", "lost", "refused", "pending"] as const;
-export type Kind = (typeof KINDS)[number];
+/** States of jobs. */
+export const STATES = ["done", "failed", "running", "waiting", "parked", "cancelling", "cancelled"] as const;
+export type Kind = (typeof KINDS)[number] | (typeof STATES)[number];
 
-/** Calls of a page of columns: a page is decoded in one turn of the event loop. */
+/** Calls of a page of columns, but for the last: a page is decoded in one turn of the event loop. */
 export const PAGE_CALLS = 8192;
 
 /** Facts that a page has before it has the columns and the texts. Times are ms since the epoch. */
 export interface Head {
   readonly trace: 2;
+  readonly subject: "session" | "run";
   readonly belay: string;
   readonly made_at: number;
   /** `cut`: some texts are not whole; `cut_texts` says how many. */
@@ -57,19 +52,17 @@ export interface Head {
   readonly checkpoints: readonly (readonly [id: string, exec_id: string, kind: "step" | "end", at: number])[];
   readonly models: readonly string[];
   readonly errors: readonly string[];
-  readonly kinds: readonly string[];
-  readonly columns: readonly string[];
+  readonly kinds: readonly Kind[];
   readonly calls: number;
-  /** Calls in each page of columns. */
-  readonly pages: readonly number[];
-  /** The first text of each chunk, and how many it has. Texts of calls come first, those of execs after them. */
+  /** The first text of each chunk, and how many it has. Texts of calls come first, then those of each exec of a session. */
   readonly chunks: readonly (readonly [first: number, count: number])[];
   /** Parts of P that were looked at; null without a context, or if that is not recorded. */
   readonly coverage: TracedCoverage | null;
   /** The comparison with another session; only if that was asked for. */
   readonly against?: TracedCompared;
-  /** From a server: which content each page and chunk has. */
-  readonly revisions?: { readonly pages: readonly string[]; readonly chunks: readonly string[] };
+  /** From a server: a name of this content, and one of that of each chunk. */
+  readonly revision?: string;
+  readonly hashes?: readonly string[];
 }
 
 /** A session against an older one, as `belay show --against` tells it. Lists have the first of each kind. */
@@ -114,6 +107,7 @@ export interface TracedEnd {
   readonly hunks: string | null;
 }
 
+/** The session, or the run. */
 export interface TracedSession {
   readonly id: string;
   /** null: it has none, or texts are left out. */
@@ -125,10 +119,11 @@ export interface TracedSession {
   readonly forked_from: string | null;
   /** Lines that name what cannot be read; without texts one that counts them. */
   readonly damaged: readonly string[];
-  /** Ids of children that are not in the trace. */
+  /** Children and jobs that are not in the trace. */
   readonly left_out: readonly string[];
 }
 
+/** An exec; of a run there is one, which has all its jobs. */
 export interface TracedExec {
   readonly id: string;
   /** From 1, in its session. */
@@ -150,17 +145,16 @@ export interface TracedExec {
   readonly resumes: readonly TracedResume[];
   readonly checkpoint_id: string | null;
   readonly turn: number | null;
-  readonly ask: TracedAsk | null;
+  readonly ask: { readonly answered_by: string | null; readonly citations: readonly TracedCitation[] } | null;
   readonly warnings: readonly string[];
   /** Its calls: from the first, and before this one. */
   readonly from: number;
   readonly to: number;
-  /** The number of its texts (`EXEC_TEXTS`) among all; null: they are left out. */
-  readonly text: number | null;
 }
 
 /** Grades of what was looked at, the highest first, as `belay show` has them. */
 export const GRADES = ["shown", "found", "ranked", "touched", "never"] as const;
+export type Grade = (typeof GRADES)[number];
 
 export interface TracedCoverage {
   /** The sentence of `belay show`. */
@@ -174,23 +168,20 @@ export interface TracedCoverage {
   }[];
 }
 
-export type TracedResume = {
+export interface TracedResume {
   readonly at: number;
   readonly gap_ms: number;
   readonly replayed: number;
   readonly resent: number;
   readonly failed: number;
-};
-
-export interface TracedAsk {
-  readonly answered_by: string | null;
-  readonly citations: readonly TracedCitation[];
 }
 
 export interface TracedCitation {
   readonly doc: string | null;
   readonly line: number | null;
   readonly quote: string;
+  /** The grade of coverage that its document reached; null: it is not known. */
+  readonly grade: Grade | null;
   /** The text around it; null if the context could not be read. */
   readonly around: { readonly text: string; readonly at: number; readonly length: number } | null;
 }
@@ -198,5 +189,5 @@ export interface TracedCitation {
 /** Texts of an exec, in this order. An answer is that of an ask, or what the model said in a turn. */
 export const EXEC_TEXTS = ["code", "output", "errors", "result", "error", "answer"] as const;
 
-/** A call's prompt and answer, or an exec's texts. */
+/** A call's prompt and answer, a job's id and error, or an exec's texts. */
 export type Texts = readonly string[];

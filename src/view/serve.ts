@@ -1,20 +1,39 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { isIP } from "node:net";
+import { createServer, type IncomingMessage } from "node:http";
 import { RlmError } from "../../runtime/index.ts";
 import type { Store } from "../store/index.ts";
+import type { Tracing } from "./assembled.ts";
 import { livePage, livePolicy } from "./file.ts";
-import { lookAt } from "./look.ts";
+import { type Looked, lookAt } from "./look.ts";
 import type { PageSource } from "./page-source.ts";
-import type { Trace, Tracing } from "./trace.ts";
+
+/** Something that has a page and may change. */
+export interface Subject {
+  /** The id of the session or the run. */
+  readonly key: string;
+  /** A text that changes when there is something new, and whether it is being worked on. */
+  stamp(): Promise<{ readonly stamp: string; readonly isBusy: boolean }>;
+  look(tracing: Tracing): Promise<Looked>;
+  /** The session of the job of this number; null: the run has none such. Absent of a session. */
+  job?(number: number): Promise<Subject | null>;
+}
+
+/** The page of a stored session. @param other the id of a session with which it is compared; null: none */
+export function sessionSubject(store: Store, id: string, other: string | null = null): Subject {
+  return {
+    key: id,
+    async stamp() {
+      const row = await store.find(id);
+      const beside = other === null ? null : await store.find(other);
+      return { stamp: `${row?.last_seq} ${row?.busy} ${beside?.last_seq}`, isBusy: row?.busy === true };
+    },
+    look: (tracing) => lookAt(store, id, tracing, other),
+  };
+}
 
 export interface Serving {
-  readonly store: Store;
-  /** The id of the session. */
-  readonly id: string;
-  /** The id of a session with which it is compared; null or absent: none. */
-  readonly other?: string | null;
-  readonly tracing: Omit<Tracing, "around" | "covered" | "now">;
+  readonly subject: Subject;
+  readonly tracing: Omit<Tracing, "now">;
   readonly source: PageSource;
   readonly now: () => number;
   /** Words of an error, as a person may read them. */
@@ -23,32 +42,26 @@ export interface Serving {
   readonly idleMs: number;
 }
 
-export interface Served {
-  /** The address with the token, for the browser of this user alone. */
-  readonly url: string;
-  /** Lines that name what could not be read at the beginning. */
-  readonly damaged: readonly string[];
-  /** Resolves when it has ended. */
-  readonly ended: Promise<void>;
-  close(): void;
-}
+export type Served = Awaited<ReturnType<typeof serveView>>;
 
-/** Serves the page of a session on loopback. It follows a session that another process runs. */
-export async function serveView(serving: Serving): Promise<Served> {
-  const follower = openFollower(serving);
-  const { damaged } = await follower.newest();
+/**
+ * Serves a page on loopback. It follows a session or a run on which another process works. `url` has the token, for this
+ * user's browser alone; `damaged` names what could not be read at first; `ended` resolves when it has ended.
+ */
+export async function serveView(serving: Serving) {
+  const own = openFollower(serving.subject, serving);
+  const jobs = openJobs(serving);
+  const { damaged } = await own.newest();
   const token = randomBytes(24).toString("base64url");
   const page = Buffer.from(livePage(serving.source));
-  const headers = headersOf(serving.source);
-  const server = createServer((request, response) => {
-    void answer(request).then(
-      (reply) => send(response, reply, headers),
-      (error: unknown) => {
-        // A defect ends one answer, and not the server.
-        const told = error instanceof RlmError ? serving.wording(error) : "the session cannot be read";
-        send(response, { status: error instanceof RlmError ? 404 : 500, body: told }, headers);
-      },
+  let port = 0;
+  const server = createServer(async (request, response) => {
+    const { status, body, headers } = await answer(request).catch((error: unknown) =>
+      // A defect ends one answer, and not the server.
+      error instanceof RlmError ? reply(404, serving.wording(error)) : reply(500, "the session cannot be read"),
     );
+    response.writeHead(status, { ...headersFor(serving.source), ...headers });
+    response.end(status === 304 ? undefined : body);
   });
   const ended = Promise.withResolvers<void>();
   const close = () => {
@@ -58,63 +71,60 @@ export async function serveView(serving: Serving): Promise<Served> {
   };
   let idle = setTimeout(close, serving.idleMs);
 
-  async function answer(request: IncomingMessage): Promise<Reply> {
-    const refusal = refused(request, portOf(server.address()));
+  async function answer(request: IncomingMessage) {
+    const refusal = refused(request, port);
     if (refusal) return refusal;
     const [path = "", query] = (request.url ?? "").split("?");
-    if (path === "/") return { status: 200, type: "text/html; charset=utf-8", body: page };
-    if (!isToken(request.headers.authorization, token)) return { status: 401, body: UNKNOWN };
+    const [, job = null, part] = /^\/(?:job\/(\d{1,9})\/)?(\w*)$/.exec(path) ?? [];
+    if (part === "") return reply(200, page, { "Content-Type": "text/html; charset=utf-8" });
+    if (!isToken(request.headers.authorization, token)) return reply(401, UNKNOWN);
     clearTimeout(idle);
     idle = setTimeout(close, serving.idleMs);
-    if (path === "/head") return headReply(await follower.newest(), new URLSearchParams(query).get("after"));
-    const bytes = follower.block(path.slice(1));
-    if (!bytes) return { status: 404, body: "there is no such part, or a newer one is there" };
-    return { status: 200, type: "application/octet-stream", body: bytes, headers: { "Content-Encoding": "gzip" } };
+    const follower = job === null ? own : await jobs(Number(job));
+    const revision = new URLSearchParams(query).get("of") ?? "";
+    if (part === "head" && follower) {
+      const newest = await follower.newest();
+      if (newest.revision === revision) return reply(304, "");
+      return reply(200, newest.head, { "Content-Type": "application/json" });
+    }
+    const block = follower?.block(part ?? "", revision);
+    return block ? reply(200, block, PACKED) : reply(404, "there is no such part, or a newer one is there");
   }
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", resolve);
   });
-  return { url: `http://127.0.0.1:${portOf(server.address())}/#token=${token}`, damaged, ended: ended.promise, close };
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no port");
+  port = address.port;
+  return { url: `http://127.0.0.1:${port}/#token=${token}`, damaged, ended: ended.promise, close };
 }
 
 const UNKNOWN = "this address has no valid token: open the one that belay view has printed";
+const PACKED = { "Content-Type": "application/octet-stream", "Content-Encoding": "gzip" };
 
-interface Reply {
-  readonly status: number;
-  readonly type?: string;
-  readonly body: string | Uint8Array;
-  readonly headers?: Readonly<Record<string, string>>;
+function reply(status: number, body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}) {
+  return { status, body, headers };
 }
 
-function send(
-  response: ServerResponse,
-  { status, type = "text/plain; charset=utf-8", body, headers }: Reply,
-  all: object,
-) {
-  response.writeHead(status, { ...all, "Content-Type": type, ...headers });
-  response.end(status === 304 ? undefined : body);
-}
-
-function headersOf(source: PageSource): Readonly<Record<string, string>> {
-  return {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": `${livePolicy(source)}; frame-ancestors 'none'`,
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-  };
-}
+const headersFor = (source: PageSource) => ({
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": `${livePolicy(source)}; frame-ancestors 'none'`,
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Content-Type": "text/plain; charset=utf-8",
+});
 
 /** Other names of this computer, and pages of other origins, get nothing: neither data nor the page. */
-function refused({ headers, method }: IncomingMessage, port: number): Reply | null {
-  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+function refused({ headers, method }: IncomingMessage, port: number) {
   const { host = "", origin } = headers;
-  if (!hosts.includes(host)) return { status: 403, body: "this Host is not served" };
-  if (origin !== undefined && origin !== `http://${host}`) return { status: 403, body: "this Origin is not served" };
-  if (method !== "GET") return { status: 405, body: "GET alone is served", headers: { Allow: "GET" } };
+  const isOurs = host === `127.0.0.1:${port}` || host === `localhost:${port}`;
+  if (!isOurs) return reply(403, "this Host is not served");
+  if (origin !== undefined && origin !== `http://${host}`) return reply(403, "this Origin is not served");
+  if (method !== "GET") return reply(405, "GET alone is served", { Allow: "GET" });
   return null;
 }
 
@@ -123,52 +133,43 @@ function isToken(header: string | undefined, token: string): boolean {
   return timingSafeEqual(digest(header ?? ""), digest(`Bearer ${token}`));
 }
 
-function portOf(address: ReturnType<ReturnType<typeof createServer>["address"]>): number {
-  if (address === null || typeof address === "string" || isIP(address.address) === 0) throw new Error("no port");
-  return address.port;
+/** Jobs whose sessions are held in memory at once, for those who look at them. */
+const MOST_JOBS = 4;
+
+/** Gives followers of the sessions of jobs. */
+function openJobs(serving: Serving) {
+  const ofJobs = new Map<string, ReturnType<typeof openFollower>>();
+  return async (number: number) => {
+    const subject = await serving.subject.job?.(number);
+    if (!subject) return null;
+    const follower = ofJobs.get(subject.key) ?? openFollower(subject, serving);
+    ofJobs.delete(subject.key);
+    ofJobs.set(subject.key, follower);
+    const [oldest = ""] = ofJobs.keys();
+    if (ofJobs.size > MOST_JOBS) ofJobs.delete(oldest);
+    return follower;
+  };
 }
 
-function headReply({ head, revision }: Seen, after: string | null): Reply {
-  const headers = { "Belay-Revision": revision };
-  if (after === revision) return { status: 304, body: "", headers };
-  return { status: 200, type: "application/json", body: head, headers };
-}
-
-/** A trace with the names of its contents. */
-interface Seen {
-  /** JSON. */
-  readonly head: string;
-  readonly revision: string;
-  /** Pages and chunks, by their addresses. */
-  readonly blocks: ReadonlyMap<string, Uint8Array>;
-  readonly damaged: readonly string[];
-  /** Something may happen without a record of the session: in a child. */
-  readonly isOpen: boolean;
-}
+type Seen = ReturnType<typeof seenIn>;
 
 /** A trace is not made anew until this many times the time has passed that the last one took, nor sooner than this: ms. */
 const [PAUSE, SHORTEST] = [4, 3000];
 
-/** Follows a session: its trace is made anew when its records or its writer have changed. */
-function openFollower({ store, id, other = null, tracing, now }: Serving) {
-  let seen: Seen | null = null;
-  let before: Seen | null = null;
-  let stamp = "";
-  let [madeAt, took] = [0, 0];
+/** Follows a subject: its trace is made anew when its records or its writer have changed. */
+function openFollower(subject: Subject, { tracing, now }: Serving) {
+  let [seen, before]: (Seen | null)[] = [null, null];
+  let [stamp, madeAt, took] = ["", 0, 0];
   let making: Promise<Seen> | null = null;
 
   async function look(): Promise<Seen> {
-    const row = await store.find(id);
-    const beside = other === null ? null : await store.find(other);
-    const newStamp = `${row?.last_seq} ${row?.busy} ${beside?.last_seq}`;
-    const isDue = newStamp !== stamp || (row?.busy === true && seen?.isOpen === true && now() - madeAt > SHORTEST);
+    const { stamp: newStamp, isBusy } = await subject.stamp();
+    const isDue = newStamp !== stamp || (isBusy && seen?.isOpen === true && now() - madeAt > SHORTEST);
     if (seen && (!isDue || now() - madeAt < took * PAUSE)) return seen;
     const began = now();
-    const { trace, damaged } = await lookAt(store, id, { ...tracing, now: began }, other);
-    const made = seenIn(trace, damaged);
-    if (made.revision !== seen?.revision) [before, seen] = [seen, made];
-    stamp = newStamp;
-    madeAt = now();
+    const made = seenIn(await subject.look({ ...tracing, now: began }));
+    if (made.revision !== seen?.revision) [before, seen] = [seen ?? null, made];
+    [stamp, madeAt] = [newStamp, now()];
     took = madeAt - began;
     return seen ?? made;
   }
@@ -182,19 +183,19 @@ function openFollower({ store, id, other = null, tracing, now }: Serving) {
       return making;
     },
     /** A page or chunk of the newest trace or of the one before, which somebody may be reading. */
-    block: (address: string): Uint8Array | null => seen?.blocks.get(address) ?? before?.blocks.get(address) ?? null,
+    block: (name: string, revision: string) =>
+      [seen, before].find((one) => one?.revision === revision)?.blocks.get(name) ?? null,
   };
 }
 
-function seenIn({ head, pages, chunks }: Trace, damaged: readonly string[]): Seen {
-  const digest = (part: Uint8Array | string) => createHash("sha256").update(part).digest("base64url").slice(0, 22);
-  const revisions = { pages: pages.map(digest), chunks: chunks.map(digest) };
+/** A trace with its pages and chunks as a file names them. If it is open, something may happen in a child. */
+function seenIn({ trace: { head, pages, chunks }, damaged }: Looked) {
+  const named = (name: string, all: readonly Uint8Array[]) => all.map((bytes, at) => [`${name}${at}`, bytes] as const);
+  const blocks = new Map<string, Uint8Array>([...named("c", pages), ...named("x", chunks)]);
   const { made_at: _, ...same } = head;
-  const blocks = new Map([
-    ...pages.map((page, at) => [`page/${at}/${revisions.pages[at]}`, page] as const),
-    ...chunks.map((chunk, at) => [`chunk/${at}/${revisions.chunks[at]}`, chunk] as const),
-  ]);
+  const digest = (bytes: Uint8Array | string) => createHash("sha256").update(bytes).digest("base64url");
+  const hashes = chunks.map(digest);
+  const revision = digest(JSON.stringify([same, pages.map(digest), hashes]));
   const isOpen = head.execs.some(({ status }) => status === "unfinished");
-  const revision = digest(JSON.stringify({ ...same, revisions }));
-  return { head: JSON.stringify({ ...head, revisions }), revision, blocks, damaged, isOpen };
+  return { head: JSON.stringify({ ...head, revision, hashes }), revision, blocks, damaged, isOpen };
 }

@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { packWithoutTypes } from "../../scripts/package.ts";
 import { mustRun, ROOT, run } from "../../scripts/process.ts";
+import { pageSource } from "../../src/view/index.ts";
 import { newUserOf } from "../support/pi/installed.ts";
 import { subCallAnswer } from "../support/pi/model.ts";
 import { NEWEST_PI } from "../support/pi/process.ts";
@@ -83,11 +84,19 @@ test("the command and the library work in it", async () => {
   const counted = await mustRun(belay, ["exec", ...find], options);
   expect(JSON.parse(counted.stdout)).toMatchObject({ success: true, result_json: 2, warnings: [] });
 
+  await mustRun(belay, ["exec", "-e", "1", "--session", "viewed"], options);
+  const viewed = await mustRun(belay, ["view", "viewed", "-o", "-"], options);
+  const { script } = await pageSource();
+  // The page stands in a chunk of the package, as it was built.
+  expect(viewed.stdout.includes(`<script>${script}</script>`)).toBe(true);
+
   const licenses = join(INSTALLED, "node_modules/belay-rlm/dist/THIRD-PARTY-LICENSES.txt");
   expect(readFileSync(licenses, "utf8")).toContain("partial-json\n\n");
 
   const cells = readdirSync(join(INSTALLED, "node_modules/belay-rlm/examples"));
   expect(cells).toEqual(["01-explore.js", "02-multi-pass.js", "03-helpers.js", "04-batch.js", "README.md"]);
+
+  expect(existsSync(join(INSTALLED, "node_modules/belay-rlm/docs/pictures"))).toBe(false);
 
   const demo = await mustRun(belay, ["demo", "--json"], options);
   const expected = { success: true, sub_calls: 12, recorded: 5, sent_again: 7, requests: 19 };

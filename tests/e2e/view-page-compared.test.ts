@@ -1,7 +1,8 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { TracedCompared } from "../../src/view/format.ts";
-import { CHROMIUM, detailsOf, launch, open, written } from "../support/view/browser.ts";
+import { detailsOf, open, written } from "../support/view/browser.ts";
+import { CHROMIUM, launch } from "../support/view/chromium.ts";
 import { syntheticSession } from "../support/view/synthetic.ts";
 import { traced } from "../support/view/traced.ts";
 

@@ -5,11 +5,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { sumCoverage } from "../../src/session/stored/coverage.ts";
 import { describeExecs } from "../../src/session/stored/exec-description.ts";
 import { pageSource } from "../../src/view/index.ts";
-import { serveView } from "../../src/view/serve.ts";
+import { serveView, sessionSubject } from "../../src/view/serve.ts";
 import { asked, sessionOf } from "../support/ask/described.ts";
 import { openJournal } from "../support/ask/journal.ts";
 import { openScripted } from "../support/scripted-session.ts";
-import { CHROMIUM, detailsOf, launch, open, written } from "../support/view/browser.ts";
+import { detailsOf, open, written } from "../support/view/browser.ts";
+import { CHROMIUM, launch } from "../support/view/chromium.ts";
 import { syntheticSession } from "../support/view/synthetic.ts";
 import { traced } from "../support/view/traced.ts";
 
@@ -49,9 +50,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     expect(await count(page, "[role=grid] [role=row]")).toBeGreaterThan(12);
     expect(await count(page, "[role=grid] [role=row]")).toBeLessThanOrEqual(60);
     // A concurrency of five is never more than five at once.
-    expect(await page.locator(".picture canvas").getAttribute("aria-label")).toMatch(
-      /^At most 5 calls in flight at once; \$/,
-    );
+    expect(await page.locator(".picture").getAttribute("aria-label")).toMatch(/^At most 5 calls in flight at once; \$/);
   });
 
   test("the keyboard alone reaches the answer of a failed call, and what goes on from there", async () => {
@@ -108,15 +107,34 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     expect(await page.locator(".over .key").first().textContent()).toMatch(/UTC\d+ answered\d in flight/);
   });
 
-  test("a citation opens the text around it, with the quote marked", async () => {
+  test("a citation names the grade of its document, and opens the text around it, with the quote marked", async () => {
     const place = { valid: true, doc: "notes.md", line: 3, start: 7, end: 12, p_start: 7, p_end: 12, quote: "there" };
     const session = asked();
     const execs = session.execs.map((exec) => ({ ...exec, ask: exec.ask && { ...exec.ask, citations: [place] } }));
     const around = () => ({ text: "it was there <b> all along", at: 7, length: 5 });
-    const page = await open(browser, await written(traced({ ...session, execs }, { around })), { place: "#exec=3" });
+    const documents = [{ id: "notes.md", start: 0, end: 100 }];
+    const ranges = { shown: [], found: [[5, 9]], ranked: [], given: [], printed: [] } as const;
+    const coverage = { context_hash: "h", read: "", matched: "", sent: "", ranges } as const;
+    const covered = sumCoverage({ hash: "h", length: 100, documents }, [{ coverage }]);
+    const trace = traced({ ...session, execs }, { around, covered });
+    const page = await open(browser, await written(trace), { place: "#exec=3" });
     await page.getByText("notes.md, line 3").click();
+    expect(await page.locator("summary").textContent()).toBe("notes.md, line 3 · found by findthere");
     expect(await page.locator("details pre").textContent()).toBe("it was there <b> all along");
     expect(await page.locator("details mark").textContent()).toBe("there");
+  });
+
+  test("a call that a provider's batch answered says how long that took", async () => {
+    const journal = openJournal(0);
+    journal.start("cell", "cell", "by batch");
+    journal.call("cell", 1, "llm_query", ["is it?"]);
+    journal.result("cell", 1, "llm_query", "yes", { delivery: { by: "batch", batch: "b1", waited_ms: 7_500_000 } });
+    const page = await open(browser, await written(traced(sessionOf(describeExecs(journal.records)))), {
+      place: "#call=1",
+    });
+    await vi.waitFor(async () =>
+      expect(await detailsOf(page)).toContain("batcha provider's batch, which answered after 2 h 5 min"),
+    );
   });
 
   test("documents of P are listed by what was looked at, and without records of that there is no strip", async () => {
@@ -158,7 +176,8 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const idleMs = 60_000;
     const tracing = { texts: true, maxBytes: 2 ** 25, belay: "0.0.0" };
     const source = await pageSource();
-    const served = await serveView({ store, id: session.id, tracing, source, idleMs, now: Date.now, wording: String });
+    const subject = sessionSubject(store, session.id);
+    const served = await serveView({ subject, tracing, source, idleMs, now: Date.now, wording: String });
     onTestFinished(() => served.close());
     await session.exec("await llm_query('the first', { tools: [] })");
     const page = await open(browser, served.url, { allowed: /ERR_CONNECTION_REFUSED/ });
@@ -168,7 +187,9 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     await session.exec("await llm_query_batch(Array.from({ length: 200 }, (_, at) => 'p' + at), { tools: [] })");
     await vi.waitFor(async () => expect(await page.locator(".bar h2").textContent()).toBe("201 sub-calls"), 15_000);
     expect(await detailsOf(page)).toContain("the first");
-    expect(await page.locator("[aria-selected=true]").textContent()).toContain("the first");
+    // The newest chunk of texts is read anew.
+    const selected = page.locator("[aria-selected=true]");
+    await vi.waitFor(async () => expect(await selected.textContent()).toContain("the first"));
     await page.reload();
     await page.waitForSelector("html[data-ready]", { state: "attached" });
     served.close();
@@ -189,7 +210,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     expect(statSync(fileURLToPath(url)).size).toBeLessThan(32 * 2 ** 20);
     const page = await open(browser, url);
     expect(await page.locator(".bar h2").textContent()).toBe("100,000 sub-calls");
-    expect(await page.locator(".picture canvas").getAttribute("aria-label")).toMatch(/^At most 16 calls/);
+    expect(await page.locator(".picture").getAttribute("aria-label")).toMatch(/^At most 16 calls/);
     await page.getByRole("combobox", { name: "Order" }).selectOption("slowest");
     const rows = () => count(page, "[role=grid] [role=row]");
     for (const share of [0.2, 0.7, 1]) {

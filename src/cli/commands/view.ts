@@ -26,14 +26,15 @@ export type ViewFlags = Given<typeof OWN>;
 
 export const view = defineCommand({
   name: "view",
-  summary: "show a session in a browser: its calls over time, their costs, and every text",
+  summary: "show a session or a run in a browser: its calls or jobs over time, their costs, and every text",
   details: [
     "A session is known as in `belay show`. Without SESSION it is the one changed last, and stderr names it. It may be running: no lease is taken.",
+    "The name of a run shows its jobs, and from the server a job opens its session. If a session has the name too, run:NAME is the run.",
     "With OTHER the page also says what SESSION did otherwise than OTHER, as `belay show SESSION --against OTHER` does.",
-    "The page is served on this computer alone, to whoever has the address that is printed, and follows a session that runs. Ctrl-C ends it, and so does an hour without a visitor. Over SSH and without a display no browser is opened.",
+    "The page is served on this computer alone, to whoever has the address that is printed, and follows what runs. Ctrl-C ends it, and so does an hour without a visitor. Over SSH and without a display no browser is opened.",
     "With -o it is a file, which holds prompts, answers, output and passages of P unless --no-texts is given. Keys that are known by their form are redacted. A file is written with mode 0600. One that is there is replaced only if it is such a page.",
   ],
-  takes: { usage: "[SESSION [OTHER]]", completes: "sessions" },
+  takes: { usage: "[SESSION [OTHER] | RUN]", completes: "sessions" },
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with the figures of the page, without its texts" }, STORE],
   example: "belay exec -e 'let n = 42' --session demo && belay view demo -o - | wc -c",

@@ -1,18 +1,35 @@
 import { RlmError } from "../../index.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
-import { shownPlace, withoutPasswords } from "../../platform/store-place.ts";
+import { withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
-import { figuresOf, fileOf, isReplaceable, lookAt, pageSource, serveView, type Trace } from "../../view/index.ts";
+import type { Store } from "../../store/index.ts";
+import {
+  figuresOf,
+  fileOf,
+  isReplaceable,
+  type ListedJob,
+  listedJob,
+  pageSource,
+  type Served,
+  type Subject,
+  serveView,
+  sessionSubject,
+  type Trace,
+  traceOfRun,
+} from "../../view/index.ts";
+import { jobsIn, stateOf } from "../batch/run-state.ts";
+import { type RunStore, runStore } from "../batch/run-store.ts";
 import type { ViewFlags } from "../commands/view.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { jobsLine, runNamed } from "../jobs/jobs-asked.ts";
+import { jobsOf, openReadableJobs } from "../jobs/readable-jobs.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
-import type { Terminal } from "../render/terminal.ts";
+import type { Output, Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { onSignals } from "../stop.ts";
 import { openBrowser } from "./browser.ts";
@@ -21,11 +38,10 @@ import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 const MAX_MB = 32;
 /** The page holds texts of a session: it is its owner's alone. */
 const MODE = 0o600;
-
 /** ms without a visitor after which the server ends. */
 const IDLE = 3_600_000;
 
-/** `belay view`: a session as a page. Gives the exit code: 1 also if some of the session is damaged. */
+/** `belay view`: a session or a run as a page. Gives the exit code: 1 also if some of it is damaged. */
 export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promise<number> {
   const [name, against] = sessionsAsked(args);
   const { output } = own;
@@ -33,26 +49,57 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
   const maxBytes = (own.maxMb ?? MAX_MB) * 2 ** 20;
   const tracing = { texts: !own.noTexts, maxBytes, belay: version() };
   return showingDamage(args, async (terminal, tell) => {
-    const place = storePlace(args);
-    await withStore(place, host, async (store) => {
-      const { id } = await sessionAsked(store, name, shownPlace(place), terminal.stderr).catch(
-        async (error: unknown) => {
-          throw name !== null && (await store.jobs.run(name)) ? ofJobs(name) : error;
-        },
-      );
-      const other =
-        against === null ? null : (await sessionAsked(store, against, shownPlace(place), terminal.stderr)).id;
+    const place = runStore(args);
+    await withStore(place.place, host, async (store) => {
+      const { subject, cure } = await subjectAsked(store, { name, against }, place, terminal.stderr);
       if (output === undefined && !args.get(JSON_OUTPUT)) {
-        await serve({ ...{ store, id, other, tracing, source: await pageSource() }, ...SERVER }, own, terminal, tell);
+        const serving = { subject, tracing, source: await pageSource(), now: Date.now, wording, idleMs: IDLE };
+        const served = await serveView(serving);
+        tell(damageError(served.damaged, cure));
+        await untilEnd(served, own, terminal);
         return;
       }
-      const { trace, damaged } = await lookAt(store, id, { ...tracing, now: Date.now() }, other);
-      const damage = damageError(damaged);
+      const { trace, damaged } = await subject.look({ ...tracing, now: Date.now() });
+      const damage = damageError(damaged, cure);
       tell(damage);
-      if (output === undefined) printFigures(trace, damage, terminal);
-      else await writePage(output, trace, terminal);
+      if (output !== undefined) await writePage(output, trace, terminal);
+      else terminal.stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), trace: figuresOf(trace) })}\n`);
     });
   });
+}
+
+interface Asked {
+  /** null: the session that was changed last. */
+  readonly name: string | null;
+  /** The session with which it is compared; null: none. */
+  readonly against: string | null;
+}
+
+/** A name that is both is the session's. @throws RlmError `session_not_found`, `run_not_found`; UsageError for a run that is compared */
+async function subjectAsked(store: Store, { name, against }: Asked, place: RunStore, stderr: Output) {
+  const ofRun = async (run: string) => {
+    if (against !== null) throw comparesRuns(run, against);
+    const { id, name } = await runNamed(store, run, place);
+    const cure = `\`${jobsLine({ place }, "rm", name)}\` drops the run with all its jobs`;
+    return { subject: runSubject(store, id, place), cure: { cure } };
+  };
+  if (name?.startsWith(RUN)) return ofRun(name.slice(RUN.length));
+  try {
+    const { id } = await sessionAsked(store, name, place.shown, stderr);
+    const other = against === null ? null : (await sessionAsked(store, against, place.shown, stderr)).id;
+    return { subject: sessionSubject(store, id, other), cure: {} };
+  } catch (error) {
+    const isNone = error instanceof RlmError && error.code === "session_not_found";
+    if (!isNone || name === null || (await store.jobs.run(name)) === null) throw error;
+    return ofRun(name);
+  }
+}
+
+function comparesRuns(run: string, other: string): UsageError {
+  return new UsageError(
+    `view compares sessions, and ${run} is a run`,
+    commandLine(["show", run, "--against", other.startsWith(RUN) ? other.slice(RUN.length) : other]),
+  );
 }
 
 /** The session and the one that it is compared with; null: the one changed last, and none. @throws UsageError for more */
@@ -65,37 +112,52 @@ function sessionsAsked(args: Arguments): readonly [name: string | null, other: s
   );
 }
 
-/** The error for a run: each of its jobs has a session, and a page. */
-function ofJobs(run: string): RlmError {
-  return new RlmError("session_not_found", `${run} is a run, and no session`, {
-    suggestion: `\`belay view ${run}/ID\` shows one of its jobs, and \`belay jobs ${run}\` lists them.`,
-  });
+const RUN = "run:";
+
+/** A run, of which the first jobs are shown. */
+function runSubject(store: Store, id: string, place: RunStore): Subject {
+  async function counted() {
+    const run = await runNamed(store, id, place);
+    const jobs = openReadableJobs(store.jobs, run);
+    return { run, jobs, counts: await jobs.counts() };
+  }
+
+  return {
+    key: id,
+    async stamp() {
+      const { run, counts } = await counted();
+      return { stamp: JSON.stringify([run, counts]), isBusy: counts.workers > 0 };
+    },
+    async look(tracing) {
+      const { run, jobs, counts } = await counted();
+      const listed: ListedJob[] = [];
+      for await (const job of jobsOf((from) => jobs.list({ from, limit: PAGE }))) {
+        if (listed.push(listedJob(job)) === MOST_JOBS) break;
+      }
+      const damaged = jobs.damaged().map(({ problem }) => problem);
+      const more = Math.max(0, jobsIn(counts) - listed.length);
+      const told = { run, state: stateOf({ run, counts }), jobs: listed, more, damaged };
+      return { trace: traceOfRun(told, tracing), damaged };
+    },
+    async job(number) {
+      const [job] = await store.jobs.list(id, { among: [number], from: 0, limit: 1 });
+      return job ? sessionSubject(store, job.session) : null;
+    },
+  };
 }
 
-const SERVER = {
-  now: Date.now,
-  wording: ({ message, suggestion }: RlmError) => withoutPasswords(`${message}. ${inFlags(suggestion)}`),
-  idleMs: IDLE,
-};
+/** Jobs that a page has at most, and of which a read has as many. */
+const [MOST_JOBS, PAGE] = [100_000, 1000];
 
-/** Serves the page until a signal or the end of an idle hour. */
-async function serve(
-  serving: Parameters<typeof serveView>[0],
-  own: ViewFlags,
-  { stdout, stderr }: Terminal,
-  tell: (damage: RlmError | null) => void,
-): Promise<void> {
-  const served = await serveView(serving);
+const wording = ({ message, suggestion }: RlmError) => withoutPasswords(`${message}. ${inFlags(suggestion)}`);
+
+/** Shows the page until a signal or the end of an idle hour. */
+async function untilEnd(served: Served, own: ViewFlags, { stdout, stderr }: Terminal): Promise<void> {
   using _signals = onSignals(served.close);
-  tell(damageError(served.damaged));
   stdout.write(`${served.url}\n`);
   stderr.write("Whoever has this address sees the session. Ctrl-C ends it.\n", "dim");
   using _opened = own.noOpen || !stdout.isTerminal ? null : openBrowser(served.url);
   await served.ended;
-}
-
-function printFigures(trace: Trace, damage: RlmError | null, { stdout }: Terminal): void {
-  stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), trace: figuresOf(trace) })}\n`);
 }
 
 async function writePage(output: string, trace: Trace, { stdout, stderr }: Terminal): Promise<void> {
@@ -105,12 +167,13 @@ async function writePage(output: string, trace: Trace, { stdout, stderr }: Termi
     return;
   }
   const bytes = await writeResultFile(output, pieces, String(process.pid), MODE);
-  const { calls, texts, cut_texts, redacted } = trace.head;
-  const facts = [amount(calls, "sub-call"), size(bytes)];
+  const { calls, subject, texts, cut_texts, redacted } = trace.head;
+  const facts = [amount(calls, subject === "run" ? "job" : "sub-call"), size(bytes)];
   if (texts === "none") facts.push("texts left out");
   else facts.push(texts === "all" ? "texts included" : `${amount(cut_texts, "text")} cut`);
   if (redacted > 0) facts.push(`${amount(redacted, "key")} redacted`);
-  const warning = " It holds prompts, answers and passages of P; --no-texts leaves them out.";
+  const held = subject === "run" ? "ids of jobs and words of errors" : "prompts, answers and passages of P";
+  const warning = ` It holds ${held}; --no-texts leaves them out.`;
   stderr.write(`${output}: ${facts.join(", ")}.${texts === "none" ? "" : warning}\n`);
 }
 

@@ -84,10 +84,15 @@ export function describeExecs(records: readonly StoredRecord[]): ExecDescription
   const execs = new Map<string, Gathered>();
   let account = EMPTY_ACCOUNT;
   let before = 0;
+  let takeover: { readonly since: number; readonly execs: Set<string> } | null = null;
   for (const stored of records) {
     const record = readRecord(stored);
     account = follow(account, record);
-    const since = before;
+    if (record.record !== "rlm_resume") takeover = null;
+    // A process that takes an ask over resumes the cell in it too, in the same gap.
+    else if (!takeover || takeover.execs.has(record.exec_id)) takeover = { since: before, execs: new Set() };
+    takeover?.execs.add(record.exec_id);
+    const since = takeover?.since ?? before;
     before = record.at;
     if (record.record === "rlm_start") {
       execs.set(record.exec_id, { start: record, resumes: [], calls: new Map(), complete: null, files: new Map() });

@@ -1,131 +1,135 @@
 import { amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, visible } from "../../platform/visible.ts";
-import { EXEC_TEXTS, GRADES, type Head, KINDS, type Texts, type TracedCitation, type TracedExec } from "../format.ts";
-import { button, type Child, clockTime, facts, fill, h, lasting, quoted } from "./dom.ts";
-import { ranFor, waitedFor } from "./list.ts";
-import { execOf, type Fold, nanosOf, percentile } from "./model.ts";
-import { drawHistogram } from "./pictures.ts";
-import type { OpenedRows } from "./rows.ts";
-import { type Actions, countedIn, foldKey, GLYPHS, GRADE_WORDS, kindOf, openAround, type View, WORDS } from "./view.ts";
+import { EXEC_TEXTS, GRADES, type Head, NONE, type Texts, type TracedCitation, type TracedExec } from "../format.ts";
+import { button, type Child, clockTime, facts, fill, h, lasting, type Pair, quoted, tint } from "./dom.ts";
+import {
+  execOf,
+  foldSums,
+  isOver,
+  kindOf,
+  percentile,
+  ranFor,
+  type Stretch,
+  type Sums,
+  sumsOf,
+  waitedFor,
+} from "./model.ts";
+import { skyline } from "./pictures.ts";
+import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, type View } from "./view.ts";
 
 /** Shows what has been chosen, in full. */
-export async function showDetails(aside: HTMLElement, view: View, rows: OpenedRows, actions: Actions): Promise<void> {
+export async function showDetails(aside: HTMLElement, view: View): Promise<void> {
   const { chosen, model } = view;
-  if (chosen.kind === "help") fill(aside, ...help());
-  if (chosen.kind === "documents") fill(aside, ...documentParts(chosen.index, view));
-  if (chosen.kind === "fold") {
-    const fold = model.folds[chosen.index];
-    if (fold) showFold(aside, fold, view, rows, actions);
-  }
-  if (chosen.kind === "exec") {
-    const exec = model.head.execs[chosen.index];
-    const told = exec && (await textsOf(view, exec.text));
-    if (exec && told && chosen === view.chosen) fill(aside, ...execParts(exec, told, view));
-  }
-  if (chosen.kind === "call") {
-    const told = await textsOf(view, chosen.index);
-    if (chosen === view.chosen) fill(aside, ...callParts(chosen.index, told, view));
-  }
-}
-
-type Told = { readonly texts: Texts } | { readonly problem: string };
-
-async function textsOf({ model, texts }: View, text: number | null): Promise<Told> {
-  if (text === null || model.head.texts === "none") return { texts: [] };
+  const { kind, index } = chosen;
+  let [texts, problem]: [Texts, string | null] = [[], null];
   try {
-    return { texts: await texts.of(text) };
+    if (kind === "call") texts = await view.texts.of(index);
+    if (kind === "exec" && model.head.subject === "session") texts = await view.texts.of(model.head.calls + index);
   } catch (error) {
-    return { problem: `These texts cannot be read: ${error instanceof Error ? error.message : error}` };
+    problem = `These texts cannot be read: ${error instanceof Error ? error.message : error}`;
   }
+  // Something else may have been chosen meanwhile.
+  if (chosen === view.chosen) fill(aside, ...PARTS[kind](view, index, texts), problem && note(problem));
 }
+
+const PARTS: Readonly<Record<Chosen["kind"], (view: View, index: number, texts: Texts) => Child[]>> = {
+  call: (view, call, texts) => (nounOf(view.model) === "job" ? jobParts : callParts)(view, call, texts),
+  exec: execParts,
+  batch: foldParts,
+  documents: documentParts,
+  help,
+};
 
 const title = (text: string) => h("h1", {}, text);
 const heading = (text: string) => h("h2", {}, text);
 const note = (text: string) => h("p", { class: "note" }, text);
+const costOf = (nanos: number) => (nanos > 0 ? dollars(nanos / 1e9) : "");
+/** A fact of a count, if there is one. */
+const counted = (count: number, text = thousands(count)) => (count > 0 ? text : null);
 
-function callParts(call: number, told: Told, view: View): Child[] {
-  const { model } = view;
-  const { columns, head } = model;
-  const exec = execOf(head, columns, call);
-  const number = (name: "input" | "output" | "cached_in" | "cache_write" | "tries" | "resent") =>
-    columns[name][call] ?? 0;
+function callParts(view: View, call: number, [asked, answer]: Texts): Child[] {
+  const { model, query } = view;
+  const { of, nanos } = model.columns;
+  const { head } = model;
+  const exec = execOf(model, call);
   const kind = kindOf(model, call);
-  const nanos = nanosOf(columns, call);
+  const [glyph, words] = LOOKS[kind];
   const waited = waitedFor(model, call);
-  const isOver = Number.isFinite(model.ended[call]);
-  const parts: Child[] = [
+  const delivery = of("delivery", call);
+  const lengths = `the prompt has ${amount(of("plen", call), "character")}, the answer ${thousands(of("alen", call))}`;
+  return [
     title(`Call ${thousands(call + 1)}`),
     facts(
-      ["cost", `${GLYPHS[kind]} ${WORDS[kind]}${nanos > 0 ? `: ${dollars(nanos / 1e9)}` : ""}`],
-      [
-        "",
-        number("resent") > 0
-          ? "a resume sent it again: its first request was lost, at a price that is not known"
-          : null,
-      ],
-      ["error", head.errors[columns.error[call] ?? 0] ?? null],
-      ["model", head.models[columns.model[call] ?? 0] ?? null],
-      ["tokens", tokens(number("input"), number("cached_in"), number("cache_write"), number("output"))],
-      ["asked", `${clockTime(model.asked[call] ?? 0)} UTC, by exec ${exec?.number}`],
-      ["waited", waited === null ? "that it was sent is not recorded" : lasting(waited)],
-      ["ran", isOver ? lasting(ranFor(model, call)) : "not answered"],
-      ["sent again", number("tries") > 0 ? `${amount(number("tries"), "time")} after a failure` : null],
-      ["child", childOf(call, view)],
+      ["cost", [`${glyph} ${words}`, costOf(nanos(call))].filter(Boolean).join(": ")],
+      ["", counted(of("resent", call), RESENT)],
+      ["error", head.errors[of("error", call)] ?? null],
+      ["model", head.models[of("model", call)] ?? null],
+      ["tokens", tokens(sumsOf(model, { from: call, to: call + 1 }))],
+      ["asked", `${clockTime(model.asked(call))} UTC, by exec ${exec?.number}`],
+      ["waited", Number.isNaN(waited) ? "that it was sent is not recorded" : lasting(waited)],
+      ["ran", isOver(model, call) ? lasting(ranFor(model, call)) : "not answered"],
+      ["batch", delivery === NONE ? null : `a provider's batch, which answered after ${lasting(delivery)}`],
+      ["sent again", counted(of("tries", call), `${amount(of("tries", call), "time")} after a failure`)],
     ),
+    head.texts === "none" ? note(`Texts are left out: ${lengths}.`) : null,
+    ...section(exec?.turn ? "what the turn added" : "prompt", asked, query),
+    ...section(kind === "lost" || kind === "refused" ? "error" : "answer", answer, query),
+    ...goOn(head, exec, model.asked(call), of("number", call)),
   ];
-  if ("problem" in told) parts.push(note(told.problem));
-  else if (head.texts === "none")
-    parts.push(
-      note(`Texts are left out: the prompt has ${columns.plen[call]} characters, the answer ${columns.alen[call]}.`),
-    );
-  else {
-    parts.push(...section(exec?.turn ? "what the turn added" : "prompt", told.texts[0], view.query));
-    parts.push(...section(kind === "lost" || kind === "refused" ? "error" : "answer", told.texts[1], view.query));
-  }
-  return [...parts, ...goOn(head, exec, model.asked[call] ?? 0, exec ? call - exec.from + 1 : null)];
 }
 
-/** Everything that the child of a call has done, and its own children: null if it has none. */
-function childOf(call: number, { model }: View): string | null {
-  const all = below(call);
-  if (all.execs === 0) return null;
-  const cost = all.nanos > 0 ? ` for ${dollars(all.nanos / 1e9)}` : "";
-  return `${amount(all.execs, "exec")} and ${amount(all.calls, "call")}${cost}, below it in the list`;
+const RESENT = "a resume sent it: if a request had left before, it was lost, at a price that is not known";
 
-  function below(above: number): { execs: number; calls: number; nanos: number } {
-    const sum = { execs: 0, calls: 0, nanos: 0 };
-    for (const index of model.below.get(above) ?? []) {
-      sum.execs++;
-      const { from = 0, to = 0 } = model.head.execs[index] ?? {};
-      for (let one = from; one < to; one++) {
-        const deeper = below(one);
-        sum.execs += deeper.execs;
-        sum.calls += 1 + deeper.calls;
-        sum.nanos += nanosOf(model.columns, one) + deeper.nanos;
-      }
-    }
-    return sum;
-  }
+function jobParts(view: View, job: number, [id, error]: Texts): Child[] {
+  const { head, columns } = view.model;
+  const number = columns.of("number", job);
+  const [tries, lapses] = [columns.of("tries", job), columns.of("resent", job)];
+  const [glyph, words] = LOOKS[kindOf(view.model, job)];
+  const waited = waitedFor(view.model, job);
+  const isBegun = !Number.isNaN(waited);
+  const run = head.session.name ?? head.session.id;
+  const lines = (id: string) => [
+    heading("in the terminal"),
+    copied(`belay view ${quoted(`${run}/${id}`)}`),
+    copied(`belay jobs ${quoted(run)} ${quoted(id)}`),
+  ];
+  return [
+    title(`Job ${thousands(number + 1)}`),
+    facts(
+      ["state", `${glyph} ${words}`],
+      ["id", id ?? "left out"],
+      ["error", head.errors[columns.of("error", job)] ?? null],
+      ["why", head.errors[columns.of("why", job)] ?? null],
+      ["cost", costOf(columns.nanos(job))],
+      ["calls", thousands(columns.of("calls", job))],
+      ["tokens", thousands(columns.of("input", job))],
+      ["failed tries", counted(tries)],
+      ["taken over", counted(lapses, `${amount(lapses, "time")} from a process that had gone`)],
+      ["waited", isBegun ? lasting(waited) : "it has not begun"],
+      ["ran", isOver(view.model, job) ? `${lasting(ranFor(view.model, job))}, from its first try` : null],
+    ),
+    isBegun && head.revision ? button("Open its session", () => view.openJob(number)) : null,
+    ...section("error", error, view.query),
+    ...(id === undefined ? [] : lines(id)),
+  ];
 }
 
-function tokens(input: number, read: number, written: number, output: number): string {
-  const cache = [read > 0 ? `${thousands(read)} read` : "", written > 0 ? `${thousands(written)} written` : ""].filter(
-    Boolean,
-  );
-  const more = cache.length > 0 ? `, of the provider's cache ${cache.join(" and ")}` : "";
-  return `${thousands(input)} in${more} · ${thousands(output)} out`;
+function tokens({ input, cached_in, cache_write, output }: Sums): string {
+  const read = cached_in > 0 ? ` · ${thousands(cached_in)} from the provider's cache` : "";
+  const written = cache_write > 0 ? ` · ${thousands(cache_write)} to it` : "";
+  return `${thousands(input)} in${read}${written} · ${thousands(output)} out`;
 }
 
 /** A text whole, in which what was searched for is marked. */
 function section(name: string, text: string | undefined, query: string): Child[] {
-  if (text === undefined || text === "") return [];
-  return [heading(`${name} · ${amount(text.length, "character")}`), h("pre", { tabindex: 0 }, ...marked(text, query))];
+  if (!text) return [];
+  const pre = h("pre", { tabindex: 0 }, ...marked(visible(text), query));
+  return [heading(`${name} · ${amount(text.length, "character")}`), pre];
 }
 
 const MARKS = 400;
 
-function marked(text: string, query: string): Child[] {
-  const shown = visible(text);
+function marked(shown: string, query: string): Child[] {
   const low = shown.toLowerCase();
   const parts: Child[] = [];
   let from = 0;
@@ -139,11 +143,10 @@ function marked(text: string, query: string): Child[] {
   return [...parts, shown.slice(from)];
 }
 
-/** Lines for a shell that go on from an instant of an exec. */
-function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: number | null): Child[] {
-  const { session, checkpoints } = head;
-  if (!exec) return [];
+/** Lines for a shell that go on from an instant of an exec. @param call its number; 0: none */
+function goOn({ session, checkpoints, subject }: Head, exec: TracedExec | undefined, instant: number, call: number) {
   const name = quoted(session.name ?? session.id);
+  if (!exec || subject === "run") return [heading("in the terminal"), copied(`belay jobs ${name}`)];
   const lines: Child[] = [heading("go on from here")];
   if (exec.depth === 0) {
     if (exec.status === "unfinished" && session.status === "unfinished") lines.push(copied(`belay resume ${name}`));
@@ -151,175 +154,173 @@ function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: n
     const fork = (id: string) => copied(`belay fork ${name}@${id} --name ${quoted(`${session.name ?? session.id}-2`)}`);
     if (before !== undefined) lines.push(note("before it"), fork(before));
     else lines.push(note("No checkpoint before it is kept. --keep-steps keeps those within a cell."));
-    const after = call === null ? exec.checkpoint_id : null;
+    const after = call === 0 ? exec.checkpoint_id : null;
     if (after !== null && after !== before) lines.push(note("after it"), fork(after));
   }
-  const shown = exec.session === null ? name : exec.session;
-  return [
-    ...lines,
-    note("in the terminal"),
-    copied(`belay show ${shown} --exec ${exec.number}${call === null ? "" : ` --call ${call}`}`),
-  ];
+  const place = `--exec ${exec.number}${call === 0 ? "" : ` --call ${call}`}`;
+  return [...lines, note("in the terminal"), copied(`belay show ${exec.session ?? name} ${place}`)];
 }
 
-/** A line that a button copies. */
 function copied(line: string): HTMLElement {
   const code = h("code", {}, line);
-  const copy = button("copy", `Copy ${line}`, () => {
-    const select = () => {
-      getSelection()?.selectAllChildren(code);
-      fill(copy, "press Ctrl-C");
-    };
-    if (navigator.clipboard) navigator.clipboard.writeText(line).then(() => fill(copy, "copied"), select);
-    else select();
-  });
+  const select = () => {
+    getSelection()?.selectAllChildren(code);
+    fill(copy, "press Ctrl-C");
+  };
+  const write = async () => navigator.clipboard.writeText(line);
+  const click = () => void write().then(() => fill(copy, "copied"), select);
+  const copy = button("copy", click, { "aria-label": `Copy ${line}` });
   return h("div", { class: "copy" }, code, copy);
 }
 
-function execParts(exec: TracedExec, told: Told, { model, query }: View): Child[] {
-  const { head, columns } = model;
-  let nanos = 0;
-  for (let call = exec.from; call < exec.to; call++) nanos += nanosOf(columns, call);
-  const calls = exec.to - exec.from;
+function execParts(view: View, index: number, texts: Texts): Child[] {
+  const { model, query } = view;
+  const { head } = model;
+  const exec = head.execs[index];
+  if (!exec) return [];
+  const isRun = head.subject === "run";
+  const { kind, number, turn, ask } = exec;
+  const text = (name: (typeof EXEC_TEXTS)[number], heading: string = name) =>
+    section(heading, texts[EXEC_TEXTS.indexOf(name)], query);
   const resumes = exec.resumes.map(({ gap_ms, replayed, resent, failed }) => {
-    const lost = failed > 0 ? `, ${amount(failed, "call")} let fail` : "";
-    return `after ${lasting(gap_ms)} without a process: ${amount(replayed, "answer")} given again, ${amount(resent, "call")} sent again${lost}`;
+    const given = `${amount(replayed, "answer")} given again, ${amount(resent, "call")} sent again`;
+    return `after ${lasting(gap_ms)} without a process: ${given}${failed > 0 ? `, ${amount(failed, "call")} let fail` : ""}`;
   });
-  const parts: Child[] = [
-    title(exec.turn ? `Turn ${exec.turn}, exec ${exec.number}` : `Exec ${exec.number}: ${exec.kind}`),
-    facts(
-      ["status", `${exec.status}${exec.error_code ? ` · ${exec.error_code}` : ""}`],
-      ["file", exec.file],
-      ["began", `${new Date(exec.began).toISOString().slice(0, 10)} ${clockTime(exec.began)} UTC`],
-      ["ran", exec.ms === null ? "not over" : lasting(exec.ms)],
-      ["calls", calls > 0 ? `${thousands(calls)}${nanos > 0 ? ` · ${dollars(nanos / 1e9)}` : ""}` : null],
-      ["resumed", resumes.length > 0 ? resumes.join("; ") : null],
-      ["answered by", exec.ask?.answered_by ?? null],
-      ["warnings", exec.warnings.join("; ")],
-    ),
+  const named = turn ? `Turn ${turn}, exec ${number}` : `Exec ${number}: ${kind}`;
+  const pairs: Pair[] = [
+    ["status", [isRun ? head.session.status : exec.status, exec.error_code].filter(Boolean).join(" · ")],
+    ["file", exec.file],
+    ["began", `${new Date(exec.began).toISOString().slice(0, 10)} ${clockTime(exec.began)} UTC`],
+    ["ran", isRun ? lasting(model.clock.running) : exec.ms === null ? "not over" : lasting(exec.ms)],
+    ["resumed", resumes.join("; ")],
+    ["answered by", ask?.answered_by ?? null],
+    ["warnings", exec.warnings.join("; ")],
   ];
-  if ("problem" in told) parts.push(note(told.problem));
-  else if (head.texts === "none") parts.push(note("Texts are left out."));
-  else {
-    const text = (name: (typeof EXEC_TEXTS)[number]) => told.texts[EXEC_TEXTS.indexOf(name)];
-    const names = {
-      code: exec.kind === "ask" ? "question" : "code",
-      output: "output",
-      errors: "errors",
-      error: "error",
-    };
-    if (exec.ask) parts.push(...section("answer", text("answer"), query), ...citations(exec.ask.citations));
-    if (exec.turn) parts.push(...section("what the model said", text("answer"), query));
-    for (const name of ["code", "output", "errors", "error"] as const) {
-      if (!exec.turn || name !== "code") parts.push(...section(names[name], text(name), query));
-    }
-    parts.push(...section("result", text("result"), query));
-  }
-  return [...parts, ...goOn(head, exec, exec.began, null)];
+  return [
+    title(isRun ? `Run ${exec.label}` : named),
+    ...summary(pairs, exec, sumsOf(model, exec), view),
+    head.texts === "none" ? note("Texts are left out.") : null,
+    ...(ask ? [...text("answer"), ...citations(ask.citations)] : []),
+    ...(turn ? text("answer", "what the model said") : text("code", kind === "ask" ? "question" : "code")),
+    ...(["output", "errors", "error", "result"] as const).flatMap((name) => text(name)),
+    ...goOn(head, exec, exec.began, 0),
+  ];
 }
 
 /** Places that an answer rests on. A citation opens the text around it. */
 function citations(cited: readonly TracedCitation[]): Child[] {
-  if (cited.length === 0) return [];
+  const parts = cited.map(({ doc, line, quote, grade, around }) => {
+    const place = `${doc ?? "no document"}${line === null ? "" : `, line ${line}`}`;
+    const told = [h("b", {}, inLine(place)), grade && h("small", {}, ` · ${GRADE_WORDS[grade]}`), h("p", {}, quote)];
+    if (!around) return h("div", { class: "cite" }, ...told);
+    const { text, at, length } = around;
+    const quoted = h("mark", {}, text.slice(at, at + length));
+    const whole = h("pre", { tabindex: 0 }, text.slice(0, at), quoted, text.slice(at + length));
+    return h("details", { class: "cite" }, h("summary", {}, ...told), whole);
+  });
+  return parts.length > 0 ? [heading("it rests on"), ...parts] : [];
+}
+
+function foldParts(view: View, index: number): Child[] {
+  const { model } = view;
+  const fold = model.folds[index];
+  if (!fold) return [];
+  const what = fold.batches > 1 ? amount(fold.batches, "batch", "batches") : "Batch";
+  const isOpen = view.open.has(foldKey(fold, model));
+  const exec = model.head.execs[fold.exec];
   return [
-    heading("it rests on"),
-    ...cited.map(({ doc, line, quote, around }) => {
-      const place = `${doc ?? "no document"}${line === null ? "" : `, line ${line}`}`;
-      if (!around) return h("div", { class: "cite" }, h("b", {}, inLine(place)), h("p", {}, quote));
-      const { text, at, length } = around;
-      const quoted = h("mark", {}, text.slice(at, at + length));
-      const whole = h("pre", { tabindex: 0 }, text.slice(0, at), quoted, text.slice(at + length));
-      return h("details", { class: "cite" }, h("summary", {}, h("b", {}, inLine(place)), h("p", {}, quote)), whole);
-    }),
+    title(`${what} of ${amount(fold.to - fold.from, "call")}`),
+    ...summary([["cell", `exec ${exec?.number}`]], fold, foldSums(fold, model), view),
+    button(isOpen ? "Fold the calls" : "Show the calls", () => view.toggle(fold)),
+    ...goOn(model.head, exec, model.asked(fold.from), 0),
   ];
 }
 
-function showFold(aside: HTMLElement, fold: Fold, view: View, rows: OpenedRows, actions: Actions): void {
+/** Facts, and what calls or jobs took: sums, percentiles, a histogram, and failures by code, each of which filters. */
+function summary(pairs: readonly Pair[], { from, to }: Stretch, sums: Sums, view: View): Child[] {
   const { model } = view;
-  const { columns, head } = model;
-  const { kinds, nanos } = countedIn(fold, model);
+  const { head, columns } = model;
   const [runs, waits, errors] = [[] as number[], [] as number[], new Map<number, number>()];
-  const sums = { input: 0, output: 0, cached_in: 0, cache_write: 0, tries: 0 };
-  for (let call = fold.from; call < fold.to; call++) {
-    if (Number.isFinite(model.ended[call]) && kindOf(model, call) !== "cached") runs.push(ranFor(model, call));
-    const waited = waitedFor(model, call);
-    if (waited !== null) waits.push(waited);
-    for (const name of ["input", "output", "cached_in", "cache_write", "tries"] as const)
-      sums[name] += columns[name][call] ?? 0;
-    const error = columns.error[call] ?? 0;
+  for (let call = from; call < to; call++) {
+    const [waited, error] = [waitedFor(model, call), columns.of("error", call)];
+    if (isOver(model, call) && kindOf(model, call) !== "cached") runs.push(ranFor(model, call));
+    if (!Number.isNaN(waited)) waits.push(waited);
     if (error > 0) errors.set(error, (errors.get(error) ?? 0) + 1);
   }
   runs.sort((one, other) => one - other);
   waits.sort((one, other) => one - other);
-  const canvas = h("canvas", { class: "histogram", role: "img", "aria-label": `Running times: ${percentiles(runs)}` });
-  const exec = head.execs[fold.exec];
-  const what = fold.batches > 1 ? amount(fold.batches, "batch", "batches") : "Batch";
-  fill(
-    aside,
-    title(`${what} of ${amount(fold.to - fold.from, "call")}`),
-    facts(
-      ["cell", `exec ${exec?.number}`],
-      ["cost", `${nanos > 0 ? dollars(nanos / 1e9) : "no price is known"} · ${classes(kinds)}`],
-      ["tokens", tokens(sums.input, sums.cached_in, sums.cache_write, sums.output)],
-      ["running", percentiles(runs)],
-      ["waiting", waits.length === 0 ? "not recorded" : percentiles(waits)],
-      ["sent again", sums.tries > 0 ? `${amount(sums.tries, "request")} after a failure` : null],
-    ),
-    ...(runs.length > 0 ? [heading("running times"), canvas] : []),
-    ...(errors.size > 0 ? [heading("failed"), ...[...errors].map(([error, count]) => byError(error, count))] : []),
-    h(
-      "p",
-      {},
-      button(view.open.has(foldKey(fold, model)) ? "Fold the calls" : "Show the calls", null, () => {
-        rows.toggle(fold);
-        showFold(aside, fold, view, rows, actions);
-      }),
-    ),
-    ...goOn(head, exec, model.asked[fold.from] ?? 0, null),
-  );
-  if (runs.length > 0) drawHistogram(canvas, runs);
-
-  function byError(error: number, count: number): HTMLElement {
+  const count = to - from;
+  const classes = sums.kinds.flatMap(({ calls }, at) => (calls > 0 ? `${thousands(calls)} ${head.kinds[at]}` : []));
+  const isRun = head.subject === "run";
+  const failures = [...errors].map(([error, count]) => {
     const filter = () => {
-      Object.assign(view, { error, execs: [fold.exec, fold.exec] });
-      openAround(view, fold.from);
-      actions.list();
+      Object.assign(view, { error, execs: [columns.of("exec", from), columns.of("exec", from)] });
+      openAround(view, from);
+      view.list();
     };
-    return button(h("span", { class: "failed" }, `✗ ${head.errors[error] ?? ""} · ${thousands(count)}`), null, filter);
-  }
+    const text = `✗ ${head.errors[error] ?? ""} · ${thousands(count)}`;
+    return button(h("span", { class: "word", css: tint("lost") }, text), filter);
+  });
+  return [
+    facts(
+      ...pairs,
+      [`${nounOf(model)}s`, counted(count, `${thousands(count)}: ${classes.join(" · ")}`)],
+      ["cost", counted(count, costOf(sums.nanos) || "no price is known")],
+      ["calls", counted(sums.calls)],
+      ["tokens", counted(count, isRun ? thousands(sums.input) : tokens(sums))],
+      ["running", counted(count - 1, percentiles(runs))],
+      ["waiting", counted(count - 1, percentiles(waits) || "not recorded")],
+      [isRun ? "failed tries" : "sent again", counted(sums.tries)],
+    ),
+    ...(count > 1 && runs.length > 0 ? histogram(runs) : []),
+    ...(failures.length > 0 ? [heading("failed"), ...failures] : []),
+  ];
 }
 
-const classes = (kinds: readonly number[]) =>
-  KINDS.flatMap((kind, at) => (kinds[at] ? `${thousands(kinds[at])} ${kind}` : [])).join(" · ");
+const PERCENTILES = { p50: 0.5, p90: 0.9, p99: 0.99, max: 1 };
 
 function percentiles(sorted: readonly number[]): string {
-  const shares = [
-    ["p50", 0.5],
-    ["p90", 0.9],
-    ["p99", 0.99],
-    ["max", 1],
-  ] as const;
-  return shares.map(([name, share]) => `${name} ${lasting(percentile(sorted, share))}`).join(" · ");
+  const told = Object.entries(PERCENTILES).map(([name, share]) => `${name} ${lasting(percentile(sorted, share))}`);
+  return sorted.length > 0 ? told.join(" · ") : "";
 }
 
-/** The documents of P of a grade, the largest first. */
-function documentParts(grade: number, { model }: View): Child[] {
+/** Bars that say how often calls ran how long. The longest hundredth is in the last bar. */
+function histogram(sorted: readonly number[]): Child[] {
+  const counts = Array.from({ length: Math.min(60, Math.max(12, sorted.length)) }, () => 0);
+  const longest = Math.max(1, percentile(sorted, 0.99) * 1.1);
+  for (const ms of sorted) {
+    const at = Math.min(counts.length - 1, Math.floor((ms / longest) * counts.length));
+    counts[at] = (counts[at] ?? 0) + 1;
+  }
+  const bars = skyline("paid", counts, Math.max(...counts));
+  const ends = h(
+    "p",
+    { class: "key" },
+    h("span", { class: "grow" }, "0"),
+    h("span", {}, `${lasting(longest)} and more`),
+  );
+  const label = `Running times: ${percentiles(sorted)}`;
+  return [heading("running times"), h("div", { class: "histogram", role: "img", "aria-label": label }, bars), ends];
+}
+
+function documentParts({ model }: View, grade: number): Child[] {
   const { coverage, session } = model.head;
   const { count = 0, largest = [] } = coverage?.documents[grade] ?? {};
   const name = GRADES[grade];
   if (!coverage || !name) return [];
-  const rows = largest.map(([id, chars]) => [id, amount(chars, "character")] as const);
   const unread = copied(`belay show ${quoted(session.name ?? session.id)} --unread`);
   return [
     title(`${amount(count, "document")}: ${GRADE_WORDS[name]}`),
     note(coverage.told),
-    facts(...rows),
+    facts(...largest.map(([id, chars]): Pair => [id, amount(chars, "character")])),
     count > largest.length ? note(`and ${thousands(count - largest.length)} smaller ones`) : null,
     ...(name === "never" ? [heading("in the terminal"), unread] : []),
   ];
 }
 
-function help(): Child[] {
+function help({ model }: View): Child[] {
+  const { subject, kinds } = model.head;
+  const looks = kinds.map((kind) => LOOKS[kind]);
   return [
     title("Keys"),
     facts(
@@ -331,8 +332,10 @@ function help(): Child[] {
       ["c", "copy the first line that goes on from here"],
       ["?", "this list"],
     ),
-    heading("what a call cost"),
-    facts(...KINDS.map((kind) => [GLYPHS[kind], h("span", { class: `word ${kind}` }, WORDS[kind])] as const)),
+    heading(subject === "run" ? "states of jobs" : "what a call cost"),
+    facts(
+      ...looks.map(([glyph, words, style]): Pair => [glyph, h("span", { class: "word", css: tint(style) }, words)]),
+    ),
     note("Dollars are by price lists. Times leave out the time in which no process ran."),
   ];
 }

@@ -3,21 +3,8 @@ import { inLine, visible } from "../../platform/visible.ts";
 
 // Everything that is shown may be hostile: texts become text nodes and attributes from this list, and nothing else.
 
-type Attribute =
-  | "class"
-  | "id"
-  | "role"
-  | "title"
-  | "tabindex"
-  | "type"
-  | "placeholder"
-  | "min"
-  | "max"
-  | "value"
-  | "hidden"
-  | "download"
-  | `aria-${string}`;
-
+type Named = "class" | "id" | "role" | "title" | "tabindex" | "type" | "placeholder" | "hidden" | "download";
+type Attribute = Named | "min" | "max" | "value" | `aria-${string}`;
 type Attributes = { readonly [name in Attribute]?: string | number | boolean | null };
 export type Child = Node | string | null;
 interface Props extends Attributes {
@@ -29,7 +16,7 @@ interface Props extends Attributes {
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   { on = {}, css = {}, ...attributes }: Props = {},
-  ...children: readonly (Child | readonly Child[])[]
+  ...children: readonly Child[]
 ): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -37,31 +24,30 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   }
   for (const [name, handle] of Object.entries(on)) element.addEventListener(name, handle);
   for (const [name, value] of Object.entries(css)) element.style.setProperty(name, value);
-  element.append(...shown(children.flat()));
+  fill(element, ...children);
   return element;
 }
 
 /** Puts these in the place of what the element has. */
-export function fill(element: Element, ...children: readonly (Child | readonly Child[])[]): void {
-  element.replaceChildren(...shown(children.flat()));
+export function fill(element: Element, ...children: readonly Child[]): void {
+  const told = children.filter((child): child is Node | string => child !== null && child !== "");
+  element.replaceChildren(...told.map((child) => (typeof child === "string" ? visible(child) : child)));
 }
 
-function shown(children: readonly Child[]): (Node | string)[] {
-  return children.flatMap((child) => {
-    if (child === null || child === "") return [];
-    return typeof child === "string" ? visible(child) : child;
-  });
-}
+export type Pair = readonly [name: string, value: Child];
 
 /** Names and what they have, without those that have nothing. */
-export function facts(...pairs: readonly (readonly [name: string, value: Child])[]): HTMLElement {
+export function facts(...pairs: readonly Pair[]): HTMLElement {
   const told = pairs.filter(([, value]) => value !== null && value !== "");
-  return h("dl", {}, ...told.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+  return h("dl", {}, ...told.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
-export function button(text: Child, label: string | null, click: () => void, more: Attributes = {}): HTMLElement {
-  return h("button", { type: "button", "aria-label": label, on: { click }, ...more }, text);
+export function button(text: Child, click: () => void, more: Attributes = {}): HTMLElement {
+  return h("button", { type: "button", on: { click }, ...more }, text);
 }
+
+/** The colour and the pattern of a class of calls, or of a grade. */
+export const tint = (name: string) => ({ "--kind": `var(--${name})`, "--pattern": `var(--${name}-pattern,)` });
 
 /** `2 h 47 min`: a longer time than most that the command tells. */
 export function lasting(ms: number): string {
@@ -69,7 +55,6 @@ export function lasting(ms: number): string {
   return minutes < 60 ? duration(ms) : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `10:04:05`, in UTC. */
 export const clockTime = (at: number) => new Date(at).toISOString().slice(11, 19);
 
 /** Gives the browser its turn. */

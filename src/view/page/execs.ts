@@ -1,52 +1,44 @@
-import { amount, compact, thousands } from "../../platform/figures.ts";
+import { compact, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { TracedExec } from "../format.ts";
-import { button, fill, h } from "./dom.ts";
-import type { Actions, View } from "./view.ts";
+import { button, fill, h, tint } from "./dom.ts";
+import { lastOf } from "./list.ts";
+import type { View } from "./view.ts";
 
 /** More execs than these are not listed, the oldest first. */
 const LISTED = 2000;
-const GLYPHS = { ok: "✓", failed: "✗", unfinished: "…" } as const;
+const LOOKS = { ok: ["✓", "cached"], failed: ["✗", "lost"], unfinished: ["…", "pending"] } as const;
 
 /** The list of execs. One that is chosen lists its calls alone, an ask those of its turns and cells too. */
-export function openExecs(view: View, actions: Actions) {
+export function openExecs(view: View) {
   const nav = h("nav", { "aria-label": "Execs" });
-  let all: HTMLElement = h("span", {});
+  let all: HTMLElement = h("span");
   let rows: readonly HTMLElement[] = [];
 
   function choose(index: number): void {
     view.execs = [index, lastOf(view.model.head.execs, index)];
-    actions.choose({ kind: "exec", index });
-    actions.list();
-  }
-
-  function listAll(): void {
-    view.execs = null;
-    actions.list();
+    view.choose({ kind: "exec", index });
+    view.list();
   }
 
   function refresh(): void {
-    const { execs, session } = view.model.head;
+    const { execs, session, subject } = view.model.head;
     const first = Math.max(0, execs.length - LISTED);
-    all = button(h("span", { class: "text" }, "all"), null, listAll, { class: "row" });
+    all = button("all", () => {
+      view.execs = null;
+      view.list();
+    });
     rows = execs.slice(first).map((exec, at) => {
       const title = inLine(exec.label);
-      return button(h("span", { class: "cells" }, ...cells(exec)), null, () => choose(first + at), {
-        class: "row",
-        title,
-      });
+      return button(h("span", { class: "cells" }, ...cells(exec)), () => choose(first + at), { title });
     });
-    const left = `${amount(session.left_out.length, "child is", "children are")} not in this trace: ${session.left_out.slice(0, 20).join(", ")}`;
-    fill(
-      nav,
-      h("h2", {}, first > 0 ? `execs, without the first ${thousands(first)}` : "execs"),
-      ...[all, ...rows],
-      session.left_out.length > 0 ? h("p", { class: "note" }, left) : null,
-    );
+    const { left_out } = session;
+    const left = `${thousands(left_out.length)} not in this trace: ${left_out.slice(0, 20).join(", ")}`;
+    const heading = first > 0 ? `execs, without the first ${thousands(first)}` : subject === "run" ? "run" : "execs";
+    fill(nav, h("h2", {}, heading), ...[all, ...rows], left_out.length > 0 ? h("p", { class: "note" }, left) : null);
     mark();
   }
 
-  /** Marks what is chosen. */
   function mark(): void {
     const { chosen, model } = view;
     const index = chosen.kind === "exec" ? chosen.index - (model.head.execs.length - rows.length) : -1;
@@ -57,34 +49,17 @@ export function openExecs(view: View, actions: Actions) {
   return { element: nav, refresh, mark, choose };
 }
 
-function cells(exec: TracedExec): HTMLElement[] {
-  const { status, kind, turn, label, resumes, from, to } = exec;
+/** A turn is below its ask, and a cell below its turn; a child is below the call that it answers. */
+function cells({ status, kind, turn, label, resumes, from, to, parent, depth }: TracedExec) {
   const named = kind === "cell" ? label || "cell" : `${kind}${turn ? ` ${turn}` : ""} ${label}`;
+  const below = depth * 2 + (parent === null ? 0 : turn === null ? 2 : 1);
+  const [glyph, style] = LOOKS[status];
   return [
-    h("span", { class: status, css: { "padding-left": `${indentOf(exec) * 12}px` } }, GLYPHS[status]),
+    h("span", { class: "word", css: { "padding-left": `${below * 12}px`, ...tint(style) } }, glyph),
     h("span", { class: "text" }, named),
-    ...(resumes.length > 0
-      ? [h("span", { class: "word kept", title: `resumed ${amount(resumes.length, "time")}` }, "⟲")]
-      : []),
+    resumes.length > 0
+      ? h("span", { class: "word", css: tint("kept"), title: `resumed: ${resumes.length}` }, "⟲")
+      : null,
     h("span", { class: "n" }, to > from ? compact(to - from) : ""),
   ];
-}
-
-/** A turn is below its ask, and a cell below its turn; a child is below the call that it answers. */
-function indentOf({ parent, turn, depth }: TracedExec): number {
-  if (parent === null) return depth * 2;
-  return depth * 2 + (turn === null ? 2 : 1);
-}
-
-/** The last of the turns and cells of an ask, and of the children below; the exec itself for another one. */
-function lastOf(execs: readonly TracedExec[], index: number): number {
-  const exec = execs[index];
-  let last = index;
-  for (let at = index + 1; at < execs.length; at++) {
-    const other = execs[at];
-    const isPart = exec?.kind === "ask" && other?.depth === exec.depth && other.parent !== null;
-    if (!isPart && (other?.depth ?? 0) <= (exec?.depth ?? 0)) break;
-    if (isPart) last = at;
-  }
-  return last;
 }

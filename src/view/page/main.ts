@@ -1,15 +1,15 @@
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
-import { COLUMNS, type Column, type Head, NONE } from "../format.ts";
+import { type Head, PAGE_CALLS } from "../format.ts";
 import { openCompared } from "./compared.ts";
 import { showDetails } from "./details.ts";
 import { button, type Child, clockTime, fill, h, lasting, rest } from "./dom.ts";
 import { openExecs } from "./execs.ts";
-import { emptyColumns, type Model, modelOf, readPage } from "./model.ts";
+import { type Model, modelOf, openColumns } from "./model.ts";
 import { openOverview } from "./overview.ts";
 import { openRows } from "./rows.ts";
 import { openSearch } from "./search.ts";
 import { openFile, openServer, openTexts, type Source } from "./source.ts";
-import { type Actions, type Chosen, moved, openAround, type View } from "./view.ts";
+import { type Chosen, foldKey, moved, nounOf, openAround, type View } from "./view.ts";
 
 /** ms between two questions to the server whether there is more. */
 const POLL = 1000;
@@ -19,12 +19,10 @@ const PAGE = document.getElementById("page") ?? document.body;
 async function start(): Promise<void> {
   const source = document.documentElement.dataset.live === undefined ? openFile() : openServer();
   const head = await source.head();
-  if (!head) throw new Error("the server has no trace");
-  if (head.trace !== 2) throw new Error(`its format is ${head.trace}, and this page reads 2`);
+  if (head?.trace !== 2) throw new Error(`its format is ${head?.trace}, and this page reads 2`);
   const place = new URLSearchParams(location.hash.slice(1));
   const { page, view } = openPage(source, await modelFor(head, source));
-  await rest();
-  page.refresh();
+  await page.refresh();
   page.goTo(place);
   document.documentElement.dataset.ready = "1";
   while (source.isLive) {
@@ -35,23 +33,14 @@ async function start(): Promise<void> {
 
 type Page = ReturnType<typeof openPage>["page"];
 
-/** Pages of columns of a server, by their revisions. */
-let known = new Map<string, Uint8Array>();
-
 /** Reads the columns page by page, so that no task is long. */
 async function modelFor(head: Head, source: Source): Promise<Model> {
-  const columns = emptyColumns(head.calls);
-  const now = new Map<string, Uint8Array>();
-  let first = 0;
-  for (const [page, calls] of head.pages.entries()) {
-    const revision = head.revisions?.pages[page];
-    const bytes = (revision === undefined ? undefined : known.get(revision)) ?? (await source.page(head, page));
-    if (revision !== undefined) now.set(revision, bytes);
-    readPage(columns, bytes, first, calls);
-    first += calls;
+  const columns = openColumns(head.calls);
+  for (let page = 0; page * PAGE_CALLS < head.calls; page++) {
+    const bytes = await (await source.block(`c${page}`, head)).arrayBuffer();
+    columns.read(new Uint8Array(bytes), page * PAGE_CALLS);
     await rest();
   }
-  known = now;
   return modelOf(head, columns);
 }
 
@@ -64,7 +53,7 @@ async function update(source: Source, view: View, page: Page): Promise<void> {
     const before = view.model;
     view.model = await modelFor(head, source);
     view.chosen = moved(view.chosen, before, view.model);
-    page.refresh();
+    await page.refresh();
     if (view.query !== "") await page.search();
   } catch (error) {
     page.tell(`There is nothing new: ${messageOf(error)}`);
@@ -72,23 +61,16 @@ async function update(source: Source, view: View, page: Page): Promise<void> {
 }
 
 function openPage(source: Source, model: Model) {
-  let current = model.head;
-  const view: View = {
-    ...{ model, texts: openTexts(source, () => view.model.head), chosen: { kind: "help" }, place: null, execs: null },
-    ...{ kinds: new Set(), failed: false, error: 0, query: "", found: null, order: "as made", open: new Set() },
-  };
+  const chosen: Chosen = { kind: model.head.subject === "run" ? "exec" : "help", index: 0 };
   const aside = h("aside", { "aria-label": "Details", tabindex: -1 });
-  const banner = h("div", { class: "banner", role: "alert" });
-  const figures = h("dl", {});
-  const title = h("h1", {});
-  const notes = h("span", { class: "note" });
-  let problem: string | null = null;
-  const actions: Actions = {
-    choose(chosen: Chosen): void {
+  const view: View = {
+    ...{ model, texts: openTexts(source, () => view.model.head), chosen, place: null, execs: null },
+    ...{ kinds: new Set(), error: 0, query: "", found: null, order: "as made", open: new Set() },
+    choose(chosen): void {
       view.chosen = chosen;
       rows.paint();
       execs.mark();
-      void showDetails(aside, view, rows, actions);
+      void showDetails(aside, view);
       keepAddress(view);
     },
     list(): void {
@@ -97,109 +79,107 @@ function openPage(source: Source, model: Model) {
       execs.mark();
       keepAddress(view);
     },
+    toggle(fold): void {
+      const key = foldKey(fold, view.model);
+      if (!view.open.delete(key)) view.open.add(key);
+      rows.refill();
+      void showDetails(aside, view);
+    },
+    openJob: (number) => location.assign(`/job/${number}/`),
   };
-  const rows = openRows(view, actions);
-  const execs = openExecs(view, actions);
-  const overview = openOverview(view, actions, rows);
-  const search = openSearch(view, actions, source);
-  const json = button("JSON", "Save the numbers as JSON", () => save(view.model));
-  const keys = button("?", "Keys and colours", () => actions.choose({ kind: "help" }));
-  const compared = openCompared((call) => reach(call, view, parts));
+  const banner = h("div", { class: "banner", role: "alert" });
+  const [figures, title, notes] = [h("dl"), h("h1"), h("span", { class: "note" })];
+  let problem: string | null = null;
+  const rows = openRows(view);
+  const execs = openExecs(view);
+  const overview = openOverview(view, rows);
+  const search = openSearch(view, source);
+  const json = button("JSON", () => save(view.model), { "aria-label": "Save the numbers as JSON" });
+  const help = () => view.choose({ kind: "help", index: 0 });
+  const keys = button("?", help, { "aria-label": "Keys and colours" });
+  const compared = openCompared((call) => reach({ kind: "call", index: call }, view, parts));
   const tools = h("span", { class: "tools" }, search.told, search.box, json, keys);
-  fill(
-    PAGE,
-    h("header", {}, title, figures, h("span", { class: "grow" }), notes, tools, banner, compared.element),
-    ...[overview.element, execs.element, rows.element, aside],
-  );
+  const header = h("header", {}, title, figures, h("span", { class: "grow" }), notes, tools, banner, compared.element);
+  fill(PAGE, header, overview.element, execs.element, rows.element, aside);
 
-  function refresh(): void {
-    current = view.model.head;
-    document.title = `${current.session.name ?? current.session.id} · Belay`;
-    fill(title, current.session.name ?? current.session.id, " ", h("small", {}, current.session.status));
+  /** Draws all parts, each in a turn of the event loop. */
+  async function refresh(): Promise<void> {
+    const { session } = view.model.head;
+    document.title = `${session.name ?? session.id} · Belay`;
+    fill(title, session.name ?? session.id, " ", h("small", {}, session.status));
     fill(figures, ...figuresOf(view.model));
-    fill(notes, noteOf(current));
+    fill(notes, noteOf(view.model.head));
     tell(problem);
-    compared.refresh(current);
-    overview.draw();
-    execs.refresh();
-    actions.list();
-    void showDetails(aside, view, rows, actions);
+    compared.refresh(view.model.head);
+    for (const draw of [overview.draw, execs.refresh, view.list, () => showDetails(aside, view)]) {
+      await rest();
+      await draw();
+    }
   }
 
   function tell(said: string | null): void {
     problem = said;
-    const lines = [...(said === null ? [] : [said]), ...current.session.damaged.map((line) => `Damaged: ${line}`)];
+    const damaged = view.model.head.session.damaged.map((line) => `Damaged: ${line}`);
+    const lines = said === null ? damaged : [said, ...damaged];
     fill(banner, ...lines.map((line) => h("p", {}, line)));
     banner.hidden = lines.length === 0;
   }
 
-  const parts = { ...actions, rows, search, overview, execs };
+  const parts = { rows, search, overview, execs };
   listen(view, parts);
   const page = { refresh, tell, search: search.search, goTo: (place: URLSearchParams) => goTo(place, view, parts) };
   return { page, view };
 }
 
-interface Parts extends Actions {
+interface Parts {
   readonly rows: ReturnType<typeof openRows>;
   readonly search: ReturnType<typeof openSearch>;
   readonly execs: ReturnType<typeof openExecs>;
   readonly overview: ReturnType<typeof openOverview>;
 }
 
-function figuresOf({ head, sums, clock }: Model): Child[] {
+function figuresOf(model: Model): Child[] {
+  const { head, sums, clock } = model;
   const { context } = head.session;
-  const told = [
-    ["spent", sums.nanos > 0 ? dollars(sums.nanos / 1e9) : head.calls > 0 ? "no price" : "nothing"],
-    ["sub-calls", thousands(head.calls)],
-    ["failed", thousands(sums.failed)],
-    ["tokens", compact(sums.tokens)],
-    ["execs", thousands(head.execs.length)],
-    ["P", context ? `${compact(context.chars)} characters` : "no context"],
-    ["running", lasting(clock.running)],
-  ];
-  return told.map(([name = "", figure = ""]) => h("div", {}, h("dt", {}, name), h("dd", {}, figure)));
+  const isRun = head.subject === "run";
+  const tokens = sums.input + sums.output + sums.cached_in + sums.cache_write;
+  const P = context ? `${compact(context.chars)} characters` : "no context";
+  const told = {
+    spent: sums.nanos > 0 ? dollars(sums.nanos / 1e9) : head.calls > 0 ? "no price" : "nothing",
+    [`${nounOf(model)}s`]: thousands(head.calls),
+    ...{ failed: thousands(sums.failed), tokens: compact(tokens) },
+    ...(isRun ? { "sub-calls": thousands(sums.calls) } : { execs: thousands(head.execs.length), P }),
+    running: lasting(clock.running),
+  };
+  return Object.entries(told).map(([name, figure]) => h("div", {}, h("dt", {}, name), h("dd", {}, figure)));
 }
 
-function noteOf({ texts, cut_texts, redacted, made_at, revisions }: Head): string {
+function noteOf({ texts, cut_texts, redacted, made_at, revision }: Head): string {
   const said = [
-    ...(texts === "none" ? ["texts are left out"] : []),
-    ...(cut_texts > 0 ? [`${amount(cut_texts, "text")} cut to fit`] : []),
-    ...(redacted > 0 ? [`${amount(redacted, "key")} redacted`] : []),
-    revisions ? `seen at ${clockTime(made_at)} UTC` : `made ${new Date(made_at).toISOString().slice(0, 10)}`,
+    texts === "none" ? "texts are left out" : "",
+    cut_texts > 0 ? `${amount(cut_texts, "text")} cut to fit` : "",
+    redacted > 0 ? `${amount(redacted, "key")} redacted` : "",
+    revision ? `seen at ${clockTime(made_at)} UTC` : `made ${new Date(made_at).toISOString().slice(0, 10)}`,
   ];
-  return said.join(" · ");
+  return said.filter((part) => part !== "").join(" · ");
 }
 
 /** Keeps what is chosen in the address, so that a place can be sent to somebody with the file. */
 function keepAddress({ chosen, model, query, place }: View): void {
   const parts = new URLSearchParams();
-  if (chosen.kind === "call") parts.set("call", String(chosen.index + 1));
-  if (chosen.kind === "fold") parts.set("batch", String(chosen.index + 1));
-  if (chosen.kind === "exec") parts.set("exec", String(chosen.index + 1));
+  if (chosen.kind !== "help") parts.set(chosen.kind, String(chosen.index + 1));
   if (query !== "") parts.set("q", query);
   if (place !== null) parts.set("t", String(Math.round((place / model.clock.width) * 1000)));
   history.replaceState(null, "", `${location.pathname}${location.search}#${parts}`);
 }
 
 function goTo(place: URLSearchParams, view: View, parts: Parts): void {
-  const number = (name: string, most: number) => {
-    const index = Number(place.get(name)) - 1;
-    return Number.isInteger(index) && index >= 0 && index < most ? index : null;
-  };
   const { head, folds } = view.model;
-  const [call, fold, exec] = [
-    number("call", head.calls),
-    number("batch", folds.length),
-    number("exec", head.execs.length),
-  ];
-  if (call !== null) reach(call, view, parts);
-  else if (fold !== null) {
-    const inside = view.model.folds[fold];
-    if (inside) openAround(view, inside.from);
-    parts.list();
-    parts.choose({ kind: "fold", index: fold });
-    parts.rows.reveal();
-  } else if (exec !== null) parts.execs.choose(exec);
+  const kinds = { call: head.calls, batch: folds.length, exec: head.execs.length, documents: 5 };
+  for (const kind of ["call", "batch", "exec", "documents"] as const) {
+    const index = Number(place.get(kind)) - 1;
+    if (Number.isInteger(index) && index >= 0 && index < kinds[kind]) reach({ kind, index }, view, parts);
+  }
   const time = Number(place.get("t"));
   if (time > 0 && time < 1000) parts.overview.slideTo(time / 1000);
   const query = place.get("q");
@@ -208,19 +188,23 @@ function goTo(place: URLSearchParams, view: View, parts: Parts): void {
   void parts.search.search();
 }
 
-/** Chooses a call, opens the batches that it lies in, and scrolls to it. */
-function reach(call: number, view: View, { choose, list, rows }: Parts): void {
-  openAround(view, call);
-  list();
-  choose({ kind: "call", index: call });
-  rows.reveal();
+/** Chooses a thing, opens the batches that it lies in, and scrolls to it. */
+function reach({ kind, index }: Chosen, view: View, { rows, execs }: Parts): void {
+  if (kind === "exec") execs.choose(index);
+  else {
+    const call = kind === "call" ? index : view.model.folds[index]?.from;
+    if (kind !== "documents" && call !== undefined) openAround(view, call);
+    view.list();
+    view.choose({ kind, index });
+    rows.reveal();
+  }
 }
 
 function listen(view: View, parts: Parts): void {
-  const { rows, search, execs, choose } = parts;
+  const { rows, search, execs } = parts;
   const acts: Readonly<Record<string, () => void>> = {
     "/": () => search.box.focus(),
-    "?": () => choose({ kind: "help" }),
+    "?": () => view.choose({ kind: "help", index: 0 }),
     "[": () => stepExec(-1),
     "]": () => stepExec(1),
     e: nextFailure,
@@ -240,44 +224,30 @@ function listen(view: View, parts: Parts): void {
       acts[event.key]?.();
     }
   });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const again = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      parts.overview.draw();
-      parts.rows.paint();
-    }, 80);
-  };
-  addEventListener("resize", again);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  addEventListener("resize", rows.paint);
 
   function stepExec(by: number): void {
     const { chosen, model } = view;
-    const exec =
-      chosen.kind === "exec" ? chosen.index : chosen.kind === "call" ? (model.columns.exec[chosen.index] ?? 0) : -1;
-    if (model.head.execs[exec + by]) execs.choose(exec + by);
+    const exec = chosen.kind === "call" ? model.columns.of("exec", chosen.index) : chosen.index;
+    const from = chosen.kind === "call" || chosen.kind === "exec" ? exec : -1;
+    if (model.head.execs[from + by]) execs.choose(from + by);
   }
 
   function nextFailure(): void {
     const { columns, head } = view.model;
     const from = view.chosen.kind === "call" ? view.chosen.index + 1 : 0;
-    for (let step = 0; step < head.calls; step++) {
-      const call = (from + step) % head.calls;
-      if (!columns.error[call]) continue;
-      Object.assign(view, { execs: null });
-      reach(call, view, parts);
-      rows.focus();
-      return;
-    }
+    const calls = Array.from({ length: head.calls }, (_, step) => (from + step) % head.calls);
+    const index = calls.find((call) => columns.of("error", call) > 0);
+    if (index === undefined) return;
+    view.execs = null;
+    reach({ kind: "call", index }, view, parts);
+    rows.focus();
   }
 }
 
 /** Saves the head with the numbers of calls as objects. */
 function save({ head, columns }: Model): void {
-  const numberOf = (name: Column, call: number) => (columns[name][call] === NONE ? null : columns[name][call]);
-  const calls = Array.from({ length: head.calls }, (_, call) =>
-    Object.fromEntries(COLUMNS.map((name) => [name, numberOf(name, call)])),
-  );
+  const calls = Array.from({ length: head.calls }, (_, call) => columns.row(call));
   const link = h("a", { download: "trace.json" });
   link.href = URL.createObjectURL(new Blob([JSON.stringify({ ...head, calls })], { type: "application/json" }));
   link.click();

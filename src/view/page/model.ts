@@ -1,186 +1,209 @@
-import { COLUMNS, type Column, type Head, KINDS, NONE, type TracedExec } from "../format.ts";
+import { COLUMNS, type Column, type Head, type Kind, NONE, PAGE_CALLS, type TracedExec } from "../format.ts";
 import { type Clock, clockOf, mostAtOnce, type Span } from "./time.ts";
-
-export type Columns = Readonly<Record<Column, Uint32Array>>;
 
 /** A trace with what follows from its numbers. Instants are ms since the epoch. */
 export interface Model {
   readonly head: Head;
   readonly columns: Columns;
-  readonly asked: Float64Array;
+  readonly asked: Instants;
   /** NaN for a call that was not sent, or whose record does not tell. */
-  readonly sent: Float64Array;
+  readonly sent: Instants;
   /** Infinity for a call without an answer. */
-  readonly ended: Float64Array;
+  readonly ended: Instants;
   readonly clock: Clock;
-  /** Calls that are one row while it is folded, and the innermost of each call; -1: none. */
+  /** Calls that are one row while it is folded, and the innermost fold of each call; -1: none. */
   readonly folds: readonly Fold[];
   readonly foldOf: Int32Array;
-  /** Execs of children, by the call that they answer. */
-  readonly below: ReadonlyMap<number, readonly number[]>;
-  readonly sums: Sums;
+  /** All of them in the order of the list: those of a child stand behind the call that it answers. */
+  readonly order: Int32Array;
+  readonly sums: Sums & { readonly most: number };
 }
 
-/** A batch, or batches that follow each other: their calls, and the fold that they lie in. */
-export interface Fold {
+export type Instants = (call: number) => number;
+
+/** Calls, from the first, and before one. */
+export interface Stretch {
   readonly from: number;
   readonly to: number;
+}
+
+/** A batch, or batches that follow each other, and the fold that they lie in; -1: none. */
+export interface Fold extends Stretch {
+  readonly index: number;
   readonly exec: number;
   readonly batches: number;
   readonly inside: number;
 }
 
-export interface Sums {
-  readonly kinds: readonly { readonly calls: number; readonly nanos: number }[];
-  readonly nanos: number;
-  readonly tokens: number;
-  readonly failed: number;
-  readonly resent: number;
-  /** The most calls in flight at once. */
-  readonly most: number;
-}
+const INDEX: Readonly<Record<string, number>> = Object.fromEntries(COLUMNS.map((name, at) => [name, at]));
 
-export function emptyColumns(calls: number): Columns {
-  const of = () => new Uint32Array(calls);
+export type Columns = ReturnType<typeof openColumns>;
+
+/** The numbers of so many calls. */
+export function openColumns(calls: number) {
+  const data = new Uint32Array(COLUMNS.length * calls);
+  const of = (name: Column, call: number) => data[(INDEX[name] ?? 0) * calls + call] ?? 0;
   return {
-    ...{ exec: of(), batch: of(), asked: of(), queue: of(), run: of(), kind: of(), model: of(), error: of() },
-    ...{ input: of(), output: of(), cached_in: of(), cache_write: of(), micro: of(), nano: of(), tries: of() },
-    ...{ resent: of(), plen: of(), alen: of() },
+    of,
+    nanos: (call: number) => of("micro", call) * 1000 + of("nano", call),
+    row: (call: number): object =>
+      Object.fromEntries(COLUMNS.map((name) => [name, of(name, call) === NONE ? null : of(name, call)])),
+    /** Reads a page of columns, as `columnsOf` writes it, to its place. */
+    read(page: Uint8Array, first: number): void {
+      const count = Math.min(PAGE_CALLS, calls - first);
+      if (page.length !== COLUMNS.length * 4 * count) throw new Error("a page of calls is not whole");
+      for (const column of COLUMNS.keys()) {
+        const plane = (byte: number, at: number) => (page[(column * 4 + byte) * count + at] ?? 0) * 2 ** (8 * byte);
+        for (let at = 0; at < count; at++) {
+          data[column * calls + first + at] = plane(0, at) + plane(1, at) + plane(2, at) + plane(3, at);
+        }
+      }
+    },
   };
-}
-
-/** Reads a page of columns, as `columnsOf` writes it, to its place. */
-export function readPage(columns: Columns, page: Uint8Array, first: number, calls: number): void {
-  if (page.length !== COLUMNS.length * 4 * calls) throw new Error("a page of calls is not whole");
-  for (const [index, name] of COLUMNS.entries()) {
-    const column = columns[name];
-    const plane = (byte: number, call: number) => page[(index * 4 + byte) * calls + call] ?? 0;
-    for (let call = 0; call < calls; call++) {
-      const low = plane(0, call) | (plane(1, call) << 8) | (plane(2, call) << 16);
-      column[first + call] = low + plane(3, call) * 2 ** 24;
-    }
-  }
 }
 
 export function modelOf(head: Head, columns: Columns): Model {
-  const { calls } = head;
-  const [asked, sent, ended] = [new Float64Array(calls), new Float64Array(calls), new Float64Array(calls)];
-  for (let call = 0; call < calls; call++) {
-    const [queue = NONE, run = NONE] = [columns.queue[call], columns.run[call]];
-    const at = (execOf(head, columns, call)?.began ?? 0) + (columns.asked[call] ?? 0);
-    asked[call] = at;
-    sent[call] = queue === NONE ? Number.NaN : at + queue;
-    ended[call] = run === NONE ? Number.POSITIVE_INFINITY : at + (queue === NONE ? 0 : queue) + run;
-  }
-  const below = new Map<number, number[]>();
-  for (const [index, { of }] of head.execs.entries()) {
-    if (of !== null) below.set(of, [...(below.get(of) ?? []), index]);
-  }
-  const clock = clockOf(head.execs.flatMap((exec) => spansOf(exec, head, ended, asked)));
-  return {
-    head,
-    columns,
-    asked,
-    sent,
-    ended,
-    clock,
-    below,
-    ...foldsOf(head, columns),
-    sums: sumsOf(columns, sent, ended),
-  };
+  const { of } = columns;
+  const asked = (call: number) => (head.execs[of("exec", call)]?.began ?? 0) + of("asked", call);
+  const sent = (call: number) => (of("queue", call) === NONE ? Number.NaN : asked(call) + of("queue", call));
+  const ended = (call: number) =>
+    of("run", call) === NONE ? Number.POSITIVE_INFINITY : (sent(call) || asked(call)) + of("run", call);
+  const times = { asked, sent, ended };
+  const clock = clockOf(head.execs.flatMap((exec) => spansOf(exec, head, times)));
+  const model = { head, columns, ...times, clock, ...foldsOf(head, columns), order: orderOf(head) };
+  const flying = model.order.filter((call) => isSent(model, call));
+  const most = mostAtOnce(Float64Array.from(flying, sent), Float64Array.from(flying, ended));
+  return { ...model, sums: { ...sumsOf(model, { from: 0, to: head.calls }), most } };
 }
 
-export function execOf(head: Head, columns: Columns, call: number): TracedExec | undefined {
-  return head.execs[columns.exec[call] ?? -1];
-}
+export const execOf = ({ head, columns }: Pick<Model, "head" | "columns">, call: number): TracedExec | undefined =>
+  head.execs[columns.of("exec", call)];
 
-export const nanosOf = ({ micro, nano }: Columns, call: number) => (micro[call] ?? 0) * 1000 + (nano[call] ?? 0);
+export const kindOf = ({ head, columns }: Pick<Model, "head" | "columns">, call: number): Kind =>
+  head.kinds[columns.of("kind", call)] ?? "paid";
 
 /** True for a call of which a request is out until its answer is there. */
-export const isSent = ({ sent, columns }: Pick<Model, "sent" | "columns">, call: number) =>
-  !Number.isNaN(sent[call]) && KINDS[columns.kind[call] ?? 0] !== "cached";
+export const isSent = (model: Pick<Model, "head" | "columns" | "sent">, call: number) =>
+  !Number.isNaN(model.sent(call)) && kindOf(model, call) !== "cached";
 
-/** An ask runs nothing itself. What is not over has run until the last that is known of it, or runs now. */
-function spansOf(exec: TracedExec, head: Head, ended: Float64Array, asked: Float64Array): Span[] {
+export const isOver = ({ ended }: Pick<Model, "ended">, call: number) => Number.isFinite(ended(call));
+
+/** ms of running time from its sending to its answer; 0 without an answer. */
+export function ranFor({ asked, sent, ended, clock }: Model, call: number): number {
+  if (!Number.isFinite(ended(call))) return 0;
+  return clock.lived(ended(call)) - clock.lived(Number.isNaN(sent(call)) ? asked(call) : sent(call));
+}
+
+/** ms of running time from its asking to its sending; NaN if it was not sent. */
+export const waitedFor = ({ asked, sent, clock }: Model, call: number) =>
+  Number.isNaN(sent(call)) ? Number.NaN : clock.lived(sent(call)) - clock.lived(asked(call));
+
+type Times = Pick<Model, "asked" | "sent" | "ended">;
+
+/** An ask runs nothing itself, and a run its jobs. What is not over has run until the last that is known of it, or runs now. */
+function spansOf(exec: TracedExec, head: Head, { asked, sent, ended }: Times): Span[] {
   if (exec.kind === "ask") return [];
+  const calls = () => Array.from({ length: exec.to - exec.from }, (_, at) => exec.from + at);
+  const now = head.session.status === "running" ? head.made_at : 0;
+  const until = (call: number, began: number) => (Number.isFinite(ended(call)) ? ended(call) : Math.max(began, now));
+  if (exec.kind === "run") {
+    const begun = calls().filter((job) => !Number.isNaN(sent(job)));
+    return begun.map((job) => [sent(job), until(job, sent(job))]);
+  }
   const spans: Span[] = [];
   let from = exec.began;
   for (const { at, gap_ms } of exec.resumes) {
     spans.push([from, at - gap_ms]);
     from = at;
   }
-  let to = exec.ended ?? from;
-  if (exec.ended === null) {
-    for (let call = exec.from; call < exec.to; call++) {
-      const end = ended[call] ?? 0;
-      to = Math.max(to, Number.isFinite(end) ? end : (asked[call] ?? 0));
-    }
-    if (head.session.status === "running") to = Math.max(to, head.made_at);
-  }
-  return [...spans, [from, to]];
+  const last = () => calls().reduce((to, call) => Math.max(to, until(call, asked(call))), Math.max(from, now));
+  return [...spans, [from, exec.ended ?? last()]];
 }
 
 /** Larger batches are one row, and so are more batches that follow each other. */
 const [MOST_CALLS, MOST_BATCHES] = [12, 3];
 
-function foldsOf(head: Head, { exec, batch }: Columns): Pick<Model, "folds" | "foldOf"> {
+function foldsOf(head: Head, { of }: Columns): Pick<Model, "folds" | "foldOf"> {
   const folds: Fold[] = [];
   const foldOf = new Int32Array(head.calls).fill(-1);
-  for (const [index, { from, to }] of head.execs.entries()) {
-    for (let at = from; at < to; ) {
-      const batches: [number, number][] = [];
-      while (at < to && batch[at] !== 0) {
-        const start = at;
-        while (at < to && exec[at] === index && batch[at] === batch[start]) at++;
-        batches.push([start, at]);
+  const add = (fold: Omit<Fold, "index">) => {
+    const index = folds.length;
+    folds.push({ ...fold, index });
+    foldOf.fill(index, fold.from, fold.to);
+    return index;
+  };
+  for (const [exec, { from: start, to: end }] of head.execs.entries()) {
+    for (let at = start; at < end; ) {
+      const first = at;
+      const batches: Stretch[] = [];
+      for (let to = at; at < end && of("batch", at) !== 0; at = to) {
+        while (to < end && of("batch", to) === of("batch", at)) to++;
+        batches.push({ from: at, to });
       }
-      const [first, last] = [batches[0], batches.at(-1)];
-      if (!first || !last) at++;
-      else addFolds(folds, foldOf, batches, { from: first[0], to: last[1], exec: index });
+      const isMany = batches.length > MOST_BATCHES;
+      const inside = isMany ? add({ from: first, to: at, exec, batches: batches.length, inside: -1 }) : -1;
+      for (const one of batches) if (one.to - one.from > MOST_CALLS) add({ ...one, exec, batches: 1, inside });
+      if (batches.length === 0) at++;
     }
   }
   return { folds, foldOf };
 }
 
-function addFolds(
-  folds: Fold[],
-  foldOf: Int32Array,
-  batches: readonly (readonly [number, number])[],
-  all: Pick<Fold, "from" | "to" | "exec">,
-): void {
-  let inside = -1;
-  if (batches.length > MOST_BATCHES) {
-    inside = folds.push({ ...all, batches: batches.length, inside }) - 1;
-    foldOf.fill(inside, all.from, all.to);
-  }
-  for (const [from, to] of batches) {
-    if (to - from > MOST_CALLS) foldOf.fill(folds.push({ from, to, exec: all.exec, batches: 1, inside }) - 1, from, to);
-  }
-}
-
-function sumsOf(columns: Columns, sent: Float64Array, ended: Float64Array): Sums {
-  const kinds = KINDS.map(() => ({ calls: 0, nanos: 0 }));
-  let [tokens, failed, resent] = [0, 0, 0];
-  for (const [call, number] of columns.kind.entries()) {
-    const kind = kinds[number];
-    if (kind) {
-      kind.calls++;
-      kind.nanos += nanosOf(columns, call);
+function orderOf({ execs, calls }: Head): Int32Array {
+  const below = Map.groupBy(execs, ({ of }) => of);
+  const order: number[] = [];
+  const follow = (of: number | null): void => {
+    for (const { from, to } of below.get(of) ?? []) {
+      for (let call = from; call < to; call++) {
+        order.push(call);
+        follow(call);
+      }
     }
-    for (const name of TOKENS) tokens += columns[name][call] ?? 0;
-    if (columns.error[call]) failed++;
-    if (columns.resent[call]) resent++;
-  }
-  const flying = columns.kind.keys().filter((call) => isSent({ sent, columns }, call));
-  const calls = [...flying];
-  const most = mostAtOnce(pick(sent, calls), pick(ended, calls));
-  return { kinds, nanos: kinds.reduce((sum, { nanos }) => sum + nanos, 0), tokens, failed, resent, most };
+  };
+  follow(null);
+  return Int32Array.from(order.slice(0, calls));
 }
 
-const TOKENS = ["input", "output", "cached_in", "cache_write"] as const;
+const SUMMED = ["input", "output", "cached_in", "cache_write", "tries", "calls"] as const;
 
-const pick = (all: Float64Array, calls: readonly number[]) => Float64Array.from(calls, (call) => all[call] ?? 0);
+export type Sums = ReturnType<typeof sumsOf>;
+
+/** The sums of some calls, and of each kind; dollars × 10⁹. `ended` is the end of the newest answer. */
+export function sumsOf(model: Pick<Model, "head" | "columns" | "ended">, { from, to }: Stretch) {
+  const kinds = model.head.kinds.map(() => ({ calls: 0, nanos: 0 }));
+  const sums = { input: 0, output: 0, cached_in: 0, cache_write: 0, tries: 0, calls: 0 };
+  let [nanos, failed, resent, ended, open] = [0, 0, 0, 0, 0];
+  const { of } = model.columns;
+  for (let call = from; call < to; call++) {
+    const kind = kinds[of("kind", call)];
+    const cost = model.columns.nanos(call);
+    if (kind) Object.assign(kind, { calls: kind.calls + 1, nanos: kind.nanos + cost });
+    nanos += cost;
+    for (const name of SUMMED) sums[name] += of(name, call);
+    if (of("error", call) > 0) failed++;
+    if (of("resent", call) > 0) resent++;
+    if (isOver(model, call)) ended = Math.max(ended, model.ended(call));
+    else open++;
+  }
+  return { kinds, nanos, ...sums, failed, resent, ended, isOver: open === 0 };
+}
+
+const known = new WeakMap<Fold, Sums>();
+
+/** The sums of a fold, which are counted once. */
+export function foldSums(fold: Fold, model: Model): Sums {
+  const sums = known.get(fold) ?? sumsOf(model, fold);
+  known.set(fold, sums);
+  return sums;
+}
+
 /** The part of sorted numbers below which this share of them lies; 0 of none. */
-export function percentile(sorted: ArrayLike<number>, share: number): number {
+export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/** The folds that a call lies in, the outermost first. */
+export function around({ folds, foldOf }: Model, call: number): Fold[] {
+  const inner = folds[foldOf[call] ?? -1];
+  return [folds[inner?.inside ?? -1], inner].filter((fold) => fold !== undefined);
 }

@@ -1,36 +1,25 @@
 import { amount, dollars, thousands } from "../../platform/figures.ts";
-import { GRADES, KINDS } from "../format.ts";
-import { button, clockTime, fill, h } from "./dom.ts";
-import { drawCoverage, drawOverview } from "./pictures.ts";
+import { GRADES } from "../format.ts";
+import { button, clockTime, fill, h, tint } from "./dom.ts";
+import { isOver, isSent, type Model } from "./model.ts";
+import { overviewOf, skyline } from "./pictures.ts";
 import type { OpenedRows } from "./rows.ts";
-import { type Actions, at, GRADE_WORDS, type View, WORDS } from "./view.ts";
+import { GRADE_WORDS, LOOKS, nounOf, type View } from "./view.ts";
 
 const STEPS = 1000;
 
-/** The picture of the whole time, its slider, and the classes of cost, which filter. */
-export function openOverview(view: View, actions: Actions, rows: OpenedRows) {
-  const canvas = h("canvas", { role: "img" });
-  const slider = h("input", {
-    type: "range",
-    min: 0,
-    max: STEPS,
-    value: STEPS,
-    "aria-label": "Time",
-    on: { input: slide },
-  });
+/** The picture of the whole time, its slider, the classes of cost, which filter, and the coverage of P. */
+export function openOverview(view: View, rows: OpenedRows) {
+  const picture = h("div", { class: "picture", role: "img" });
+  const range = { type: "range", min: 0, max: STEPS, value: STEPS, "aria-label": "Time" };
+  const slider = h("input", { ...range, on: { input: slide } });
   const line = h("i", { class: "line" });
   const instant = h("div", { class: "key", "aria-live": "polite" });
-  const classes = openClasses(view, actions);
-  const coverage = openCoverage(view, actions);
-  const section = h(
-    "section",
-    { class: "over", "aria-label": "Overview" },
-    h("div", { class: "picture" }, canvas, line),
-    slider,
-    instant,
-    classes.element,
-    coverage.element,
-  );
+  const what = nounOf(view.model) === "job" ? "the state of a job" : "what a call cost";
+  const classes = h("div", { class: "key", role: "toolbar", "aria-label": `Filter by ${what}` });
+  const coverage = openCoverage(view);
+  const all = [picture, slider, instant, classes, coverage.element];
+  const section = h("section", { class: "over", "aria-label": "Overview" }, ...all);
 
   function slide(): void {
     const { clock } = view.model;
@@ -41,27 +30,37 @@ export function openOverview(view: View, actions: Actions, rows: OpenedRows) {
     rows.paint();
   }
 
-  /** Tells what was true at the slider's instant. */
   function tell(): void {
     const { model, place } = view;
-    const when = place === null ? Number.MAX_SAFE_INTEGER : model.clock.instant(place);
-    const { answered, flying, open, nanos, exec } = at(model, when);
-    const budget = model.head.session.budget_usd;
-    const share = budget === null ? "" : ` of ${dollars(budget)} (${Math.round(nanos / budget / 1e7)} %)`;
+    const when = place === null ? Number.POSITIVE_INFINITY : model.clock.instant(place);
     line.style.setProperty("left", `${place === null ? 100 : (place / model.clock.width) * 100}%`);
-    fill(
-      instant,
-      h("b", {}, place === null ? "at the end" : `${clockTime(when)} UTC`),
-      h("span", {}, `${thousands(answered)} answered`),
-      h("span", {}, `${thousands(flying)} in flight`),
-      open > 0 ? h("span", {}, `${thousands(open)} not sent or not answered`) : null,
-      nanos > 0 ? h("span", {}, `${dollars(nanos / 1e9)}${share} spent`) : null,
-      exec && h("span", {}, `exec ${exec.number}: ${exec.label.slice(0, 70)}`),
-    );
+    const told = instantFacts(model, when);
+    const spans = told.filter((text) => text !== "").map((text) => h("span", {}, text));
+    fill(instant, h("b", {}, place === null ? "at the end" : `${clockTime(when)} UTC`), ...spans);
+  }
+
+  function refresh(): void {
+    const { sums, head } = view.model;
+    const kinds = sums.kinds.map(({ calls, nanos }, index) => {
+      const [, words, style] = LOOKS[head.kinds[index] ?? "paid"];
+      const toggle = () => {
+        if (!view.kinds.delete(index)) view.kinds.add(index);
+        view.list();
+      };
+      const figures = h("b", {}, `${thousands(calls)}${nanos > 0 ? ` · ${dollars(nanos / 1e9)}` : ""}`);
+      const swatch = h("i", { class: "swatch", css: tint(style) });
+      const text = h("span", {}, swatch, ` ${words} `, figures);
+      return calls > 0 ? button(text, toggle, { "aria-pressed": view.kinds.has(index) }) : null;
+    });
+    const resent = `${amount(sums.resent, "call")} open at an interruption, sent again`;
+    const isAgain = sums.resent > 0 && head.subject === "session";
+    fill(classes, ...kinds, isAgain ? h("span", {}, resent) : null);
   }
 
   function draw(): void {
-    drawOverview(canvas, view.model);
+    const { label, parts } = overviewOf(view.model);
+    picture.setAttribute("aria-label", label);
+    fill(picture, ...parts, line);
     coverage.draw();
     tell();
   }
@@ -71,75 +70,55 @@ export function openOverview(view: View, actions: Actions, rows: OpenedRows) {
     slide();
   }
 
-  return { element: section, draw, slideTo, refresh: classes.refresh };
-}
-
-/** The classes of cost with their calls and dollars: each filters the list. */
-function openClasses(view: View, actions: Actions) {
-  const element = h("div", { class: "key", role: "toolbar", "aria-label": "Filter by what a call cost" });
-
-  function toggle(isPressed: boolean, change: () => void, ...parts: (Node | string)[]): HTMLElement {
-    const click = () => {
-      change();
-      actions.list();
-    };
-    return button(h("span", {}, ...parts), null, click, { "aria-pressed": isPressed });
-  }
-
-  function kindToggle(index: number): HTMLElement | null {
-    const { calls = 0, nanos = 0 } = view.model.sums.kinds[index] ?? {};
-    const kind = KINDS[index];
-    if (calls === 0 || !kind) return null;
-    const change = () => {
-      if (!view.kinds.delete(index)) view.kinds.add(index);
-    };
-    const figures = h("b", {}, `${thousands(calls)}${nanos > 0 ? ` · ${dollars(nanos / 1e9)}` : ""}`);
-    return toggle(view.kinds.has(index), change, h("i", { class: `swatch ${kind}` }), ` ${WORDS[kind]} `, figures);
-  }
-
-  function refresh(): void {
-    const { failed, resent, kinds } = view.model.sums;
-    const lost = kinds[KINDS.indexOf("lost")]?.calls ?? 0;
-    const change = () => {
-      view.failed = !view.failed;
-    };
-    fill(
-      element,
-      ...KINDS.map((_, index) => kindToggle(index)),
-      failed > lost ? toggle(view.failed, change, "failed ", h("b", {}, thousands(failed))) : null,
-      resent > 0 ? h("span", {}, `${amount(resent, "call")} in flight at an interruption, sent again`) : null,
-    );
-  }
-
-  return { element, refresh };
+  return { element: section, draw, slideTo, refresh };
 }
 
 /** The strip of P, and its documents by the grade of coverage that they reached. Without records there is none. */
-function openCoverage(view: View, actions: Actions) {
-  const canvas = h("canvas", { role: "img" });
+function openCoverage(view: View) {
+  const strip = h("div", { class: "strip", role: "img" });
   const grades = h("div", { class: "key" });
-  const element = h("div", {}, canvas, grades);
+  const element = h("div", {}, strip, grades);
 
   function draw(): void {
-    const { coverage } = view.model.head;
-    element.hidden = coverage === null;
-    if (!coverage) return;
-    canvas.setAttribute("aria-label", `Coverage of P: ${coverage.told}`);
-    drawCoverage(canvas, coverage.strip);
+    const { coverage: told } = view.model.head;
+    element.hidden = told === null;
+    if (!told) return;
+    strip.setAttribute("aria-label", `Coverage of P: ${told.told}`);
+    // A grade lies over those below it, which reach as high or higher.
+    const grown = told.strip.map((shares, at) => skyline(GRADES[at] ?? "never", shares, 100));
+    fill(strip, ...grown.toReversed());
     const toggles = GRADES.map((grade, index) => {
-      const { count = 0 } = coverage.documents[index] ?? {};
-      const choose = () => actions.choose({ kind: "documents", index });
-      const figures = h(
-        "span",
-        {},
-        h("i", { class: `swatch ${grade}` }),
-        ` ${GRADE_WORDS[grade]} `,
-        h("b", {}, thousands(count)),
-      );
-      return count === 0 ? null : button(figures, null, choose);
+      const { count = 0 } = told.documents[index] ?? {};
+      const swatch = h("i", { class: "swatch", css: tint(grade) });
+      const figures = h("span", {}, swatch, ` ${GRADE_WORDS[grade]} `, h("b", {}, thousands(count)));
+      return count > 0 ? button(figures, () => view.choose({ kind: "documents", index })) : null;
     });
     fill(grades, h("span", {}, "documents of P"), ...toggles);
   }
 
   return { element, draw };
+}
+
+/** Facts of an instant; of some calls the records do not tell yet whether they were sent. */
+function instantFacts(model: Model, when: number): string[] {
+  const { head, asked, sent, ended } = model;
+  let [answered, flying, open, nanos] = [0, 0, 0, 0];
+  for (let call = 0; call < head.calls; call++) {
+    // What is not over has spent, too; when is not known.
+    if (ended(call) <= when) nanos += model.columns.nanos(call);
+    if (isOver(model, call) && ended(call) <= when) answered++;
+    else if (isSent(model, call) && sent(call) <= when) flying++;
+    else if (Number.isNaN(sent(call)) && asked(call) <= when) open++;
+  }
+  const budget = head.session.budget_usd;
+  const share = budget === null ? "" : ` of ${dollars(budget)} (${Math.round(nanos / budget / 1e7)} %)`;
+  const isRun = head.subject === "run";
+  const exec = head.execs.findLast(({ began, kind, depth }) => depth === 0 && kind !== "ask" && began <= when);
+  return [
+    `${thousands(answered)} ${isRun ? "over" : "answered"}`,
+    `${thousands(flying)} ${isRun ? "begun" : "in flight"}`,
+    open > 0 ? `${thousands(open)} ${isRun ? "not begun" : "not sent or not answered"}` : "",
+    nanos > 0 ? `${dollars(nanos / 1e9)}${share} spent` : "",
+    exec && !isRun ? `exec ${exec.number}: ${exec.label.slice(0, 70)}` : "",
+  ];
 }

@@ -1,111 +1,123 @@
-import { amount, dollars, thousands } from "../../platform/figures.ts";
+import { amount, dollars, priced, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
-import { KINDS } from "../format.ts";
-import { h, lasting } from "./dom.ts";
-import { ranFor } from "./list.ts";
-import { execOf, type Fold, nanosOf } from "./model.ts";
-import { type Chosen, countedIn, foldKey, GLYPHS, kindOf, type View } from "./view.ts";
+import { h, lasting, tint } from "./dom.ts";
+import { execOf, type Fold, foldSums, isOver, kindOf, ranFor, type Stretch } from "./model.ts";
+import { type Chosen, foldKey, LOOKS, type View } from "./view.ts";
 
-/** The stretch of the picture in which rows are drawn. */
-export type Range = readonly [from: number, to: number];
+type Range = readonly [from: number, to: number];
 
 /** Height of a row, pixels. */
 export const ROW = 24;
 
-/** A row at its place in the list, and what is done with it. */
-interface Placed {
-  readonly at: number;
-  readonly ranges: ReturnType<typeof openRanges>;
-  /** The beginning of prompts that is left out. */
-  readonly share: string;
-  readonly on: { choose(row: number): void; toggle(fold: Fold): void };
+/** The words of a row, and its bars by the colours of the style. */
+interface Line {
+  readonly number: string;
+  readonly label: string;
+  readonly bars: readonly (readonly [style: string, from: number, to: number])[];
+  readonly cost: string;
+  readonly style: string;
+  readonly time: string;
 }
 
-export function rowElement(view: View, row: number, { at, ranges, share, on }: Placed): HTMLElement {
-  const { model, place, open } = view;
+/** The row at a place of the list, with its bars in a range. @param share the beginning of prompts that is left out */
+export function rowElement(view: View, row: number, at: number, [start, end]: Range, share: string): HTMLElement {
+  const { model, place, chosen, open } = view;
   const fold = row < 0 ? model.folds[-1 - row] : undefined;
-  const isPale = place !== null && model.clock.at(model.asked[fold ? fold.from : row] ?? 0) > place;
-  const cells = fold ? foldCells(view, fold, ranges.all) : callCells(view, row, ranges.of(row), share);
+  const line = fold ? foldLine(view, fold) : callLine(view, row, share);
+  const { depth = 0 } = (fold ? null : execOf(model, row)) ?? {};
+  const isPale = place !== null && model.clock.at(model.asked(fold ? fold.from : row)) > place;
+  const percent = (from: number) => `${Math.max(0, Math.min(100, ((from - start) / (end - start)) * 100))}%`;
+  const bars = line.bars.map(([style, from, to]) => {
+    const css = {
+      left: percent(from),
+      width: percent(start + Math.max(0, to - Math.max(from, start))),
+      ...tint(style),
+    };
+    return h("i", { class: style === "dim" ? "wait" : null, css });
+  });
+  const cell = (name: string, css: Readonly<Record<string, string>>, ...children: (Node | string)[]) =>
+    h("span", { class: name, role: "gridcell", css }, ...children);
   return h(
     "div",
     {
       ...{ class: `call${fold ? " fold" : ""}${isPale ? " pale" : ""}`, id: `row${row}`, role: "row" },
-      ...{ "aria-rowindex": at + 1, "aria-selected": row === codeOf(view.chosen), css: { top: `${at * ROW}px` } },
+      ...{ "aria-rowindex": at + 1, "aria-selected": row === codeOf(chosen), css: { top: `${at * ROW}px` } },
       "aria-expanded": fold ? open.has(foldKey(fold, model)) : null,
-      on: { click: () => on.choose(row), dblclick: () => fold && on.toggle(fold) },
+      on: { click: () => view.choose(chosenAt(row)), dblclick: () => fold && view.toggle(fold) },
     },
-    ...cells,
+    cell("n", {}, line.number),
+    cell("", { "padding-left": `${depth * 14}px` }, `${depth > 0 ? "↳ " : ""}${line.label}`),
+    cell("track", {}, ...bars),
+    cell("n word", tint(line.style), line.cost),
+    cell("n", {}, line.time),
   );
 }
 
-/** The cells of a call's row. */
-function callCells(view: View, call: number, range: Range, share: string): HTMLElement[] {
+/** A call with the time that it waited, and the time that it ran. */
+function callLine(view: View, call: number, share: string): Line {
   const { model } = view;
+  const { clock, asked, sent, ended, columns, head } = model;
   const kind = kindOf(model, call);
-  const { depth = 0 } = execOf(model.head, model.columns, call) ?? {};
-  const nanos = nanosOf(model.columns, call);
-  const indent = { "padding-left": `${depth * 14}px` };
-  return [
-    h("span", { class: "n", role: "gridcell" }, thousands(call + 1)),
-    h("span", { role: "gridcell", css: indent }, depth > 0 ? "↳ " : "", labelOf(view, call, share)),
-    h("span", { class: "track", role: "gridcell" }, ...bars(view, call, range)),
-    cell(`n word ${kind}`, `${GLYPHS[kind]} ${kind === "paid" && nanos > 0 ? dollars(nanos / 1e9) : kind}`),
-    cell("n", Number.isFinite(model.ended[call]) ? lasting(ranFor(model, call)) : "…"),
-  ];
+  const [glyph, , style] = LOOKS[kind];
+  const [price = kind] = kind === "paid" ? priced(columns.nanos(call) / 1e9) : [];
+  const from = clock.at(asked(call));
+  const start = Number.isNaN(sent(call)) ? from : clock.at(sent(call));
+  const end = isOver(model, call) ? clock.at(ended(call)) : clock.width;
+  return {
+    number: thousands(call + 1),
+    label: head.subject === "run" ? jobLabel(view, call) : callLabel(view, call, share),
+    bars: [
+      ["dim", from, start],
+      [style, start, end],
+    ],
+    ...{ cost: `${glyph} ${price}`, style, time: isOver(model, call) ? lasting(ranFor(model, call)) : "…" },
+  };
 }
 
-const cell = (name: string, text: string) => h("span", { class: name, role: "gridcell" }, text);
-
-/** The cells of a fold's row: counts, and the classes of its calls as shares of its time. */
-function foldCells(view: View, fold: Fold, range: Range): HTMLElement[] {
-  const { model, open } = view;
-  const { failed, nanos, ended, kinds, isOver } = countedIn(fold, model);
-  const began = model.asked[fold.from] ?? 0;
+/** A fold with counts, and the classes of its calls as shares of its time. */
+function foldLine({ model, open }: View, fold: Fold): Line {
+  const { clock, asked, head } = model;
+  const { kinds, failed, nanos, ended, isOver } = foldSums(fold, model);
   const calls = fold.to - fold.from;
-  const what = fold.batches > 1 ? `${amount(fold.batches, "batch", "batches")}, ` : "batch of ";
-  const [from, to] = [percent(model.clock.at(began), range), percent(model.clock.at(ended), range)];
-  return [
-    cell("n", `${open.has(foldKey(fold, model)) ? "▾" : "▸"} ${thousands(calls)}`),
-    cell("", `${what}${amount(calls, "call")}${failed > 0 ? ` · ${thousands(failed)} failed` : ""}`),
-    h("span", { class: "track", role: "gridcell" }, ...shares(kinds, from, to)),
-    cell("n", nanos > 0 ? dollars(nanos / 1e9) : "–"),
-    cell("n", isOver ? lasting(model.clock.lived(ended) - model.clock.lived(began)) : "…"),
-  ];
-}
-
-function shares(kinds: readonly number[], from: number, to: number): HTMLElement[] {
-  const all = kinds.reduce((sum, calls) => sum + calls, 0);
+  const [from, to] = [clock.at(asked(fold.from)), clock.at(ended)];
   let left = from;
-  return KINDS.flatMap((kind, at) => {
-    const width = ((to - from) * (kinds[at] ?? 0)) / Math.max(1, all);
-    left += width;
-    return kinds[at] ? [bar(kind, left - width, width)] : [];
+  const bars = kinds.map((kind, index) => {
+    left += ((to - from) * kind.calls) / calls;
+    return [LOOKS[head.kinds[index] ?? "paid"][2], left - ((to - from) * kind.calls) / calls, left] as const;
   });
+  const what = fold.batches > 1 ? `${amount(fold.batches, "batch", "batches")}, ` : "batch of ";
+  return {
+    number: `${open.has(foldKey(fold, model)) ? "▾" : "▸"} ${thousands(calls)}`,
+    label: `${what}${amount(calls, "call")}${failed > 0 ? ` · ${thousands(failed)} failed` : ""}`,
+    bars: bars.filter((_, index) => (kinds[index]?.calls ?? 0) > 0),
+    ...{ cost: nanos > 0 ? dollars(nanos / 1e9) : "–", style: "dim" },
+    time: isOver ? lasting(clock.lived(ended) - clock.lived(asked(fold.from))) : "…",
+  };
 }
 
-/** The time that a call waited, and the time that it ran. */
-function bars({ model }: View, call: number, range: Range): HTMLElement[] {
-  const { clock, asked, sent, ended } = model;
-  const place = (instant = 0) => percent(clock.at(instant), range);
-  const [from, start] = [place(asked[call]), place(Number.isNaN(sent[call]) ? asked[call] : sent[call])];
-  const end = Number.isFinite(ended[call]) ? place(ended[call]) : 100;
-  return [bar("wait", from, start - from), bar(kindOf(model, call), start, end - start)];
-}
-
-const bar = (name: string, left: number, width: number) =>
-  h("i", { class: name, css: { left: `${left}%`, width: `${Math.max(0, width)}%` } });
-
-const percent = (place: number, [from, to]: Range) => Math.max(0, Math.min(100, ((place - from) / (to - from)) * 100));
-
-/** The words of a call: its prompt, or what the model said if it is the request of a turn. */
-function labelOf(view: View, call: number, share: string): string {
-  const { head, columns } = view.model;
-  const exec = execOf(head, columns, call);
+/** The prompt of a call, or what the model said if it is the request of a turn. */
+function callLabel(view: View, call: number, share: string): string {
+  const { model } = view;
+  const exec = execOf(model, call);
   if (exec?.turn) return `turn ${exec.turn}${exec.label ? `: ${exec.label}` : ""}`;
-  if (head.texts === "none") return amount(columns.plen[call] ?? 0, "character");
+  if (model.head.texts === "none") return amount(model.columns.of("plen", call), "character");
   const prompt = promptOf(view, call);
   if (share !== "" && prompt.startsWith(share)) return `… ${prompt.slice(share.length)}`;
   return prompt === "" && !needsText(view, call) ? "(empty)" : prompt;
+}
+
+/** A job's id, or its number, and how it stands. */
+function jobLabel(view: View, job: number): string {
+  const { columns, head } = view.model;
+  const [calls, tries] = [columns.of("calls", job), columns.of("tries", job)];
+  const parts = [
+    promptOf(view, job) || `job ${thousands(columns.of("number", job) + 1)}`,
+    ...[head.errors[columns.of("error", job)], head.errors[columns.of("why", job)]],
+    ...priced(columns.nanos(job) / 1e9),
+    calls > 0 ? amount(calls, "call") : "",
+    tries > 0 ? amount(tries, "failed try", "failed tries") : "",
+  ];
+  return parts.filter(Boolean).join(" · ");
 }
 
 export const needsText = ({ model, texts }: View, call: number) =>
@@ -113,8 +125,7 @@ export const needsText = ({ model, texts }: View, call: number) =>
 
 /** The beginning of a prompt in one line, as far as it is at hand. */
 export function promptOf({ model, texts }: View, call: number): string {
-  const { head, columns } = model;
-  if (head.texts === "none" || execOf(head, columns, call)?.turn) return "";
+  if (model.head.texts === "none" || execOf(model, call)?.turn) return "";
   return inLine((texts.peek(call)?.[0] ?? "").slice(0, 500).replaceAll(/\s+/g, " ")).trim();
 }
 
@@ -131,39 +142,36 @@ export function shared(lines: readonly string[]): string {
 
 const [BEGINNING, ALIKE] = [24, 4];
 
-/** The stretches in which calls are drawn: those of an open batch over its time, others over that of what is listed. */
-export function openRanges({ model, execs }: View) {
+/** Gives the range of a row: a call of an open fold has that of the fold, others that of what is listed. */
+export function openRanges({ model, execs }: View): (row: number) => Range {
   const { clock, head, asked, ended, folds, foldOf } = model;
-  const known = new Map<number, Range>();
+  const [first, last] = execs ?? [];
+  const listed = head.execs.slice(first ?? head.execs.length, (last ?? 0) + 1).filter(({ from, to }) => to > from);
+  const ranges = new Map([[-1, over(listed[0] && { from: listed[0].from, to: listed.at(-1)?.to ?? 0 })]]);
 
-  function over(calls: { readonly from: number; readonly to: number } | undefined): Range {
+  function over(calls: Stretch | undefined): Range {
     if (!calls) return [0, clock.width];
     let [from, to] = [clock.width, 0];
     for (let call = calls.from; call < calls.to; call++) {
-      from = Math.min(from, clock.at(asked[call] ?? 0));
-      to = Math.max(to, Number.isFinite(ended[call]) ? clock.at(ended[call] ?? 0) : clock.width);
+      from = Math.min(from, clock.at(asked(call)));
+      to = Math.max(to, isOver(model, call) ? clock.at(ended(call)) : clock.width);
     }
     return [from, Math.max(to, from + 1)];
   }
 
-  const chosen = execs ? head.execs.slice(execs[0], execs[1] + 1).filter(({ from, to }) => to > from) : [];
-  const [first, last] = [chosen[0], chosen.at(-1)];
-  const all = over(first && last && { from: first.from, to: last.to });
-
-  return {
-    all,
-    of(call: number): Range {
-      const fold = foldOf[call] ?? -1;
-      if (fold < 0) return all;
-      const range = known.get(fold) ?? over(folds[fold]);
-      known.set(fold, range);
-      return range;
-    },
+  return (row) => {
+    const fold = foldOf[row] ?? -1;
+    const range = ranges.get(fold) ?? over(folds[fold]);
+    ranges.set(fold, range);
+    return range;
   };
 }
 
 /** The number that stands for a thing in the list; NaN: it has no row. */
-export function codeOf(chosen: Chosen): number {
-  if (chosen.kind === "call") return chosen.index;
-  return chosen.kind === "fold" ? -1 - chosen.index : Number.NaN;
+export function codeOf({ kind, index }: Chosen): number {
+  if (kind === "call") return index;
+  return kind === "batch" ? -1 - index : Number.NaN;
 }
+
+export const chosenAt = (row: number): Chosen =>
+  row < 0 ? { kind: "batch", index: -1 - row } : { kind: "call", index: row };

@@ -1,4 +1,6 @@
 import type { Head, Texts } from "../format.ts";
+import { firstWhere } from "./time.ts";
+import type { View } from "./view.ts";
 
 /** The trace behind the page: in the file itself, or at the server that gave the page. */
 export interface Source {
@@ -6,33 +8,24 @@ export interface Source {
   readonly isLive: boolean;
   /** The head; null if nothing has changed since the last one. */
   head(): Promise<Head | null>;
-  /** A page of columns of this head. */
-  page(head: Head, page: number): Promise<Uint8Array>;
-  /** The texts of a chunk of this head. */
-  chunk(head: Head, chunk: number): Promise<string>;
+  /** A block of this head: `c0` are its first columns, `x0` its first texts. */
+  block(name: string, head: Head): Promise<Response>;
 }
 
 /** A file has its blocks in elements; behind this mark are the texts, which may still be on their way. */
 export function openFile(): Source {
-  return {
-    isLive: false,
-    head: async () => JSON.parse(await new Response(await block("head")).text()),
-    page: async (_head, page) => new Uint8Array(await new Response(await block(`c${page}`)).arrayBuffer()),
-    chunk: async (_head, chunk) => new Response(await block(`x${chunk}`)).text(),
-  };
-}
-
-async function block(id: string): Promise<ReadableStream> {
-  while (!document.getElementById(id)?.nextElementSibling && document.readyState === "loading") {
-    await new Promise((resolve) => requestAnimationFrame(resolve));
+  async function block(id: string): Promise<Response> {
+    while (!document.getElementById(id)?.nextElementSibling && document.readyState === "loading") {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+    const text = document.getElementById(id)?.textContent;
+    if (!text) throw new Error(`the file is cut: its part ${id} is missing`);
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
   }
-  const text = document.getElementById(id)?.textContent;
-  if (!text) throw new Error(`the file is cut: its part ${id} is missing`);
-  return unpacked(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
-}
 
-const unpacked = (bytes: Uint8Array<ArrayBuffer>) =>
-  new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return { isLive: false, head: async () => (await block("head")).json(), block };
+}
 
 const TOKEN = "token";
 
@@ -54,75 +47,60 @@ export function openServer(): Source {
   return {
     isLive: true,
     async head() {
-      const response = await get(`/head?after=${seen}`);
+      const response = await get(`head?of=${seen}`);
       if (response.status === 304) return null;
-      seen = response.headers.get("Belay-Revision") ?? "";
-      return response.json();
+      const head: Head = await response.json();
+      seen = head.revision ?? "";
+      return head;
     },
-    page: async ({ revisions }, page) =>
-      new Uint8Array(await (await get(`/page/${page}/${revisions?.pages[page]}`)).arrayBuffer()),
-    chunk: async ({ revisions }, chunk) => (await get(`/chunk/${chunk}/${revisions?.chunks[chunk]}`)).text(),
+    block: (name, { revision }) => get(`${name}?of=${revision}`),
   };
 }
 
-/** The number of chunks that stay decoded. */
-const KEPT = 12;
+/** Chunks that stay decoded: more than rows in sight, each of which may need one. And chunks that are read at once. */
+const [KEPT, AT_ONCE] = [96, 4];
 
 /** Texts by their numbers. Chunks are read when they are asked for, and the newest are kept. */
-export function openTexts(source: Source, head: () => Head) {
-  const reading = new Map<string, Promise<readonly Texts[]>>();
+export function openTexts(source: Source, head: () => Head): View["texts"] {
   const ready = new Map<string, readonly Texts[]>();
-  const keyOf = (chunk: number) => head().revisions?.chunks[chunk] ?? String(chunk);
-
-  async function read(chunk: number): Promise<readonly Texts[]> {
-    const key = keyOf(chunk);
-    const found = reading.get(key) ?? source.chunk(head(), chunk).then(textsIn);
-    reading.delete(key);
-    reading.set(key, found);
-    const [oldest] = reading.keys();
-    if (reading.size > KEPT && oldest !== undefined) {
-      reading.delete(oldest);
-      ready.delete(oldest);
-    }
-    found.catch(() => reading.delete(key));
-    ready.set(key, await found);
-    return found;
-  }
-
   let isReading = false;
-  /** Reads the first few of these chunks. True if one was read, false while others are. */
-  async function readSome(chunks: ReadonlySet<number>): Promise<boolean> {
-    if (chunks.size === 0 || isReading) return false;
-    isReading = true;
-    const some = await Promise.allSettled([...chunks].slice(0, 4).map(read));
-    isReading = false;
-    return some.some(({ status }) => status === "fulfilled");
+
+  function placeOf(text: number): { chunk: number; key: string; within: number } {
+    const { chunks, hashes } = head();
+    const chunk = Math.max(0, firstWhere(chunks.length, (at) => (chunks[at]?.[0] ?? 0) > text) - 1);
+    return { chunk, key: hashes?.[chunk] ?? String(chunk), within: text - (chunks[chunk]?.[0] ?? 0) };
   }
 
-  function chunkOf(text: number): number {
-    const { chunks } = head();
-    let [low, high] = [0, chunks.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((chunks[middle]?.[0] ?? 0) <= text) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+  const peek = (text: number): Texts | null => {
+    const { key, within } = placeOf(text);
+    const texts = ready.get(key);
+    // A chunk that was changed may have too few.
+    return texts ? (texts[within] ?? []) : null;
+  };
+
+  /** The texts, which are read if need be; none if they are left out. */
+  async function of(text: number): Promise<Texts> {
+    if (head().texts === "none") return [];
+    const { chunk, key, within } = placeOf(text);
+    const texts: readonly Texts[] = ready.get(key) ?? (await (await source.block(`x${chunk}`, head())).json());
+    ready.delete(key);
+    ready.set(key, texts);
+    const [oldest = ""] = ready.keys();
+    if (ready.size > KEPT) ready.delete(oldest);
+    return texts[within] ?? [];
   }
 
-  const within = (text: number) => text - (head().chunks[chunkOf(text)]?.[0] ?? 0);
   return {
-    chunkOf,
-    read,
-    readSome,
-    /** The texts if their chunk is at hand, else null. */
-    peek: (text: number): Texts | null => ready.get(keyOf(chunkOf(text)))?.[within(text)] ?? null,
-    /** The texts, which are read if need be; none if they are left out. */
-    of: async (text: number): Promise<Texts> =>
-      head().texts === "none" ? [] : ((await read(chunkOf(text)))[within(text)] ?? []),
+    of,
+    peek,
+    /** Reads the chunks of the first few of these texts. True if one was read, false while others are. */
+    async readSome(texts: readonly number[]): Promise<boolean> {
+      const byChunk = new Map(texts.map((text) => [placeOf(text).chunk, text]));
+      if (isReading || byChunk.size === 0) return false;
+      isReading = true;
+      const some = await Promise.allSettled([...byChunk.values()].slice(0, AT_ONCE).map(of));
+      isReading = false;
+      return some.some(({ status }) => status === "fulfilled");
+    },
   };
 }
-
-export type OpenedTexts = ReturnType<typeof openTexts>;
-
-const textsIn = (json: string): readonly Texts[] => JSON.parse(json);

@@ -1,69 +1,50 @@
 /** A stretch of time in which a process ran an exec, ms. */
 export type Span = readonly [from: number, to: number];
 
-/** Places of instants in a picture. Time in which nothing ran is cut out, and a cut has a width of its own. */
-export interface Clock {
-  /** The width of everything, and the ms of it in which something ran. */
-  readonly width: number;
-  readonly running: number;
-  readonly cuts: readonly { readonly at: number; readonly width: number; readonly ms: number }[];
-  /** The place of an instant, and the instant of a place. */
-  at(instant: number): number;
-  instant(place: number): number;
-  /** ms in which something ran, until an instant. */
-  lived(instant: number): number;
-}
+export type Clock = ReturnType<typeof clockOf>;
 
 /** Shorter stretches without a process are drawn as they are, ms. */
 const SHORT = 3000;
 
-interface Part {
-  readonly from: number;
-  readonly to: number;
-  /** Behind it, drawn as long as it lasted: ms. */
-  readonly pause: number;
-  readonly place: number;
-  readonly lived: number;
-}
-
-export function clockOf(spans: readonly Span[]): Clock {
+/**
+ * Places of instants in a picture. Time in which nothing ran is cut out, and a cut has a width of its own. `at` is the place
+ * of an instant, `instant` the instant of a place, and `lived` the ms in which something ran until an instant.
+ */
+export function clockOf(spans: readonly Span[]) {
   const joined = join(spans);
+  const gapAfter = (index: number) => (joined[index + 1]?.[0] ?? 0) - (joined[index]?.[1] ?? 0);
   const running = joined.reduce((sum, [from, to]) => sum + to - from, 0);
-  const gaps = joined.slice(1).map(([from], at) => from - (joined[at]?.[1] ?? from));
-  const long = gaps.filter((gap) => gap >= SHORT).length;
+  const long = joined.filter((_, index) => gapAfter(index) >= SHORT).length;
   // All cuts together take less than a tenth of the width.
   const cut = Math.max(1, running / Math.max(180, 10 * long));
-  const cuts: Clock["cuts"][number][] = [];
-  const parts: Part[] = [];
+  const cuts: { at: number; width: number; ms: number }[] = [];
+  const [instants, places, lives]: [number[], number[], number[]] = [[], [], []];
   let [width, lived] = [0, 0];
   for (const [index, [from, to]] of joined.entries()) {
-    const gap = gaps[index] ?? 0;
-    const pause = gap < SHORT ? gap : 0;
-    parts.push({ from, to, pause, place: width, lived });
-    width += to - from + pause;
+    instants.push(from, to);
+    places.push(width, width + to - from);
+    lives.push(lived, lived + to - from);
+    width += to - from;
     lived += to - from;
-    if (gap < SHORT) continue;
-    cuts.push({ at: width, width: cut, ms: gap });
-    width += cut;
+    const gap = Math.max(0, gapAfter(index));
+    if (gap >= SHORT) cuts.push({ at: width, width: cut, ms: gap });
+    width += gap >= SHORT ? cut : gap;
   }
   return {
     ...{ width: Math.max(1, width), running, cuts },
-    at(instant) {
-      const part = newest(parts, ({ from }) => from <= instant);
-      return part ? part.place + within(instant - part.from, part.to - part.from + part.pause) : 0;
-    },
-    instant(place) {
-      const part = newest(parts, (one) => one.place <= place);
-      return part ? part.from + within(place - part.place, part.to - part.from + part.pause) : 0;
-    },
-    lived(instant) {
-      const part = newest(parts, ({ from }) => from <= instant);
-      return part ? part.lived + within(instant - part.from, part.to - part.from) : 0;
-    },
+    at: (instant: number) => between(instants, places, instant),
+    instant: (place: number) => between(places, instants, place),
+    lived: (instant: number) => between(instants, lives, instant),
   };
 }
 
-const within = (length: number, most: number) => Math.max(0, Math.min(length, most));
+/** The value of a line through points, of which the keys are in order; beyond them that of the last one. */
+function between(keys: readonly number[], values: readonly number[], key: number): number {
+  const above = firstWhere(keys.length, (at) => (keys[at] ?? 0) > key);
+  const [from = keys[above] ?? 0, to = from] = [keys[above - 1], keys[above]];
+  const [low = values[above] ?? 0, high = low] = [values[above - 1], values[above]];
+  return to > from ? low + ((key - from) / (to - from)) * (high - low) : low;
+}
 
 function join(spans: readonly Span[]): Span[] {
   const joined: [number, number][] = [];
@@ -75,18 +56,6 @@ function join(spans: readonly Span[]): Span[] {
   return joined;
 }
 
-/** The last one that fits, of which all before it fit too; the first if none does. */
-function newest(parts: readonly Part[], fits: (part: Part) => boolean): Part | undefined {
-  let [low, high] = [0, parts.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    const part = parts[middle];
-    if (part && fits(part)) low = middle;
-    else high = middle - 1;
-  }
-  return parts[low];
-}
-
 /** The most that were between their beginning and their end at once, exactly: at one instant ends come first. */
 export function mostAtOnce(began: Float64Array, ended: Float64Array): number {
   const [from, to] = [began.toSorted(), ended.toSorted()];
@@ -96,4 +65,15 @@ export function mostAtOnce(began: Float64Array, ended: Float64Array): number {
     most = Math.max(most, index + 1 - over);
   }
   return most;
+}
+
+/** The first number of those in order from which on a condition holds; `to`: for none it does. */
+export function firstWhere(to: number, holds: (at: number) => boolean): number {
+  let [low, high] = [0, to];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

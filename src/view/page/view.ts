@@ -1,53 +1,63 @@
-import { type GRADES, KINDS, type Kind } from "../format.ts";
-import { around, type Listing } from "./list.ts";
-import { execOf, type Fold, isSent, type Model, nanosOf } from "./model.ts";
-import type { OpenedTexts } from "./source.ts";
+import type { Grade, Kind, Texts } from "../format.ts";
+import { around, execOf, type Fold, type Model } from "./model.ts";
 
 /** The thing whose details are shown. `documents` are those of a grade of coverage; `help` explains keys and colours. */
-export type Chosen =
-  | { readonly kind: "call"; readonly index: number }
-  | { readonly kind: "fold"; readonly index: number }
-  | { readonly kind: "exec"; readonly index: number }
-  | { readonly kind: "documents"; readonly index: number }
-  | { readonly kind: "help" };
+export interface Chosen {
+  readonly kind: "call" | "batch" | "exec" | "documents" | "help";
+  readonly index: number;
+}
 
-/** Everything that a person has chosen on the page, over a model that a live page replaces. */
+export const ORDERS = ["as made", "slowest", "dearest"] as const;
+
+/** Everything that a person has chosen on the page, over a model that a live page replaces, and what parts of the page ask for. */
 export interface View {
   model: Model;
-  readonly texts: OpenedTexts;
+  /** Texts by their numbers: those at hand, or null; those that are read if need be; and whether some were read. */
+  readonly texts: {
+    peek(text: number): Texts | null;
+    of(text: number): Promise<Texts>;
+    readSome(texts: readonly number[]): Promise<boolean>;
+  };
   chosen: Chosen;
   /** The place of the time slider in the picture; null: at the end. */
   place: number | null;
-  execs: Listing["execs"];
+  /** The first and the last exec whose calls are listed; null: all. */
+  execs: readonly [first: number, last: number] | null;
   readonly kinds: Set<number>;
-  /** Only calls that failed, and of them only those with this error; 0: any. */
-  failed: boolean;
+  /** Only calls with this error; 0: any. */
   error: number;
   query: string;
   /** The calls that a search has found; null: nothing is searched. */
   found: ReadonlySet<number> | null;
-  order: Listing["order"];
+  order: (typeof ORDERS)[number];
   /** Keys of folds whose calls are listed. */
   readonly open: Set<string>;
-}
-
-/** Things that parts of the page ask for. */
-export interface Actions {
   choose(chosen: Chosen): void;
-  /** Lists anew, after a filter or a fold has changed. */
+  /** Lists anew, after a filter has changed. */
   list(): void;
+  toggle(fold: Fold): void;
+  /** Goes to the page of a job's session. */
+  openJob(number: number): void;
 }
 
-export const WORDS: Readonly<Record<Kind, string>> = {
-  paid: "paid",
-  cached: "from the cache, not paid",
-  kept: "kept over an interruption, not paid again",
-  lost: "lost: failed",
-  refused: "refused: nothing was sent",
-  pending: "not answered",
+/** The glyph of a kind, its words, and the class of the style whose colour and pattern it has. */
+export const LOOKS: Readonly<Record<Kind, readonly [glyph: string, words: string, style: string]>> = {
+  paid: ["●", "paid", "paid"],
+  cached: ["≡", "from the cache, not paid", "cached"],
+  kept: ["✓", "kept over an interruption, not paid again", "kept"],
+  lost: ["✗", "lost: failed", "lost"],
+  refused: ["–", "refused: nothing was sent", "refused"],
+  pending: ["…", "not answered", "pending"],
+  done: ["●", "done", "paid"],
+  failed: ["✗", "failed", "lost"],
+  running: ["…", "running", "pending"],
+  waiting: ["○", "waiting", "cached"],
+  parked: ["‖", "parked", "kept"],
+  cancelling: ["–", "being cancelled", "refused"],
+  cancelled: ["–", "cancelled", "refused"],
 };
 
-export const GRADE_WORDS: Readonly<Record<(typeof GRADES)[number], string>> = {
+export const GRADE_WORDS: Readonly<Record<Grade, string>> = {
   shown: "shown to a model",
   found: "found by find",
   ranked: "ranked by search",
@@ -55,91 +65,37 @@ export const GRADE_WORDS: Readonly<Record<(typeof GRADES)[number], string>> = {
   never: "never opened",
 };
 
-export const GLYPHS: Readonly<Record<Kind, string>> = {
-  ...{ paid: "●", cached: "≡", kept: "✓", lost: "✗", refused: "–", pending: "…" },
-};
-
-export const kindOf = ({ columns }: Pick<Model, "columns">, call: number): Kind =>
-  KINDS[columns.kind[call] ?? 0] ?? "paid";
+/** The word for what is listed. */
+export const nounOf = ({ head }: Pick<Model, "head">) => (head.subject === "run" ? "job" : "sub-call");
 
 /** A name of a fold that is the same in a newer model. */
 export const foldKey = ({ exec, from, batches }: Fold, { head }: Model) =>
   `${exec}.${from - (head.execs[exec]?.from ?? 0)}.${batches}`;
 
-export function passes({ model, kinds, failed, error, found }: View, call: number): boolean {
-  const { columns } = model;
-  if (kinds.size > 0 && !kinds.has(columns.kind[call] ?? 0)) return false;
-  if (failed && !columns.error[call]) return false;
-  if (error > 0 && columns.error[call] !== error) return false;
+export function passes(
+  { model, kinds, error, found }: Pick<View, "model" | "kinds" | "error" | "found">,
+  call: number,
+): boolean {
+  const { of } = model.columns;
+  if (kinds.size > 0 && !kinds.has(of("kind", call))) return false;
+  if (error > 0 && of("error", call) !== error) return false;
   return found === null || found.has(call);
 }
 
-/** Opens every fold that a call lies in. */
 export function openAround({ model, open }: View, call: number): void {
-  for (const index of around(model, call)) {
-    const fold = model.folds[index];
-    if (fold) open.add(foldKey(fold, model));
+  for (const fold of around(model, call)) open.add(foldKey(fold, model));
+}
+
+/** The same thing in a newer model, in which calls of children may have come between. */
+export function moved({ kind, index }: Chosen, before: Model, now: Model): Chosen {
+  const sameExec = (id: string | undefined) => now.head.execs.findIndex((exec) => exec.id === id);
+  if (kind === "exec") return { kind, index: sameExec(before.head.execs[index]?.id) };
+  if (kind === "call") {
+    const exec = execOf(before, index);
+    return { kind, index: index - (exec?.from ?? 0) + (now.head.execs[sameExec(exec?.id)]?.from ?? 0) };
   }
+  const fold = kind === "batch" ? before.folds[index] : undefined;
+  if (!fold) return { kind, index };
+  const same = now.folds.findIndex((one) => foldKey(one, now) === foldKey(fold, before));
+  return same < 0 ? { kind: "help", index: 0 } : { kind, index: same };
 }
-
-export interface Counted {
-  readonly kinds: readonly number[];
-  readonly nanos: number;
-  readonly failed: number;
-  /** The end of the newest answer; 0: there is none. */
-  readonly ended: number;
-  readonly isOver: boolean;
-}
-
-const counted = new WeakMap<Fold, Counted>();
-
-/** The sums of a fold, which are counted once. */
-export function countedIn(fold: Fold, model: Model): Counted {
-  const known = counted.get(fold);
-  if (known) return known;
-  const kinds = KINDS.map(() => 0);
-  let [nanos, failed, ended, isOver] = [0, 0, 0, true];
-  for (let call = fold.from; call < fold.to; call++) {
-    const kind = model.columns.kind[call] ?? 0;
-    kinds[kind] = (kinds[kind] ?? 0) + 1;
-    nanos += nanosOf(model.columns, call);
-    if (model.columns.error[call]) failed++;
-    const end = model.ended[call] ?? 0;
-    if (Number.isFinite(end)) ended = Math.max(ended, end);
-    else isOver = false;
-  }
-  const sums = { kinds, nanos, failed, ended, isOver };
-  counted.set(fold, sums);
-  return sums;
-}
-
-/** Facts of an instant. `open` counts calls of which the records do not tell yet whether they were sent. */
-export function at(model: Model, instant: number) {
-  let [answered, flying, open, nanos] = [0, 0, 0, 0];
-  for (let call = 0; call < model.head.calls; call++) {
-    if ((model.ended[call] ?? 0) <= instant) {
-      answered++;
-      nanos += nanosOf(model.columns, call);
-    } else if (isSent(model, call) && (model.sent[call] ?? 0) <= instant) flying++;
-    else if (Number.isNaN(model.sent[call]) && (model.asked[call] ?? 0) <= instant) open++;
-  }
-  const exec = model.head.execs.findLast(({ began, kind, depth }) => depth === 0 && kind !== "ask" && began <= instant);
-  return { answered, flying, open, nanos, exec: exec ?? null };
-}
-
-/** The index of the same thing in a newer model, in which calls of children may have come between. */
-export function moved(chosen: Chosen, before: Model, now: Model): Chosen {
-  if (chosen.kind === "exec") return { kind: "exec", index: sameExec(before.head.execs[chosen.index]?.id, now) };
-  if (chosen.kind === "call") {
-    const exec = execOf(before.head, before.columns, chosen.index);
-    const from = now.head.execs[sameExec(exec?.id, now)]?.from ?? 0;
-    return { kind: "call", index: from + chosen.index - (exec?.from ?? 0) };
-  }
-  if (chosen.kind === "help" || chosen.kind === "documents") return chosen;
-  const fold = before.folds[chosen.index];
-  const key = fold ? foldKey(fold, before) : "";
-  const index = now.folds.findIndex((one) => foldKey(one, now) === key);
-  return index < 0 ? { kind: "help" } : { kind: "fold", index };
-}
-
-const sameExec = (id: string | undefined, { head }: Model) => head.execs.findIndex((exec) => exec.id === id);

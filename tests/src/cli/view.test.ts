@@ -78,15 +78,33 @@ test("with a second session the page has the comparison of both", async () => {
   );
 });
 
-test("a job of a run is a session, and a run itself is not", async () => {
-  const home = folderWith({ "twice.js": "job.n * 2", "in.jsonl": '{"id":"a","n":21}\n' });
+test("a run has its jobs on a page, and each of them one of its own", async () => {
+  const inputs = '{"id":"a","n":21}\n{"id":"b c","n":0}\n';
+  const script = "if (job.n === 0) throw new Error('no mail in it'); job.n * 2";
+  const home = folderWith({ "twice.js": script, "in.jsonl": inputs });
   const run = (...args: string[]) => belayHere(args, { home, cwd: home });
-  expect(await run("batch", "twice.js", "--jobs", "in.jsonl", "--name", "twice", "-o", "-")).toMatchObject({ code: 0 });
+  expect(await run("batch", "twice.js", "--jobs", "in.jsonl", "--name", "twice", "-o", "-")).toMatchObject({ code: 1 });
   const job = headIn((await run("view", "twice/a", "-o", "-")).stdout);
-  expect(job.execs).toMatchObject([{ status: "ok", label: "job.n * 2" }]);
-  const whole = await run("view", "twice", "-o", "-");
-  expect(whole).toMatchObject(said(1, "twice is a run, and no session (session_not_found)"));
-  expect(whole.stderr).toContain("`belay view twice/ID` shows one of its jobs");
+  expect(job).toMatchObject({ subject: "session", execs: [{ status: "ok", label: script }] });
+
+  const whole = await run("view", "twice", "-o", "run.html");
+  expect(whole.stderr).toMatch(/^run\.html: 2 jobs, .*, texts included\. It holds ids of jobs and words of errors;/);
+  const told = json(await run("view", "twice", "--json"));
+  expect(told.trace).toMatchObject({
+    subject: "run",
+    session: { name: "twice", status: "over" },
+    calls: { length: 2 },
+  });
+  expect(told.trace.execs).toMatchObject([{ kind: "run", status: "failed", from: 0, to: 2 }]);
+  expect(told.trace.errors).toContain("js_error");
+  const bare = await run("view", "run:twice", "-o", "-", "--no-texts");
+  expect(headIn(bare.stdout)).toMatchObject({ subject: "run", texts: "none", session: { name: null }, chunks: [] });
+
+  // A session of the same name is what that name means.
+  await run("exec", "-e", "1", "--session", "twice");
+  const both = await Promise.all(["twice", "run:twice"].map((name) => run("view", name, "-o", "-")));
+  expect(both.map(({ stdout }) => headIn(stdout).subject)).toEqual(["session", "run"]);
+  expect(await run("view", "run:none", "-o", "-")).toMatchObject(said(1, "the store has no run none (run_not_found)"));
 });
 
 test("what cannot be meant is refused", async () => {
@@ -111,8 +129,8 @@ test("a session is served until Ctrl-C, to who has the address", async () => {
     if (hash === "" || answers.length > 0) return;
     answers.push(null);
     const headers = { Authorization: `Bearer ${hash.replace("#token=", "")}` };
-    const head = await fetch(`${origin}/head?after=`, { headers });
-    answers.push((await head.json()).session.name, (await fetch(`${origin}/head?after=`)).status);
+    const head = await fetch(`${origin}/head?of=`, { headers });
+    answers.push((await head.json()).session.name, (await fetch(`${origin}/head?of=`)).status);
     child.kill("SIGINT");
   });
   expect(answers).toEqual([null, "demo", 401]);

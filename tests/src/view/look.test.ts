@@ -23,8 +23,9 @@ test("a citation has the text around it, from the store, and the quote in its pl
   expect(await session.ask("Where?")).toMatchObject({ success: true });
   const { trace, damaged } = await lookAt(store, session.id, TRACING);
   expect(damaged).toEqual([]);
-  const { ask, text: number } = trace.head.execs.find(({ kind }) => kind === "ask") ?? {};
-  expect(textsIn(trace)[number ?? -1]).toEqual(["Where?", "", "", "", "", "it is there"]);
+  const at = trace.head.execs.findIndex(({ kind }) => kind === "ask");
+  const ask = trace.head.execs[at]?.ask;
+  expect(textsIn(trace)[trace.head.calls + at]).toEqual(["Where?", "", "", "", "", "it is there"]);
   // The third is no place of P.
   expect(ask?.citations).toMatchObject([
     {

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type Serving, serveView } from "../../../src/view/serve.ts";
+import { type Serving, serveView, sessionSubject } from "../../../src/view/serve.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";
 
 const SOURCE = { script: "let page;", style: "b{}" };
@@ -11,7 +11,13 @@ async function serving(script: Parameters<typeof openScripted>[0] = () => "yes",
   const { session, store } = opened;
   let time = 0;
   const served = await serveView({
-    ...{ store, id: session.id, tracing: TRACING, source: SOURCE, now: () => time, idleMs: 60_000 },
+    ...{
+      subject: sessionSubject(store, session.id),
+      tracing: TRACING,
+      source: SOURCE,
+      now: () => time,
+      idleMs: 60_000,
+    },
     wording: ({ message }) => message,
     ...more,
   });
@@ -70,7 +76,7 @@ test("without the token, and for another Host, Origin or method, there is nothin
   const { get, port, token } = await serving();
   const status = async (...asked: Parameters<typeof get>) => (await get(...asked)).status;
   for (const Authorization of ["", "Bearer ", `Bearer ${token}x`, `Basic ${token}`, token]) {
-    const { status, body } = await get("/head?after=", { Authorization });
+    const { status, body } = await get("/head?of=", { Authorization });
     expect([status, body.includes(token)]).toEqual([401, false]);
   }
   for (const Host of ["evil.example", `evil.example:${port}`, "127.0.0.1", `127.0.0.1:${Number(port) + 1}`]) {
@@ -83,27 +89,26 @@ test("without the token, and for another Host, Origin or method, there is nothin
   expect(await status("/head", { Origin: `http://127.0.0.1:${port}` })).toBe(200);
   for (const method of ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"])
     expect(await status("/head", {}, method)).toBe(405);
-  for (const path of ["/chunk/0/none", "/page/0/", "/../etc/passwd", "//x", "/head/"])
-    expect(await status(path)).toBe(404);
+  for (const path of ["/x0?of=none", "/c0", "/../etc/passwd", "//x", "/head/"]) expect(await status(path)).toBe(404);
 });
 
 test("a session is followed: what has not changed is not sent again, and what is replaced stays for who reads it", async () => {
   const { get, session } = await serving((request) => `answer to ${promptOf(request)}`);
   await session.exec("await llm_query('one', { tools: [] })");
-  const first = await get("/head?after=");
+  const first = await get("/head?of=");
   const head = JSON.parse(first.body);
   expect(head).toMatchObject({ calls: 1, session: { status: "open" } });
-  const revision = String(first.headers["belay-revision"]);
-  expect(await get(`/head?after=${revision}`)).toMatchObject({ status: 304, body: "" });
-  const chunk = `/chunk/0/${head.revisions.chunks[0]}`;
+  const { revision } = head;
+  expect(await get(`/head?of=${revision}`)).toMatchObject({ status: 304, body: "" });
+  const chunk = `/x0?of=${revision}`;
   const { headers } = await get(chunk);
   expect(headers["content-encoding"]).toBe("gzip");
   await session.exec("await llm_query_batch(Array.from({ length: 20 }, (_, at) => 'p' + at), { tools: [] })");
-  const next = JSON.parse((await get(`/head?after=${revision}`)).body);
+  const next = JSON.parse((await get(`/head?of=${revision}`)).body);
   expect(next.calls).toBe(21);
   expect((await get(chunk)).status).toBe(200);
   await session.exec("1");
-  await get("/head?after=");
+  await get("/head?of=");
   expect((await get(chunk)).status).toBe(404);
 });
 
@@ -117,7 +122,7 @@ test("a session whose process has gone is unfinished, and its open call is pendi
   const suspend = new AbortController();
   const exec = session.exec("await llm_query('wait', { tools: [] })", { suspend: suspend.signal });
   await asked.promise;
-  const status = async () => JSON.parse((await get("/head?after=")).body);
+  const status = async () => JSON.parse((await get("/head?of=")).body);
   expect(await status()).toMatchObject({ calls: 1, session: { status: "running" }, execs: [{ status: "unfinished" }] });
   suspend.abort();
   await exec;
@@ -129,12 +134,26 @@ test("two who ask at once share one look, and a session that is removed meanwhil
   const { get, session, store } = await serving();
   await session.exec("1");
   const look = vi.spyOn(store, "readable");
-  const both = await Promise.all([get("/head?after="), get("/head?after=")]);
+  const both = await Promise.all([get("/head?of="), get("/head?of=")]);
   expect(both.map(({ status }) => status)).toEqual([200, 200]);
   expect(look.mock.calls.length).toBe(1);
   await session.close();
   await store.remove(session.id);
-  expect(await get("/head?after=")).toMatchObject({ status: 404, body: `session ${session.id} not found` });
+  expect(await get("/head?of=")).toMatchObject({ status: 404, body: `session ${session.id} not found` });
+});
+
+test("of a run each job has a page of its session, and there is none of a job that it has not", async () => {
+  const { session, store } = await openScripted(() => "yes");
+  await session.exec("1");
+  const job = async (number: number) => (number === 3 ? sessionSubject(store, session.id) : null);
+  const { get } = await serving(() => "yes", { subject: { ...sessionSubject(store, session.id), key: "run", job } });
+  expect(await get("/job/3/", { Authorization: "" })).toMatchObject({ status: 200 });
+  expect((await get("/job/3/head", { Authorization: "" })).status).toBe(401);
+  const head = JSON.parse((await get("/job/3/head?of=")).body);
+  expect(head.session.id).toBe(session.id);
+  expect((await get(`/job/3/x0?of=${head.revision}`)).status).toBe(200);
+  for (const path of ["/job/4/head", "/job/-1/head", "/job/3/job/3/head", "/job/3"])
+    expect((await get(path)).status).toBe(404);
 });
 
 test("nobody is waited for longer than the idle time", async () => {

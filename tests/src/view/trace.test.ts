@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { coverageLine, sumCoverage } from "../../../src/session/stored/coverage.ts";
 import { describeExecs } from "../../../src/session/stored/exec-description.ts";
 import { KINDS } from "../../../src/view/format.ts";
-import { nanosOf } from "../../../src/view/page/model.ts";
 import { asked, sessionOf } from "../../support/ask/described.ts";
 import { openJournal } from "../../support/ask/journal.ts";
 import { journals } from "../../support/journals.ts";
@@ -27,14 +26,14 @@ test("an ask with a child becomes execs with their calls, and the child's stand 
   ]);
   const model = modelled(trace);
   expect(Array.from({ length: 4 }, (_, call) => lineOf(model, call))).toEqual([
-    "exec 3 asked 1000 queue 500 run 500 model 1 input 100 output 20 micro 10000 plen 11 alen 88",
-    "exec 4 batch 1 asked 1000 queue 1500 run 500 kind 2 model 1 input 100 output 20 micro 10000 tries 1 plen 11 alen 2",
+    "exec 3 number 1 asked 1000 queue 500 run 500 model 1 input 100 output 20 micro 10000 delivery - plen 11 alen 88",
+    "exec 4 number 1 batch 1 asked 1000 queue 1500 run 500 kind 2 model 1 input 100 output 20 micro 10000 tries 1 delivery - plen 11 alen 2",
     // Of the $0.05 and 900 tokens of the call, its child has spent $0.02, 200 tokens in and 40 out.
-    "exec 4 asked 2000 queue 2500 run 500 model 1 input 700 micro 30000 resent 1 plen 15 alen 10",
-    "exec 7 asked 1000 queue 500 run 500 model 1 input 100 output 20 micro 10000 plen 11 alen 62",
+    "exec 4 number 2 asked 2000 queue 2500 run 500 model 1 input 700 micro 30000 resent 1 delivery - plen 15 alen 10",
+    "exec 7 number 1 asked 1000 queue 500 run 500 model 1 input 100 output 20 micro 10000 delivery - plen 11 alen 62",
   ]);
   expect(textsIn(trace)[2]).toEqual(["Which of these?", "the second"]);
-  expect(textsIn(trace)[execs[4]?.text ?? -1]).toEqual([
+  expect(textsIn(trace)[trace.head.calls + 4]).toEqual([
     ...["for (const part of parts) await llm_query(part)", "hm\n", "", "", "", ""],
   ]);
 });
@@ -88,16 +87,16 @@ function never(): never {
 
 test("a call costs what it cost: kept before a kill, paid after it, lost, cached, refused or still open", () => {
   const model = modelled(traced(killed()));
-  const kinds = [...model.columns.kind].map((kind) => KINDS[kind]);
+  const kinds = Array.from({ length: 7 }, (_, call) => KINDS[model.columns.of("kind", call)]);
   expect(kinds).toEqual(["kept", "lost", "kept", "paid", "cached", "refused", "pending"]);
-  expect([...model.columns.resent]).toEqual([0, 0, 0, 1, 1, 1, 0]);
-  expect(nanosOf(model.columns, 0)).toBe(10_000_000);
+  expect(Array.from({ length: 7 }, (_, call) => model.columns.of("resent", call))).toEqual([0, 0, 0, 1, 1, 1, 0]);
+  expect(model.columns.nanos(0)).toBe(10_000_000);
   // What the cache answered is not in flight, though its record has a time.
   expect(model.sums).toMatchObject({ most: 1, failed: 2, resent: 3 });
   // An hour without a process counts in no duration.
   expect(model.clock.running).toBeLessThan(20_000);
   expect(model.clock.cuts).toMatchObject([{ ms: 3_600_000 }]);
-  const [asked = 0, ended = 0] = [model.asked[3], model.ended[3]];
+  const [asked, ended] = [model.asked(3), model.ended(3)];
   expect(ended - asked).toBeGreaterThan(3_600_000);
   expect(model.clock.lived(ended) - model.clock.lived(asked)).toBeLessThan(10_000);
 });
@@ -109,10 +108,10 @@ test("a damaged session says what cannot be read, a child without description is
     ...exec,
     calls: exec.calls.map((call) => ({ ...call, child: call.child && { ...call.child, description: null } })),
   }));
-  const told = { damaged, budget_usd: 2, left_out: ["01CHILDAAAAAAAAAAAAAAAAAAA"] };
+  const told = { damaged, budget_usd: 2, left_out: ["the child 01CHILDAAAAAAAAAAAAAAAAAAA"] };
   expect(traced(sessionOf(execs, { damaged, settings })).head.session).toMatchObject(told);
   const bare = traced(sessionOf(execs, { damaged, settings: { max_cost_usd: 3 } }), { texts: false }).head.session;
-  expect(bare).toMatchObject({ damaged: ["1 parts cannot be read"], budget_usd: 3, name: null });
+  expect(bare).toMatchObject({ damaged: ["1 damaged part"], budget_usd: 3, name: null });
 });
 
 test("texts are cut to what the file may take: the newest stay, old errors keep more than old answers", () => {

@@ -1,25 +1,10 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { fileOf, pageSource, type Trace } from "../../../src/view/index.ts";
 import { folderWith } from "../tree.ts";
-
-const PLACES = [
-  ...["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"],
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-];
-
-/** The Chromium of this computer; undefined: there is none. */
-export const CHROMIUM = process.env.BELAY_CHROMIUM ?? PLACES.find((place) => existsSync(place));
-
-const QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
-const OFF = ["--disable-component-update", "--disable-sync", "--enable-precise-memory-info"];
-
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM ?? "", args: [...QUIET, ...OFF] });
-}
 
 export interface Look {
   readonly width?: number;

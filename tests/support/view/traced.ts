@@ -1,11 +1,12 @@
 import { gunzipSync } from "node:zlib";
 import type { SessionDescription } from "../../../src/index.ts";
-import { COLUMNS, NONE, type Texts } from "../../../src/view/format.ts";
-import { emptyColumns, type Model, modelOf, readPage } from "../../../src/view/page/model.ts";
-import { type Trace, type Tracing, traceOf } from "../../../src/view/trace.ts";
+import type { Trace, Tracing } from "../../../src/view/assembled.ts";
+import { COLUMNS, NONE, PAGE_CALLS, type Texts } from "../../../src/view/format.ts";
+import { type Model, modelOf, openColumns } from "../../../src/view/page/model.ts";
+import { type Beside, traceOf } from "../../../src/view/trace.ts";
 
 /** A trace with everything in it. */
-export function traced(session: SessionDescription, more: Partial<Tracing> = {}): Trace {
+export function traced(session: SessionDescription, more: Partial<Tracing & Beside> = {}): Trace {
   const usual = {
     texts: true,
     maxBytes: 32 * 2 ** 20,
@@ -19,12 +20,8 @@ export function traced(session: SessionDescription, more: Partial<Tracing> = {})
 
 /** A trace as the page reads it. */
 export function modelled({ head, pages }: Trace): Model {
-  const columns = emptyColumns(head.calls);
-  let first = 0;
-  for (const [index, calls] of head.pages.entries()) {
-    readPage(columns, gunzipSync(pages[index] ?? new Uint8Array()), first, calls);
-    first += calls;
-  }
+  const columns = openColumns(head.calls);
+  for (const [index, page] of pages.entries()) columns.read(gunzipSync(page), index * PAGE_CALLS);
   return modelOf(head, columns);
 }
 
@@ -34,6 +31,6 @@ export const textsIn = ({ chunks }: Trace): Texts[] =>
 
 /** The numbers of a call that are not 0, as a line; `-` is none. */
 export function lineOf({ columns }: Model, call: number): string {
-  const told = COLUMNS.map((name) => [name, columns[name][call] ?? 0] as const).filter(([, number]) => number !== 0);
+  const told = COLUMNS.map((name) => [name, columns.of(name, call)] as const).filter(([, number]) => number !== 0);
   return told.map(([name, number]) => `${name} ${number === NONE ? "-" : number}`).join(" ");
 }

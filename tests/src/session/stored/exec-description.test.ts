@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { describeExecs, type ExecDescription } from "../../../../src/session/stored/exec-description.ts";
-import { askJournal } from "../../../support/ask/journal.ts";
+import { askJournal, openJournal } from "../../../support/ask/journal.ts";
 import { journals } from "../../../support/journals.ts";
 
 const byId = (execs: readonly ExecDescription[]) => new Map(execs.map((exec) => [exec.exec_id, exec]));
@@ -69,4 +69,16 @@ test("records of an ask that another program has written are told as far as they
   const execs = byId(describeExecs(records));
   expect(execs.get("ask")?.ask).toMatchObject({ question: "", settings: null, answer: null });
   expect(execs.get("ask-t1")?.turn).toMatchObject({ number: 0, messages: [] });
+});
+
+test("a process that takes an ask over resumes it and its cell in one gap, and a later process in the next one", () => {
+  const journal = openJournal(0);
+  journal.start("ask", "ask", { question: "?", settings: null });
+  journal.start("cell", "cell", "await llm_query(P)", { ask: "ask" });
+  journal.call("cell", 1, "llm_query", ["?"]);
+  for (const exec of ["ask", "cell", "ask", "cell"]) journal.resume(exec, []);
+  const told = describeExecs(journal.records).map(({ resumes }) => resumes.map(({ at, gap_ms }) => at - gap_ms));
+  // From the call on, and from the last record of the process before.
+  const since = [3000, 5000];
+  expect(told).toEqual([since, since]);
 });

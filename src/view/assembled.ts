@@ -1,0 +1,96 @@
+import { gzipSync } from "node:zlib";
+import { amount } from "../platform/figures.ts";
+import { redacted } from "../platform/redact.ts";
+import type { Head, Row } from "./format.ts";
+import { columnsOf, inChunks, type Kept, sumOf } from "./packed.ts";
+
+/** A session or a run as the page takes it: the pages of its rows and the chunks of its texts are gzipped. */
+export interface Trace {
+  readonly head: Head;
+  readonly rows: readonly Row[];
+  readonly pages: readonly Uint8Array[];
+  readonly chunks: readonly Uint8Array[];
+}
+
+export interface Tracing {
+  /** False: no prompt, answer, code, output, question, label, name, path or id of a job is in the trace. */
+  readonly texts: boolean;
+  /** Bytes that the trace may take in a file. */
+  readonly maxBytes: number;
+  /** The build of Belay, and the time in ms since the epoch. */
+  readonly belay: string;
+  readonly now: number;
+}
+
+type Told = Pick<Head, "subject" | "session" | "execs" | "checkpoints" | "models" | "errors" | "kinds" | "coverage">;
+
+/** Packs rows, and the texts of calls and execs. */
+export function assembled(told: Told, rows: readonly Row[], texts: readonly Kept[][], words: Words): Trace {
+  const { belay, now, maxBytes } = words.tracing;
+  const pages = columnsOf(rows);
+  const fixed = (sumOf([gzipSync(JSON.stringify(told)), ...pages]) * 4) / 3;
+  const kept = words.tracing.texts ? texts : [];
+  // Base64 takes a third more.
+  const { chunks, ranges, cut } = inChunks(kept, ((maxBytes - fixed - PAGE_BYTES) * 3) / 4);
+  const cut_texts = cut + words.cut();
+  const wholeness = cut_texts > 0 ? "cut" : "all";
+  const head: Head = {
+    ...{ trace: 2, belay, made_at: now, texts: words.tracing.texts ? wholeness : "none", cut_texts },
+    ...{ redacted: words.keys(), ...told, calls: rows.length, chunks: ranges },
+  };
+  return { head, rows, pages, chunks };
+}
+
+/** The script, the style and what is around the blocks take less. */
+const PAGE_BYTES = 64 * 1024;
+
+/** The head with the numbers of each call as an object; null: none. */
+export const figuresOf = ({ head, rows }: Trace): object => ({ ...head, calls: rows });
+
+/** A longer text keeps its beginning and its end, UTF-16 units. */
+const [BEGINNING, END] = [48 * 1024, 16 * 1024];
+const [LONGEST_LINE, LABEL] = [4096, 120];
+
+/** Texts as the trace may have them. Keys are replaced before a text is cut, so that no part of one is left. */
+export function openWords(tracing: Tracing) {
+  let [keys, cut] = [0, 0];
+
+  function whole(text: string): string {
+    if (!tracing.texts) return text;
+    const clean = redacted(text);
+    keys += clean === text ? 0 : stubsIn(clean) - stubsIn(text);
+    if (clean.length <= BEGINNING + END) return clean;
+    cut++;
+    const left = clean.length - BEGINNING - END;
+    return `${clean.slice(0, BEGINNING)}\n[… ${left} characters are left out …]\n${clean.slice(-END)}`;
+  }
+
+  return {
+    tracing,
+    whole,
+    /** A label; nothing without texts. */
+    line: (text: string) => (tracing.texts ? redacted(text.slice(0, LONGEST_LINE)).slice(0, LABEL) : ""),
+    /** Lines as they are; without texts one that counts them. */
+    counted: (lines: readonly string[], noun: string) =>
+      tracing.texts || lines.length === 0 ? lines.map((line) => redacted(line)) : [amount(lines.length, noun)],
+    keys: () => keys,
+    cut: () => cut,
+  };
+}
+
+export type Words = ReturnType<typeof openWords>;
+
+const stubsIn = (text: string) => text.split("[redacted: ").length - 1;
+
+/** Names by their numbers; the empty one is 0. */
+export function openNames() {
+  const numbers = new Map([["", 0]]);
+  return {
+    all: () => [...numbers.keys()],
+    numberOf(name: string | null): number {
+      const number = numbers.get(name ?? "") ?? numbers.size;
+      numbers.set(name ?? "", number);
+      return number;
+    },
+  };
+}

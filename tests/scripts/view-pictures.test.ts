@@ -1,0 +1,32 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT } from "../../scripts/process.ts";
+import { makePictures } from "../../scripts/view-pictures.ts";
+import { folderWith } from "../support/tree.ts";
+import { CHROMIUM } from "../support/view/chromium.ts";
+
+const NAMES = ["view-light.png", "view-dark.png"];
+
+/** The width in the header of a PNG. */
+const widthOf = (path: string) => readFileSync(path).readUInt32BE(16);
+
+test.skipIf(CHROMIUM === undefined)(
+  "pictures of the page are made, in light and dark",
+  { timeout: 60_000 },
+  async () => {
+    const folder = folderWith();
+    await makePictures(folder, { calls: 14, awayMs: 0 });
+    const pictures = NAMES.map((name) => join(folder, name));
+    expect(pictures.map(widthOf)).toEqual([1200, 1200]);
+    const [light, dark] = pictures.map((path) => readFileSync(path));
+    expect(light?.equals(dark ?? Buffer.of())).toBe(false);
+  },
+);
+
+test("the pictures of the documents are small", () => {
+  for (const path of NAMES.map((name) => join(ROOT, "docs/pictures", name))) {
+    expect(widthOf(path)).toBe(1200);
+    expect(statSync(path).size).toBeLessThanOrEqual(120 * 1024);
+  }
+});
