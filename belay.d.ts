@@ -39,8 +39,8 @@ declare function find(pattern: string | RegExp, flags: string | undefined, optio
 declare function search(query: string, k?: number): SearchHit[];
 
 /**
- * Documents of the context whose id begins with prefix, in order; at most `limit` of them, 1000 at the most, beginning
- * with number `from`, counted from 0. If there are more than 1000, a warning says how to go on.
+ * Documents of P whose id begins with prefix, in order; at most `limit` of them, 1000 at the most, beginning with
+ * number `from`, counted from 0. If there are more than 1000, a warning says how to go on.
  */
 declare function list_docs(prefix?: string, page?: { from?: number; limit?: number }): DocumentEntry[];
 
@@ -114,7 +114,7 @@ declare function llm_query(prompt: string, options?: SubCallOptions | ChildOptio
 declare function llm_query_batch(prompts: (string | ({ prompt: string } & (SubCallOptions | ChildOptions)))[], options?: BatchOptions | number): Promise<BatchAnswer>;
 
 /**
- * The document that holds an offset of P, with the line and the column there. Between two documents it gives the
+ * The document that holds an offset of P, with the line, column and page there. Between two documents it gives the
  * beginning of the one that follows, behind the last one null.
  */
 declare function doc_at(offset: number): DocumentPlace | null;
@@ -206,6 +206,8 @@ interface FoundPlace {
   column: number;
   /** The line that the match begins on; of a long one about 200 units around it. */
   text: string;
+  /** Present in converted documents: p.12, as doc_at gives it. */
+  place?: string;
 }
 
 interface SearchHit {
@@ -218,6 +220,8 @@ interface SearchHit {
   /** The document that it is of, and the line there at which it begins, from 1. */
   doc_id: string;
   line: number;
+  /** Present in converted documents: p.12, as doc_at gives it. */
+  place?: string;
 }
 
 interface DocumentEntry {
@@ -230,6 +234,10 @@ interface DocumentEntry {
   /** Offsets in P. */
   start: number;
   end: number;
+  /** text, or what it was converted from: pdf, docx, … */
+  kind: string;
+  /** Its pages, slides, sheets, cells and the like, which doc_at names. */
+  places: number;
 }
 
 interface Route {
@@ -249,6 +257,22 @@ interface Stats {
   sources: string[];
   /** sha256 of P's UTF-8, hex. */
   context_hash: string;
+  /** Documents that became text when they were loaded, and what is not in the text; absent if there are none. */
+  converted?: { count: number; lossy: number; lost: Record<string, number>; files: ConvertedFile[] };
+}
+interface ConvertedFile {
+  id: string;
+  /** pdf, docx, … */
+  kind: string;
+  /** SHA-256 and size of the original. */
+  sha256: string;
+  bytes: number;
+  /** The reader that made the text. */
+  reader: string;
+  /** The number of places that doc_at names. */
+  places: number;
+  /** Losses by kind, each with the first 20 places. */
+  lost: { kind: string; count: number; where: (string | number)[] }[];
 }
 
 interface SessionManifest {
@@ -335,6 +359,8 @@ interface DocumentPlace {
   line: number;
   /** In the line, from 1, UTF-16 units. */
   column: number;
+  /** The part of a converted document: p.12, slide 3, Sales!17 (a row), cell 7, body. null in other texts. */
+  place: string | null;
 }
 
 interface AnswerOptions {

@@ -15,7 +15,7 @@ function find(pattern: string | RegExp, flags: string | undefined, options: { do
   summary:
     "Regular-expression search over the whole of P in linear time, by Rust's regex dialect (no lookaround, no backreferences). Flags: i (ignore case), m (^ and $ at lines), s (. matches newlines). At most `limits().max_find_results` matches; `capped` says that there are more. With `docs: true` each match has its document, line and column.",
   brief:
-    "Linear-time regex search over the whole of P, in Rust's dialect: no lookaround, no backreferences; flags i m s. A third argument { docs: true } gives { id, line, column, text } of each match",
+    "Linear-time regex search over all of P, in Rust's dialect: no lookaround, no backreferences; flags i m s. A third argument { docs: true } gives { id, line, column, text } of each match",
   example: 'const { matches, capped } = find("TODO|FIXME", "i");\n({ count: matches.length, capped })',
   errors: {
     context_not_loaded: "no context is loaded",
@@ -42,6 +42,8 @@ interface FoundPlace {
   column: number;
   /** The line that the match begins on; of a long one about 200 units around it. */
   text: string;
+  /** Present in converted documents: p.12, as doc_at gives it. */
+  place?: string;
 }`,
   params: { pattern, flags: optional(string), options: optional(Options) },
   run(services, { pattern, flags, options }, scope) {
@@ -66,6 +68,7 @@ function firstRanges(matches: ReturnType<ContextServices["matches"]>, limit: num
 }
 
 function foundPlace(context: ContextServices, [start, end]: readonly [number, number]): Json {
-  const { id = "", line = 1, column = 1 } = context.place(start) ?? {};
-  return { id, start, end, line, column, text: context.lineText(start) };
+  const { id = "", line = 1, column = 1, place = null } = context.place(start) ?? {};
+  const found = { id, start, end, line, column, text: context.lineText(start) };
+  return place === null ? found : { ...found, place };
 }

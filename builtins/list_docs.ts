@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../runtime/index.ts";
 import { defineBuiltin, optional, string } from "./define.ts";
+import type { DocumentEntry } from "./services.ts";
 
 const count = (least: number) => {
   const what = `must be a whole number of ${least} or more`;
@@ -12,7 +13,7 @@ export const list_docs = defineBuiltin({
   name: "list_docs",
   signature: "function list_docs(prefix?: string, page?: { from?: number; limit?: number }): DocumentEntry[]",
   summary:
-    "Documents of the context whose id begins with prefix, in order; at most `limit` of them, 1000 at the most, beginning with number `from`, counted from 0. If there are more than 1000, a warning says how to go on.",
+    "Documents of P whose id begins with prefix, in order; at most `limit` of them, 1000 at the most, beginning with number `from`, counted from 0. If there are more than 1000, a warning says how to go on.",
   example: "list_docs().slice(0, 3).map(({ id, size }) => ({ id, size }))",
   errors: { context_not_loaded: "no context is loaded" },
   types: `interface DocumentEntry {
@@ -25,6 +26,10 @@ export const list_docs = defineBuiltin({
   /** Offsets in P. */
   start: number;
   end: number;
+  /** text, or what it was converted from: pdf, docx, … */
+  kind: string;
+  /** Its pages, slides, sheets, cells and the like, which doc_at names. */
+  places: number;
 }`,
   params: { prefix: optional(string), page: optional(Page) },
   run(services, { prefix = "", page = {} }, scope) {
@@ -38,6 +43,11 @@ export const list_docs = defineBuiltin({
       const rest = `go on with list_docs(${JSON.stringify(prefix)}, { from: ${end}, limit: ${LIMITS.listedDocuments} })`;
       scope.warn(`list_docs_capped: ${end - first} of ${listed.length} documents were listed; ${rest}`);
     }
-    return listed.slice(first, end).map(({ id, path, size, start, end }) => ({ id, path, size, start, end }));
+    return listed.slice(first, end).map(({ id, path, size, start, end, original, places = [] }) => {
+      return { id, path, size, start, end, kind: original?.kind ?? "text", places: named(places).length };
+    });
   },
 });
+
+/** Behind the last place that a context can name stands one without a label. */
+const named = (places: NonNullable<DocumentEntry["places"]>) => places.filter(([, label]) => label !== "");

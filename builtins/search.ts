@@ -22,6 +22,8 @@ export const search = defineBuiltin({
   /** The document that it is of, and the line there at which it begins, from 1. */
   doc_id: string;
   line: number;
+  /** Present in converted documents: p.12, as doc_at gives it. */
+  place?: string;
 }`,
   params: { query: string, k: optional(atLeastOne) },
   run(services, { query, k = 10 }, scope) {
@@ -31,8 +33,8 @@ export const search = defineBuiltin({
     );
     scope.offClock(() => context.prepareLines());
     return context.search(query, Math.min(k, LIMITS.searchResults)).map((hit) => {
-      const place = context.place(hit.start);
-      return { ...hit, doc_id: place?.id ?? "", line: place?.line ?? 1 };
+      const { id = "", line = 1, place = null } = context.place(hit.start) ?? {};
+      return { ...hit, doc_id: id, line, ...(place === null ? {} : { place }) };
     });
   },
 });

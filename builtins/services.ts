@@ -8,6 +8,9 @@ export interface DocumentEntry {
   readonly size: number;
   readonly start: number;
   readonly end: number;
+  /** Present if the document became text when it was loaded. */
+  readonly original?: { readonly kind: string };
+  readonly places?: readonly (readonly [unit: number, label: string, firstRow?: number])[];
 }
 
 /** The place of an offset: its document with its range in P, and line and column in the document, from 1. */
@@ -18,6 +21,8 @@ export interface PlaceEntry {
   readonly line: number;
   /** UTF-16 units. */
   readonly column: number;
+  /** The page, slide, cell or row of a document that was converted. */
+  readonly place: string | null;
 }
 
 /** Notes what an exec looks at, for its coverage. What `slice` and `search` give is noted by itself. */
@@ -33,6 +38,8 @@ export interface CoverageNotes {
 export interface ContextServices {
   readonly hash: string;
   readonly sources: readonly string[];
+  /** Facts about its documents that were converted, by their wire names; null: there are none. */
+  readonly converted: Json;
   readonly length: number;
   readonly lines: number;
   readonly documents: readonly DocumentEntry[];

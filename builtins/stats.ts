@@ -14,6 +14,22 @@ export const stats = defineBuiltin({
   sources: string[];
   /** sha256 of P's UTF-8, hex. */
   context_hash: string;
+  /** Documents that became text when they were loaded, and what is not in the text; absent if there are none. */
+  converted?: { count: number; lossy: number; lost: Record<string, number>; files: ConvertedFile[] };
+}
+interface ConvertedFile {
+  id: string;
+  /** pdf, docx, … */
+  kind: string;
+  /** SHA-256 and size of the original. */
+  sha256: string;
+  bytes: number;
+  /** The reader that made the text. */
+  reader: string;
+  /** The number of places that doc_at names. */
+  places: number;
+  /** Losses by kind, each with the first 20 places. */
+  lost: { kind: string; count: number; where: (string | number)[] }[];
 }`,
   params: {},
   run(services) {
@@ -25,6 +41,7 @@ export const stats = defineBuiltin({
       docs: context.documents.length,
       sources: context.sources,
       context_hash: context.hash,
+      ...(context.converted === null ? {} : { converted: context.converted }),
     };
   },
 });

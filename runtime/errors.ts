@@ -64,6 +64,7 @@ export const ERROR_CODES = [
   "answer_lost",
   "waits_for_provider",
   "otlp_failed",
+  "document_unreadable",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

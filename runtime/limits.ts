@@ -42,6 +42,8 @@ export const LIMITS = {
   routeResults: 50,
   listedDocuments: 1000,
   files: 10_000,
+  /** Places of converted documents in a context that have a label. */
+  documentPlaces: 100_000,
   contextBytes: 100 * MB,
   directoryFileBytes: 10 * MB,
   errorMessageUnits: 8 * KB,

@@ -29,6 +29,9 @@ export const REMEDIES = {
   sendNow: 'send at once, with `delivery: "now"`',
   resendDoubtful: "make it again with `resendDoubtful`",
   giveUpCalls: "give the calls up with `discard: true`",
+  thenLoad: "then load `*`",
+  ownConverter: "name a converter of your own in `convert`",
+  correctConverter: "correct `*` in `convert`",
 } as const;
 
 export type Remedy = keyof typeof REMEDIES;

@@ -40,7 +40,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
 /** Whoever imports a part of a chunk runs all of it: what a thread shares with others must not lie in the chunk of its entry. */
 function refuseSharedThreads(output: RolldownOutput["output"]): void {
   const chunks = output.filter((file) => file.type === "chunk");
-  const threads = chunks.filter(({ facadeModuleId }) => facadeModuleId?.endsWith("thread-entry.ts"));
+  const threads = chunks.filter(({ facadeModuleId }) => /(?:thread|child)-entry\.ts$/.test(facadeModuleId ?? ""));
   for (const { fileName, exports } of threads) {
     const importer = chunks.find(({ imports }) => imports.includes(fileName));
     if (importer)

@@ -230,6 +230,11 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "A collector did not take the spans that `belay show --otlp URL` sent.",
     cure: "Check the URL and `OTEL_EXPORTER_OTLP_HEADERS`; `belay show SESSION --otlp FILE` keeps the spans.",
   },
+  document_unreadable: {
+    meaning:
+      "No text could be made of a document: it is a scan, encrypted, damaged, too slow to read, or of a kind that is not read.",
+    cure: "The suggestion has a line to type, if a program can help.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one.",

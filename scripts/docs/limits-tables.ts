@@ -24,6 +24,7 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   routeResults: { what: "routes that one find_routes returns", unit: "count" },
   listedDocuments: { what: "documents that one list_docs returns", unit: "count" },
   files: { what: "files of a context", unit: "count" },
+  documentPlaces: { what: "pages, slides, cells and the like in the converted documents of a context", unit: "count" },
   contextBytes: { what: "a context, and one file loaded by name, in UTF-8", unit: "bytes" },
   directoryFileBytes: { what: "a file within a loaded folder; larger ones are skipped and reported", unit: "bytes" },
   errorMessageUnits: { what: "message of an error, in characters", unit: "count" },

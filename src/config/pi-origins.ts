@@ -1,3 +1,4 @@
+import { isRecord } from "../platform/json.ts";
 import { readObject } from "./files.ts";
 import { agentFileOf, type PiConfigPlaces, projectFileOf, readPiConfig } from "./pi.ts";
 import { INGEST_DEFAULTS, OUTSIDE_DEFAULTS, PI_KEYS, READING_DEFAULTS } from "./pi-keys.ts";
@@ -25,7 +26,11 @@ export function piOrigins(places: PiConfigPlaces): PiOrigins {
   const settings = PI_KEYS.map((key): PiOrigin => {
     const value = held.get(key);
     if (value === undefined) return { key, value: PI_DEFAULTS.get(key) ?? "none", from: null };
-    const shown = Array.isArray(value) ? value.join(", ") || "none" : String(value);
+    const shown = Array.isArray(value)
+      ? value.join(", ") || "none"
+      : isRecord(value)
+        ? JSON.stringify(value)
+        : String(value);
     const variable = variableOf(key);
     if (KEYS.includes(key) && places.env[variable]) return { key, value: shown, from: variable };
     const setting = given.filter(({ settings }) => settings.has(key));
@@ -53,5 +58,6 @@ export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map(
     read_cache: false,
     read_cache_exclude: "none",
     roots: "the project",
+    convert: "none",
   }).map(([key, value]) => [key, String(value ?? "none")]),
 );

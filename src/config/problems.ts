@@ -31,7 +31,8 @@ export function unknownKey(key: string, place: string, keys: readonly string[], 
 
 /** A project's file sets what it may not. */
 export function refusedToProject(problem: string, key: string, userFile: string): RlmError {
-  return invalidConfig(problem, `Set it in ${userFile}, as ${variableOf(key)}, or with a flag.`);
+  const elsewhere = key === "convert" ? "" : `, as ${variableOf(key)}, or with a flag`;
+  return invalidConfig(problem, `Set it in ${userFile}${elsewhere}.`);
 }
 
 export function invalidConfig(problem: string, suggestion: string): RlmError {

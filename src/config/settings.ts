@@ -19,6 +19,7 @@ const ADDRESS = "must be an address such as http://127.0.0.1:8080/v1";
 const VARIABLE = "must be the name of an environment variable, not the key itself";
 const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
 const PATHS = "must be a list of folders";
+const CONVERT = 'must be an object such as { "pdf": ["pdftotext", "{}", "-"], "html": false }: each list has {} once';
 const COLLECTOR = "must be env, or an address such as http://127.0.0.1:4318 without user and password";
 
 /** True for the address of a collector. What it asks to prove who sends stands in headers. */
@@ -26,6 +27,11 @@ export function isCollector(text: string): boolean {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   return url !== null && url.username === "" && url.password === "";
 }
+
+const Command = v.pipe(
+  v.array(v.string()),
+  v.check(([program = "", ...rest]) => program !== "" && rest.filter((word) => word === "{}").length === 1),
+);
 
 /** Settings by their wire names; the same names in files, `BELAY_*` variables and flags. */
 export const SettingsSchema = v.strictObject({
@@ -60,6 +66,14 @@ export const SettingsSchema = v.strictObject({
   memory_mb: v.exactOptional(wholeNumber(8, 2048)),
   /** Folders into which symlinks of a context may lead. */
   roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
+  /** Converters of documents by extension: a command with `{}` for the file, false for none, true for HTML in a repository too. */
+  convert: v.exactOptional(
+    v.record(
+      v.pipe(v.string(), v.regex(/^[a-z0-9]{1,16}$/, CONVERT)),
+      v.union([v.boolean(), Command], CONVERT),
+      CONVERT,
+    ),
+  ),
   /** The collector that spans are sent to; `env`: that of OpenTelemetry's variable. */
   otlp: v.exactOptional(
     v.pipe(
@@ -94,8 +108,8 @@ export function isLimit(key: string): key is LimitKey {
   return Object.hasOwn(LIMIT_DEFAULTS, key);
 }
 
-/** Keys that grant access, spend another's key or change what calls cost: a project never decides on them (semantics 37). */
-export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price", "delivery", "otlp"];
+/** Keys that grant access, spend another's key, change what calls cost or run a program: a project never decides on them (semantics 37). */
+export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price", "delivery", "otlp", "convert"];
 
 /** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */
 export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd", "otlp"];

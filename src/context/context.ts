@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
+import { type ConvertedStats, convertedIn, withPlacesWithin } from "./documents/conversions.ts";
+import type { Converted, Loss, Original, Place } from "./documents/converted.ts";
 import { addSkips, type SkipCounts } from "./load/skip-kinds.ts";
 import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
@@ -15,6 +17,10 @@ export interface Document {
   readonly end: number;
   /** UTF-16 units: `end - start`. */
   readonly size: number;
+  /** Present if the document became text when it was loaded, as are `places`, by their units, and `lost`. */
+  readonly original?: Original;
+  readonly places?: readonly Place[];
+  readonly lost?: readonly Loss[];
 }
 
 /** Something in a loaded folder that is not in P, and why. `path` is relative to that folder. */
@@ -42,6 +48,8 @@ export interface ContextStats {
    * them by kind; contexts of earlier builds do not have it.
    */
   skipped: { count: number; files: SkippedFile[]; reasons?: SkipCounts };
+  /** Absent if all documents are text as they were. */
+  converted?: ConvertedStats;
 }
 
 /** The text that one load or append added to P. P is the concatenation of its parts. */
@@ -66,8 +74,8 @@ export interface Context {
   readonly stats: ContextStats;
 }
 
-/** A file that was read: its bytes (valid UTF-8) and the separator that stands before it in P. */
-export interface LoadedFile {
+/** A file that was read: its bytes (valid UTF-8), the separator that stands before it in P, and what a conversion told of it. */
+export interface LoadedFile extends Partial<Omit<Converted, "text">> {
   readonly relative: string;
   readonly path: string;
   readonly separator: Uint8Array;
@@ -106,6 +114,7 @@ export async function extendContext(
   const part = previous === undefined ? { hash } : await scan(bytes.subarray(firstByte), pause);
   const newDocuments = documentsOf(source, previous, text, firstByte);
   const documents = [...(previous?.documents ?? []), ...newDocuments];
+  const converted = convertedIn(documents);
   const { routes, skipped: cut } = await newRoutes(newDocuments, text, previous?.routes ?? [], pause);
   const skipped = [...source.skipped, ...cut];
   const index = {
@@ -125,6 +134,7 @@ export async function extendContext(
         files: [...(previous?.stats.skipped.files ?? []), ...skipped].slice(0, LISTED_SKIPS),
         reasons: addSkips(previous?.stats.skipped.reasons ?? {}, skipped),
       },
+      ...(converted ? { converted } : {}),
     },
   };
   const parts = [...(previous?.parts ?? []), { hash: part.hash, bytes: bytes.length - firstByte }];
@@ -141,14 +151,16 @@ function documentsOf(source: LoadedSource, previous: Context | undefined, text: 
   const taken = new Set(previous?.documents.map(({ id }) => id));
   const folder = source.folder === null ? null : basename(source.name);
   let at = firstByte;
-  return source.files.map(({ relative, path, separator, bytes }) => {
-    const start = text.unitAt(at + separator.length);
-    at += separator.length + bytes.length;
-    const end = text.unitAt(at);
-    const id = freeId(relative, folder, taken);
-    taken.add(id);
-    return { id, path, start, end, size: end - start };
-  });
+  return withPlacesWithin(source.files, previous?.documents ?? []).map(
+    ({ relative, path, separator, bytes, ...converted }) => {
+      const start = text.unitAt(at + separator.length);
+      at += separator.length + bytes.length;
+      const end = text.unitAt(at);
+      const id = freeId(relative, folder, taken);
+      taken.add(id);
+      return { id, path, start, end, size: end - start, ...converted };
+    },
+  );
 }
 
 function freeId(relative: string, folder: string | null, taken: ReadonlySet<string>): string {

@@ -1,4 +1,6 @@
-import type { Context, LoadedFile } from "./context.ts";
+import type { Context, Document, LoadedFile } from "./context.ts";
+import type { Place } from "./documents/converted.ts";
+import { openPlaces, placesBefore } from "./text/places.ts";
 
 /** UTF-16 units of a P. */
 export type Range = readonly [start: number, end: number];
@@ -13,7 +15,8 @@ export interface Excerpt {
 
 /**
  * The parts of documents that lie in the ranges, as files to load: nothing becomes a JavaScript string. What stands between
- * documents is left out. A range that ends inside a character (a surrogate pair) takes all of it.
+ * documents is left out. A range that ends inside a character (a surrogate pair) takes all of it. Parts of a converted document
+ * keep their places.
  *
  * @param ranges sorted, and apart from each other
  */
@@ -27,12 +30,15 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
     return { ...part, separator, at: start };
   });
   const { data, byteAt } = context.text;
+  const { at: placeAt } = openPlaces(context.text, context.documents);
+  const lineAt = (offset: number) => placeAt(offset)?.line ?? 1;
   return {
-    files: placed.map(({ id, separator, start, end }) => ({
-      relative: id,
+    files: placed.map((part) => ({
+      relative: part.id,
       path: "-",
-      separator: Buffer.from(separator),
-      bytes: data.bytes.subarray(byteAt(start), byteAt(end)),
+      separator: Buffer.from(part.separator),
+      bytes: data.bytes.subarray(byteAt(part.start), byteAt(part.end)),
+      ...conversionOf(part, lineAt),
     })),
     toParent: ([start, end]) =>
       placed.flatMap((part) => {
@@ -49,23 +55,46 @@ export function isAll({ length }: Context["text"], ranges: readonly Range[]): bo
   return ranges.length === 1 && first?.[0] === 0 && first[1] === length;
 }
 
+/** A part of a document: all of it, or what lies in a range. */
 interface Part {
   readonly id: string;
   readonly start: number;
   readonly end: number;
+  readonly of: Document;
 }
+
+/** A part of a converted document as one: with what was lost, if it is all of it. @param lineAt the line of an offset of P */
+function conversionOf({ of, start, end }: Part, lineAt: (offset: number) => number): Partial<LoadedFile> {
+  const { original, places = [], lost = [] } = of;
+  if (!original) return {};
+  if (start === of.start && end === of.end) return { original, places, lost };
+  const [from, to] = [start - of.start, end - of.start];
+  const first = placesBefore(places, from);
+  const cut = places[first - 1];
+  const inside = places.slice(first, placesBefore(places, to)).map((place) => moved(place, place[0] - from));
+  if (!cut || inside[0]?.[0] === 0) return { original, places: inside };
+  const [unit, label, firstRow] = cut;
+  // The line that a part begins with is taken for its heading, so that the rows behind it have their numbers.
+  const row = firstRow === undefined ? undefined : firstRow + lineAt(start) - lineAt(of.start + unit);
+  return { original, places: [moved([unit, label, row], 0), ...inside] };
+}
+
+const moved = ([, label, firstRow]: readonly [number, string, (number | undefined)?], unit: number): Place =>
+  firstRow === undefined ? [unit, label] : [unit, label, firstRow];
 
 function partsOf({ documents }: Pick<Context, "documents">, ranges: readonly Range[]): readonly Part[] {
   let next = 0;
-  return documents.flatMap(({ id, start, end }) => {
+  return documents.flatMap((of) => {
+    const { id, start, end } = of;
     while ((ranges[next]?.[1] ?? end) < start) next++;
     const parts: Part[] = [];
     for (let i = next; i < ranges.length && (ranges[i]?.[0] ?? end) <= end; i++) {
       const [from, to] = ranges[i] ?? [end, end];
       const part = { start: Math.max(from, start), end: Math.min(to, end) };
       const isWhole = part.start === start && part.end === end;
-      if (isWhole) parts.push({ id, ...part });
-      else if (part.start < part.end) parts.push({ id: `${id}:${part.start - start}-${part.end - start}`, ...part });
+      if (isWhole) parts.push({ id, ...part, of });
+      else if (part.start < part.end)
+        parts.push({ id: `${id}:${part.start - start}-${part.end - start}`, ...part, of });
     }
     return parts;
   });

@@ -1,4 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
+import type { DocumentOptions } from "../context/index.ts";
 import type { CallProgress, DryRun, HostedOptions, LoadSource } from "../session/index.ts";
 import type { Asked, Change, JobKey, JobState, KnownJob, RunLimits, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -18,7 +19,7 @@ export interface Runs {
   /** Keeps a context in the store, for {@link Asked.context}. @throws as `load` */
   keepContext(
     source: LoadSource,
-    options: { readonly cwd: string; readonly roots: readonly string[] },
+    options: { readonly cwd: string; readonly roots: readonly string[]; readonly documents?: DocumentOptions },
   ): Promise<string>;
   /**
    * Changes the run or its jobs in the store, tells the workers that try them, and offers what may be tried again. Without a

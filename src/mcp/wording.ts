@@ -29,6 +29,9 @@ const MCP: Wording = {
   sendNow: 'pass delivery: "now"',
   resendDoubtful: "ask the user to run `belay resume SESSION --resend-doubtful`",
   giveUpCalls: "ask the user to give the calls up with `belay rm SESSION --discard`",
+  thenLoad: "then load `*` with rlm_load",
+  ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
+  correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
 };
 
 /** A suggestion in the words of the server: what a client's model can do, or can ask its user for. */

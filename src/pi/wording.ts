@@ -28,6 +28,9 @@ const PI: Wording = {
   sendNow: 'pass delivery: "now"',
   resendDoubtful: "ask the user to finish the session with the command",
   giveUpCalls: "ask the user to give the calls up with the command",
+  thenLoad: "then load `*` with rlm_load",
+  ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
+  correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
 };
 
 /** A suggestion in the words of Pi: what its model or its user can do. */

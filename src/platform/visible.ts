@@ -14,6 +14,18 @@ export function inLine(text: string): string {
   return visible(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
 
+/** A place that an answer rests on, as one line shows it: `report.pdf p.12`, and in a text `a.txt:14`. */
+export function citedPlace({ doc, line, place }: Cited): string {
+  const document = inLine(doc ?? "P");
+  return place === null ? `${document}:${line ?? 1}` : `${document} ${inLine(place)}`;
+}
+
+interface Cited {
+  readonly doc: string | null;
+  readonly line: number | null;
+  readonly place: string | null;
+}
+
 /** The value as JSON, in which such characters are escapes. */
 export function jsonText(value: unknown): string {
   return escapedJson(JSON.stringify(value));

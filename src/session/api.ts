@@ -1,5 +1,5 @@
 import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
-import type { Context, ContextStats } from "../context/index.ts";
+import type { Context, ContextStats, Converters } from "../context/index.ts";
 import type { AgentTool } from "../model/index.ts";
 import type { ObjectToRead, QueryOptions, ReadingOptions } from "../query/index.ts";
 import type { AskEnvelope, AskOptions, TurnProgress } from "./ask/api.ts";
@@ -12,8 +12,8 @@ import type { Delivery } from "./sub-calls/delivery.ts";
 
 /** An event of a session, as `onProgress` gets it. */
 export type SessionEvent =
-  /** Files and bytes that a load has read so far. */
-  | { readonly kind: "load"; readonly files: number; readonly bytes: number }
+  /** Files and bytes that a load has read so far, and the document that becomes text, with the place in it. */
+  | { readonly kind: "load"; readonly files: number; readonly bytes: number; readonly converting?: string }
   /** The work of a builtin, for people. */
   | { readonly kind: "notice"; readonly text: string }
   /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */
@@ -85,8 +85,10 @@ interface CommonOptions extends RemarkOptions {
    * another session needs its thread.
    */
   readonly idleMs?: number;
-  /** Folder that keeps search indexes for later sessions; default: a temporary one, removed by `close`. */
+  /** Folder that keeps search indexes and texts of documents for later sessions; default: a temporary one without texts, removed by `close`. */
   readonly indexDir?: string;
+  /** Converters of the user's own by extension: a command whose argument `{}` is a file; false: none; true: in a repository too. */
+  readonly convert?: Converters;
   /** Model of sub-calls, `provider/id`; without one they fail with `no_model_configured`. */
   readonly model?: string;
   /** An OpenAI-compatible server: the provider's name is then free, as in `local/scripted`. */
@@ -221,6 +223,8 @@ export interface LoadingOptions {
   /** Folders that may be read for this load, beside the session's. */
   readonly roots?: readonly string[];
   readonly signal?: AbortSignal;
+  /** Loads files as they are, no document as its text (default false). */
+  readonly raw?: boolean;
 }
 
 /** A path, text at hand under a document name, or files of several places. */

@@ -117,9 +117,10 @@ function loadOf(
 ) {
   checkOptions(place, LOAD_SOURCE, from);
   checkOptions(place, LOADING_OPTIONS, options);
-  const { roots = [], signal } = options;
+  const { roots = [], signal, raw = false } = options;
   granted.allow(roots);
-  const reading = { ...loading, roots: [...granted.roots, ...roots], ...(signal ? { signal } : {}) };
+  const documents = { ...loading.documents, raw };
+  const reading = { ...loading, documents, roots: [...granted.roots, ...roots], ...(signal ? { signal } : {}) };
   return loadRequest(kind, from, reading);
 }
 

@@ -129,6 +129,11 @@ const subAgents = v.optional(
 const MODEL = "PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
 const modelName = v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL));
 
+const WORDS = "a list of a program and its arguments, or a boolean";
+const convert = v.optional(
+  v.record(v.string(), v.union([v.boolean(), v.pipe(v.array(v.string()), v.minLength(1))], WORDS)),
+);
+
 export const SESSION_OPTIONS = options({
   roots: folders,
   cwd: v.optional(text),
@@ -137,6 +142,7 @@ export const SESSION_OPTIONS = options({
   memoryMb: v.optional(v.number("a number of MB")),
   idleMs: v.optional(v.pipe(v.number(MS), v.minValue(0, MS))),
   indexDir: v.optional(text),
+  convert,
   model: v.optional(modelName),
   baseUrl: v.optional(text),
   apiKeyEnv: v.optional(text),
@@ -238,7 +244,7 @@ export const LOAD_SOURCE = v.union(
   "a path, an object with text and name, or one with paths",
 );
 
-export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies SchemaOf<LoadingOptions>);
+export const LOADING_OPTIONS = options({ roots: folders, signal, raw: flag } satisfies SchemaOf<LoadingOptions>);
 
 export const RESUME_OPTIONS = options({ ...running, ...waiting, history, trajectory: flag });
 

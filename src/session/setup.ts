@@ -85,7 +85,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
   const cwd = options.cwd ?? process.cwd();
   const rules = rulesOf(options, above);
   const granted = openGranted(options.roots ?? [cwd], cwd);
-  let current: SessionState = await readState(env, row, host.heldContext, granted);
+  let current: SessionState = await readState(env, row, host.heldContext, granted, options);
   const state = () => current;
   const deliveries = new Set<string>();
   const hasOwnParking = host.parking === undefined;
@@ -125,15 +125,24 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
 }
 
 /** The state in which the last process left the session, by its journal. */
-async function readState({ store }: Env, { id }: SessionRow, heldContext: Host["heldContext"], granted: Granted) {
+async function readState(
+  { store }: Env,
+  { id }: SessionRow,
+  heldContext: Host["heldContext"],
+  granted: Granted,
+  { convert = {} }: HostedOptions,
+) {
   const account = (await readJournal(store, id)).reduce(follow, EMPTY_ACCOUNT);
   const { context_key: key, context_hash: hash, loads } = account;
   if (key === null || hash === null) return { account, context: null };
-  return { account, context: heldContext?.(key) ?? (await openContext(store, { key, hash, loads }, granted)) };
+  return {
+    account,
+    context: heldContext?.(key) ?? (await openContext(store, { key, hash, loads }, granted, { convert })),
+  };
 }
 
 function loadingOf(
-  { indexDir }: HostedOptions,
+  { indexDir, convert = {} }: HostedOptions,
   { store, clock, emit }: Env,
   heldContext: Host["heldContext"],
   cwd: string,
@@ -142,6 +151,7 @@ function loadingOf(
     cwd,
     contextOf: async (key) => heldContext?.(key) ?? (await storedContext(store, key)),
     onProgress: (progress) => emit({ kind: "load", ...progress }),
+    documents: { convert, ...(indexDir === undefined ? {} : { keptIn: indexDir }) },
     // A folder that goes with the session has no records of earlier sessions.
     ...(indexDir === undefined ? {} : { known: knownIn(indexDir, store, clock) }),
   };

@@ -66,13 +66,20 @@ export function sourceAt(path: string, cwd: string): string {
   return path === "" ? path : resolve(cwd, path);
 }
 
-/** A model needs to know why files are missing, and not the name of each. */
+/** A model needs to know why files are missing, and not the name of each; of converted documents those that lost something. */
 export function shortened(stats: LoadResult["stats"]): LoadResult["stats"] {
-  const { files, ...skipped } = stats.skipped;
-  return { ...stats, skipped: { ...skipped, files: files.slice(0, LISTED_SKIPS) } };
+  const { skipped, converted, ...facts } = stats;
+  return {
+    ...facts,
+    skipped: { ...skipped, files: skipped.files.slice(0, LISTED_FILES) },
+    ...(converted ? { converted: { ...converted, files: lossy(converted.files).slice(0, LISTED_FILES) } } : {}),
+  };
 }
 
-const LISTED_SKIPS = 20;
+const lossy = (files: NonNullable<LoadResult["stats"]["converted"]>["files"]) =>
+  files.filter(({ lost }) => lost.length > 0);
+
+const LISTED_FILES = 20;
 
 const KEPT = "Nothing was reset: go on with what is there. reset: true loads it anew and drops all of this.";
 

@@ -179,6 +179,7 @@ export interface TracedResume {
 export interface TracedCitation {
   readonly doc: string | null;
   readonly line: number | null;
+  readonly place: string | null;
   readonly quote: string;
   /** The grade of coverage that its document reached; null: it is not known. */
   readonly grade: Grade | null;

@@ -152,19 +152,20 @@ function openCitations({ whole }: Words, { around, covered }: Beside) {
   return (one: Json, isOwn: boolean): TracedCitation | [] => {
     const read = v.safeParse(CitationSchema, one);
     if (!read.success || !read.output.valid) return [];
-    const { doc, line, quote } = read.output;
+    const { doc, line, place, quote } = read.output;
+    const named = (name: string | null) => (name === null ? null : whole(name));
     const found = isOwn ? around(read.output) : null;
     // Its offsets hold only while nothing in it is replaced.
-    const place = found && redacted(found.text) === found.text ? found : null;
+    const unchanged = found && redacted(found.text) === found.text ? found : null;
     const grade = isOwn && doc !== null ? (grades.get(doc) ?? null) : null;
-    return { doc: doc === null ? null : whole(doc), line, quote: whole(quote ?? ""), grade, around: place };
+    return { doc: named(doc), line, place: named(place), quote: whole(quote ?? ""), grade, around: unchanged };
   };
 }
 
 const count = v.nullable(v.number());
 const text = v.nullable(v.string());
 const CitationSchema = v.object({
-  ...{ valid: v.boolean(), doc: text, line: count, quote: text },
+  ...{ valid: v.boolean(), doc: text, line: count, place: v.optional(text, null), quote: text },
   ...{ start: count, end: count, p_start: count, p_end: count },
 });
 

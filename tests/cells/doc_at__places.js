@@ -6,5 +6,8 @@ const { id, start, end, line, column } = doc_at(at);
 [doc_at(0).id, doc_at(0).line, doc_at(P.length).id, doc_at(P.length + 1), doc_at(-1)];
 //=> {"result_json":["AGENTS.md",1,"src/billing/payment.js",null,null]}
 //---
+[doc_at(0).place, list_docs().map(({ kind, places }) => `${kind} ${places}`)[0]];
+//=> {"result_json":[null,"text 0"]}
+//---
 doc_at("3");
 //=> {"success":false,"error_name":"TypeError"}

@@ -19,7 +19,8 @@ test("the document has every key, with its variable, flag and default, and no ot
   const expected = KEYS.map((key) => {
     const flag = flagOf(key);
     const shown = flag ? `\`--${flag.name}\`` : "none";
-    return [key, `\`BELAY_${key.toUpperCase()}\``, shown, String(defaults.get(key) ?? "none")];
+    const variable = key === "convert" ? "none" : `\`BELAY_${key.toUpperCase()}\``;
+    return [key, variable, shown, String(defaults.get(key) ?? "none")];
   });
   expect(ROWS.map((row) => row.map((cell) => cell.trim()))).toEqual(expected);
 });

@@ -66,7 +66,7 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["src/context/search/search.ts", "node:sqlite"],
   ["src/context/find/engine.ts", "rregex"],
   ["src/context/routes/routes.ts", "minisearch"],
-  ["src/context/load/gitignore.ts", "ignore"],
+  ["src/context/load/ignore-rules.ts", "ignore"],
   ["src/session/session.ts", "../../builtins/index.ts"],
   ["src/session/session.ts", "../context/index.ts"],
   ["src/model/pi-ai/model.ts", "belay-pi-ai"],

@@ -5,6 +5,8 @@ import { beforeAll, beforeEach, expect, test } from "vitest";
 import { packWithoutTypes } from "../../scripts/package.ts";
 import { mustRun, ROOT, run } from "../../scripts/process.ts";
 import { pageSource } from "../../src/view/index.ts";
+import { ORIGINALS } from "../documents/originals.ts";
+import { zip } from "../documents/packed.ts";
 import { newUserOf } from "../support/pi/installed.ts";
 import { subCallAnswer } from "../support/pi/model.ts";
 import { NEWEST_PI } from "../support/pi/process.ts";
@@ -105,6 +107,18 @@ test("the command and the library work in it", async () => {
   const library = await mustRun(process.execPath, ["library.cjs"], options);
   expect(JSON.parse(library.stdout)).toEqual({ found: 2, best: NOTES, isRequired: true });
   expect(library.stderr).toBe("");
+});
+
+test("documents become text in it, each by a reader that finds its packages", async () => {
+  const members = Object.entries(ORIGINALS).map(([name, make]) => ({ name, data: make() }));
+  writeFileSync(join(INSTALLED, "all.zip"), zip(members));
+  const options = { cwd: INSTALLED, env: { ...process.env, BELAY_HOME: join(INSTALLED, "home") } };
+  const belay = join(INSTALLED, "node_modules/.bin/belay");
+  const cell = "list_docs().map(({ id, start, end }) => [id, P.slice(start, end).length > 9])";
+  const { stdout, stderr } = await mustRun(belay, ["exec", "-c", "all.zip", "-e", cell], options);
+  const loaded = members.filter(({ name }) => name !== "shop.db" && name !== "cities.parquet");
+  expect(JSON.parse(stdout)).toEqual(loaded.map(({ name }) => [`all.zip/${name}`, true]));
+  expect(stderr).toContain("all.zip/cities.parquet (needs a package that is not installed)");
 });
 
 const COPY = join(INSTALLED, "node_modules/belay-rlm/dist/src/model/pi-ai/copy-entry.js");

@@ -7,6 +7,7 @@ import { isRecord } from "../../platform/json.ts";
 import type { Asked } from "../../store/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { contextSource, isHandedOver } from "../input/sources.ts";
+import { documentOptions } from "../session/settings.ts";
 import type { AskedRun } from "./asked.ts";
 import { inputsOf } from "./inputs.ts";
 import { BadLine, type Input } from "./jsonl.ts";
@@ -115,7 +116,7 @@ function cancelled(): RlmError {
 /** The roots: what the user names may be read. */
 function keep(runs: Pick<Runs, "keepContext">, source: LoadSource, paths: readonly string[]): Promise<string> {
   const roots = paths.filter((path) => path !== "-").map((path) => resolve(path));
-  return runs.keepContext(source, { cwd: process.cwd(), roots });
+  return runs.keepContext(source, { cwd: process.cwd(), roots, documents: documentOptions() });
 }
 
 async function sharedSource(contexts: readonly string[], signal: AbortSignal): Promise<LoadSource> {

@@ -7,6 +7,7 @@ import {
   DISCARD,
   NO_STORE,
   QUIET,
+  RAW,
   RELOAD,
   SESSION_FLAGS,
   VERBOSE,
@@ -50,7 +51,7 @@ const OWN = flags({
 export type McpFlags = Given<typeof OWN>;
 
 /** The model loads contexts by itself, the server's session outlives the process, and stderr is the client's log. */
-const NOT_OF_MCP: readonly Flag[] = [CONTEXT, DELIVERY, RELOAD, APPEND, DISCARD, NO_STORE, VERBOSE, QUIET];
+const NOT_OF_MCP: readonly Flag[] = [CONTEXT, RAW, DELIVERY, RELOAD, APPEND, DISCARD, NO_STORE, VERBOSE, QUIET];
 
 const OWN_WORDS = {
   root: "allow contexts to be loaded from DIR; default: the client's folders, else the working folder",

@@ -23,7 +23,15 @@ export const ROOT = flag({
   help: "also allow symlinks of a context to lead into DIR; every -c PATH is allowed by itself",
 });
 
-const INPUT: readonly Flag[] = [CONTEXT, ROOT];
+export const RAW = flag({
+  name: "raw",
+  type: toggle,
+  heading: "input",
+  needs: ["context"],
+  help: "load files as they are: HTML and notebooks with their markup, and no text of PDF or Office files",
+});
+
+const INPUT: readonly Flag[] = [CONTEXT, ROOT, RAW];
 
 /** A flag that fills a setting and has its name. Configuration reads the value, and judges it. */
 function setting(heading: Heading, key: keyof Settings, help: string, word = "N"): Flag {

@@ -13,6 +13,7 @@ import {
   OPTION_FLAGS,
   OUTPUT,
   QUIET,
+  RAW,
   RELOAD,
   RESEND_DOUBTFUL,
   SESSION,
@@ -49,6 +50,8 @@ export function sessionFlags(args: Arguments, command: string) {
   return {
     command,
     contexts,
+    /** Documents are not to become text. */
+    raw: args.get(RAW),
     /** The settings among them. */
     settings: settingsIn(args, help),
     /** Absolute; null: a store in memory. */

@@ -14,6 +14,7 @@ import { indexFolder } from "../../platform/home.ts";
 import type { JournalRow } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { ProgressLine } from "../render/progress.ts";
+import { documentOptions } from "../session/settings.ts";
 import { contextSource, type OneSource } from "./sources.ts";
 
 /** The contexts that `-c` names, and the parts that read them. */
@@ -21,6 +22,7 @@ export interface Contexts {
   readonly paths: readonly string[];
   readonly roots: readonly string[];
   readonly change: SessionFlags["change"];
+  readonly raw: boolean;
 }
 
 /** The session whose context they are to be. */
@@ -43,7 +45,7 @@ export interface NamedSource {
  * @throws RlmError `context_changed`
  */
 export async function bringContexts(
-  { paths, roots, change }: Contexts,
+  { paths, roots, change, raw }: Contexts,
   target: Target,
   signal: AbortSignal,
 ): Promise<void> {
@@ -54,7 +56,7 @@ export async function bringContexts(
   const kept = session.stats()?.context_hash ?? null;
   const holdsMore = await hasRun(target);
   if (!change && (kept || holdsMore)) {
-    const hash = await hashOf(sources, roots, target.progress, signal);
+    const hash = await hashOf(sources, { roots, raw }, target.progress, signal);
     if (hash === kept) return;
     // If nothing but loads was done, a run may have ended between two of them, and nothing can be lost.
     if (holdsMore) throw changed(kept, hash);
@@ -74,7 +76,7 @@ async function hasRun({ journal }: Target): Promise<boolean> {
 
 async function hashOf(
   sources: readonly NamedSource[],
-  roots: readonly string[],
+  { roots, raw }: Pick<Contexts, "roots" | "raw">,
   progress: ProgressLine,
   signal: AbortSignal,
 ): Promise<string> {
@@ -86,6 +88,7 @@ async function hashOf(
       roots: [...roots, ...(path === "-" ? [] : [path])],
       cwd: process.cwd(),
       signal,
+      documents: { ...documentOptions(), raw },
       onProgress: (read) => progress.report({ kind: "load", ...read }),
     }));
   } finally {

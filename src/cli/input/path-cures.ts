@@ -1,6 +1,6 @@
 import { closeSync, globSync, openSync, readSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { tooLarge } from "../../context/index.ts";
+import { HEAD_BYTES, kindOf, tooLarge } from "../../context/index.ts";
 import { LIMITS, RlmError } from "../../index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
@@ -9,7 +9,7 @@ type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
 
 /**
  * Gives the line to type instead of a context that no load can read. It knows a pattern that the shell did not expand, a
- * compressed file, and a file over the limit.
+ * file that is compressed by bzip2 or xz, and a text over the limit.
  *
  * @throws RlmError `path_not_found`, `invalid_argument`, `context_too_large`
  */
@@ -24,12 +24,14 @@ function checkContext(path: string, flags: Typed): void {
     return;
   }
   if (!stats.isFile()) return;
-  const packed = packingOf(path);
+  const start = startOf(path);
+  const packed = PACKINGS.find(({ magic }) => start.toString("hex").startsWith(magic));
   if (packed) {
-    const suggestion = `Type: ${packed.isArchive ? unpacked(path, packed, flags) : piped(packed.line(path), path, flags)}`;
+    const suggestion = `Type: ${unpacked(path, packed.name, flags)}`;
     throw new RlmError("invalid_argument", `${path} is compressed (${packed.name})`, { suggestion });
   }
-  if (stats.size <= LIMITS.contextBytes) return;
+  // Of a document the text counts, and nobody knows its size yet.
+  if (stats.size <= LIMITS.contextBytes || kindOf(start, path) !== null) return;
   const { message } = tooLarge(path, { files: 1, bytes: stats.size });
   const suggestion = `Its last 100 MB: ${piped(`tail -c ${LIMITS.contextBytes} ${quoted(path)}`, path, flags)}`;
   throw new RlmError("context_too_large", message, { suggestion });
@@ -54,59 +56,32 @@ function matchesOf(path: string): string[] {
   return path.includes("**") ? [] : globSync(path).sort();
 }
 
-interface Packing {
-  readonly name: string;
-  readonly isArchive: boolean;
-  /** Writes the text to stdout, or an archive's files into the folder. */
-  line(path: string, folder?: string): string;
-}
+/** Compressed files that no load unpacks, by their first bytes, hex. */
+const PACKINGS = [
+  { magic: "425a68", name: "bzip2" },
+  { magic: "fd377a585a00", name: "xz" },
+] as const;
 
-const unpackTo = (tool: string) => (path: string) => `${tool} -dc ${quoted(path)}`;
-
-/** Those that the first bytes of a file tell; `magic`: hex. */
-const PACKINGS: readonly (Packing & { readonly magic: string })[] = [
-  { magic: "1f8b", name: "gzip", isArchive: false, line: unpackTo("gzip") },
-  { magic: "425a68", name: "bzip2", isArchive: false, line: unpackTo("bzip2") },
-  { magic: "fd377a585a00", name: "xz", isArchive: false, line: unpackTo("xz") },
-  { magic: "28b52ffd", name: "zstd", isArchive: false, line: unpackTo("zstd") },
-  {
-    magic: "504b0304",
-    name: "zip",
-    isArchive: true,
-    line: (path, folder = "") => `unzip -q ${quoted(path)} -d ${quoted(folder)}`,
-  },
-];
-
-const TAR: Packing = {
-  name: "tar",
-  isArchive: true,
-  line: (path, folder = "") => `mkdir ${quoted(folder)} && tar -xf ${quoted(path)} -C ${quoted(folder)}`,
-};
-
-function packingOf(path: string): Packing | undefined {
-  const start = startOf(path);
-  const found = PACKINGS.find(({ magic }) => start.startsWith(magic));
-  return found && /\.(tar\.\w+|tgz|tbz2?|txz)$/i.test(path) ? TAR : found;
-}
-
-/** The first bytes, hex; none of a file that cannot be read, which its load will tell. */
-function startOf(path: string): string {
-  const bytes = Buffer.alloc(6);
+/** The first bytes; none of a file that cannot be read, which its load will tell. */
+function startOf(path: string): Buffer {
+  const bytes = Buffer.alloc(HEAD_BYTES);
   try {
     const file = openSync(path, "r");
     try {
-      return bytes.subarray(0, readSync(file, bytes)).toString("hex");
+      return bytes.subarray(0, readSync(file, bytes));
     } finally {
       closeSync(file);
     }
   } catch {
-    return "";
+    return Buffer.alloc(0);
   }
 }
 
-function unpacked(path: string, { line }: Packing, flags: Typed): string {
-  const folder = basename(path).replace(/\.(zip|tar\.\w+|tgz|tbz2?|txz|[^.]*)$/i, "") || "unpacked";
-  return `${line(path, folder)} && ${lineWith(path, [folder], flags)}`;
+function unpacked(path: string, tool: string, flags: Typed): string {
+  const folder = /^(.*)\.(tar\.\w+|tbz2?|txz)$/i.exec(basename(path))?.[1];
+  if (folder === undefined) return piped(`${tool} -dc ${quoted(path)}`, path, flags);
+  const line = `mkdir ${quoted(folder)} && tar -xf ${quoted(path)} -C ${quoted(folder)}`;
+  return `${line} && ${lineWith(path, [folder], flags)}`;
 }
 
 /** The command with stdin as the context; a file of its own if stdin is in use. */

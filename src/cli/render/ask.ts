@@ -1,7 +1,7 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { AskEnvelope, SessionEvent } from "../../index.ts";
 import { amount, compact, duration, priced } from "../../platform/figures.ts";
-import { inLine } from "../../platform/visible.ts";
+import { citedPlace, inLine } from "../../platform/visible.ts";
 import { showWarnings } from "./envelope.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";
@@ -86,9 +86,9 @@ const indented = (code: string) => code.trimEnd().replaceAll(/^/gm, "  > ");
 export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): void {
   if (envelope.success) {
     showValue(envelope.answer, stdout);
-    for (const { valid, doc, line, quote } of envelope.citations) {
-      const words = (quote ?? "").trim().replaceAll(/\s+/g, " ");
-      if (valid) stderr.write(`${inLine(doc ?? "P")}:${line ?? 1} ${words.slice(0, QUOTE_UNITS)}\n`, "dim");
+    for (const cited of envelope.citations) {
+      const words = (cited.quote ?? "").trim().replaceAll(/\s+/g, " ");
+      if (cited.valid) stderr.write(`${citedPlace(cited)} ${words.slice(0, QUOTE_UNITS)}\n`, "dim");
     }
   } else {
     const { error_code: code, error_message: message } = envelope;

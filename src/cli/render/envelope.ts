@@ -8,7 +8,7 @@ import { showError } from "./failure.ts";
 import { formatted } from "./formats.ts";
 import { type Output, type Terminal, writeData } from "./terminal.ts";
 import { prettyJson, showValue } from "./value.ts";
-import { isResultLeftOut, warningText } from "./warnings.ts";
+import { isResultLeftOut, isToldByLoad, warningText } from "./warnings.ts";
 
 /** The way in which the result of an exec is delivered. */
 export interface Showing {
@@ -130,7 +130,7 @@ export function showWarnings(
   written: Written | null = null,
 ): void {
   for (const warning of warnings) {
-    if (written && isResultLeftOut(warning)) continue;
+    if ((written && isResultLeftOut(warning)) || isToldByLoad(warning)) continue;
     stderr.write(`warning: ${inLine(warningText(warning, limits))}\n`, "yellow");
   }
 }

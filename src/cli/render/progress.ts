@@ -1,5 +1,6 @@
 import type { CallProgress, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
 import { type CallTotals, callLine } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
@@ -51,7 +52,11 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
         case "notice":
           return status.show(event.text);
         case "load":
-          return status.show(`loading ${source}: ${amount(event.files, "file")}, ${megabytes(event.bytes)}`);
+          return status.show(
+            event.converting === undefined
+              ? `loading ${source}: ${amount(event.files, "file")}, ${megabytes(event.bytes)}`
+              : `converting ${inLine(event.converting)} …`,
+          );
         case "turn":
           // The calls of the cell before are over.
           stopTicking();

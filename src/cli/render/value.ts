@@ -74,12 +74,16 @@ export function jsonParts(json: string): { text: string; kind: "key" | "string" 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 
 /** A place in a document, as `find(…, { docs: true })` and `doc_at` give it. The id is a path in the context. */
-const PlaceSchema = v.object({ id: v.string(), line: count, column: count, text: v.exactOptional(v.string()) });
+const part = v.optional(v.nullable(v.string()), null);
+const PlaceSchema = v.object({
+  ...{ id: v.string(), line: count, column: count, place: part },
+  text: v.exactOptional(v.string()),
+});
 type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & { readonly column?: number };
 
 /** A hit as `search` gives it, whose text is a chunk of several lines. */
 const HitSchema = v.pipe(
-  v.object({ doc_id: v.string(), line: count, score: v.number(), text: v.string() }),
+  v.object({ doc_id: v.string(), line: count, place: part, score: v.number(), text: v.string() }),
   v.transform(({ doc_id, text, ...others }) => ({ id: doc_id, ...others, text: beginning(text), chunk: text })),
 );
 export type Hit = v.InferOutput<typeof HitSchema>;
@@ -107,9 +111,10 @@ export function hitsIn(value: Json): readonly Hit[] {
   return found.success ? found.output : [];
 }
 
-/** `docs/a.md:12:3: the line`, as rg prints it. */
-export function placeLine({ id, line, column, text }: Place, { paint }: Pick<Output, "paint">): string {
-  const at = `${paint(inLine(id), "magenta")}:${paint(String(line), "green")}`;
-  const where = column === undefined ? at : `${at}:${column}`;
+/** `docs/a.md:12:3: the line`, as rg prints it; in a converted document `report.pdf p.12: the line`. */
+export function placeLine({ id, line, column, place, text }: Place, { paint }: Pick<Output, "paint">): string {
+  const document = paint(inLine(id), "magenta");
+  const at = `${document}:${paint(String(line), "green")}${column === undefined ? "" : `:${column}`}`;
+  const where = place === null ? at : `${document} ${paint(inLine(place), "green")}`;
   return text === undefined ? where : `${where}: ${paint(inLine(text.trimEnd()))}`;
 }

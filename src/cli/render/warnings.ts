@@ -40,6 +40,13 @@ export function hasLoss(warnings: readonly string[], isWritten: boolean): boolea
 
 const RESULT_LEFT_OUT = "result_too_large";
 
+/** True if the load itself has said it on stderr. */
+export function isToldByLoad(warning: string): boolean {
+  return TOLD_BY_LOAD.includes(partsOfWarning(warning).code);
+}
+
+const TOLD_BY_LOAD = ["documents_lost", "places_capped", "files_skipped"];
+
 /** The result was left out. It may still have been written to a file whole. */
 export function isResultLeftOut(warning: string): boolean {
   return partsOfWarning(warning).code === RESULT_LEFT_OUT;

@@ -27,6 +27,9 @@ const COMMAND: Wording = {
   sendNow: "run the same line with `--delivery now`",
   resendDoubtful: "run the same line with `--resend-doubtful`",
   giveUpCalls: "give the calls up with `--discard` of `belay rm` or `belay jobs rm`",
+  thenLoad: "then the same line with `-c *`",
+  ownConverter: "name a converter of your own in `convert` in ~/.belay/config.json",
+  correctConverter: "correct `convert.*` in ~/.belay/config.json",
 };
 
 /** A suggestion in the words of the command: its flags and subcommands. */

@@ -21,7 +21,7 @@ export function showStats(session: Session, output: Output): boolean {
   const stats = session.stats();
   if (!stats) return false;
   const { count, files } = stats.skipped;
-  showValue({ ...stats, skipped: { count, files: files.map(({ path, reason }) => ({ path, reason })) } }, output);
+  showValue(JSON.parse(JSON.stringify({ ...stats, skipped: { count, files } })), output);
   return true;
 }
 

@@ -17,9 +17,10 @@ import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { type LookedFor, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
+import { showLoaded } from "../render/loaded.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { placeLine } from "../render/value.ts";
-import { skippedLine } from "../render/warnings.ts";
+import { documentOptions } from "../session/settings.ts";
 
 /** The exit code of a search that could not look, as grep has it. */
 export const COULD_NOT_LOOK = 2;
@@ -36,8 +37,7 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
   try {
     const pattern = compileFind(wanted.text, ignoreCase ? "im" : "m");
     const context = await contextOf(wanted);
-    const skipped = skippedLine(context.stats.skipped, args.get(VERBOSE));
-    if (skipped !== null && !args.get(QUIET)) terminal.stderr.write(`${skipped}\n`, "dim");
+    if (!args.get(QUIET)) showLoaded(context.stats, terminal.stderr, args.get(VERBOSE));
     const { isTerminal } = terminal.stdout;
     const print = isJson ? jsonLine : isTerminal ? placeLine : plainLine;
     let found = 0;
@@ -57,7 +57,7 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
 
 async function contextOf(wanted: LookedFor): Promise<Context> {
   const cwd = process.cwd();
-  const options = { roots: rootsOf(wanted), cwd };
+  const options = { roots: rootsOf(wanted), cwd, documents: documentOptions() };
   let context: Context | undefined;
   for (const given of await lookedIn(wanted, new AbortController().signal)) {
     const source = sourceOf(given, cwd);
@@ -76,6 +76,7 @@ interface Line {
   readonly id: string;
   readonly line: number;
   readonly column: number;
+  readonly place: string | null;
   readonly text: string;
 }
 
@@ -92,11 +93,11 @@ function* linesThatMatch(context: Context, pattern: FindPattern, isShort: boolea
     const place = places.at(start);
     // Between documents stand their names.
     if (!place || start < place.start || start >= place.end) continue;
-    const { id, line, column } = place;
+    const { id, line, column, place: part } = place;
     if (last.id === id && last.line === line) continue;
     last = { id, line };
     const text = isShort ? places.lineText(start) : lineIn(context, start - column + 1, place.end);
-    lines.push({ id, line, column, text });
+    lines.push({ id, line, column, place: part, text });
     if (lines.length < AT_ONCE) continue;
     yield lines;
     lines = [];
@@ -118,4 +119,5 @@ function lineIn({ text }: Context, start: number, end: number): string {
 /** A line for a pipe: the text as it is in the file. */
 const plainLine = ({ id, line, column, text }: Line) => `${inLine(id)}:${line}:${column}: ${text}`;
 
-const jsonLine = ({ id, ...others }: Line) => jsonText({ path: id, ...others });
+const jsonLine = ({ id, line, column, place, text }: Line) =>
+  jsonText({ path: id, line, column, ...(place === null ? {} : { place }), text });

@@ -5,8 +5,8 @@ import type { Arguments } from "../flags/arguments.ts";
 import { QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
+import { showLoaded } from "../render/loaded.ts";
 import { type Hit, hitsIn, placeLine } from "../render/value.ts";
-import { skippedLine } from "../render/warnings.ts";
 import { type InSession, inSession } from "../session/opening.ts";
 import { COULD_NOT_LOOK } from "./find.ts";
 import { signalsOf } from "./run-cells.ts";
@@ -26,8 +26,8 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     const envelope = await session.exec(cell, signalsOf(opened, stop));
     progress.end();
     const { stats } = session;
-    const skipped = skippedLine(stats()?.skipped ?? { count: 0, files: [] }, args.get(VERBOSE));
-    if (skipped !== null && !args.get(QUIET)) terminal.stderr.write(`${skipped}\n`, "dim");
+    const loaded = stats();
+    if (loaded && !args.get(QUIET)) showLoaded(loaded, terminal.stderr, args.get(VERBOSE));
     if (!envelope.success) {
       const { error_code, error_message, suggestion } = envelope;
       throw new RlmError(error_code, error_message, { suggestion });
@@ -40,4 +40,5 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
   return inSession(args, host, "search", search, COULD_NOT_LOOK);
 }
 
-const jsonHit = ({ id, line, score, chunk }: Hit) => jsonText({ path: id, line, score, text: chunk });
+const jsonHit = ({ id, line, place, score, chunk }: Hit) =>
+  jsonText({ path: id, line, ...(place === null ? {} : { place }), score, text: chunk });

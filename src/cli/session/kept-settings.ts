@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { type Settings, SettingsSchema } from "../../config/index.ts";
+import { given, type Settings, SettingsSchema } from "../../config/index.ts";
 import type { Json, SessionOptions } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { FORMATS, OPTION_FLAGS } from "../flags/declared.ts";
 import type { Flag } from "../flags/flag.ts";
 import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
-import { sessionOptions } from "./settings.ts";
+import { documentOptions, sessionOptions } from "./settings.ts";
 
 /** The settings that a session of the command began with. It goes on with them unless flags say otherwise. Never a key. */
 export interface KeptSettings {
@@ -34,7 +34,7 @@ const fieldOf = ({ name }: Flag) => name.replaceAll("-", "_");
 const NOWHERE: ResultPlace = { file: null, format: null };
 
 const KeptSchema = v.looseObject({
-  settings: v.omit(SettingsSchema, ["otlp"]),
+  settings: v.omit(SettingsSchema, ["otlp", "convert"]),
   cwd: v.string(),
   model_chosen: v.optional(v.boolean(), false),
   output: v.optional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }), NOWHERE),
@@ -69,9 +69,12 @@ export function rowOf(
   return JSON.parse(JSON.stringify({ settings, cwd, output, ...chosen, ...Object.fromEntries(fields), ...more }));
 }
 
-/** Settings that are to be kept: those that hold now, with roots and contexts as absolute paths. Spans go where each process says. */
+/**
+ * Settings that are to be kept: those that hold now, with roots and contexts as absolute paths. Each process says where spans go,
+ * and which programs convert documents.
+ */
 export function settingsToKeep(
-  { otlp: _, ...settings }: Settings,
+  { otlp: _, convert: __, ...settings }: Settings,
   { contexts, options }: Pick<SessionFlags, "contexts" | "options">,
   output: ResultPlace,
   before: KeptSettings | null,
@@ -113,6 +116,6 @@ export function optionsOf({ settings, cwd, options, isModelChosen }: KeptSetting
     modelChosen: isModelChosen,
     roots: settings.roots ?? [],
     cwd,
-    ...(indexDir === undefined ? {} : { indexDir }),
+    ...given({ indexDir, convert: documentOptions().convert }),
   };
 }

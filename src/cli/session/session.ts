@@ -23,10 +23,10 @@ import { bringContexts, type Target } from "../input/contexts.ts";
 import { checkContexts } from "../input/path-cures.ts";
 import { checkPaths, contextSource } from "../input/sources.ts";
 import { passedOver } from "../render/failure.ts";
+import { loadedSince, showLoaded } from "../render/loaded.ts";
 import { openProgress, type ProgressLine } from "../render/progress.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { skippedLine, skippedSince } from "../render/warnings.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { optionsOf } from "./kept-settings.ts";
@@ -146,7 +146,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     replCommand: () => lineAbout(["repl", "--session"], session, flags),
     loadAll: (signal) =>
       bringContexts(
-        { paths: flags.contexts, roots, change: flags.change },
+        { paths: flags.contexts, roots, change: flags.change, raw: flags.raw },
         { session, journal: () => kept?.store.journal(session.id) ?? [], progress, load: loadSource },
         signal,
       ),
@@ -173,17 +173,16 @@ function loaderOf(
   const place = (source: LoadSource) => (typeof source === "string" && isElsewhere ? resolve(source) : source);
   return async (source, path, kind, signal) => {
     const name = path === "-" ? "stdin" : path;
-    const before = kind === "append" ? session.stats()?.skipped : undefined;
+    const before = kind === "append" ? session.stats() : null;
     progress.begin(name);
     try {
-      const options = { signal, roots: path === "-" ? [] : [resolve(path)] };
+      const options = { signal, roots: path === "-" ? [] : [resolve(path)], raw: flags.raw };
       const { stats } = await (kind === "load"
         ? session.load(place(source), options)
         : session.loadAppend(place(source), options));
       progress.end();
       if (kind === "load") progress.reset();
-      const line = skippedLine(skippedSince(before, stats.skipped), flags.verbose);
-      if (line !== null && !flags.quiet) stderr.write(`${inLine(name)}: ${line}\n`, "dim");
+      if (!flags.quiet) showLoaded(loadedSince(before, stats), stderr, flags.verbose, `${inLine(name)}: `);
     } finally {
       progress.end();
     }

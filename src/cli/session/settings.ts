@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { systemClock } from "../../../runtime/index.ts";
 import { type ConfigPlaces, given, readConfig, type Settings } from "../../config/index.ts";
+import type { DocumentOptions } from "../../context/index.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
 import { defaultModels, type Models, modelsAt, openModels } from "../../model/index.ts";
 import { amount } from "../../platform/figures.ts";
-import { homeFolder } from "../../platform/home.ts";
+import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { cancelUnwanted } from "../../shipping/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
@@ -92,6 +93,13 @@ export function sessionOptions(settings: Settings): SessionOptions {
       maxDepth: max_depth,
     }),
   };
+}
+
+/** The way in which loads of this process make texts of documents: converters are those of the user alone. */
+export function documentOptions(): DocumentOptions {
+  const { convert } = readSettings({ settings: {} });
+  const keptIn = indexFolder(process.env);
+  return given({ convert, keptIn });
 }
 
 /** The models that sub-calls will ask. */

@@ -13,7 +13,7 @@ import { flagOf } from "../flags/values.ts";
 import { hashNow } from "../input/contexts.ts";
 import type { KeptSettings } from "../session/kept-settings.ts";
 import { recordedSettings } from "../session/recorded-settings.ts";
-import { configPlaces } from "../session/settings.ts";
+import { configPlaces, documentOptions } from "../session/settings.ts";
 
 /**
  * Lines that run the cells of a session again in another one, and compare the two, if its sources have changed since they were
@@ -27,16 +27,27 @@ export async function rerunLines(
 ): Promise<readonly string[]> {
   const { place, flags } = runStore(args);
   const kept = recordedSettings(row, openSigner(place, process.env))?.kept;
-  const paths = pathsOf(execs);
+  const { paths, raw } = loadedFrom(execs);
   const run = kept && cellsOf(execs, kept);
   if (!kept || !run || !context || paths.length === 0) return [];
   try {
-    const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd };
+    const documents = { ...documentOptions(), raw };
+    const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
     const sources = paths.map((path) => ({ path, source: path }));
     if ((await hashNow(sources, () => options)) === context.hash) return [];
     const next = await freeName(store, name ?? "again");
     const contexts = paths.flatMap((path) => ["-c", nearby(path)]);
-    const line = ["exec", ...run, ...contexts, "--cache", "--session", next, ...settingsOf(kept), ...flags];
+    const line = [
+      "exec",
+      ...run,
+      ...contexts,
+      ...(raw ? ["--raw"] : []),
+      "--cache",
+      "--session",
+      next,
+      ...settingsOf(kept),
+      ...flags,
+    ];
     return [
       `its sources changed; run again: ${commandLine(line)}`,
       `and compare: ${commandLine(["show", next, "--against", displayName({ id, name }), ...flags])}`,
@@ -49,13 +60,14 @@ export async function rerunLines(
   }
 }
 
-/** Paths of the last load and of what was appended to it; none if one of them is not a path. */
-function pathsOf(execs: readonly ExecDescription[]): string[] {
+/** Paths of the last load and of what was appended to it, and whether files came as they are; none if one of them is not a path. */
+function loadedFrom(execs: readonly ExecDescription[]): { readonly paths: string[]; readonly raw: boolean } {
   const first = execs.findLastIndex(({ kind, status }) => kind === "load" && status === "ok");
   const loads = execs.slice(Math.max(0, first)).filter(({ kind, status }) => status === "ok" && LOADS.has(kind));
   const inputs = loads.map(({ source }) => readLoadInput(source));
-  const paths = inputs.flatMap((input) => ("path" in input ? [input.path] : []));
-  return paths.length === inputs.length ? paths : [];
+  const named = inputs.flatMap((input) => ("path" in input ? [input] : []));
+  const paths = named.length === inputs.length ? named.map(({ path }) => path) : [];
+  return { paths, raw: named.some(({ raw }) => raw === true) };
 }
 
 const LOADS: ReadonlySet<string> = new Set(["load", "append"]);

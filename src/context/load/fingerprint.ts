@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstatSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { LIMITS } from "../../../runtime/index.ts";
 import type { Pause } from "../context.ts";
 import type { Walk } from "./walk.ts";
@@ -18,22 +18,34 @@ export interface Fingerprint {
 }
 
 /** Raise it if the same files give another context than before. */
-const RULES = 1;
+const RULES = 2;
 /** The coarsest clock of a file system in use (FAT), ms. */
 const TICK_MS = 2000;
 /** Asking for a file's facts takes about as long as reading this much. */
 const STAT_COST_BYTES = 16 * 1024;
 
-/** @param now ms since the epoch, before any of the files was read */
+/** The load that a fingerprint is of. */
+interface Loading {
+  readonly name: string;
+  readonly previous: string | null;
+  /** ms since the epoch, before any of the files was read. */
+  readonly now: number;
+  /** The readers that make texts of documents. */
+  readonly readers: string;
+}
+
 export async function fingerprintOf(
-  { name, previous, now }: { readonly name: string; readonly previous: string | null; readonly now: number },
+  { name, previous, now, readers }: Loading,
   { files, skipped, ignored }: Walk,
   pause: Pause,
 ): Promise<Fingerprint> {
   const print = createHash("sha256").update(JSON.stringify([skipped, ignored]));
   const newest = BigInt(Math.floor(now - TICK_MS)) * 1_000_000n;
   let isOld = true;
-  for (const { relative, path } of files) {
+  // A database that is loaded alone may have changed in its log; in a folder that is a file as well.
+  const [only, ...others] = files;
+  const log = only && others.length === 0 ? [{ relative: "", path: `${only.path}-wal` }] : [];
+  for (const { relative, path } of [...files, ...log.filter((file) => existsSync(file.path))]) {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (!stats) return { key: "", print: "", isOld: false };
     const { dev, ino, size, mtimeNs, ctimeNs } = stats;
@@ -43,6 +55,6 @@ export async function fingerprintOf(
   }
   const { files: most, contextBytes, directoryFileBytes } = LIMITS;
   const rules = [RULES, most, contextBytes, directoryFileBytes, process.getuid?.() ?? null];
-  const key = createHash("sha256").update(JSON.stringify([...rules, name, previous]));
+  const key = createHash("sha256").update(JSON.stringify([...rules, name, previous, readers]));
   return { key: key.digest("hex"), print: print.digest("hex"), isOld };
 }

@@ -8,12 +8,15 @@ import {
   type Pause,
   type SkippedFile,
 } from "../context.ts";
+import { readersOf } from "../documents/read.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
+import { ahead, bytesOf, chooser, documentsOfFile } from "./file-content.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { KnownLoad } from "./known-loads.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
 import {
   FILE_COST_BYTES,
+  isFleeting,
   isFolder,
   type Known,
   type LoadOptions,
@@ -23,7 +26,7 @@ import {
 } from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
-import { readListed, readNamed, textBytes, withoutMark } from "./text-file.ts";
+import { type FileContent, readListed, readNamed, textBytes, withoutMark } from "./text-file.ts";
 import { compareUnits, type Walk, walk } from "./walk.ts";
 
 /** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
@@ -61,6 +64,7 @@ interface Reading {
   /** Stands before the first file. */
   readonly separator: string;
   readonly pause: Pause;
+  readonly options: LoadOptions;
   /** False once the system has refused to read a file: another time it may not. */
   isWhole: boolean;
 }
@@ -71,7 +75,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   const reading = readingOf(source, size, previous !== undefined, options);
   const { name, pause } = reading;
   await pause(0);
-  if (source.kind === "text") return extendContext(previous, loadText(reading, source.text), pause);
+  if (source.kind === "text") return extendContext(previous, await loadText(reading, source.text), pause);
   if (source.kind === "excerpt") {
     if (previous === undefined && isAll(source.of.text, source.ranges)) return source.of;
     return extendContext(previous, loadExcerpt(reading, source), pause);
@@ -79,11 +83,17 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   const place = await locatePath(reading, options);
   const { known } = options;
   const key = previous?.key ?? null;
-  const seen = known && (await fingerprintOf({ name, previous: key, now: known.now() }, place.walked, pause));
+  const seen =
+    known &&
+    (await fingerprintOf(
+      { name, previous: key, now: known.now(), readers: readersOf(options.documents ?? {}) },
+      place.walked,
+      pause,
+    ));
   const found = seen && known.loads.find(seen.key, seen.print);
   const before = found && (await known.open(found.key));
   if (before) return before;
-  const loaded = place.isFolder ? await loadFolder(reading, place) : loadFile(reading, place);
+  const loaded = place.isFolder ? await loadFolder(reading, place) : await loadFile(reading, place);
   const context = await extendContext(previous, loaded, pause);
   // Of younger files a change could be missed.
   if (seen && reading.isWhole && seen.isOld)
@@ -103,7 +113,9 @@ export async function knownLoad(
   const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
   const { known } = options;
   const { walked } = await locatePath(reading, options);
-  const { key, print } = await fingerprintOf({ name: reading.name, previous, now: known.now() }, walked, reading.pause);
+  const readers = readersOf(options.documents ?? {});
+  const { name, pause } = reading;
+  const { key, print } = await fingerprintOf({ name, previous, now: known.now(), readers }, walked, pause);
   return known.loads.find(key, print);
 }
 
@@ -120,14 +132,17 @@ function readingOf(
     size,
     separator: isAppend ? `\n\n===== APPENDED: ${name} =====\n\n` : "",
     pause: pauseFor(options, size),
+    options,
     isWhole: true,
   };
 }
 
-function loadText(reading: Reading, text: string | Uint8Array): LoadedSource {
-  const content = typeof text === "string" ? { bytes: withoutMark(Buffer.from(text)) } : textBytes(text);
-  if ("reason" in content) throw unreadable(reading.given, content);
-  return single(reading, { relative: reading.name, path: "-", bytes: content.bytes });
+async function loadText(reading: Reading, text: string | Uint8Array): Promise<LoadedSource> {
+  const { name, options } = reading;
+  if (typeof text === "string")
+    return single(reading, { relative: name, path: "-", bytes: withoutMark(Buffer.from(text)) });
+  const way = chooser(options)(text, name);
+  return loadContent(reading, way === null ? textBytes(text) : { way, bytes: text }, { relative: name, path: "-" });
 }
 
 function loadExcerpt(
@@ -159,12 +174,38 @@ async function locatePath({ given, name, pause }: Reading, options: LoadOptions)
   return { roots, path, isFolder: false, walked };
 }
 
-function loadFile(reading: Reading, { roots, path }: Place): LoadedSource {
-  const { given, size, name } = reading;
-  const content = readNamed(roots, path, LIMITS.contextBytes - size.bytes);
-  if ("reason" in content) throw unreadable(given, content);
-  if ("size" in content) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + content.size });
-  return single(reading, { relative: basename(name), path: name, bytes: content.bytes });
+async function loadFile(reading: Reading, { roots, path }: Place): Promise<LoadedSource> {
+  const { size, name, options } = reading;
+  const content = readNamed(roots, path, LIMITS.contextBytes - size.bytes, chooser(options));
+  return loadContent(reading, content, { relative: basename(name), path: name });
+}
+
+/** The source that one file is: a document as it is, or those of an archive, as a folder has them. */
+async function loadContent(
+  reading: Reading,
+  content: FileContent,
+  file: { readonly relative: string; readonly path: string },
+): Promise<LoadedSource> {
+  const { given, size, options } = reading;
+  const found = await documentsOfFile(content, file, options, size);
+  if ("reason" in found) throw unreadable(given, found);
+  if ("size" in found) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size });
+  const [only] = found.files;
+  if (only && !found.isFolder) return single(reading, only);
+  const files = found.files.map((document, at) => placed(document, at === 0 ? reading.separator : "", size));
+  if (isOver(size)) throw tooLarge(given, size);
+  if (files.length === 0) throw nothingToLoad(given, found.skipped, 0);
+  return { name: reading.name, files, skipped: found.skipped };
+}
+
+const separatorOf = (name: string) => `\n===== ${name} =====\n`;
+
+/** A document of a folder, behind the line that names it. Its size is added. */
+function placed(document: Omit<LoadedFile, "separator">, lead: string, size: ContextSize): LoadedFile {
+  const separator = Buffer.from(`${lead}${separatorOf(document.relative)}`);
+  size.files += 1;
+  size.bytes += separator.length + document.bytes.length;
+  return { ...document, separator };
 }
 
 function single({ name, given, size, separator }: Reading, file: Omit<LoadedFile, "separator">): LoadedSource {
@@ -177,29 +218,41 @@ function single({ name, given, size, separator }: Reading, file: Omit<LoadedFile
 
 /** Once over a limit, only the sizes of the remaining text files are added up: the error names the real total. */
 async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<LoadedSource> {
-  const { name, given, size, pause } = reading;
+  const { name, given, size, pause, options } = reading;
   const files: LoadedFile[] = [];
   const skipped: SkippedFile[] = [...walked.skipped];
   const shares = new Map<string, ContextSize>();
-  let lead = reading.separator;
-  for (const { relative, path } of walked.files) {
-    const separator = Buffer.from(`${lead}\n===== ${relative} =====\n`);
-    const room = size.files < LIMITS.files ? LIMITS.contextBytes - size.bytes - separator.length : -1;
-    const content = readListed(roots, path, room);
-    await pause(FILE_COST_BYTES + ("bytes" in content ? content.bytes.length : 0));
-    if ("reason" in content) {
-      if (content.errno !== undefined) reading.isWhole = false;
-      skipped.push({ path: relative, reason: content.reason });
-      continue;
+  const choose = chooser(options);
+  const read = ahead(walked.files, ({ relative, path }) => {
+    const room = size.files < LIMITS.files ? LIMITS.contextBytes - size.bytes : -1;
+    const content = readListed(roots, path, room, room < 0 ? () => null : choose);
+    return documentsOfFile(content, { relative, path: join(name, relative) }, options, size);
+  });
+  let at = 0;
+  for await (const found of read) {
+    const relative = walked.files[at++]?.relative ?? "";
+    const before = { ...size };
+    if ("reason" in found) {
+      if (isFleeting(found)) reading.isWhole = false;
+      skipped.push({ path: relative, reason: found.reason });
+    } else if ("size" in found) {
+      size.files += 1;
+      size.bytes += Buffer.byteLength(separatorOf(relative)) + found.size;
+    } else {
+      for (const document of found.files) {
+        const file = placed(document, files.length === 0 ? reading.separator : "", size);
+        if (!isOver(size)) files.push(file);
+      }
+      skipped.push(...found.skipped);
     }
-    if ("bytes" in content) files.push({ relative, path: join(name, relative), separator, bytes: content.bytes });
-    const bytes = "bytes" in content ? content.bytes.length : content.size;
+    await pause(FILE_COST_BYTES + bytesOf(found));
+    if (size.files === before.files) continue;
     const share = relative.replace(/\/.*/s, "/");
     const sum = shares.get(share) ?? { files: 0, bytes: 0 };
-    shares.set(share, { files: sum.files + 1, bytes: sum.bytes + bytes });
-    size.files += 1;
-    size.bytes += separator.length + bytes;
-    lead = "";
+    shares.set(share, {
+      files: sum.files + size.files - before.files,
+      bytes: sum.bytes + size.bytes - before.bytes,
+    });
   }
   if (isOver(size)) throw tooLarge(given, size, shares);
   skipped.sort((a, b) => compareUnits(a.path, b.path));

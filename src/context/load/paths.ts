@@ -10,11 +10,12 @@ import {
   type Pause,
   type SkippedFile,
 } from "../context.ts";
+import { ahead, bytesOf, chooser, documentsOfFile } from "./file-content.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
 import { isOver, tooLarge } from "./size.ts";
-import { readListed, readNamed } from "./text-file.ts";
+import { type ChooseWay, type FileContent, readListed, readNamed } from "./text-file.ts";
 import { walk } from "./walk.ts";
 
 /** Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has not changed is left out. */
@@ -63,26 +64,37 @@ export async function extendByPaths(
   const files: LoadedFile[] = [];
   let [same, added] = [0, 0];
   let lead = previous === undefined ? "" : `\n\n===== APPENDED: ${source.folder} =====\n\n`;
-  for (const file of found.files.values()) {
-    const separator = Buffer.from(`${lead}\n===== ${file.name} =====\n`);
-    const content = read(roots, file);
-    await pause(FILE_COST_BYTES + ("bytes" in content ? content.bytes.length : 0));
+  const choose = chooser(options);
+  const named = [...found.files.values()];
+  const reads = ahead(named, (file) =>
+    documentsOfFile(read(roots, file, choose), { relative: file.name, path: file.at }, options, size),
+  );
+  let at = 0;
+  for await (const content of reads) {
+    const file = named[at++];
+    if (!file) break;
+    await pause(FILE_COST_BYTES + bytesOf(content));
     if ("reason" in content) {
       if (file.given !== null) throw unreadable(file.given, content);
       found.skipped.push({ path: file.name, reason: content.reason });
       continue;
     }
-    if (isSame(file.at, content.bytes)) {
-      same += 1;
-      continue;
+    if ("size" in content) throw tooLarge(file.given ?? file.path, { files: 1, bytes: content.size });
+    found.skipped.push(...content.skipped);
+    for (const document of content.files) {
+      if (isSame(document.path, document.bytes)) {
+        same += 1;
+        continue;
+      }
+      const separator = Buffer.from(`${lead}\n===== ${document.relative} =====\n`);
+      files.push({ ...document, separator });
+      size.files += 1;
+      size.bytes += separator.length + document.bytes.length;
+      added += document.bytes.length;
+      if (files.length > most.files || added > most.bytes) throw tooMuch(what, most);
+      if (isOver(size)) throw tooLarge(what, size);
+      lead = "";
     }
-    files.push({ relative: file.name, path: file.at, separator, bytes: content.bytes });
-    size.files += 1;
-    size.bytes += separator.length + content.bytes.length;
-    added += content.bytes.length;
-    if (files.length > most.files || added > most.bytes) throw tooMuch(what, most);
-    if (isOver(size)) throw tooLarge(what, size);
-    lead = "";
   }
   if (files.length === 0 && same === 0) throw nothingToLoad(what, found.skipped, found.ignored);
   if (files.length === 0 && previous) return previous;
@@ -171,10 +183,8 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-function read(roots: Roots, { path, given }: FoundFile) {
-  const content = (given === null ? readListed : readNamed)(roots, path, LIMITS.contextBytes);
-  if ("size" in content) throw tooLarge(given ?? path, { files: 1, bytes: content.size });
-  return content;
+function read(roots: Roots, { path, given }: FoundFile, choose: ChooseWay): FileContent {
+  return (given === null ? readListed : readNamed)(roots, path, LIMITS.contextBytes, choose);
 }
 
 /** True if the newest document of this path has these bytes. */

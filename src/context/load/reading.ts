@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
 import { RlmError } from "../../../runtime/index.ts";
 import type { Context, Pause, SkippedFile } from "../context.ts";
+import { documentError } from "../documents/errors.ts";
+import type { DocumentOptions } from "../documents/read.ts";
 import { pauses } from "../pauses.ts";
 import type { KnownLoads } from "./known-loads.ts";
 import { errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
@@ -19,10 +21,11 @@ export interface LoadOptions {
   /** Folders that may be read; symlinks in them are resolved at each load. */
   roots: readonly string[];
   cwd: string;
-  /** Called about every megabyte or 16 files with what was read so far. */
-  onProgress?: (progress: { files: number; bytes: number }) => void;
+  /** Called about every megabyte or 16 files with what was read so far, and while a document is converted with its place. */
+  onProgress?: (progress: { files: number; bytes: number; converting?: string }) => void;
   /** Contexts of earlier loads: files that have not changed since are not read again. */
   known?: Known;
+  documents?: DocumentOptions;
   /** Looked at between files; an abort rejects with the code `cancelled`. */
   signal?: AbortSignal;
 }
@@ -56,8 +59,14 @@ export function isFolder(given: string, path: string): boolean {
   }
 }
 
+/** True for a refusal that another load may not meet: the system, the time or the memory refused. */
+export function isFleeting({ errno, document }: Refusal): boolean {
+  return errno !== undefined || document === "too_slow" || document === "too_big" || document === "own_converter";
+}
+
 /** The fault of a file that a caller named. */
 export function unreadable(given: string, refusal: Refusal): RlmError {
+  if (refusal.document !== undefined) return documentError(given, refusal.reason, refusal.document);
   if (refusal === MOVED_OUT) {
     return new RlmError("path_outside_sandbox", `${given} was ${refusal.reason}`, { suggestion: "Load it again." });
   }

@@ -16,6 +16,7 @@ import { kindOf, readAtMost } from "../../platform/bounded-file.ts";
 import { homeFolder } from "../../platform/home.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import { keyPath } from "../../platform/user-key.ts";
+import type { Reason } from "../documents/growing.ts";
 
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
 export type Roots = readonly string[];
@@ -90,6 +91,8 @@ export function canonical(path: string, links = { left: MAX_LINKS }): string {
 export interface Refusal {
   reason: string;
   errno?: string;
+  /** The kind of reason, of a document that gives no text. */
+  document?: Reason;
 }
 
 /** The refusal of an opened file that lies elsewhere than its path said. */

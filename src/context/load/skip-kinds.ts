@@ -17,8 +17,17 @@ export function addSkips(counts: SkipCounts, skipped: readonly SkippedFile[]): S
   return Object.fromEntries(sums);
 }
 
+/** Reasons that tell more of one document. */
+const DOCUMENTS: readonly (readonly [RegExp, string])[] = [
+  [/^binary/, "binary"],
+  [/^has (?:no text|text on none)/, "without text"],
+  [/^is (damaged|encrypted)/, "damaged or encrypted"],
+  [/^(?:took|unpacks to|has|is larger than) /, "too large or slow"],
+  [/^cannot be read: /, "unreadable"],
+];
+
 /** A reason without what it says of this one file: `binary` of `binary (NUL in the first 8 KB)`. */
 function kindOf(reason: string): string {
   if (/ > /.test(reason)) return "over 10 MB";
-  return reason.startsWith("binary") ? "binary" : reason;
+  return DOCUMENTS.find(([pattern]) => pattern.test(reason))?.[1] ?? reason;
 }

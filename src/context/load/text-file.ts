@@ -1,13 +1,20 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS } from "../../../runtime/index.ts";
-import { type Refusal, type Roots, withFile } from "./roots.ts";
+import { megabytes } from "../documents/growing.ts";
+import { HEAD_BYTES } from "../documents/kinds.ts";
+import { MOST_ORIGINAL_BYTES } from "../documents/messages.ts";
+import type { OriginalFile, Way } from "../documents/read.ts";
+import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
 import { exceeds } from "./size.ts";
 
-const HEAD_BYTES = 8 * 1024;
 const BINARY: Refusal = { reason: "binary (NUL in the first 8 KB)" };
 const NOT_UTF8: Refusal = { reason: "not UTF-8" };
 
-type FileContent = { bytes: Uint8Array } | { size: number } | Refusal;
+/** A text, the size of one that is too large, a document that is to become text, or why it is none of them. */
+export type FileContent = { bytes: Uint8Array } | { size: number } | OriginalFile | Refusal;
+
+/** Tells by the first bytes of a file and its path how it becomes text; null: it is a text, or nothing. */
+export type ChooseWay = (head: Uint8Array, path: string) => Way | null;
 
 /** The bytes as P takes them, without a byte order mark, or why they are no text. */
 export function textBytes(bytes: Uint8Array): { bytes: Uint8Array } | Refusal {
@@ -20,19 +27,39 @@ export function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
-/** Reads a file that a caller named. One of more than `room` bytes gives its size. */
-export function readNamed(roots: Roots, path: string, room: number): FileContent {
-  return withFile(roots, path, ({ size, read }) => (size > room ? { size } : textBytes(read(size))));
+/** Reads a file that a caller named. A text of more than `room` bytes gives its size. */
+export function readNamed(roots: Roots, path: string, room: number, choose: ChooseWay): FileContent {
+  return withFile(roots, path, (file) => contentOf(roots, path, file, room, choose) ?? { size: file.size });
 }
 
-/** Reads a file of a folder. One of more than `room` bytes gives its size; only its head was looked at. */
-export function readListed(roots: Roots, path: string, room: number): FileContent {
-  return withFile(roots, path, ({ size, read }) => {
-    const isLarge = size > LIMITS.directoryFileBytes;
-    if (!isLarge && size <= room) return textBytes(read(size));
-    if (isBinary(read(HEAD_BYTES))) return BINARY;
-    return isLarge ? { reason: exceeds(size, LIMITS.directoryFileBytes) } : { size };
+/** Reads a file of a folder. A text of more than `room` bytes gives its size; only its head was looked at. */
+export function readListed(roots: Roots, path: string, room: number, choose: ChooseWay): FileContent {
+  return withFile(roots, path, (file) => {
+    const content = contentOf(roots, path, file, Math.min(room, LIMITS.directoryFileBytes), choose);
+    if (content) return content;
+    if (isBinary(file.read(HEAD_BYTES))) return BINARY;
+    const isLarge = file.size > LIMITS.directoryFileBytes;
+    return isLarge ? { reason: exceeds(file.size, LIMITS.directoryFileBytes) } : { size: file.size };
   });
+}
+
+/** The content of a file; undefined for a text of more than `room` bytes. */
+function contentOf(
+  roots: Roots,
+  path: string,
+  { size, read }: OpenFile,
+  room: number,
+  choose: ChooseWay,
+): FileContent | undefined {
+  const start = read(size > room ? HEAD_BYTES : size);
+  const way = choose(start.subarray(0, HEAD_BYTES), path);
+  if (way === null) return size > room ? undefined : textBytes(start);
+  if (size > MOST_ORIGINAL_BYTES)
+    return { reason: `is larger than ${megabytes(MOST_ORIGINAL_BYTES)}`, document: "too_big" };
+  const bytes = size > room ? read(size) : start;
+  if (!("kind" in way) || way.kind !== "sqlite") return { way, bytes };
+  const wal = withFile(roots, `${path}-wal`, (log) => (log.size > MOST_ORIGINAL_BYTES ? null : log.read(log.size)));
+  return { way, bytes, ...(wal instanceof Uint8Array ? { wal } : {}) };
 }
 
 function isBinary(bytes: Uint8Array): boolean {

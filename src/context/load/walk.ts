@@ -4,7 +4,8 @@ import { RlmError } from "../../../runtime/index.ts";
 import { kindOf } from "../../platform/bounded-file.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import type { Pause, SkippedFile } from "../context.ts";
-import { type IgnoreRules, isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
+import { isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
+import type { IgnoreRules } from "./ignore-rules.ts";
 import { canonical, errnoOf, forbiddenBy, inodeOf, isAllowed, type Refusal, type Roots, readFolder } from "./roots.ts";
 
 /** A file to read: its name relative to the walked folder (with `/`), and the symlink-free path to open. */

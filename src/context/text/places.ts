@@ -1,11 +1,14 @@
 import type { Document } from "../context.ts";
+import type { Place } from "../documents/converted.ts";
 import type { Text } from "./text.ts";
 
 /** The place of an offset of P: its document, with the document's range in P, and the line and column there, from 1. */
-interface Place extends Pick<Document, "id" | "start" | "end"> {
+interface PlaceInText extends Pick<Document, "id" | "start" | "end"> {
   readonly line: number;
   /** UTF-16 units. */
   readonly column: number;
+  /** The part of a document that was converted: `p.12`, `Sales!17`. */
+  readonly place: string | null;
 }
 
 const LINE_UNITS = 200;
@@ -15,19 +18,26 @@ const LEAD_UNITS = 60;
 /** Finds the places of offsets. @param documents by `start`, not overlapping */
 export function openPlaces(text: Text, documents: readonly Document[]) {
   const lines = openLines(text.data.bytes);
+  const newlinesBefore = (offset: number) => lines.at(text.byteAt(offset)).newlines;
 
   return {
     /** Counts the lines of P, unless that is done: about 0.3 s for 100 MB. Other methods do so when they are called first. */
     prepare: lines.prepare,
     /** Between two documents: the beginning of the one that follows. null behind the last document. */
-    at(offset: number): Place | null {
+    at(offset: number): PlaceInText | null {
       const document = documentAt(documents, offset);
       if (!document) return null;
       const { id, start, end } = document;
       const within = Math.max(offset, start);
       const line = lines.at(text.byteAt(within));
-      const lineNumber = line.newlines - lines.at(text.byteAt(start)).newlines + 1;
-      return { id, start, end, line: lineNumber, column: within - Math.max(text.unitAt(line.start), start) + 1 };
+      const lineNumber = line.newlines - newlinesBefore(start) + 1;
+      const column = within - Math.max(text.unitAt(line.start), start) + 1;
+      const place = labelAt(
+        document.places ?? [],
+        within - start,
+        (unit) => line.newlines - newlinesBefore(start + unit),
+      );
+      return { id, start, end, line: lineNumber, column, place };
     },
     /** The line that holds an offset, without its end; of a long one about 200 units around the offset. */
     lineText(offset: number): string {
@@ -53,6 +63,30 @@ function documentAt(documents: readonly Document[], offset: number): Document | 
     else high = middle;
   }
   return documents[low];
+}
+
+/**
+ * The label of the part of a document in which a unit lies; null before the first part, and in one without a label. A part begins with
+ * its heading; where the lines behind that are rows, the label has the row. Row 0 of a table has the names of its columns.
+ * @param linesSince the lines from a unit of the document to the one that is asked for
+ */
+function labelAt(places: readonly Place[], unit: number, linesSince: (unit: number) => number): string | null {
+  const [begin, label, firstRow] = places[placesBefore(places, unit + 1) - 1] ?? [0, ""];
+  const row = firstRow === undefined ? 0 : firstRow + linesSince(begin) - 1;
+  const isRow = row >= Math.max(1, firstRow ?? 0);
+  return label === "" ? null : isRow ? `${label}!${row}` : label;
+}
+
+/** The number of places that begin before a unit. */
+export function placesBefore(places: readonly Place[], unit: number): number {
+  let low = 0;
+  let high = places.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((places[middle]?.[0] ?? 0) < unit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Bytes of a block: counting within one takes a few microseconds, and 100 MB take 200 KB of index. */

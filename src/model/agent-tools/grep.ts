@@ -47,7 +47,7 @@ export const grep = defineReadTool({
     for (const [index, file] of files.entries()) {
       if (left === 0) break;
       if (chosen?.[index] === false) continue;
-      const content = textOf(readable, file.path);
+      const content = await textOf(readable, file.path, signal);
       if ("reason" in content && place?.isFolder === false) throw unreadable(place.given, content.reason);
       const body = "text" in content ? content.text : "";
       await pause(FILE_COST_BYTES + body.length);

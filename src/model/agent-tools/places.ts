@@ -3,6 +3,9 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import {
+  chooser,
+  type DocumentOptions,
+  documentsOfFile,
   type IgnoreRules,
   isIgnored,
   isWithin,
@@ -22,6 +25,8 @@ export interface ReadableRoots {
   /** Folders, or single files, absolute or relative to `cwd`. */
   readonly roots: readonly string[];
   readonly cwd: string;
+  /** The way in which documents become text. */
+  readonly documents?: DocumentOptions;
 }
 
 /** A file or folder that a model named. `path` is absolute, free of symlinks and in a root. */
@@ -93,13 +98,23 @@ export async function filesIn(readable: ReadableRoots, place: Place | undefined,
   return found;
 }
 
-/** The text of a file as the loader would take it, or why it would not. */
-export function textOf(readable: ReadableRoots, path: string): { text: string } | { reason: string } {
-  const content = readListed(rootsOf(readable), path, LIMITS.directoryFileBytes);
-  if ("reason" in content) return { reason: content.reason };
-  if ("size" in content) return { reason: "too large" };
-  const { buffer, byteOffset, length } = content.bytes;
-  return { text: Buffer.from(buffer, byteOffset, length).toString("utf8") };
+/** The text of a file as the loader would take it, or why it would not. That of an archive is the texts of its members. */
+export async function textOf(
+  readable: ReadableRoots,
+  path: string,
+  signal: AbortSignal,
+): Promise<{ text: string } | { reason: string }> {
+  const { documents = {} } = readable;
+  const options = { ...readable, documents, signal };
+  const content = readListed(rootsOf(readable), path, LIMITS.directoryFileBytes, chooser(options));
+  const found = await documentsOfFile(content, { relative: basename(path), path }, options);
+  if ("reason" in found) return { reason: found.reason };
+  if ("size" in found) return { reason: "too large" };
+  const texts = found.files.map(({ relative: name, bytes }) => {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
+    return found.isFolder ? `\n===== ${name} =====\n${text}` : text;
+  });
+  return { text: texts.join("") };
 }
 
 const SLICE_BYTES = 1024 * 1024;

@@ -14,12 +14,12 @@ export const readFile = defineReadTool({
     limit: count("Maximum number of lines to read", 1),
   },
   required: ["path"],
-  async run(readable, args) {
+  async run(readable, args, signal) {
     const path = args.text("path") ?? "";
     const first = Math.max(1, args.count("offset") ?? 1);
     const place = placeOf(readable, path);
     if (place.isFolder) throw refusal(`${path} is a folder: list it with list_dir`);
-    const content = textOf(readable, place.path);
+    const content = await textOf(readable, place.path, signal);
     if ("reason" in content) throw refusal(`${path} cannot be read: ${content.reason}`);
     return { text: pageOf(content.text, first, Math.min(args.count("limit") ?? MAX_LINES, MAX_LINES)) };
   },

@@ -127,7 +127,7 @@ const budgetIn = ({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }: PiSe
 
 /** @param own options apart from the user's settings; `cwd` is the project, the root of what may be loaded */
 function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly cwd: string }): SessionOptions {
-  const { max_turns, max_depth, concurrency, memory_mb, thinking } = settings;
+  const { max_turns, max_depth, concurrency, memory_mb, thinking, convert } = settings;
   const { allowed_tool_overrides, require_approval } = settings;
   return {
     ...own,
@@ -135,7 +135,7 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
     limits: limitsIn(settings),
     budget: budgetIn(settings),
     subAgents: { ...own.subAgents, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
-    ...given({ thinking, concurrency, maxDepth: max_depth, memoryMb: memory_mb }),
+    ...given({ thinking, concurrency, maxDepth: max_depth, memoryMb: memory_mb, convert }),
   };
 }
 

@@ -158,6 +158,11 @@ export async function statsOf(store: Store, key: string | null): Promise<Context
 
 const count = v.number();
 
+const ConvertedSchema = v.object({
+  ...{ id: v.string(), kind: v.string(), sha256: v.string(), bytes: count, reader: v.string(), places: count },
+  lost: v.array(v.object({ kind: v.string(), count, where: v.array(v.union([v.string(), count])) })),
+});
+
 const IndexSchema = v.object({
   stats: v.object({
     length_chars: count,
@@ -169,5 +174,8 @@ const IndexSchema = v.object({
     sources: v.array(v.string()),
     context_hash: v.string(),
     skipped: v.object({ count, files: v.array(v.object({ path: v.string(), reason: v.string() })) }),
+    converted: v.exactOptional(
+      v.object({ count, lossy: count, lost: v.record(v.string(), count), files: v.array(ConvertedSchema) }),
+    ),
   }),
 });

@@ -60,6 +60,7 @@ const CitationSchema = v.object({
   valid: v.fallback(v.boolean(), false),
   doc: v.fallback(v.nullable(v.string()), null),
   line: maybeNumber,
+  place: v.fallback(v.nullable(v.string()), null),
   quote: text,
 });
 

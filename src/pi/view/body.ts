@@ -1,4 +1,5 @@
 import { amount, compact, priced } from "../../platform/figures.ts";
+import { citedPlace } from "../../platform/visible.ts";
 import type { Answer, Calls, Envelope } from "./answer.ts";
 import type { ShownArguments } from "./arguments.ts";
 import { jsonText } from "./json-text.ts";
@@ -85,10 +86,10 @@ function resultLines(envelope: Envelope, paint: Paint): string[] {
   });
 }
 
-/** `path:line` and the words there, for each place that an answer cites; one that does not exist says so. */
+/** `path:line` or `report.pdf p.12`, and the words there, for each place that an answer cites; one that does not exist says so. */
 function placeLines({ citations }: Envelope, paint: Paint): string[] {
-  return citations.map(({ valid, doc, line, quote }) => {
-    const place = valid ? harmless(`${doc ?? "P"}:${line ?? 1}`) : "not a place of P";
+  return citations.map(({ valid, quote, ...cited }) => {
+    const place = valid ? harmless(citedPlace(cited)) : "not a place of P";
     return [paint.fg(valid ? "accent" : "warning", place), paint.fg("dim", oneLine(quote, 80))].join(" ").trimEnd();
   });
 }

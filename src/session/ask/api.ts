@@ -14,6 +14,8 @@ export interface Citation {
   readonly doc: string | null;
   /** 1-based; of `start`, in the document. */
   readonly line: number | null;
+  /** The page, slide, cell or row of a converted document: `p.12`, `Sales!17`; of `start`. */
+  readonly place: string | null;
   /** In the document. */
   readonly start: number | null;
   readonly end: number | null;

@@ -1,5 +1,6 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import { cancelUnwanted } from "../../shipping/index.ts";
+import { loadWarnings } from "../contexts/told.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { discard, openWork } from "../exec/run-exec.ts";
 import { resumeOf, startOf } from "../exec/work.ts";
@@ -81,7 +82,8 @@ export function endingOf({ answers, state }: Setup, { settings }: AskInput, endi
   const citations = context ? citationsOf(answer.cite, context).map((one) => ({ ...one })) : [];
   const models = [settings.model, settings.sub_model];
   const notices = settings.depth === 0 ? (answers.noticesOf?.(models, true) ?? []) : [];
-  const all = [...warnings, ...citationsCapped(answer.cite), ...notices];
+  const ofLoad = settings.depth === 0 ? loadWarnings(state()) : [];
+  const all = [...warnings, ...citationsCapped(answer.cite), ...notices, ...ofLoad];
   const recorded = { value: answer.value, answered_by, citations, warnings: all, ...wayOf(askIn(state())) };
   return { success: true, error_code: null, error_message: null, answer: recorded };
 }

@@ -47,7 +47,8 @@ export function askEnvelope(facts: AskFacts): AskEnvelope {
     ...fields,
     answer: value,
     answered_by,
-    citations,
+    // Builds before converted documents recorded no places of theirs.
+    citations: citations.map((one) => ({ place: null, ...one })),
     warnings: [...fields.warnings, ...warnings, ...(invalid > 0 ? [`citation_invalid: ${invalid}`] : [])],
   };
 }

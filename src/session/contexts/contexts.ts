@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { type Clock, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import {
   type Context,
+  type DocumentOptions,
   type Known,
   load,
   loadAppend,
@@ -16,10 +17,11 @@ import type { Start } from "../journal/records.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
 import type { Granted } from "./granted.ts";
 import { withOwnNames } from "./own-names.ts";
+import { changedReader } from "./readers.ts";
 
 /** The input of a load or append, as the journal has it: text at hand is only named. */
 export type LoadInput =
-  | { readonly path: string /** Absolute. */; readonly roots: readonly string[] }
+  | { readonly path: string /** Absolute. */; readonly roots: readonly string[]; readonly raw?: boolean }
   | PathsInput
   | ExcerptInput
   | { readonly name: string };
@@ -44,18 +46,27 @@ export async function keepContext(store: Store, context: Context): Promise<void>
  *
  * @throws RlmError `context_lost`
  */
-export async function openContext(store: Store, { key, hash, loads }: KeptContext, granted: Granted): Promise<Context> {
+export async function openContext(
+  store: Store,
+  { key, hash, loads }: KeptContext,
+  granted: Granted,
+  documents: DocumentOptions,
+): Promise<Context> {
   try {
     const context = await storedContext(store, key);
     return key === hash ? withOwnNames(context, inputsOf(loads)) : context;
   } catch (error) {
     if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
     let cure = RESTORE;
-    const again = await loadAgain(store, loads, granted).catch((refusal: unknown) => {
+    const again = await loadAgain(store, loads, granted, documents).catch((refusal: unknown) => {
       if (refusal instanceof RlmError && refusal.code === "path_outside_sandbox") cure = ALLOW;
       return undefined;
     });
-    if (again?.hash !== hash) throw lost(hash, loads, error, cure);
+    if (again?.hash !== hash) {
+      const index = again ? await nullIf("context_lost", store.contextIndex(key)) : null;
+      const reader = again ? changedReader(index, again) : null;
+      throw reader === null ? lost(hash, loads, error, cure) : lost(hash, loads, error, OTHER_BUILD, `; ${reader}`);
+    }
     const kept = { ...again, key };
     await store.putContext(stored(kept));
     return kept;
@@ -78,14 +89,20 @@ async function keptContext(store: Store, key: string): Promise<Context | null> {
 }
 
 /** The sources of a session's context, read again. @throws RlmError as loading does; `context_lost` for text at hand */
-async function loadAgain(store: Store, loads: readonly Start[], granted: Granted): Promise<Context | undefined> {
+async function loadAgain(
+  store: Store,
+  loads: readonly Start[],
+  granted: Granted,
+  documents: DocumentOptions,
+): Promise<Context | undefined> {
   let context: Context | undefined;
   for (const { input } of loads) {
     const source = readLoadInput(input);
     // Nothing is appended to an excerpt.
     if ("kind" in source) return loadExcerpt(source, (key) => storedContext(store, key), { cwd: "/" });
     if (!("roots" in source)) return undefined;
-    const options = { roots: granted.among(source.roots), cwd: "/" };
+    const { raw = false } = source;
+    const options = { roots: granted.among(source.roots), cwd: "/", documents: { ...documents, raw } };
     const from = sourceIn(source);
     context = await (context ? loadAppend(context, from, options) : load(from, options));
   }
@@ -107,7 +124,8 @@ export function sourceIn(input: Extract<LoadInput, { readonly roots: readonly st
 }
 
 const roots = v.fallback(v.array(v.string()), []);
-const PathInput = v.object({ path: v.string(), roots });
+const raw = v.exactOptional(v.boolean());
+const PathInput = v.object({ path: v.string(), roots, raw });
 
 /** The input of a source that has several places. Builds that do not know it tell its name. */
 type PathsInput = Readonly<v.InferOutput<typeof PathsInput>>;
@@ -118,15 +136,18 @@ const PathsInput = v.object({
   folder: v.string(),
   most: v.object({ files: count, bytes: count }),
   roots,
+  raw,
 });
 const NamedInput = v.fallback(v.object({ name: v.string() }), { name: "a text without a name" });
 
 const RESTORE = "Restore these sources as they were, or load the context again, which resets the session.";
+const OTHER_BUILD =
+  "Open the session with the build of Belay that loaded it, or load the context again, which resets the session.";
 const ALLOW = `Its sources may not be read again: ${remedy("addRoot")}, or load the context again, which resets the session.`;
 
-function lost(hash: string, loads: readonly Start[], cause: RlmError, suggestion: string): RlmError {
+function lost(hash: string, loads: readonly Start[], cause: RlmError, suggestion: string, why = ""): RlmError {
   const names = loads.map(({ input }) => nameOf(readLoadInput(input))).join(", ");
-  return new RlmError("context_lost", `the context ${hash} (${names}) is lost: ${cause.message}`, {
+  return new RlmError("context_lost", `the context ${hash} (${names}) is lost: ${cause.message}${why}`, {
     suggestion,
     cause,
   });

@@ -10,12 +10,14 @@ import {
 } from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
+import { loadWarnings } from "../contexts/told.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/envelope.ts";
 import { callIn, type ExecRecords } from "../journal/exec-records.ts";
 import type { Complete } from "../journal/records.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
+import type { Setup } from "../setup.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { FREE } from "../sub-calls/plan.ts";
 import { type ExecCalls, openCalls } from "./calls.ts";
@@ -44,6 +46,7 @@ export async function execCell(
   const asked = { ...signals, wantsWhole: !!deliver, history };
   const { machine, over } = await runOnMachine(work, request, asked, interrupted);
   const { end, lost } = over;
+  if (tellsOfLoads(work.setup, request)) for (const told of loadWarnings(work.recorder.state())) warn(over.state, told);
   const { library, ...state } = over.state;
   const code = kind === "query" ? queryCodeOf(end) : codeOf(end);
   const coverage = coverageIn(library);
@@ -75,6 +78,11 @@ export async function execCell(
     const facts = envelopeFacts(work.setup, work.recorder.state().account, true);
     return envelope({ ...complete, end: failed, state }, facts);
   }
+}
+
+/** True if the envelope goes to the caller that has loaded the context. An ask tells of loads itself; children and jobs get contexts of others. */
+function tellsOfLoads({ above, run }: Setup, request: CellRequest): boolean {
+  return above === undefined && run === undefined && !(request.kind === "cell" && request.ask !== undefined);
 }
 
 /** Ends the machine of an exec that is not over: the exec is resumed from the store. */

@@ -51,15 +51,16 @@ export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
 export function loadRequest(kind: LoadRequest["kind"], from: LoadSource, options: LoadOptions): LoadRequest {
   const { cwd } = options;
   const absolute = options.roots.map((root) => resolve(cwd, root));
+  const raw = options.documents?.raw === true ? { raw: true } : {};
   if (typeof from !== "string" && "paths" in from) {
     const source = sourceOf(from, cwd);
     const { paths, folder, most = {} } = source;
-    return reading(kind, { name: pathsName(source), paths, folder, most, roots: absolute }, source, options);
+    return reading(kind, { name: pathsName(source), paths, folder, most, roots: absolute, ...raw }, source, options);
   }
   if (typeof from !== "string") {
     return reading(kind, { name: from.name }, { kind: "text", text: from.text, name: from.name }, options);
   }
-  const input = { path: resolve(cwd, from), roots: absolute };
+  const input = { path: resolve(cwd, from), roots: absolute, ...raw };
   return reading(kind, input, { kind: "path", path: from }, options);
 }
 
@@ -103,7 +104,8 @@ export function loadRequestOf(
   const from = readLoadInput(input);
   if ("kind" in from) return excerptRequest(from, loading);
   if (!("roots" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
-  return reading(kind, from, sourceIn(from), { ...loading, roots: granted.among(from.roots) });
+  const documents = { ...loading.documents, raw: from.raw === true };
+  return reading(kind, from, sourceIn(from), { ...loading, documents, roots: granted.among(from.roots) });
 }
 
 function reading(kind: LoadRequest["kind"], input: LoadInput, source: Source, options: LoadOptions): LoadRequest {

@@ -28,6 +28,8 @@ export interface Account {
   readonly helpers_hash: string | null;
   /** The load and the appends that made the context. */
   readonly loads: readonly Start[];
+  /** True until an envelope after the newest load or append has told what that left out. */
+  readonly untold: boolean;
   /** Cells run since the last load: the next is `<cell N + 1>`. */
   readonly cells: number;
   /** The newest of them. */
@@ -69,6 +71,7 @@ export const EMPTY_ACCOUNT: Account = {
   context_key: null,
   helpers_hash: null,
   loads: [],
+  untold: false,
   cells: 0,
   sources: [],
   given: [],
@@ -88,7 +91,9 @@ export function follow(before: Account, record: JournalRecord): Account {
   if (record.record === "rlm_start" && record.kind === "ask") {
     return { ...account, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };
   }
-  if (ask && record.exec_id === ask.start.exec_id) return { ...account, ask: askAfter(ask, record) };
+  if (ask && record.exec_id === ask.start.exec_id) {
+    return { ...account, untold: account.untold && record.record !== "rlm_complete", ask: askAfter(ask, record) };
+  }
   if (record.record === "rlm_start") {
     const spared = sparedFor(record, last, account.spared);
     return { ...account, last: begun(record), spared, totals: { ...totals, execs: totals.execs + 1 } };
@@ -140,17 +145,20 @@ function over(before: Account, start: Start, complete: Complete): Account {
   switch (start.kind) {
     case "load":
       if (!complete.success) return account;
-      return { ...account, checkpoint, ...context, loads: [start], cells: 0, sources: [], given: [] };
+      return { ...account, checkpoint, ...context, loads: [start], untold: true, cells: 0, sources: [], given: [] };
     case "append":
       if (!complete.success) return account;
-      return { ...account, checkpoint, ...context, loads: [...account.loads, start] };
+      return { ...account, checkpoint, ...context, loads: [...account.loads, start], untold: true };
     case "cell": {
       const cells = account.cells + 1;
       const { cell, name } = start;
       const source = { number: cells, source: cell ?? "", ...(name === undefined ? {} : { name }) };
       const sources = [...account.sources, source].slice(-SOURCES_KEPT);
-      return { ...account, checkpoint, cells, sources, given: givenAfter(account.given, complete.coverage) };
+      const untold = account.untold && start.ask !== undefined;
+      return { ...account, checkpoint, untold, cells, sources, given: givenAfter(account.given, complete.coverage) };
     }
+    case "query":
+      return { ...account, checkpoint, untold: false };
     default:
       return { ...account, checkpoint };
   }

@@ -75,6 +75,7 @@ function contextServices(message: TextMessage): LoadedContext {
   return {
     hash: message.hash,
     sources: message.stats.sources,
+    converted: JSON.parse(JSON.stringify(message.stats.converted ?? null)),
     length: text.length,
     lines: message.stats.line_count,
     documents: message.documents,

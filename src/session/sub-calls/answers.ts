@@ -202,7 +202,8 @@ const modelOf = (request: SubCallRequest, { settings, models }: AnswersParts): s
 /** Folders that sub-agents may read: those of now, and those that the context was loaded from. */
 function readableBy({ granted, loading, state }: AnsweringSession) {
   const recorded = state().account.loads.flatMap(rootsOf);
-  return { roots: [...new Set([...granted.roots, ...granted.among(recorded)])], cwd: loading.cwd };
+  const { cwd, documents = {} } = loading;
+  return { roots: [...new Set([...granted.roots, ...granted.among(recorded)])], cwd, documents };
 }
 
 function rootsOf({ input }: Start): readonly string[] {

@@ -209,8 +209,8 @@ function execParts(view: View, index: number, texts: Texts): Child[] {
 
 /** Places that an answer rests on. A citation opens the text around it. */
 function citations(cited: readonly TracedCitation[]): Child[] {
-  const parts = cited.map(({ doc, line, quote, grade, around }) => {
-    const place = `${doc ?? "no document"}${line === null ? "" : `, line ${line}`}`;
+  const parts = cited.map(({ doc, line, place: part, quote, grade, around }) => {
+    const place = `${doc ?? "no document"}${part !== null ? `, ${part}` : line === null ? "" : `, line ${line}`}`;
     const told = [h("b", {}, inLine(place)), grade && h("small", {}, ` · ${GRADE_WORDS[grade]}`), h("p", {}, quote)];
     if (!around) return h("div", { class: "cite" }, ...told);
     const { text, at, length } = around;

@@ -54,7 +54,7 @@ test("--json prints one object, whose trajectory is there only with --trajectory
     answered_by: "answer",
     citations: [
       {
-        ...{ valid: true, doc: "notes.txt", line: 2, start: 8, end: 20, p_start: expect.any(Number) },
+        ...{ valid: true, doc: "notes.txt", line: 2, place: null, start: 8, end: 20, p_start: expect.any(Number) },
         ...{ p_end: expect.any(Number), quote: "code is 4711" },
       },
     ],

@@ -68,8 +68,11 @@ test("search prints the best places first, and keeps an index alone", async () =
 test("hits of a cell's search are places, which a terminal shows as lines", () => {
   const hit = { doc_id: "a.md", line: 3, score: 1.5, start: 10, end: 40, text: "one\n\n two \u001b[2J" };
   const paint = { paint: (text: string) => text };
-  const lines = (placesIn([hit]) ?? []).map((place) => placeLine(place, paint));
-  expect(lines).toEqual(["a.md:3: one two \\x1b[2J"]);
+  const page = { ...hit, doc_id: "b.pdf", place: "p.12" };
+  const lines = (placesIn([hit, page]) ?? []).map((place) => placeLine(place, paint));
+  expect(lines).toEqual(["a.md:3: one two \\x1b[2J", "b.pdf p.12: one two \\x1b[2J"]);
+  const row = { id: "c.xlsx", start: 1, end: 2, line: 9, column: 3, text: "a b", place: "Sales\u001b!7" };
+  expect(placesIn([row])?.map((place) => placeLine(place, paint))).toEqual(["c.xlsx Sales\\x1b!7: a b"]);
   expect(placesIn([{ doc_id: "a.md", line: 3 }])).toBeNull();
   expect(hitsIn({ hits: [] })).toEqual([]);
 });

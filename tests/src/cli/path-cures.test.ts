@@ -8,6 +8,9 @@ import { RlmError } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayLine } from "./belay.ts";
 
+/** Three lines, packed by bzip2. */
+const LINES_BZ2 = Buffer.from("QlpoOTFBWSZTWYTJglwAAAXBAAAQAiUgACI9JtBmggiUTC7kinChIQmTBLg=", "base64");
+
 /** Code and suggestion for `belay exec` with these arguments; the contexts are those after -c. */
 function cure(...typed: string[]): string {
   const contexts = typed.filter((_, index) => typed[index - 1] === "-c");
@@ -22,8 +25,9 @@ function cure(...typed: string[]): string {
 
 function folder(): string {
   const made = folderWith({
-    ...{ "app.log.gz": gzipSync("line\n".repeat(3)), "notes.gz": "text with a misleading name" },
-    ...{ "src.tar.gz": gzipSync("not looked into"), "docs.zip": Buffer.from("504b03040000", "hex"), "a.log": "a" },
+    ...{ "app.log.bz2": LINES_BZ2, "notes.bz2": "text with a misleading name", "log.gz": gzipSync("line\n") },
+    ...{ "src.tar.xz": Buffer.from("fd377a585a000004", "hex"), "docs.zip": Buffer.from("504b03040000", "hex") },
+    "a.log": "a",
     "b.log": "b",
     "it's.log": "c",
   });
@@ -35,25 +39,25 @@ function folder(): string {
 
 test("what is compressed or a pattern, or has more than 100 MB, gets the line to type instead", () => {
   truncateSync(join(folder(), "b.log"), 101 * 2 ** 20);
-  expect(cure("-c", "app.log.gz", "-e", "P")).toBe(
-    "invalid_argument: Type: gzip -dc app.log.gz | belay exec -c - -e P",
+  expect(cure("-c", "app.log.bz2", "-e", "P")).toBe(
+    "invalid_argument: Type: bzip2 -dc app.log.bz2 | belay exec -c - -e P",
   );
-  expect(cure("-", "-c", "app.log.gz")).toBe(
-    "invalid_argument: Type: gzip -dc app.log.gz > app.log.gz.txt && belay exec - -c app.log.gz.txt",
+  expect(cure("-", "-c", "app.log.bz2")).toBe(
+    "invalid_argument: Type: bzip2 -dc app.log.bz2 > app.log.bz2.txt && belay exec - -c app.log.bz2.txt",
   );
-  expect(cure("-c", "src.tar.gz")).toBe(
-    "invalid_argument: Type: mkdir src && tar -xf src.tar.gz -C src && belay exec -c src",
+  expect(cure("-c", "src.tar.xz")).toBe(
+    "invalid_argument: Type: mkdir src && tar -xf src.tar.xz -C src && belay exec -c src",
   );
-  expect(cure("-c", "docs.zip")).toBe("invalid_argument: Type: unzip -q docs.zip -d docs && belay exec -c docs");
   expect(cure("-c", "*.log", "-q")).toBe("path_not_found: Type: belay exec -c a.log -c b.log -c 'it'\\''s.log' -q");
   expect(cure("-c", "*.md")).toBe("path_not_found: Check its spelling, or name a folder.");
   expect(cure("-c", "b.log")).toBe("context_too_large: Its last 100 MB: tail -c 104857600 b.log | belay exec -c -");
-  for (const path of ["notes.gz", "a.log", ".", "missing", "-"]) expect(cure("-c", path)).toBe("accepted");
+  for (const path of ["notes.bz2", "docs.zip", "log.gz", "a.log", ".", "missing", "-"])
+    expect(cure("-c", path)).toBe("accepted");
 });
 
 test("the line runs as it is told", () => {
   const cwd = folder();
-  const line = cure("-c", "app.log.gz", "--no-store", "-e", "P").replace(/^.*Type: /, "");
+  const line = cure("-c", "app.log.bz2", "--no-store", "-e", "P").replace(/^.*Type: /, "");
   const { stdout } = spawnSync("sh", ["-c", line.replace("belay ", belayLine(""))], { cwd, encoding: "utf8" });
   expect(stdout).toBe("line\nline\nline\n");
 });

@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Context, extendContext, type LoadedFile } from "../../../src/context/context.ts";
 import { excerptOf, type Range } from "../../../src/context/excerpt.ts";
+import { openPlaces } from "../../../src/context/text/places.ts";
+import { contextOf as converted, convertedFile } from "../../support/converted.ts";
 
 test("whole documents keep their ids, parts are named by their offsets, separators are left out", async () => {
   const parent = await contextOf([
@@ -37,6 +39,43 @@ test("a range that cuts a character takes all of it", async () => {
   const child = await loaded(excerptOf(parent, [[start + 2, start + 5]]).files);
   expect(child.documents.map(({ id }) => id)).toEqual(["a:1-6"]);
   expect(child.text.slice(0, child.text.length)).toMatch(/\n\u{1f600}y\u{1f600}$/u);
+});
+
+test("parts of a converted document keep their places, rows their numbers, and a whole one what was lost", async () => {
+  const lost = [{ kind: "image", count: 2, where: [] }];
+  const pages = ["one\n", "two\n", "three\n"].map((body, n) => ({ label: `p.${n + 1}`, body }));
+  const rows = { label: "Sales", body: "a\nb\nc\nd\n", firstRow: 5 };
+  const parent = await converted([
+    convertedFile("whole.pdf", pages, { lost }),
+    convertedFile("cut.pdf", pages, { lost }),
+    convertedFile("s.xlsx", [rows, { label: "More", body: "e\n", firstRow: 1 }], { kind: "xlsx" }),
+  ]);
+  const P = parent.text.slice(0, parent.text.length);
+  const at = (words: string, from: string) => P.indexOf(words, P.indexOf(from));
+  const { files, toParent } = excerptOf(parent, [
+    [0, at("wo", "=== cut")],
+    [at("wo", "=== cut"), at("ree", "=== cut")],
+    [at("b\n", "=== s"), P.length],
+  ]);
+  const child = await converted(files);
+  expect(child.documents.map(({ original, lost = [] }) => [original?.kind, lost.length])).toEqual([
+    ...[
+      ["pdf", 1],
+      ["pdf", 0],
+      ["pdf", 0],
+      ["xlsx", 0],
+    ],
+  ]);
+  const text = child.text.slice(0, child.text.length);
+  const [inChild, inParent] = [openPlaces(child.text, child.documents), openPlaces(parent.text, parent.documents)];
+  const begin = new Set(child.documents.map(({ start }) => start));
+  for (const [offset] of [...text].entries()) {
+    const [range] = toParent([offset, offset + 1]);
+    const place = range && inParent.at(range[0])?.place;
+    // The first line of a part that begins with a row has the name of its sheet alone.
+    const isFirst = text.slice([...begin].findLast((start) => start <= offset) ?? 0, offset).indexOf("\n") < 0;
+    if (range) expect(inChild.at(offset)?.place).toBe(isFirst ? place?.replace(/!\d+$/, "") : place);
+  }
 });
 
 test("each document is the parent's text, and every place of it is mapped back to where it came from", async () => {

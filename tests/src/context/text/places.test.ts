@@ -47,7 +47,7 @@ test("places are those of a count from the document's beginning, across blocks",
         const isInPair = /^[\udc00-\udfff]/.test(P.slice(offset, offset + 1));
         const before = P.slice(start, isInPair ? offset - 1 : offset).split("\n");
         const column = (before.at(-1)?.length ?? 0) + 1 + (isInPair ? 1 : 0);
-        expect(places.at(offset)).toEqual({ id, start, end, line: before.length, column });
+        expect(places.at(offset)).toEqual({ id, start, end, line: before.length, column, place: null });
       }
     }),
   );

@@ -1,10 +1,12 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { matchGlob } from "../../../../src/context/load/glob.ts";
 import { readOnlyTools } from "../../../../src/model/agent-tools/index.ts";
+import { ORIGINALS } from "../../../documents/originals.ts";
+import { zip } from "../../../documents/packed.ts";
 import { refusal, text } from "../../../support/agent-tools.ts";
 import { folderWith } from "../../../support/tree.ts";
 
@@ -264,6 +266,22 @@ function folderWithout(content: string): string {
 function matchesAlone(pattern: string, line: string): boolean {
   return new RegExp(pattern.replace("(?s)", ""), pattern.startsWith("(?s)") ? "s" : "").test(line);
 }
+
+test("documents have the lines that the loader gives them, and are converted once", async () => {
+  const report = ORIGINALS["report.pdf"]?.() ?? "";
+  const [folder, keptIn] = [
+    folderWith({ "report.pdf": report, "all.zip": zip([{ name: "r.pdf", data: report }]) }),
+    folderWith(),
+  ];
+  const readable = { roots: [folder], cwd: folder, documents: { keptIn } };
+  expect(await text("read_file", readable, { path: "report.pdf", limit: 2 })).toMatch(/^\[p\.1\]\nAnnual report\n/);
+  expect(await text("grep", readable, { pattern: "Annual" })).toBe(
+    "all.zip:4: Annual report\nreport.pdf:2: Annual report",
+  );
+  expect(readdirSync(keptIn)).toHaveLength(2);
+  const as = { ...readable, documents: { convert: { pdf: false } } };
+  expect(await refusal("read_file", as, { path: "report.pdf" })).toMatch(/cannot be read: binary/);
+});
 
 test("an abort ends a search", async () => {
   const folder = folderWith({ a: "x" });

@@ -139,9 +139,10 @@ test("a call that another process finished says so", () => {
 
 test("expanded, an ask shows its question, its answer and the places of it", () => {
   const citation = { valid: true, doc: "a/b.md", line: 3, quote: "because\nof this" };
-  const answer = { success: true, answer: "So.", turns: 1, cells: 0, citations: [citation, { valid: false }] };
+  const page = { valid: true, doc: "c.pdf", line: 90, place: "p.12", quote: "so" };
+  const answer = { success: true, answer: "So.", turns: 1, cells: 0, citations: [citation, page, { valid: false }] };
   expect(drawn({ tool: "rlm_ask", args: { question: "Why?" }, result: kept(answer), expanded: true }).slice(1)).toEqual(
-    ["  Why?", "result", "  So.", "places", "  a/b.md:3 because of this", "  not a place of P"],
+    ["  Why?", "result", "  So.", "places", "  a/b.md:3 because of this", "  c.pdf p.12 so", "  not a place of P"],
   );
 });
 

@@ -1,0 +1,95 @@
+import { type Loss, lossText } from "../../context/index.ts";
+import type { ContextStats } from "../../index.ts";
+import { amount, thousands } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
+import type { Output } from "./terminal.ts";
+import { skippedLine, skippedSince } from "./warnings.ts";
+
+type Converted = NonNullable<ContextStats["converted"]>;
+type ConvertedFile = Converted["files"][number];
+
+const NAMED = 3;
+
+/**
+ * `14 documents converted (9 pdf, 5 docx); 31 images left out`, then a line for each document with parts that have no text; none if
+ * nothing was converted. A few are named; if all are wanted, each document with everything that it lost.
+ */
+function convertedLines(converted: Converted | undefined, isVerbose = false): string[] {
+  if (!converted || converted.count === 0) return [];
+  const { count, files, lost } = converted;
+  const kinds = new Map<string, number>();
+  for (const { kind } of files) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  const sorted = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, of]) => `${thousands(of)} ${inLine(kind)}`);
+  const left = Object.entries(lost).filter(([kind, of]) => of > 0 && partIn(kind) === null);
+  const out = left.length === 0 ? "" : `; ${left.map(([kind, of]) => lossText(kind, of)).join(", ")} left out`;
+  const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more(count, files)})${out}`);
+  const told = files.flatMap((file) => linesOf(file, isVerbose));
+  const shown = isVerbose ? told : told.slice(0, NAMED);
+  const rest = told.length - shown.length;
+  return [head, ...shown, ...(rest > 0 ? [`… ${thousands(rest)} more; --verbose lists them`] : [])];
+}
+
+const more = (count: number, files: readonly unknown[]) => (count > files.length ? ", …" : "");
+
+/** Tells on stderr what a load has converted, and which files it left out. @param source stands before the lines about all of it */
+export function showLoaded({ converted, skipped }: Loaded, stderr: Output, isVerbose: boolean, source = ""): void {
+  const [head, ...documents] = convertedLines(converted, isVerbose);
+  const left = skippedLine(skipped, isVerbose);
+  if (head !== undefined) stderr.write(`${source}${head}\n`, "dim");
+  for (const line of documents) stderr.write(`${line}\n`, "dim");
+  if (left !== null) stderr.write(`${source}${left}\n`, "dim");
+}
+
+interface Loaded extends Pick<ContextStats, "skipped"> {
+  readonly converted?: Converted | undefined;
+}
+
+/** The documents and files of an append, without those that were there before. */
+export function loadedSince(before: Loaded | null, now: Loaded): Loaded {
+  const skipped = skippedSince(before?.skipped, now.skipped);
+  return { skipped, converted: convertedSince(before?.converted, now.converted) };
+}
+
+function convertedSince(before: Converted | undefined, now: Converted | undefined): Converted | undefined {
+  if (!before || !now) return now;
+  const lost = Object.entries(now.lost).map(([kind, count]) => [kind, count - (before.lost[kind] ?? 0)] as const);
+  return {
+    count: now.count - before.count,
+    lossy: now.lossy - before.lossy,
+    lost: Object.fromEntries(lost),
+    files: now.files.slice(before.files.length),
+  };
+}
+
+/** `report.pdf: 3 of 212 pages have no text: p.4, p.9, p.17 (scans?)` */
+function linesOf({ id, places, lost }: ConvertedFile, isVerbose: boolean): string[] {
+  return lost.flatMap(({ kind, count, where }) => {
+    const part = partIn(kind);
+    if (part === null) return isVerbose ? [inLine(`${id}: ${lossText(kind, count)}${listed(where, count, "")}`)] : [];
+    const of = part.noun === "page" || part.noun === "slide" ? `${thousands(count)} of ` : "";
+    const parts = of === "" ? amount(count, part.noun) : `${of}${amount(places, part.noun)}`;
+    const is = part.isDamaged
+      ? count === 1
+        ? "is damaged"
+        : "are damaged"
+      : count === 1
+        ? "has no text"
+        : "have no text";
+    const scans = part.noun === "page" && !part.isDamaged ? " (scans?)" : "";
+    const prefix = part.noun === "page" ? "p." : part.noun === "slide" ? "slide " : "";
+    return [inLine(`${id}: ${parts} ${is}${listed(where, count, prefix)}${scans}`)];
+  });
+}
+
+function listed(where: Loss["where"], count: number, prefix: string): string {
+  if (where.length === 0) return "";
+  const names = where.map((one) => (typeof one === "number" ? `${prefix}${one}` : one));
+  return `: ${names.join(", ")}${count > where.length ? ", …" : ""}`;
+}
+
+/** The part of a document whose text is missing by a loss of this kind; null for what stands beside the text. */
+function partIn(kind: string): { readonly noun: string; readonly isDamaged: boolean } | null {
+  const [, damaged, without] = /^(?:damaged (\w+)|(\w+) without text)$/.exec(kind) ?? [];
+  const noun = damaged ?? without;
+  return noun === undefined ? null : { noun, isDamaged: damaged !== undefined };
+}

@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { Socket } from "node:net";
+import { availableParallelism } from "node:os";
+import { dirname } from "node:path";
+import { RlmError } from "../../../runtime/index.ts";
+import { type Frame, frameOf, framesOf } from "./frames.ts";
+import { megabytes, Unreadable } from "./growing.ts";
+import { type Answer, answerOf, type Job, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
+import { readablePaths, readerEntry } from "./packages.ts";
+
+/** The number of documents that are read at once. */
+export const CHILDREN = Math.max(1, Math.min(4, availableParallelism() - 1));
+/** A child that has read so many makes room for a fresh one. */
+const MOST_SERVED = 64;
+const IDLE_MS = 10_000;
+const LAST_WORDS = 500;
+
+export interface Asked {
+  /** Its abort ends the child at once. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((place: string) => void) | undefined;
+}
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly frames: AsyncGenerator<Frame, undefined>;
+  /** Resolves with the signal or code by which it ended. */
+  readonly ended: Promise<string>;
+  served: number;
+  idle?: NodeJS.Timeout;
+}
+
+const idle: Child[] = [];
+const waiting: (() => void)[] = [];
+let running = 0;
+
+/** Reads an original in a process of its own. @throws Unreadable; RlmError `cancelled` */
+export async function readInChild(bytes: Uint8Array, job: Job, asked: Asked): Promise<Answer> {
+  await turn(asked.signal);
+  let child: Child | undefined;
+  let isWhole = false;
+  try {
+    // A child that may read the copy of one file reads nothing else.
+    child = (job.file === undefined ? idle.pop() : undefined) ?? start(job.file);
+    const answer = await readIn(child, bytes, job, asked);
+    isWhole = true;
+    return answer;
+  } finally {
+    if (child && isWhole && job.file === undefined && child.served < MOST_SERVED) rest(child);
+    else child?.process.kill("SIGKILL");
+    const next = waiting.shift();
+    if (next) next();
+    else running -= 1;
+  }
+}
+
+/** Waits until fewer children than may be are at work. Whoever ends hands the turn on. @throws RlmError `cancelled` */
+async function turn(signal: AbortSignal | undefined): Promise<void> {
+  if (running < CHILDREN) {
+    running += 1;
+    return;
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  waiting.push(resolve);
+  const leave = () => {
+    const at = waiting.indexOf(resolve);
+    if (at >= 0) waiting.splice(at, 1);
+    if (at >= 0) reject(cancelled(signal));
+  };
+  if (signal?.aborted) leave();
+  signal?.addEventListener("abort", leave, { once: true });
+  await promise.finally(() => signal?.removeEventListener("abort", leave));
+}
+
+/** Keeps a child for a while. It does not keep this process alive. */
+function rest(child: Child): void {
+  hold(child, false);
+  child.idle = setTimeout(() => {
+    leaveIdle(child.process);
+    child.process.kill("SIGKILL");
+  }, IDLE_MS).unref();
+  idle.push(child);
+}
+
+function leaveIdle(left: ChildProcess): void {
+  const at = idle.findIndex(({ process: one }) => one === left);
+  if (at >= 0) idle.splice(at, 1);
+}
+
+function start(file?: string): Child {
+  const paths = file === undefined ? readablePaths() : [...readablePaths(), `${dirname(file)}/*`];
+  const readable = paths.map((path) => `--allow-fs-read=${path}`);
+  const memory = `--max-old-space-size=${RSS_BYTES / 2 ** 20}`;
+  const argv = [
+    "--permission",
+    ...readable,
+    "--allow-worker",
+    "--no-warnings",
+    memory,
+    readerEntry(),
+    String(process.pid),
+  ];
+  const started = spawn(process.execPath, argv, { env: {}, cwd: "/", stdio: "pipe", windowsHide: true });
+  const frames = framesOf(started.stdout, MOST_FRAME_BYTES);
+  let said = "";
+  started.stderr.on("data", (text) => {
+    said = `${said}${text}`.slice(-LAST_WORDS);
+  });
+  // A child that has ended takes nothing more: its end is what counts.
+  started.stdin.on("error", () => {});
+  const ended = new Promise<string>((resolve) => {
+    started.on("error", (error) => resolve(error.message));
+    started.on("close", (code, signal) => {
+      leaveIdle(started);
+      const isFull = said.endsWith(OUT_OF_MEMORY) || said.includes("heap out of memory");
+      resolve(isFull ? OUT_OF_MEMORY : (signal ?? `code ${code}`));
+    });
+  });
+  return { process: started, frames, ended, served: 0 };
+}
+
+async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onProgress }: Asked): Promise<Answer> {
+  clearTimeout(child.idle);
+  hold(child, true);
+  child.served += 1;
+  let breach: Error | undefined;
+  const end = (error: Error) => {
+    breach ??= error;
+    child.process.kill("SIGKILL");
+  };
+  const release = endInTime(bytes.length, signal, end);
+  try {
+    for (const piece of frameOf(job, [bytes])) child.process.stdin?.write(piece);
+    for (;;) {
+      const frame = await nextFrame(child);
+      if (frame === undefined) throw breach ?? failure(await child.ended);
+      const place = placeIn(frame.header);
+      if (place === null) return answerIn(frame);
+      onProgress?.(place);
+    }
+  } finally {
+    release();
+  }
+}
+
+/** Ends work on so many bytes when its time is over or the signal is aborted, until it is released. */
+export function endInTime(bytes: number, signal: AbortSignal | undefined, end: (why: Error) => void): () => void {
+  const time = timeFor(bytes);
+  const slow = new Unreadable("too_slow", `took longer than ${Math.round(time / 1000)} s to read`);
+  const timer = setTimeout(() => end(slow), time);
+  const cancel = () => end(cancelled(signal));
+  if (signal?.aborted) cancel();
+  signal?.addEventListener("abort", cancel, { once: true });
+  return () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", cancel);
+  };
+}
+
+/** The next frame; undefined if the child has ended, or has sent what is not one. */
+async function nextFrame({ frames, process: child }: Child): Promise<Frame | undefined> {
+  try {
+    return (await frames.next()).value;
+  } catch {
+    child.kill("SIGKILL");
+    return undefined;
+  }
+}
+
+function answerIn(frame: Frame): Answer {
+  try {
+    return answerOf(frame);
+  } catch {
+    throw new Unreadable("damaged", "cannot be read: its reader gave an answer that is not whole");
+  }
+}
+
+function placeIn(header: unknown): string | null {
+  const isProgress = typeof header === "object" && header !== null && "progress" in header;
+  return isProgress ? String(header.progress).slice(0, 100) : null;
+}
+
+function cancelled(signal: AbortSignal | undefined): RlmError {
+  return new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal?.reason });
+}
+
+function failure(end: string): Unreadable {
+  if (end === OUT_OF_MEMORY)
+    return new Unreadable("too_big", `took more than ${megabytes(RSS_BYTES)} of memory to read`);
+  return new Unreadable("damaged", `cannot be read: its reader ended (${end})`);
+}
+
+/** A child at rest must not keep this process alive, nor must its pipes. */
+function hold({ process: child }: Child, isHeld: boolean): void {
+  for (const part of [child, child.stdin, child.stdout, child.stderr]) {
+    if (!(part === child || part instanceof Socket)) continue;
+    if (isHeld) part.ref();
+    else part.unref();
+  }
+}

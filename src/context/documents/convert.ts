@@ -1,0 +1,162 @@
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import { isIgnoredName, MAX_RULE_FILE_BYTES, noRules, withRuleText } from "../load/ignore-rules.ts";
+import { membersOfTar, unpackedFile } from "./archives.ts";
+import { type Growing, growing, megabytes, Unreadable } from "./growing.ts";
+import { extensionOf, type FileKind, HEAD_BYTES, type Kind, kindOf, zippedKind } from "./kinds.ts";
+import { readMail, readMailbox } from "./mail.ts";
+import { decodedHtml, readHtml } from "./markup.ts";
+import type { Answer, Job, ReadText, Refused } from "./messages.ts";
+import { readNotebook } from "./notebook.ts";
+import { loseSilent, readDocx, readEpub, readOdf, readPptx } from "./office.ts";
+import { readPdf } from "./pdf.ts";
+import { readOds, readXlsx } from "./sheets.ts";
+import { readParquet, readSqlite } from "./tables.ts";
+import { encrypted, type Member, membersOfZip, openParts, type Parts } from "./zip.ts";
+
+/** A reading: its job, and the function that is told to which place it has come. */
+interface Reading extends Job {
+  progress(place: string): void;
+}
+
+/** Reads an original. What cannot be read is refused by name, never thrown. */
+export async function convert(bytes: Buffer, job: Job, progress: (place: string) => void): Promise<Answer> {
+  const reading = { ...job, progress };
+  try {
+    const inner = withinPacked(bytes, job);
+    const members = inner.kind === "tar" ? membersOfTar(inner.bytes) : await zipMembers(inner);
+    if (members) return await readMembers(members, reading);
+    const read = await readOne(inner.bytes, inner.name, inner.kind, reading);
+    return { isArchive: false, texts: [{ ...read, name: job.name }], refused: [] };
+  } catch (error) {
+    return { isArchive: false, texts: [], refused: [refusal(job.name, error)] };
+  }
+}
+
+interface Content {
+  readonly name: string;
+  readonly kind: FileKind | null;
+  readonly bytes: Buffer;
+}
+
+/** The original itself, or what was packed in it by gzip or zstd. */
+function withinPacked(bytes: Buffer, { name, kind, plain }: Job): Content {
+  if (kind !== "gz" && kind !== "zst") return { name, kind, bytes };
+  const inner = unpackedFile(kind, bytes);
+  const innerName = name.replace(/\.tgz$/i, ".tar").replace(/\.(gz|zst|zstd)$/i, "");
+  return { name: innerName, kind: kindOfMember(inner, innerName, plain), bytes: inner };
+}
+
+/** The members of a zip that is an archive; null if it is one document, or no zip. */
+async function zipMembers({ kind, bytes }: Content): Promise<Member[] | null> {
+  if (kind !== "zip") return null;
+  const members = await membersOfZip(bytes);
+  const mimetype = members[0]?.name === "mimetype" ? members[0].read().toString("latin1", 0, 100) : "";
+  return zippedKind(new Set(members.map(({ name }) => name)), mimetype) === "zip" ? members : null;
+}
+
+async function readMembers(members: readonly Member[], reading: Reading): Promise<Answer> {
+  const texts: ReadText[] = [];
+  const refused: Refused[] = [];
+  let { room } = reading;
+  const isLeftOut = ignoredIn(members);
+  for (const [at, member] of members.entries()) {
+    if (isLeftOut(member.name)) continue;
+    if (at % 20 === 19) reading.progress(`file ${at + 1}`);
+    try {
+      if (member.refusal !== undefined) throw new Unreadable("left_out", member.refusal);
+      const bytes = member.read();
+      const kind = kindOfMember(bytes, member.name, reading.plain);
+      const read = await readOne(bytes, member.name, kind, { ...reading, room });
+      room -= read.text.length;
+      texts.push(read);
+    } catch (error) {
+      // The whole does not fit, and a part of it may mislead.
+      if (error instanceof Unreadable && /^(text_too_large|unpacks_too_much)$/.test(error.reason)) throw error;
+      refused.push(refusal(member.name, error));
+    }
+  }
+  return { isArchive: true, texts, refused };
+}
+
+/** True for members that the archive's .gitignore files exclude, and for those of a repository's own folder. */
+function ignoredIn(members: readonly Member[]): (name: string) => boolean {
+  const good = new Set(members.filter(({ refusal }) => refusal === undefined).map(({ name }) => name));
+  const files = members.filter(({ name }) => good.has(name) && /(^|\/)\.gitignore$/.test(name));
+  let rules = noRules("");
+  for (const file of files.sort((a, b) => a.name.length - b.name.length)) {
+    const content = file.read();
+    const folder = file.name.replace(/\/?\.gitignore$/, "");
+    if (content.length <= MAX_RULE_FILE_BYTES) rules = withRuleText(rules, folder, content).rules;
+  }
+  return (name) => name.split("/").includes(".git") || (good.has(name) && isIgnoredName(rules, name, false));
+}
+
+function kindOfMember(bytes: Buffer, name: string, plain: readonly string[]): FileKind | null {
+  return plain.includes(extensionOf(name)) ? null : kindOf(bytes, name);
+}
+
+async function readOne(bytes: Buffer, name: string, kind: FileKind | null, reading: Reading): Promise<ReadText> {
+  if (kind === null) return { name, text: plainText(bytes, reading.room) };
+  const text = growing(reading.room);
+  const found = kind === "zip" ? readZipped(await openParts(bytes), text) : kind;
+  if (kind !== "zip") await READERS[kind](bytes, text, reading);
+  const { text: said, ...parts } = text.end();
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return { name, text: Buffer.from(said), ...parts, original: { kind: found, sha256, bytes: bytes.length } };
+}
+
+function plainText(bytes: Buffer, room: number): Uint8Array {
+  if (bytes.subarray(0, HEAD_BYTES).includes(0)) throw new Unreadable("left_out", "binary (NUL in the first 8 KB)");
+  if (!isUtf8(bytes)) throw new Unreadable("left_out", "not UTF-8");
+  const text = bytes.toString("latin1", 0, 3) === "\xef\xbb\xbf" ? bytes.subarray(3) : bytes;
+  if (text.length > room) throw new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
+  return text;
+}
+
+type Reader = (bytes: Buffer, text: Growing, reading: Reading) => void | Promise<void>;
+
+const nested: Reader = () => {
+  throw new Unreadable("left_out", "an archive in an archive");
+};
+
+const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
+  pdf: (bytes, text, { progress }) => readPdf(bytes, text, progress),
+  html: (bytes, text) => readHtml(decodedHtml(bytes), text),
+  ipynb: readNotebook,
+  eml: (bytes, text) => readMail(bytes, text),
+  mbox: (bytes, text, { progress }) => readMailbox(bytes, text, progress),
+  parquet: (bytes, text, { progress }) => readParquet(bytes, text, progress),
+  sqlite(_, text, { file }) {
+    if (file === undefined) throw new Unreadable("left_out", "a database in an archive");
+    readSqlite(file, text);
+  },
+  ole(bytes) {
+    // An Office file with a password is an OLE file that holds the real one.
+    if (bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))) throw encrypted();
+    throw new Unreadable("old_office", "is an Office file of before 2007");
+  },
+  rtf() {
+    throw new Unreadable("old_office", "is an RTF file");
+  },
+  ...{ gz: nested, zst: nested, tar: nested },
+};
+
+const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => void>>> = {
+  ...{ docx: readDocx, pptx: readPptx, xlsx: readXlsx, odt: readOdf, odp: readOdf, ods: readOds, epub: readEpub },
+};
+
+function readZipped(parts: Parts, text: Growing): Kind {
+  const kind = zippedKind(parts.names, parts.names.has("mimetype") ? parts.text("mimetype") : "");
+  const read = ZIPPED[kind];
+  if (!read) throw new Unreadable("left_out", "an archive in an archive");
+  read(parts, text);
+  if (kind !== "epub") loseSilent(parts, text);
+  return kind;
+}
+
+function refusal(name: string, error: unknown): Refused {
+  if (error instanceof Unreadable) return { name, reason: error.reason, problem: error.message };
+  const said = error instanceof Error ? error.message : String(error);
+  return { name, reason: "damaged", problem: `is damaged: ${said}` };
+}

@@ -1,0 +1,68 @@
+import { basename, extname } from "node:path";
+import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
+import type { Reason } from "./growing.ts";
+import { extensionOf } from "./kinds.ts";
+
+/** The fault of a document that a caller named. `problem` is the predicate of a sentence about it. */
+export function documentError(given: string, problem: string, reason: Reason): RlmError {
+  if (reason === "text_too_large") {
+    return new RlmError("context_too_large", `${given} ${problem}`, { suggestion: smaller(given) });
+  }
+  const message = reason === "left_out" ? `${given} cannot be loaded: ${problem}` : `${given} ${problem}`;
+  return new RlmError("document_unreadable", message, { suggestion: cureOf(given, reason) });
+}
+
+function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): string {
+  const extension = extensionOf(given);
+  const isPdf = extension === "pdf";
+  const stem = given.slice(0, given.length - extname(given).length);
+  switch (reason) {
+    case "no_text":
+      return isPdf ? run("ocrmypdf", given, `${stem}-text.pdf`) : "Load a file that has text: pictures are not read.";
+    case "encrypted":
+      if (isPdf) return run("qpdf --decrypt --password-file=-", given, `${stem}-open.pdf`);
+      return "Save it without a password, and load that.";
+    case "damaged":
+      return "Open it in the program that made it, save it again, and load that.";
+    case "old_office":
+      // It writes into the working folder.
+      return run(
+        `soffice --headless --convert-to ${newer(extension)}`,
+        given,
+        `${basename(stem)}.${newer(extension)}`,
+        false,
+      );
+    case "too_slow":
+    case "too_big":
+      return `Load a part of it, or ${remedy("ownConverter")}.`;
+    case "unpacks_too_much":
+    case "left_out":
+      return "Unpack what you need, and load that folder.";
+    case "needs_package":
+      return "Run `npm install hyparquet hyparquet-compressors` beside belay-rlm, with -g if that is installed so.";
+    case "own_converter":
+      return `${firstly("correctConverter", extension)}.`;
+  }
+}
+
+/** A line to type that makes another file. @param names the line ends with its name */
+function run(program: string, from: string, to: string, names = true): string {
+  const line = names ? `${program} ${quoted(from)} ${quoted(to)}` : `${program} ${quoted(from)}`;
+  return `Run \`${line}\`, ${remedy("thenLoad", quoted(to))}.`;
+}
+
+function smaller(given: string): string {
+  if (/^(db|sqlite3?)$/.test(extensionOf(given))) {
+    return `Run \`sqlite3 ${quoted(given)} "SELECT …" > rows.txt\`, ${remedy("thenLoad", "rows.txt")}.`;
+  }
+  return "Load a part of it.";
+}
+
+function newer(extension: string): string {
+  return extension === "xls" ? "xlsx" : extension === "ppt" ? "pptx" : "docx";
+}
+
+/** A path as one word of a shell. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,127 @@
+import type { Loss, Place } from "./converted.ts";
+
+/** Places of a context; further ones are a loss. */
+export const MOST_PLACES = 100_000;
+/** The loss of labels behind the first 100,000 places of a context. */
+export const UNPLACED = "place over 100,000";
+const LISTED = 20;
+
+/** The reasons for which an original gives no text at all. */
+export const REASONS = [
+  "no_text",
+  "encrypted",
+  "damaged",
+  "old_office",
+  "too_slow",
+  "too_big",
+  "text_too_large",
+  "unpacks_too_much",
+  "needs_package",
+  "own_converter",
+  "left_out",
+] as const;
+export type Reason = (typeof REASONS)[number];
+
+/** The refusal of an original. The message is the predicate of a sentence about it: `is encrypted: it needs a password`. */
+export class Unreadable extends Error {
+  readonly reason: Reason;
+
+  constructor(reason: Reason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
+export interface Growing {
+  add(text: string): void;
+  /** Ends the line, if one has begun. */
+  line(): void;
+  /** Leaves a line empty, unless one is. */
+  gap(): void;
+  /** Begins a part with a line of its own, `[label]`. */
+  part(label: string, firstRow?: number): void;
+  lose(kind: string, where?: string | number): void;
+  end(): Grown;
+}
+
+export interface Grown {
+  readonly text: string;
+  readonly places: readonly Place[];
+  readonly lost: readonly Loss[];
+}
+
+export function growing(room: number): Growing {
+  const pieces: string[] = [];
+  const places: Place[] = [];
+  const losses = new Map<string, { count: number; readonly where: (string | number)[] }>();
+  let [units, bytes, tail, isBlank] = [0, 0, "", true];
+  const grown: Growing = {
+    add(given) {
+      const text = given.toWellFormed().replace(/\r\n?/g, "\n").replaceAll("\0", "");
+      if (text === "") return;
+      pieces.push(text);
+      units += text.length;
+      bytes += Buffer.byteLength(text);
+      tail = (tail + text.slice(-2)).slice(-2);
+      isBlank &&= text.trim() === "";
+      if (bytes > room) throw new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
+    },
+    line() {
+      if (units > 0 && !tail.endsWith("\n")) grown.add("\n");
+    },
+    gap() {
+      grown.line();
+      if (units > 0 && tail !== "\n\n") grown.add("\n");
+    },
+    part(label, firstRow) {
+      grown.gap();
+      const name = oneLine(label);
+      if (places.length >= MOST_PLACES) grown.lose(UNPLACED);
+      else places.push(firstRow === undefined ? [units, name] : [units, name, firstRow]);
+      const before = isBlank;
+      grown.add(`[${name}]\n`);
+      // No line is left empty behind the one that names the part.
+      [isBlank, tail] = [before, "\n\n"];
+    },
+    lose(kind, where) {
+      const loss = losses.get(kind) ?? { count: 0, where: [] };
+      loss.count += 1;
+      if (where !== undefined && loss.where.length < LISTED) loss.where.push(where);
+      losses.set(kind, loss);
+    },
+    end() {
+      if (isBlank) throw new Unreadable("no_text", nothingIn(places, losses));
+      return { text: pieces.join(""), places, lost: [...losses].map(([kind, loss]) => ({ kind, ...loss })) };
+    },
+  };
+  return grown;
+}
+
+function nothingIn(places: readonly Place[], losses: ReadonlyMap<string, { readonly count: number }>): string {
+  const pages = [...losses].filter(([kind]) => kind.includes("page")).reduce((sum, [, { count }]) => sum + count, 0);
+  const [number, what] = pages > 0 ? [pages, "page"] : [places.length, "part"];
+  if (number < 2) return "has no text";
+  return `has text on none of its ${number.toLocaleString("en-US")} ${what}s`;
+}
+
+/** Words of a document or a program as a part of one line, without characters that steer a terminal. */
+export function oneLine(words: string): string {
+  return words
+    .toWellFormed()
+    .replace(/[\p{Cc}\s\u202a-\u202e\u2066-\u2069]+/gu, " ")
+    .slice(0, 300)
+    .toWellFormed();
+}
+
+/** A value as a cell of a line: tabs and ends of lines are written out. */
+export function cell(value: unknown): string {
+  const text = String(value ?? "")
+    .replaceAll("\\", "\\\\")
+    .replaceAll("\t", "\\t");
+  return text.replace(/\r\n?|\n/g, "\\n");
+}
+
+export function megabytes(bytes: number): string {
+  return bytes >= 2 ** 30 ? `${bytes / 2 ** 30} GB` : `${Math.floor(bytes / 2 ** 20)} MB`;
+}

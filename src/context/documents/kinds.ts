@@ -1,0 +1,60 @@
+import { extname } from "node:path";
+
+/** Kinds that the first bytes of a file tell, or its extension. A `zip` may turn out to be a file of an office suite. */
+export const FILE_KINDS = [
+  "pdf",
+  "html",
+  "ipynb",
+  "eml",
+  "mbox",
+  "sqlite",
+  "parquet",
+  "zip",
+  "tar",
+  "gz",
+  "zst",
+  "ole",
+  "rtf",
+] as const;
+export type FileKind = (typeof FILE_KINDS)[number];
+
+/** Kinds of documents that are told apart within a zip. */
+export const ZIPPED = ["docx", "pptx", "xlsx", "odt", "ods", "odp", "epub"] as const;
+export type Kind = FileKind | (typeof ZIPPED)[number];
+
+/** Bytes of a file that decide its kind. */
+export const HEAD_BYTES = 8 * 1024;
+
+/** The kind of a document or archive by the first bytes of the file, or else by its extension; null: it is a text or unknown. */
+export function kindOf(head: Uint8Array, name: string): FileKind | null {
+  const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 1024)).toString("latin1");
+  const extension = extensionOf(name);
+  const begins = (magic: string, at = 0) => start.startsWith(magic, at);
+  if (begins("%PDF-") || (extension === "pdf" && start.includes("%PDF-"))) return "pdf";
+  if (begins("PK\x03\x04") || begins("PK\x05\x06")) return "zip";
+  if (begins("\x1f\x8b")) return "gz";
+  if (begins("\x28\xb5\x2f\xfd")) return "zst";
+  if (begins("SQLite format 3\0")) return "sqlite";
+  if (begins("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")) return "ole";
+  if (begins("ustar", 257)) return "tar";
+  if (begins("PAR1") && start.includes("\0")) return "parquet";
+  if (begins("{\\rtf")) return "rtf";
+  if (extension === "htm" || extension === "xhtml") return "html";
+  if (extension === "mbox") return begins("From ") ? "mbox" : null;
+  return extension === "html" || extension === "ipynb" || extension === "eml" ? extension : null;
+}
+
+/** Lower case, without the dot. */
+export function extensionOf(name: string): string {
+  return extname(name).slice(1).toLowerCase();
+}
+
+/** The kind of a zip by the names in it and the content of its member `mimetype`. */
+export function zippedKind(names: ReadonlySet<string>, mimetype: string): Kind {
+  if (mimetype.includes("epub")) return "epub";
+  const open = /opendocument\.(text|spreadsheet|presentation)/.exec(mimetype)?.[1];
+  if (open !== undefined) return open === "text" ? "odt" : open === "spreadsheet" ? "ods" : "odp";
+  if (!names.has("[Content_Types].xml")) return "zip";
+  const has = (folder: string) => [...names].some((name) => name.startsWith(folder));
+  return has("word/") ? "docx" : has("ppt/") ? "pptx" : has("xl/") ? "xlsx" : "zip";
+}

@@ -1,0 +1,200 @@
+import { isUtf8 } from "node:buffer";
+import { Parser } from "htmlparser2";
+import type { Growing } from "./growing.ts";
+import { damaged } from "./zip.ts";
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** Handlers by the name of an element, `/name` for its end; `text` for text. */
+export type Handlers = Readonly<Record<string, (attributes: Attributes) => void>>;
+
+const MOST_DEPTH = 5000;
+const SLICE_UNITS = 65_536;
+
+/**
+ * Walks through XML. No entity but those of XML is expanded, no document type is read, and nothing is opened.
+ *
+ * @throws Unreadable if elements are nested more than 5,000 deep
+ */
+export function walkXml(source: string, on: Handlers, onText: (text: string) => void = () => {}): void {
+  parse(source, true, {
+    onopentag: (name, attributes) => on[name]?.(attributes),
+    onclosetag: (name) => on[`/${name}`]?.({}),
+    ontext: onText,
+  });
+}
+
+interface Events {
+  onopentag(name: string, attributes: Attributes): void;
+  onclosetag(name: string): void;
+  ontext(text: string): void;
+}
+
+function parse(source: string, xmlMode: boolean, events: Events): void {
+  let depth = 0;
+  const parser = new Parser(
+    {
+      onopentag(name, attributes) {
+        depth += 1;
+        if (depth > MOST_DEPTH) throw damaged("its elements are nested more than 5,000 deep");
+        events.onopentag(name, attributes);
+      },
+      onclosetag(name) {
+        depth -= 1;
+        events.onclosetag(name);
+      },
+      ontext: events.ontext,
+    },
+    { xmlMode, decodeEntities: true, recognizeSelfClosing: true },
+  );
+  for (let at = 0; at < source.length; at += SLICE_UNITS) parser.write(source.slice(at, at + SLICE_UNITS));
+  parser.end();
+}
+
+/** The text of HTML by what it says of its encoding; UTF-8 if its bytes are that. */
+export function decodedHtml(bytes: Buffer): string {
+  const named = /charset\s*=\s*["']?\s*([\w-]+)/i.exec(bytes.toString("latin1", 0, 2048))?.[1] ?? "windows-1252";
+  try {
+    return new TextDecoder(isUtf8(bytes) ? "utf-8" : named).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
+}
+
+const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+const GAPS = words("p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol figure section article");
+const BLOCKS = words(
+  "address aside body dd details dialog div dl dt fieldset figcaption footer form header hr html li main nav tbody tfoot thead tr summary title caption",
+);
+const LEFT_OUT = words("script style template noscript svg head iframe object");
+
+/** The state of a pass through HTML. */
+interface Html {
+  readonly text: Growing;
+  /** The number of open elements that are left out. */
+  leftOut: number;
+  isTitle: boolean;
+  pre: number;
+  /** A space stands before the next word. */
+  isSpaced: boolean;
+  /** The numbers of the open lists; null for one without numbers. */
+  readonly lists: (number | null)[];
+  /** The cells of the open row, and the open one of them. */
+  row: string[] | null;
+  cell: string | null;
+  isFresh: boolean;
+}
+
+/** Reads HTML as text with headings, lists and rows of tables. */
+export function readHtml(source: string, text: Growing): void {
+  const html: Html = {
+    text,
+    leftOut: 0,
+    isTitle: false,
+    pre: 0,
+    isSpaced: false,
+    lists: [],
+    row: null,
+    cell: null,
+    isFresh: true,
+  };
+  parse(source, false, {
+    onopentag: (name, attributes) => open(html, name, attributes),
+    ontext: (given) => say(html, given),
+    onclosetag: (name) => close(html, name),
+  });
+  text.line();
+}
+
+function open(html: Html, name: string, attributes: Attributes): void {
+  if (name === "title" && html.leftOut === 1) {
+    Object.assign(html, { isTitle: true, leftOut: 0 });
+  }
+  if (LEFT_OUT.has(name)) {
+    if (name === "iframe" || name === "object") html.text.lose("embedded object");
+    html.leftOut += 1;
+  }
+  if (html.leftOut > 0) return;
+  end(html, name);
+  if (name === "br") lineBreak(html);
+  else if (name === "img") image(html, attributes.alt?.trim() ?? "");
+  else if (/^h[1-6]$/.test(name)) put(html, `${"#".repeat(Number(name[1]))} `);
+  else if (name === "ul" || name === "ol") html.lists.push(name === "ol" ? 0 : null);
+  else if (name === "li") put(html, bullet(html.lists));
+  else if (name === "pre") html.pre += 1;
+  else if (name === "tr") html.row ??= [];
+  else if ((name === "td" || name === "th") && html.row) html.cell ??= "";
+}
+
+function close(html: Html, name: string): void {
+  if (html.isTitle && name === "title") {
+    end(html, "p");
+    Object.assign(html, { isTitle: false, leftOut: 1 });
+    return;
+  }
+  if (LEFT_OUT.has(name)) html.leftOut = Math.max(0, html.leftOut - 1);
+  if (html.leftOut > 0 || LEFT_OUT.has(name)) return;
+  if ((name === "td" || name === "th") && html.cell !== null) {
+    html.row?.push(html.cell.trim());
+    Object.assign(html, { cell: null, isSpaced: false });
+  } else if (name === "tr" && html.row && html.cell === null) {
+    const row = html.row.join(" | ");
+    html.row = null;
+    put(html, row);
+  } else if (name === "pre") html.pre = Math.max(0, html.pre - 1);
+  else if (name === "ul" || name === "ol") html.lists.pop();
+  end(html, name);
+}
+
+function say(html: Html, given: string): void {
+  if (html.leftOut > 0) return;
+  if (html.pre > 0 && html.cell === null) {
+    put(html, given);
+    return;
+  }
+  const body = given.trim().replace(/\s+/g, " ");
+  const isSpaced = html.isSpaced || /^\s/.test(given);
+  if (body !== "") {
+    const isFirst = html.cell === null ? html.isFresh : html.cell === "" || html.cell.endsWith(" ");
+    put(html, isSpaced && !isFirst ? ` ${body}` : body);
+  }
+  html.isSpaced = body === "" ? isSpaced || given !== "" : /\s$/.test(given);
+}
+
+function lineBreak(html: Html): void {
+  put(html, html.cell === null ? "\n" : " ");
+  html.isSpaced = false;
+}
+
+function image(html: Html, alt: string): void {
+  html.text.lose("image");
+  if (alt !== "") put(html, `${html.isSpaced ? " " : ""}[image: ${alt}]`);
+  if (alt !== "") html.isSpaced = false;
+}
+
+function bullet(lists: (number | null)[]): string {
+  const depth = lists.length - 1;
+  const number = lists[depth] ?? null;
+  if (number !== null) lists[depth] = number + 1;
+  return `${"  ".repeat(Math.min(Math.max(depth, 0), 8))}${number === null ? "-" : `${number + 1}.`} `;
+}
+
+/** Ends the line at the beginning or end of a block. */
+function end(html: Html, name: string): void {
+  const hasGap = GAPS.has(name);
+  if (!hasGap && !BLOCKS.has(name)) return;
+  html.isSpaced = false;
+  if (html.cell !== null) {
+    if (!html.cell.endsWith(" ")) html.cell += " ";
+    return;
+  }
+  if (hasGap && html.lists.length === 0) html.text.gap();
+  else html.text.line();
+  html.isFresh = true;
+}
+
+function put(html: Html, text: string): void {
+  if (html.cell !== null) html.cell += text;
+  else html.text.add(text);
+  html.isFresh = text.endsWith("\n") || (html.isFresh && text === "");
+}

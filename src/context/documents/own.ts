@@ -1,0 +1,118 @@
+import { isUtf8 } from "node:buffer";
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash, hash } from "node:crypto";
+import { statSync } from "node:fs";
+import { basename, delimiter, isAbsolute, join } from "node:path";
+import { type Asked, endInTime } from "./children.ts";
+import { withCopy } from "./copies.ts";
+import { growing, megabytes, oneLine, Unreadable } from "./growing.ts";
+import type { ReadText } from "./messages.ts";
+
+/** The argument that stands for the path of a private copy. */
+const COPY = "{}";
+const LAST_WORDS = 300;
+
+/** The id of a user's own converter: it changes with its arguments and with the program. */
+export function ownReader(argv: readonly string[]): string {
+  const [program = ""] = argv;
+  const stats = statSync(found(program), { throwIfNoEntry: false });
+  const id = hash("sha256", JSON.stringify([argv, found(program), stats?.size ?? null, stats?.mtimeMs ?? null]));
+  return `own/1 ${basename(program)} ${id.slice(0, 12)}`;
+}
+
+function found(program: string): string {
+  if (isAbsolute(program)) return program;
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return (
+    folders.map((folder) => join(folder, program)).find((path) => statSync(path, { throwIfNoEntry: false })) ?? program
+  );
+}
+
+/** Reads an original by a program of the user's own. @throws Unreadable; RlmError `cancelled` */
+export async function readByOwn(
+  argv: readonly string[],
+  {
+    name,
+    bytes,
+    extension,
+    room,
+  }: { readonly name: string; readonly bytes: Uint8Array; readonly extension: string; readonly room: number },
+  asked: Asked,
+): Promise<ReadText> {
+  const copy = `original.${extension}`;
+  const output = await withCopy({ [copy]: bytes }, (folder) =>
+    run(
+      argv.map((word) => (word === COPY ? join(folder, copy) : word)),
+      folder,
+      { bytes: bytes.length, room },
+      asked,
+    ),
+  );
+  const text = growing(room);
+  const pages = output.split("\f");
+  if (pages.length > 1 && pages.at(-1)?.trim() === "") pages.pop();
+  for (const [at, page] of pages.entries()) {
+    if (output.includes("\f")) text.part(`p.${at + 1}`);
+    if (page.trim() === "") text.lose("page without text", at + 1);
+    text.add(page);
+  }
+  const { text: said, places, lost } = text.end();
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return { name, text: Buffer.from(said), places, lost, original: { kind: extension, sha256, bytes: bytes.length } };
+}
+
+/** The output of the program. It runs in a group of processes, which is ended whole. */
+async function run(
+  [program = "", ...rest]: readonly string[],
+  cwd: string,
+  { bytes, room }: { readonly bytes: number; readonly room: number },
+  { signal }: Asked,
+): Promise<string> {
+  const { PATH = "", HOME = "", LANG = "" } = process.env;
+  const own = spawn(program, rest, {
+    cwd,
+    env: { PATH, HOME, LANG },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const problem = (said: string) => new Unreadable("own_converter", `cannot be read: ${basename(program)} ${said}`);
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const end = (error: Error) => {
+    endGroup(own);
+    reject(error);
+  };
+  const release = endInTime(bytes, signal, end);
+  const pieces: Buffer[] = [];
+  let [size, said] = [0, ""];
+  own.stdout.on("data", (piece: Buffer) => {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > room) end(new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`));
+  });
+  own.stderr.on("data", (piece) => {
+    said = `${said}${piece}`.slice(-LAST_WORDS);
+  });
+  own.on("error", (error) => reject(problem(`cannot be started: ${error.message}`)));
+  // What it has started may hold its output open.
+  own.on("exit", () => endGroup(own));
+  own.on("close", (code, by) => {
+    const output = Buffer.concat(pieces);
+    if (code !== 0) reject(problem(`ended with ${by ?? code}: ${oneLine(said.trim())}`));
+    else if (!isUtf8(output)) reject(problem("printed what is not UTF-8"));
+    else resolve(output.toString("utf8"));
+  });
+  try {
+    return await promise;
+  } finally {
+    release();
+    endGroup(own);
+  }
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // All of the group has ended.
+  }
+}

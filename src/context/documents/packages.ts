@@ -1,0 +1,112 @@
+import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as v from "valibot";
+import { entryUrl } from "../../entries.ts";
+import { parseJson } from "../../platform/json.ts";
+import { ZIPPED } from "./kinds.ts";
+
+/** Packages of the readers. Those of Parquet files are installed by who needs them. */
+const PACKAGES = [
+  "unpdf",
+  "htmlparser2",
+  "yauzl",
+  "postal-mime",
+  "ignore",
+  "valibot",
+  "hyparquet",
+  "hyparquet-compressors",
+] as const;
+type Package = (typeof PACKAGES)[number];
+
+const PackageSchema = v.object({ version: v.string(), dependencies: v.fallback(v.record(v.string(), v.string()), {}) });
+
+interface Found {
+  readonly version: string;
+  readonly folders: readonly string[];
+}
+
+let found: ReadonlyMap<Package, Found> | undefined;
+
+/** The file that a child runs, where no symlink leads to it. */
+export function readerEntry(): string {
+  return realpathSync(fileURLToPath(entryUrl("context/documents/child-entry")));
+}
+
+/** Paths that a child may read, as Node's permission model takes them: the readers and their packages. */
+export function readablePaths(): string[] {
+  const context = dirname(dirname(readerEntry()));
+  const folders = [...packages().values()].flatMap((one) => one.folders);
+  // In a build the readers are chunks.
+  const all = [context, join(dirname(dirname(context)), "chunks"), ...folders];
+  // Node 24 does not take a path that comes behind one below it.
+  return [...new Set([...folders.flatMap(linksTo), ...all.map((folder) => `${folder}/*`)])];
+}
+
+/** The symlinks on the way to a place. Node looks where they lead. */
+function linksTo(place: string): string[] {
+  const above = dirname(place) === place ? [] : linksTo(dirname(place));
+  return lstatSync(place).isSymbolicLink() ? [...above, place] : above;
+}
+
+/** Raise a number if the reader gives another text than before. */
+const READERS: Readonly<Record<string, readonly [number, ...Package[]]>> = {
+  pdf: [1, "unpdf"],
+  markup: [1, "htmlparser2"],
+  office: [1, "htmlparser2"],
+  sheets: [1, "htmlparser2"],
+  mail: [1, "postal-mime", "htmlparser2"],
+  notebook: [1],
+  tables: [1],
+  parquet: [1, "hyparquet"],
+};
+const OF_KIND: Partial<Record<string, string>> = {
+  ...{ pdf: "pdf", html: "markup", epub: "markup", eml: "mail", mbox: "mail", ipynb: "notebook" },
+  ...{ sqlite: "tables", parquet: "parquet", xlsx: "sheets", ods: "sheets" },
+};
+
+/** The id of a kind's reader: `pdf/1 unpdf 1.8.1`. */
+export function readerOf(kind: string): string {
+  const name = OF_KIND[kind] ?? "office";
+  const [number, ...used] = READERS[name] ?? [1];
+  return [`${name}/${number}`, ...used.map((one) => `${one} ${packages().get(one)?.version ?? "not installed"}`)].join(
+    " ",
+  );
+}
+
+/** The ids of all readers: an archive may need any of them. */
+export function allReaders(): string {
+  const kinds = [...ZIPPED, "pdf", "html", "eml", "ipynb", "sqlite", "parquet"] as const;
+  return [...new Set(kinds.map(readerOf))].join(", ");
+}
+
+function packages(): ReadonlyMap<Package, Found> {
+  found ??= new Map(
+    PACKAGES.flatMap((name) => {
+      const one = find(name, dirname(fileURLToPath(import.meta.url)), new Set());
+      return one ? [[name, one] as const] : [];
+    }),
+  );
+  return found;
+}
+
+/** The folder of a package and of what it depends on, as Node looks for them. */
+function find(name: string, from: string, seen: Set<string>): Found | null {
+  for (let at = from; ; at = dirname(at)) {
+    const folder = join(at, "node_modules", name);
+    if (existsSync(join(folder, "package.json"))) return described(folder, seen);
+    if (dirname(at) === at) return null;
+  }
+}
+
+function described(place: string, seen: Set<string>): Found | null {
+  const folder = realpathSync(place);
+  const read = v.safeParse(PackageSchema, parseJson(readFileSync(join(folder, "package.json"), "utf8")));
+  if (!read.success) return null;
+  const { version, dependencies } = read.output;
+  if (seen.has(folder)) return { version, folders: [place] };
+  seen.add(folder);
+  const below = Object.keys(dependencies).flatMap((name) => find(name, folder, seen)?.folders ?? []);
+  // It is found at its place, and read where that leads.
+  return { version, folders: [place, folder, ...below] };
+}

@@ -1,0 +1,84 @@
+import { DatabaseSync } from "node:sqlite";
+import { cell, type Growing, Unreadable } from "./growing.ts";
+import { damaged } from "./zip.ts";
+
+/** Reads the tables of an SQLite database. Views and triggers are not run. @throws Unreadable */
+export function readSqlite(file: string, text: Growing): void {
+  try {
+    const database = new DatabaseSync(file, { readOnly: true, enableForeignKeyConstraints: false });
+    try {
+      database.exec("PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA query_only=ON");
+      for (const { name, type } of tablesIn(database)) {
+        if (type === "virtual") text.lose("virtual table", name);
+        else readTable(database, name, text);
+      }
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    throw error instanceof Unreadable
+      ? error
+      : damaged(`SQLite says: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** The tables by their names, without views and the tables in which virtual ones keep their content. */
+function tablesIn(database: DatabaseSync): { readonly name: string; readonly type: string }[] {
+  const listed = database.prepare("PRAGMA main.table_list").all();
+  const tables = listed.map(({ name, type }) => ({ name: String(name), type: String(type) }));
+  return tables
+    .filter(({ name, type }) => (type === "table" || type === "virtual") && !/^sqlite_/i.test(name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function readTable(database: DatabaseSync, name: string, text: Growing): void {
+  const rows = database.prepare(`SELECT * FROM "${name.replaceAll('"', '""')}"`);
+  rows.setReadBigInts(true);
+  const columns = rows.columns().map((column) => column.name);
+  text.part(name, 0);
+  text.add(`${columns.map(cell).join("\t")}\n`);
+  for (const row of rows.iterate()) text.add(`${columns.map((column) => shown(row[column], name, text)).join("\t")}\n`);
+}
+
+function shown(value: unknown, table: string, text: Growing): string {
+  if (!(value instanceof Uint8Array)) return cell(value);
+  text.lose("binary value", table);
+  return `(${value.length} bytes)`;
+}
+
+const SLICE_ROWS = 5000;
+
+/** Reads the rows of a Parquet file, with packages that a user installs. @throws Unreadable */
+export async function readParquet(bytes: Buffer, text: Growing, progress: (place: string) => void): Promise<void> {
+  const { parquetMetadataAsync, parquetReadObjects, parquetSchema, compressors } = await parquetPackages();
+  try {
+    const file = new Uint8Array(bytes).buffer;
+    const metadata = await parquetMetadataAsync(file);
+    const columns = parquetSchema(metadata).children.map(({ element }) => element.name);
+    text.part("rows", 0);
+    text.add(`${columns.map(cell).join("\t")}\n`);
+    for (let rowStart = 0; rowStart < Number(metadata.num_rows); rowStart += SLICE_ROWS) {
+      const part = { rowStart, rowEnd: Math.min(Number(metadata.num_rows), rowStart + SLICE_ROWS) };
+      for (const row of await parquetReadObjects({ file, metadata, compressors, ...part })) {
+        text.add(`${columns.map((column) => cell(plain(row[column]))).join("\t")}\n`);
+      }
+      progress(`row ${part.rowEnd}`);
+    }
+  } catch (error) {
+    throw error instanceof Unreadable ? error : damaged("it is not a whole Parquet file");
+  }
+}
+
+async function parquetPackages() {
+  try {
+    return { ...(await import("hyparquet")), ...(await import("hyparquet-compressors")) };
+  } catch {
+    throw new Unreadable("needs_package", "needs a package that is not installed");
+  }
+}
+
+function plain(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== "object" || value === null) return value;
+  return JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? String(inner) : inner));
+}

@@ -1,0 +1,105 @@
+import { crc32, inflateRawSync } from "node:zlib";
+import { fromBuffer } from "yauzl";
+import { megabytes, Unreadable } from "./growing.ts";
+
+/** A file in an archive. Its bytes are unpacked, bounded and checked when they are asked for. */
+export interface Member {
+  readonly name: string;
+  /** Why it is left out by its name or type. */
+  readonly refusal?: string;
+  /** @throws Unreadable */
+  read(): Buffer;
+}
+
+export const MOST_MEMBERS = 10_000;
+const MEMBER_BYTES = 100 * 2 ** 20;
+/** Bytes to which an archive may unpack in all. */
+export const UNPACKED_BYTES = 400 * 2 ** 20;
+
+/** The refusal of an archive that unpacks to more than it may. */
+export const tooMuch = (limit: string) => new Unreadable("unpacks_too_much", `unpacks to more than ${limit}`);
+export const tooManyMembers = () => tooMuch("10,000 members");
+export const encrypted = () => new Unreadable("encrypted", "is encrypted: it needs a password");
+export const damaged = (problem: string) => new Unreadable("damaged", `is damaged: ${problem}`);
+
+/** The members of a zip, in the order of its directory. Nothing is unpacked yet. @throws Unreadable */
+export function membersOfZip(bytes: Buffer): Promise<Member[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Member[]>();
+  fromBuffer(bytes, { lazyEntries: true, validateEntrySizes: true, decodeStrings: false }, (error, zip) => {
+    if (error) return reject(damaged("its directory cannot be read"));
+    const members: Member[] = [];
+    const left = { bytes: UNPACKED_BYTES };
+    let packed = 0;
+    zip.on("error", () => reject(damaged("its directory cannot be read")));
+    zip.on("end", () => resolve(members));
+    zip.on("entry", (entry: ZipEntry) => {
+      packed += entry.compressedSize;
+      // A small zip whose members overlap unpacks to petabytes.
+      if (packed > bytes.length) return reject(damaged("its members overlap"));
+      if (members.length >= MOST_MEMBERS) return reject(tooManyMembers());
+      const name = Buffer.from(entry.fileNameRaw).toString("utf8");
+      if (!name.endsWith("/")) members.push({ name, ...refusalOf(name), read: () => unpacked(bytes, entry, left) });
+      zip.readEntry();
+    });
+    zip.readEntry();
+  });
+  return promise;
+}
+
+interface ZipEntry {
+  readonly fileNameRaw: Uint8Array;
+  readonly compressedSize: number;
+  readonly compressionMethod: number;
+  readonly generalPurposeBitFlag: number;
+  readonly relativeOffsetOfLocalHeader: number;
+  readonly crc32: number;
+}
+
+function unpacked(bytes: Buffer, entry: ZipEntry, left: { bytes: number }): Buffer {
+  if ((entry.generalPurposeBitFlag & 1) === 1) throw encrypted();
+  const header = entry.relativeOffsetOfLocalHeader;
+  if (header + 30 > bytes.length || bytes.readUInt32LE(header) !== 0x04034b50) throw damaged("a header is wrong");
+  const start = header + 30 + bytes.readUInt16LE(header + 26) + bytes.readUInt16LE(header + 28);
+  const data = bytes.subarray(start, start + entry.compressedSize);
+  const content = inflated(data, entry.compressionMethod, Math.min(MEMBER_BYTES, left.bytes));
+  left.bytes -= content.length;
+  if (crc32(content) !== entry.crc32) throw damaged("its checksum is wrong");
+  return content;
+}
+
+function inflated(data: Buffer, method: number, most: number): Buffer {
+  const over = tooMuch(megabytes(most < MEMBER_BYTES ? UNPACKED_BYTES : MEMBER_BYTES));
+  if (method !== 0 && method !== 8) throw damaged(`it is packed by method ${method}, which is not known`);
+  if (method === 0 && data.length > most) throw over;
+  try {
+    return method === 0 ? data : inflateRawSync(data, { maxOutputLength: Math.max(most, 1) });
+  } catch (error) {
+    throw isTooLong(error) ? over : damaged("its data cannot be unpacked");
+  }
+}
+
+/** True if zlib ended because its output passed the limit. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
+}
+
+/** Why a member is left out by its name: one that leads elsewhere, and what a repository keeps for itself. */
+export function refusalOf(name: string): { readonly refusal?: string } {
+  const parts = name.split("/");
+  if (name === "" || /[\p{Cc}\\]/u.test(name) || /^(\/|[a-z]:)/i.test(name) || parts.includes("..")) {
+    return { refusal: "a name that leads out of the archive" };
+  }
+  return {};
+}
+
+/** A zip whose members are the parts of one document. */
+export interface Parts {
+  readonly names: ReadonlySet<string>;
+  /** The part as a text; "" if it is absent. */
+  text(name: string): string;
+}
+
+export async function openParts(bytes: Buffer): Promise<Parts> {
+  const members = new Map((await membersOfZip(bytes)).map((member) => [member.name, member]));
+  return { names: new Set(members.keys()), text: (name) => members.get(name)?.read().toString("utf8") ?? "" };
+}

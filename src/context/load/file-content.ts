@@ -1,0 +1,114 @@
+import { tmpdir } from "node:os";
+import { basename, dirname } from "node:path";
+import type { LoadedFile, SkippedFile } from "../context.ts";
+import { CHILDREN } from "../documents/children.ts";
+import { Unreadable } from "../documents/growing.ts";
+import { type OriginalFile, type Read, readOriginal, wayOf } from "../documents/read.ts";
+import { isRepository } from "./gitignore.ts";
+import type { LoadOptions } from "./reading.ts";
+import { errnoOf, type Refusal } from "./roots.ts";
+import type { ContextSize } from "./size.ts";
+import type { ChooseWay, FileContent } from "./text-file.ts";
+
+/** A file under the names that its documents get. */
+interface NamedFile {
+  readonly relative: string;
+  /** Absolute, or `-`. */
+  readonly path: string;
+}
+
+/** The documents that a file gives. `isFolder`: they are those of an archive. */
+export interface FileDocuments {
+  readonly files: readonly Omit<LoadedFile, "separator">[];
+  readonly skipped: readonly SkippedFile[];
+  readonly isFolder: boolean;
+}
+
+/** Chooses how each file of a load becomes text. */
+export function chooser({ documents = {} }: Pick<LoadOptions, "documents">): ChooseWay {
+  const repositories = new Map<string, boolean>();
+  const isIn = (folder: string): boolean => {
+    const known = repositories.get(folder);
+    if (known !== undefined) return known;
+    const is = isRepository(folder) || (dirname(folder) !== folder && isIn(dirname(folder)));
+    repositories.set(folder, is);
+    return is;
+  };
+  return (head, path) => wayOf(head, path, () => path !== basename(path) && isIn(dirname(path)), documents);
+}
+
+/** The documents of a file: a text as it is, or what an original gives. A size or a refusal stays what it is. */
+export function documentsOfFile(
+  content: FileContent,
+  file: NamedFile,
+  options: LoadOptions,
+  size: ContextSize = { files: 0, bytes: 0 },
+): Found | Promise<Found> {
+  if ("way" in content) return documentsOfOriginal(content, file, options, size);
+  return "bytes" in content ? { files: [{ ...file, bytes: content.bytes }], skipped: [], isFolder: false } : content;
+}
+
+/** The documents of a file, the size of a text that is too large, or why there are none. */
+type Found = FileDocuments | { readonly size: number } | Refusal;
+
+async function documentsOfOriginal(
+  content: OriginalFile,
+  { relative, path }: NamedFile,
+  options: LoadOptions,
+  size: ContextSize,
+): Promise<Found> {
+  const read = await readDocuments(content, relative, options, size);
+  if ("reason" in read) return read;
+  const own = read.refused.find(({ name }) => name === null);
+  if (own) return { reason: own.problem, document: own.reason };
+  const below = (above: string, name: string | null) => (name === null ? above : `${above}/${name}`);
+  return {
+    files: read.documents.map(({ name, ...document }) => ({
+      ...document,
+      relative: below(relative, name),
+      path: path === "-" ? path : below(path, name),
+    })),
+    skipped: read.refused.map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
+    isFolder: read.documents.every(({ name }) => name !== null),
+  };
+}
+
+async function readDocuments(
+  original: OriginalFile,
+  name: string,
+  { documents = {}, signal, onProgress }: LoadOptions,
+  size: ContextSize,
+): Promise<Read | Refusal> {
+  const { files, bytes } = size;
+  const tell = (place: string) => onProgress?.({ files, bytes, converting: `${basename(name)} ${place}` });
+  try {
+    return await readOriginal(name, original, documents, { signal, onProgress: tell });
+  } catch (error) {
+    if (error instanceof Unreadable) return { reason: error.message, document: error.reason };
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    return { reason: `cannot be copied to ${tmpdir()} (${errno})`, errno };
+  }
+}
+
+/** Bytes that were read, or counted. */
+export function bytesOf(found: Found): number {
+  return "files" in found ? found.files.reduce((sum, { bytes }) => sum + bytes.length, 0) : 0;
+}
+
+/** Answers of work on each item, in the order of the items. While one waits for its answer, the work on the next ones begins. */
+export async function* ahead<T, R>(items: Iterable<T>, work: (item: T) => R | Promise<R>): AsyncGenerator<R> {
+  const begun: (R | Promise<R>)[] = [];
+  for (const item of items) {
+    const answer = work(item);
+    if (begun.length === 0 && !(answer instanceof Promise)) {
+      yield answer;
+      continue;
+    }
+    // It is told when its turn comes, which it may not.
+    if (answer instanceof Promise) answer.catch(() => {});
+    begun.push(answer);
+    if (begun.length > CHILDREN) yield* begun.splice(0, 1);
+  }
+  yield* begun;
+}

@@ -1,0 +1,104 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openKeptTexts, textKey } from "../../src/context/documents/kept.ts";
+import type { DocumentOptions } from "../../src/context/documents/read.ts";
+import { openKnownLoads } from "../../src/context/load/known-loads.ts";
+import { load } from "../../src/context/load/load.ts";
+import { folderWith } from "../support/tree.ts";
+import { ORIGINALS, scan } from "./originals.ts";
+import { useReader } from "./reader.ts";
+
+const report = ORIGINALS["report.pdf"]?.() ?? Buffer.alloc(0);
+
+async function textIn(cwd: string, documents: DocumentOptions, path = "."): Promise<string> {
+  const { text } = await load({ kind: "path", path }, { cwd, roots: [cwd], documents });
+  return text.slice(0, text.length);
+}
+
+const texts = (dir: string) => readdirSync(dir).filter((name) => name.startsWith("text-"));
+
+test("a document is converted once, whatever its name: then no reader is started", async () => {
+  const cwd = folderWith({ "a.pdf": report, "scan.pdf": scan(), "all.txt": "a" });
+  const keptIn = join(folderWith(), "index");
+  const first = await textIn(cwd, { keptIn }, "a.pdf");
+  await textIn(cwd, { keptIn });
+  expect(texts(keptIn)).toHaveLength(2);
+  expect(texts(keptIn).map((name) => statSync(join(keptIn, name)).mode & 0o777)).toEqual([0o600, 0o600]);
+  useReader("process.exit(3)");
+  const moved = folderWith({ "other name.pdf": report });
+  expect(await textIn(moved, { keptIn }, "other name.pdf")).toBe(first);
+  expect(await textIn(cwd, { keptIn })).toContain(first);
+  await expect(textIn(moved, {}, "other name.pdf")).resolves.toBe(first);
+});
+
+test("what is packed by itself is read by its name", async () => {
+  const page = gzipSync("<h1>Big</h1>");
+  const cwd = folderWith({ "a.html.gz": page, "a.txt.gz": page });
+  const keptIn = folderWith();
+  expect(await textIn(cwd, { keptIn }, "a.html.gz")).toBe("# Big\n\n");
+  expect(await textIn(cwd, { keptIn }, "a.txt.gz")).toBe("<h1>Big</h1>");
+});
+
+test("a text that was changed on disk does not count", async () => {
+  const cwd = folderWith({ "a.pdf": report });
+  const keptIn = folderWith();
+  const first = await textIn(cwd, { keptIn }, "a.pdf");
+  const [name = ""] = texts(keptIn);
+  const bytes = readFileSync(join(keptIn, name));
+  bytes.write("evil", bytes.length - 4);
+  writeFileSync(join(keptIn, name), bytes);
+  expect(await textIn(cwd, { keptIn }, "a.pdf")).toBe(first);
+});
+
+test("the oldest texts go when all take too much, and what is used stays", async () => {
+  const dir = folderWith();
+  const { find, keep } = openKeptTexts(dir, 3000);
+  const keys = await Promise.all(["a", "b", "c"].map((name) => textKey([name], [])));
+  const answer = { isArchive: false, refused: [], texts: [{ name: "a", text: Buffer.alloc(1000, "x") }] };
+  for (const [n, key] of keys.slice(0, 2).entries()) {
+    keep(key, answer);
+    utimesSync(join(dir, `text-${key}`), n + 1, n + 1);
+  }
+  expect(find(keys[0] ?? "")).toEqual(answer);
+  keep(keys[2] ?? "", answer);
+  expect(keys.map((key) => find(key) !== undefined)).toEqual([true, false, true]);
+});
+
+test("a database that cannot be copied is skipped, and the reason is told", async () => {
+  const cwd = folderWith({ "a.txt": "a", "shop.db": ORIGINALS["shop.db"]?.() ?? "" });
+  vi.stubEnv("TMPDIR", "/nowhere");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { stats } = await load({ kind: "path", path: "." }, { cwd, roots: [cwd] });
+  expect(stats.skipped.files).toEqual([{ path: "shop.db", reason: "cannot be copied to /nowhere (ENOENT)" }]);
+});
+
+test("a folder that cannot be written only means that documents are read again", async () => {
+  const keptIn = join(folderWith({ file: "" }), "file");
+  expect(await textIn(folderWith({ "a.pdf": report }), { keptIn }, "a.pdf")).toContain("Annual report");
+});
+
+test("a load is known again only by the same readers", async () => {
+  const cwd = folderWith({ "a.pdf": report });
+  const dir = folderWith();
+  mkdirSync(dir, { recursive: true });
+  let opened = 0;
+  const loadBy = async (documents: DocumentOptions) => {
+    const known = {
+      loads: openKnownLoads(dir),
+      now: () => Date.now() + 60_000,
+      open: async () => {
+        opened += 1;
+        return null;
+      },
+    };
+    await load({ kind: "path", path: "." }, { cwd, roots: [cwd], known, documents });
+  };
+  await loadBy({});
+  await loadBy({});
+  expect(opened).toBe(1);
+  await loadBy({ convert: { pdf: ["cat", "{}"] } }).catch(() => {});
+  await loadBy({ raw: true }).catch(() => {});
+  expect(opened).toBe(1);
+});

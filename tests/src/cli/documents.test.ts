@@ -1,0 +1,113 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { mustRun, ROOT } from "../../../scripts/process.ts";
+import { html, ORIGINALS, scan } from "../../documents/originals.ts";
+import { pdfWith, streamOf, zip } from "../../documents/packed.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay, json, startBelay } from "./belay.ts";
+
+const report = ORIGINALS["report.pdf"]?.() ?? Buffer.alloc(0);
+const IDS = "list_docs().map(({ id }) => id)";
+
+test("-c takes a document, also from stdin, and --raw leaves it as it is", async () => {
+  const cwd = folderWith({
+    "report.pdf": report,
+    "page.html": html(),
+    "all.zip": zip([{ name: "in/r.pdf", data: report }]),
+  });
+  const named = await belay(["exec", "-q", "-c", "report.pdf", "-e", "P.slice(0, 19)"], { cwd });
+  expect(named).toMatchObject({ code: 0, stdout: "[p.1]\nAnnual report\n" });
+  const piped = await belay(["exec", "-q", "-c", "-", "-e", `[P.slice(0, 19), ${IDS}]`], { cwd, input: report });
+  expect(json(piped)).toEqual(["[p.1]\nAnnual report", ["stdin"]]);
+  const archive = await belay(["exec", "-q", "-c", "all.zip", "-e", IDS], { cwd });
+  expect(json(archive)).toEqual(["all.zip/in/r.pdf"]);
+  const found = await belay(["find", "-q", "Annual", "all.zip", "report.pdf"], { cwd });
+  expect(found.stdout).toBe("all.zip/in/r.pdf:2:1: Annual report\nreport.pdf:2:1: Annual report\n");
+  const raw = await belay(["exec", "-q", "--raw", "-c", ".", "-e", IDS], { cwd });
+  expect(raw.code).toBe(1);
+  expect(raw.stderr).toContain("3 skipped (all.zip: binary");
+});
+
+test("readers of a checkout import nothing that they may not read", async () => {
+  const cwd = folderWith(Object.fromEntries(Object.entries(ORIGINALS).map(([name, make]) => [name, make()])));
+  const env = { ...process.env, BELAY_HOME: join(cwd, ".home") };
+  const main = join(ROOT, "src/cli/main.ts");
+  const { stdout } = await mustRun(process.execPath, [main, "exec", "-q", "-c", ".", "-e", "list_docs().length"], {
+    cwd,
+    env,
+  });
+  expect(Number(stdout)).toBe(Object.keys(ORIGINALS).length);
+});
+
+test("a document that cannot be read says what to type", async () => {
+  const cwd = folderWith({ "my scan.pdf": scan(), "old.doc": Buffer.from("d0cf11e0a1b11ae10000", "hex") });
+  const scanned = await belay(["exec", "-c", "my scan.pdf", "-e", "P"], { cwd });
+  expect(scanned).toEqual({
+    code: 1,
+    stdout: "",
+    stderr:
+      "error: my scan.pdf has text on none of its 2 pages (document_unreadable)\nsuggestion: Run `ocrmypdf 'my scan.pdf' 'my scan-text.pdf'`, then the same line with `-c 'my scan-text.pdf'`.\n",
+  });
+  const old = await belay(["exec", "-c", "old.doc", "-e", "P"], { cwd });
+  expect(old.stderr).toContain(
+    "Run `soffice --headless --convert-to docx old.doc`, then the same line with `-c old.docx`.",
+  );
+});
+
+test("a session that is opened again has the same context, which no reader makes anew", async () => {
+  const [cwd, home] = [folderWith({ "report.pdf": report }), join(folderWith(), "home")];
+  const line = ["exec", "-q", "--session", "s", "-c", "report.pdf", "-e"];
+  expect((await belay([...line, "1"], { cwd, home })).code).toBe(0);
+  const again = await belay([...line, "P.length"], { cwd, home });
+  expect(again).toMatchObject({ code: 0, stderr: "" });
+  const raw = await belay([...line, "P.length", "--raw"], { cwd, home });
+  expect(raw.stderr).toContain("invalid_argument");
+});
+
+test("the user's settings may name a converter, and those of a project may not", async () => {
+  const cwd = folderWith({ "a.abc": "words", ".git/HEAD": "" });
+  const home = folderWith({ "config.json": '{ "convert": { "abc": ["tr", "a-z", "A-Z", "{}"], "xyz": false } }' });
+  const wrong = await belay(["exec", "-c", "a.abc", "-e", "P"], { cwd, home });
+  expect(wrong.stderr).toMatch(/^error: a\.abc cannot be read: tr ended with 1: tr: extra operand/);
+  expect(wrong.stderr).toContain("suggestion: Correct `convert.abc` in ~/.belay/config.json.");
+  const own = folderWith({ "config.json": '{ "convert": { "abc": ["sed", "s/w/W/", "{}"] } }' });
+  const converted = await belay(["exec", "-q", "-c", "a.abc", "-e", "P"], { cwd, home: own });
+  expect(converted).toMatchObject({ code: 0, stdout: "Words\n" });
+  const project = folderWith({ "a.abc": "words", "belay.config.json": '{ "convert": { "abc": ["cat", "{}"] } }' });
+  const refused = await belay(["exec", "-c", "a.abc", "-e", "P"], { cwd: project });
+  expect(refused.stderr).toMatch(
+    /a project may not set convert \(invalid_config\)\nsuggestion: Set it in \S+config\.json\.\n/,
+  );
+});
+
+/** Readers of this parent. */
+function readersOf(parent: number | undefined): string[] {
+  return readdirSync("/proc").filter((name) => {
+    try {
+      return (/^\d+$/.test(name) && readFileSync(`/proc/${name}/stat`, "utf8").includes(`) S ${parent} `)) ||
+        readFileSync(`/proc/${name}/stat`, "utf8").includes(`) R ${parent} `)
+        ? readFileSync(`/proc/${name}/cmdline`, "utf8").includes("documents/child-entry")
+        : false;
+    } catch {
+      return false;
+    }
+  });
+}
+
+test("a command that is killed leaves no reader, and the next one removes its copies", async () => {
+  const slow = pdfWith([streamOf(`BT /F 1 Tf ${"(a) Tj 0 1 Td ".repeat(3_000_000)}ET`)]);
+  const cwd = folderWith({ "slow.pdf": slow, "shop.db": ORIGINALS["shop.db"]?.() ?? "" });
+  const command = startBelay(["exec", "-c", "slow.pdf", "-e", "P"], { cwd });
+  let readers: string[] = [];
+  await expect.poll(() => (readers = readersOf(command.pid)), { timeout: 20_000 }).toHaveLength(1);
+  command.kill("SIGKILL");
+  const isThere = () =>
+    readers.some((pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
+  await expect.poll(isThere, { timeout: 2000 }).toBe(false);
+  const temporary = folderWith();
+  mkdirSync(join(temporary, `belay-documents-${command.pid}-abc`));
+  const next = await belay(["exec", "-q", "-c", "shop.db", "-e", "P.length > 0"], { cwd, env: { TMPDIR: temporary } });
+  expect(next).toMatchObject({ code: 0, stdout: "true\n" });
+  expect(readdirSync(temporary).filter((name) => name.startsWith("belay-documents-"))).toEqual([]);
+});

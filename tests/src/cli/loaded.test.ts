@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { loadedSince, showLoaded } from "../../../src/cli/render/loaded.ts";
+import type { Output } from "../../../src/cli/render/terminal.ts";
+import { outputOver } from "../../../src/cli/render/terminal.ts";
+import type { Context } from "../../../src/context/context.ts";
+import { contextOf, convertedFile, textFile } from "../../support/converted.ts";
+
+const PAGES = Array.from({ length: 5 }, (_, n) => ({ label: `p.${n + 1}`, body: "" }));
+const image = { kind: "image", count: 31, where: [] };
+const lossy = convertedFile("report.pdf", PAGES, {
+  lost: [image, { kind: "page without text", count: 3, where: [1, 2] }, { kind: "damaged page", count: 1, where: [5] }],
+});
+
+function told(stats: Context["stats"], isVerbose = false, before: Context["stats"] | null = null): string[] {
+  const lines: string[] = [];
+  const stderr: Output = outputOver({ isTTY: false, columns: 80, write: (text: string) => lines.push(text) > 0 }, {});
+  showLoaded(loadedSince(before, stats), stderr, isVerbose, "papers: ");
+  return lines.join("").split("\n").slice(0, -1);
+}
+
+test("a load tells what was converted and left out, and names parts without text", async () => {
+  const slides = convertedFile("s\u001b.pptx", PAGES, {
+    ...{ kind: "pptx", lost: [{ kind: "slide without text", count: 1, where: [4] }] },
+  });
+  const first = await contextOf([textFile("a.txt", ""), lossy, convertedFile("b.pdf", PAGES), slides]);
+  expect(told(first.stats)).toEqual([
+    "papers: 3 documents converted (2 pdf, 1 pptx); 31 images left out",
+    "report.pdf: 3 of 5 pages have no text: p.1, p.2, … (scans?)",
+    "report.pdf: 1 of 5 pages is damaged: p.5",
+    "s\\x1b.pptx: 1 of 5 slides has no text: slide 4",
+  ]);
+  const tracked = { kind: "deleted by a tracked change", count: 2, where: [] };
+  const { stats } = await contextOf([convertedFile("c.docx", [], { kind: "docx", lost: [tracked] })], first);
+  expect(told(stats, false, first.stats)).toEqual([
+    "papers: 1 document converted (1 docx); 2 deleted by tracked changes left out",
+  ]);
+  expect(told((await contextOf([textFile("a.txt", "")])).stats)).toEqual([]);
+});
+
+test("a few documents are named, and all with --verbose, with everything that they lost", async () => {
+  const files = ["a", "b", "c"].map((id) => ({ ...lossy, relative: id }));
+  const { stats } = await contextOf(files);
+  expect(told(stats)).toHaveLength(5);
+  expect(told(stats).at(-1)).toBe("… 3 more; --verbose lists them");
+  const all = told(stats, true);
+  expect(all).toHaveLength(10);
+  expect(all[1]).toBe("a: 31 images");
+});

@@ -1,0 +1,36 @@
+import { type Context, extendContext, type LoadedFile } from "../../src/context/context.ts";
+import type { Loss, Place } from "../../src/context/documents/converted.ts";
+
+/** A part of a converted document as readers make it: a heading line, then the body. */
+export interface Section {
+  readonly label: string;
+  readonly body: string;
+  /** Of rows, the number of the first one. */
+  readonly firstRow?: number;
+}
+
+/** A document as a reader gives it. @param of the kind, the losses and the reader; absent: a PDF without losses */
+export function convertedFile(
+  id: string,
+  sections: readonly Section[],
+  of: { readonly kind?: string; readonly lost?: readonly Loss[]; readonly reader?: string } = {},
+): LoadedFile {
+  const places: Place[] = [];
+  let text = "";
+  for (const { label, body, firstRow } of sections) {
+    places.push(firstRow === undefined ? [text.length, label] : [text.length, label, firstRow]);
+    text += `[${label}]\n${body}`;
+  }
+  const { kind = "pdf", lost = [], reader = "pdf/1 unpdf 1.8.1" } = of;
+  const original = { sha256: "0".repeat(64), bytes: 7 * text.length, kind, reader };
+  return { ...textFile(id, text), original, places, lost };
+}
+
+export function textFile(id: string, text: string): LoadedFile {
+  return { relative: id, path: `/s/${id}`, separator: Buffer.from(`\n===== ${id} =====\n`), bytes: Buffer.from(text) };
+}
+
+/** The context of these files, or that of an append. */
+export function contextOf(files: readonly LoadedFile[], previous?: Context): Promise<Context> {
+  return extendContext(previous, { name: "/s", files, skipped: [] }, async () => {});
+}
