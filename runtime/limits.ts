@@ -56,6 +56,9 @@ export const LIMITS = {
   childSubCalls: 1000,
   childSubCallsDefault: 10,
   answerUnits: 200_000,
+  /** Of a provider's reply, beside what the answer may take; and of a reply that is an error. */
+  replyBytes: MB,
+  errorBodyBytes: 64 * KB,
   subAgentTurns: 10,
   subCallMaxTokens: 4096,
   subCallTimeoutMs: 120_000,

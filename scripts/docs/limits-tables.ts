@@ -35,6 +35,8 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   childSubCalls: { what: "`max_sub_calls` of a sub-call with `context`", unit: "count" },
   childSubCallsDefault: { what: "`max_sub_calls` of such a call, unless it says otherwise", unit: "count" },
   answerUnits: { what: "answer of one sub-call, in characters", unit: "count" },
+  replyBytes: { what: "reply of a provider, beside 1 KB for each token of its answer", unit: "bytes" },
+  errorBodyBytes: { what: "reply of a provider that is an error, as far as it is read", unit: "bytes" },
   subAgentTurns: { what: "turns of a sub-agent", unit: "count" },
   subCallMaxTokens: { what: "output tokens of one request, unless `max_tokens` says otherwise", unit: "count" },
   subCallTimeoutMs: { what: "one sub-call, unless `timeout_ms` says otherwise", unit: "ms" },

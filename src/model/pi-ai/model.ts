@@ -12,6 +12,7 @@ import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
 import { misfit, type Posting, posting } from "./posting.ts";
 import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
+import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import { type SeenResponse, watchResponses } from "./response-watch.ts";
 import { thinkingOptions } from "./thinking.ts";
 
@@ -72,7 +73,12 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const options = optionsOf(request, sent, authorization, limit.signal);
         const send = () => streamSimple(sent, toContext(request), options);
         const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets };
-        if (!post || !api) return await receive(watchResponses(seen, send), request.timeoutMs, limit, refusal);
+        if (!post || !api) {
+          const bounds = replyBounds(withinModel(model, request.maxTokens));
+          const stream = watchResponses(seen, () => boundReplies(bounds, send));
+          const answer = await receive(stream, request.timeoutMs, limit, refusal);
+          return bounds.isTooLong && !answer.ok ? { ...answer, error: tooMuch(place, bounds) } : answer;
+        }
         const account = batchAccount(api, model, place.address, authorization);
         const call: Posting = { account, model: place.id, post, signal: limit.signal, seen };
         const answer = await receive(posting(call, send), request.timeoutMs, limit, refusal);
@@ -168,6 +174,11 @@ function cancelled({ id }: Place): SubCallError {
 
 function timedOut({ id }: Place, timeoutMs: number): SubCallError {
   return failure("timeout", `${id}: no whole answer within ${timeoutMs} ms`);
+}
+
+function tooMuch({ id }: Place, { most }: ReplyBounds): SubCallError {
+  const suggestion = "Ask for less, or ask another model: its server does not end its answer.";
+  return failure("provider_error", `${id}: the reply has more than ${most} bytes`, { retriable: false, suggestion });
 }
 
 function broken({ id }: Place): SubCallError {

@@ -1,10 +1,10 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Json } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { isRecord } from "../../platform/json.ts";
 import { failure } from "../failure.ts";
 import type { BatchAccount, BatchApi, Post, PostedAnswer, SubCallError } from "../port.ts";
 import { asStream } from "./answer-stream.ts";
+import { fetchingBy } from "./fetching.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
 export interface Posting {
@@ -20,24 +20,9 @@ export interface Posting {
   failure?: SubCallError;
 }
 
-const calls = new AsyncLocalStorage<Posting | null>();
-let isReplaced = false;
-
 /** Runs `send`. The request that it makes with `fetch` is posted instead, and its row is the stream that pi-ai reads. */
 export function posting<T>(call: Posting, send: () => T): T {
-  replaceFetch();
-  return calls.run(call, send);
-}
-
-/** Google's SDK takes no `fetch` but the global one. Requests outside of `posting` go to the one that was there. */
-function replaceFetch(): void {
-  if (isReplaced) return;
-  isReplaced = true;
-  const replaced = globalThis.fetch;
-  globalThis.fetch = (input, init) => {
-    const call = calls.getStore();
-    return call ? responseTo(call, new Request(input, init)) : replaced(input, init);
-  };
+  return fetchingBy((_, ...request) => responseTo(call, new Request(...request)), send);
 }
 
 async function responseTo(call: Posting, request: Request): Promise<Response> {
@@ -47,7 +32,7 @@ async function responseTo(call: Posting, request: Request): Promise<Response> {
   try {
     const posted = { account: { id: account.id }, model, body: withoutStream(await request.text()) };
     // Work that `post` starts fetches for itself.
-    const row = await calls.run(null, () => post(posted, signal));
+    const row = await fetchingBy(null, () => post(posted, signal));
     if ("failure" in row) call.failure = row.failure;
     else {
       seen.status = row.status;
