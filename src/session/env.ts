@@ -90,10 +90,14 @@ export interface Root {
   readonly comesBack: boolean;
 }
 
+/** The models that a host lends, or those of the options. @throws RlmError `invalid_argument` for a base URL that is none */
+export function modelsOf(options: HostedOptions, host: Host): Models {
+  return host.models ?? openModels({ ...options, env: process.env });
+}
+
 /** The surroundings that a host lends, and those that follow from the options. */
-export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "newId" | "clock">): Env {
-  const { store, clock, newId, random = Math.random, machines = processMachines() } = host;
-  const models = host.models ?? openModels({ ...options, env: process.env });
+export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "newId" | "clock" | "models">): Env {
+  const { store, clock, newId, models, random = Math.random, machines = processMachines() } = host;
   const emit = (event: SessionEvent) => {
     if (event.kind === "checkpoint") options.onCheckpoint?.(event.checkpoint);
     options.onProgress?.(event);

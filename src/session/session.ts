@@ -5,7 +5,7 @@ import { placeOf } from "../platform/store-place.ts";
 import { type Lease, type NewSession, type Store, shareStore } from "../store/index.ts";
 import type { HostedOptions, Session, SessionOptions } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
-import { envOf, type Host } from "./env.ts";
+import { envOf, type Host, modelsOf } from "./env.ts";
 import { excerptRequest } from "./exec/request.ts";
 import { runLoad } from "./exec/run-exec.ts";
 import { interruptedIn } from "./journal/account.ts";
@@ -36,6 +36,8 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
     throw refused("openSession(): session names a session, but no store is given to keep it", "Name a place: store.");
   }
   memoryBytesOf(options);
+  // What is refused is not kept with a session first.
+  const models = modelsOf(options, host);
   await pace();
   const place = options.store === undefined ? null : placeOf(options.store);
   const entry = host.storeEntry;
@@ -55,7 +57,7 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
     const fresh = { id: newId(), origin: host.origin ?? "library", at: clock.now() };
     const row = host.leased ?? (await leasedRow(store, options, fresh, host.settings));
     try {
-      const env = envOf(options, { ...host, store, newId, clock });
+      const env = envOf(options, { ...host, store, newId, clock, models });
       const opening = { host: { ...signer, ...host }, env, row, isInMemory, openSession: openSessionWith };
       const setup = await setUp(options, opening);
       if (host.excerpt) await loadOnce(setup, host.excerpt);

@@ -5,6 +5,8 @@ import {
   type ExecLimits,
   type ExecState,
   type Json,
+  RlmError,
+  remedy,
   type Thinking,
 } from "../../../runtime/index.ts";
 import type { SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
@@ -269,7 +271,10 @@ export function contextKeyIn(at: {
 
 /** A record as the store gives it back: written by this module's types and verified by its checksum. */
 export function readRecord(record: { readonly record: string }): JournalRecord {
-  if (!RECORDS.has(record.record)) throw new Error(`the journal has a record ${record.record}`);
+  if (!RECORDS.has(record.record)) {
+    const suggestion = `To see all that is damaged ${remedy("verify")}.`;
+    throw new RlmError("store_corrupt", `the journal has a record ${record.record}`, { suggestion });
+  }
   return JSON.parse(JSON.stringify(record));
 }
 

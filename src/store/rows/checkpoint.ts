@@ -43,6 +43,7 @@ export function decodeCheckpoint(row: Row): Checkpoint | null {
     return null;
   const kind = kindOf(text(row, "kind"));
   const parsed: ImageMeta = JSON.parse(meta);
+  if (!isMemory(parsed.linearBytes)) return null;
   return {
     n: number(row, "n"),
     id: text(row, "id"),
@@ -61,6 +62,9 @@ export function decodeCheckpoint(row: Row): Checkpoint | null {
     parts: blob(row, "parts"),
   };
 }
+
+/** True for what memory of 32 bits can have. */
+const isMemory = (bytes: number) => Number.isInteger(bytes) && bytes > 0 && bytes <= 2 ** 32;
 
 const BEFORE = ["id", "session", "parent", "base", "exec_id", "kind", "seq"];
 const AFTER = ["chain_length", "chain_bytes", "pages", "stored_bytes", "at", "parts"];

@@ -54,7 +54,7 @@ export function* readImage(id: string): Plan<GuestImage> {
   const top = yield* readCheckpoint(id);
   const chain = [top];
   for (let next = yield* baseOf(id, top); next; next = yield* baseOf(id, next)) chain.unshift(next);
-  const memory = new Uint8Array(top.meta.linearBytes);
+  const memory = memoryOf(top);
   for (const checkpoint of chain) {
     for (const part of yield* readParts(checkpoint, memory.byteLength)) {
       if (part) {
@@ -66,6 +66,15 @@ export function* readImage(id: string): Plan<GuestImage> {
     }
   }
   return { id, meta: top.meta, memory };
+}
+
+/** @throws RlmError `checkpoint_lost` if there is not so much memory */
+function memoryOf({ id, meta: { linearBytes } }: Checkpoint): Uint8Array {
+  try {
+    return new Uint8Array(linearBytes);
+  } catch (error) {
+    throw checkpointLost(id, `there are no ${linearBytes} bytes of memory for it`, error);
+  }
 }
 
 /** True if all parts of the checkpoint's own pages are whole. */

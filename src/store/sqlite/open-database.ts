@@ -1,5 +1,16 @@
-import { chmodSync, statSync } from "node:fs";
-import { join } from "node:path";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { platform } from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { RlmError } from "../../../runtime/errors.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
@@ -29,13 +40,31 @@ export function openDatabase(folder: string | null): Database {
     return database;
   }
   makeFolder(folder);
-  makeFolder(join(folder, LOCKS_FOLDER));
   const path = join(folder, DATABASE_FILE);
-  createPrivately(path);
+  checkOwn(folder, path);
+  makeFolder(join(folder, LOCKS_FOLDER));
   if (versionOf(path) < SCHEMA_VERSION) alone(join(folder, LOCKS_FOLDER, ".store.db"), () => bringUpToDate(path));
   // SQLite gives its -wal and -shm files the mode of the database.
   if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600);
   return connect(folder, openConnection(path));
+}
+
+/** Whoever can write to the folder can put another database into it. @throws RlmError `store_failed`, `store_corrupt` */
+function checkOwn(folder: string, path: string): void {
+  const OTHERS_WRITE = 0o002;
+  if (platform !== "win32" && (statSync(folder).mode & OTHERS_WRITE) !== 0) {
+    const suggestion = `Take that right from them (chmod o-w ${folder}), or choose another folder.`;
+    throw new RlmError("store_failed", `all users can write to ${folder}, so no store is kept there`, { suggestion });
+  }
+  const file = lstatSync(path, { throwIfNoEntry: false });
+  if (file?.isSymbolicLink()) {
+    const suggestion = "Name the folder that the link leads to, or remove the link.";
+    throw new RlmError("store_failed", `${path} is a link, and a store is a file of its own`, { suggestion });
+  }
+  if (file?.size === 0) {
+    const suggestion = "Put a copy of the store there; if there is none, remove the file to begin a new store.";
+    throw new RlmError("store_corrupt", `${path} is empty: what was in it is lost`, { suggestion });
+  }
 }
 
 function openConnection(path: string): DatabaseSync {
@@ -58,6 +87,7 @@ const WAL_BYTES = 16 * 1024 * 1024;
 
 /** Version of the database; looked up without a write, since what is not ours must stay as it is. */
 function versionOf(path: string): number {
+  if (!existsSync(path)) return 0;
   using connection = new DatabaseSync(path, { readOnly: true });
   // One moment of the file is read: another process may be making the store.
   connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}; BEGIN`);
@@ -79,8 +109,32 @@ function versionOf(path: string): number {
 }
 
 function bringUpToDate(path: string): void {
+  if (!existsSync(path)) {
+    makeDatabase(path);
+    return;
+  }
   const version = versionOf(path);
-  if (version === SCHEMA_VERSION) return;
+  if (version < SCHEMA_VERSION) bringFrom(version, path);
+}
+
+/** The file gets its name when it is whole: a process that is killed before leaves no empty one. */
+function makeDatabase(path: string): void {
+  const made = `${path}.new`;
+  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${made}${suffix}`, { force: true });
+  createPrivately(made);
+  bringFrom(0, made);
+  renameSync(made, path);
+  if (platform === "win32") return;
+  // What is committed later would be lost with the name.
+  const folder = openSync(dirname(path), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function bringFrom(version: number, path: string): void {
   using connection = openConnection(path);
   // Both are of the file, and can only be set outside a transaction; the first only before anything is written.
   if (version === 0) connection.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");

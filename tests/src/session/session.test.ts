@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../../src/index.ts";
@@ -235,7 +236,12 @@ test("a tampered guest does not mislead the host's memory and helpers", async ()
   expect(await session.helpers.list()).toEqual([{ name: "h", code: "const h = 1" }]);
 });
 
-test("a wrong heap size is refused", async () => {
+test("a wrong heap size or base URL is refused, and nothing is kept", async () => {
+  const store = folderWith();
+  const url = { store, session: "s", baseUrl: "ftp://u:pw@x/" };
+  await expect(openSession(url)).rejects.toMatchObject({ code: "invalid_argument" });
+  // Nothing is kept of what is refused, so the name is free.
+  expect(readdirSync(store)).toEqual([]);
   await expect(openSession({ memoryMb: 1 })).rejects.toMatchObject({ code: "invalid_argument" });
   await expect(openSession({ memoryMb: Number.NaN })).rejects.toMatchObject({ code: "invalid_argument" });
 });

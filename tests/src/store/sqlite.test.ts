@@ -1,10 +1,11 @@
 import { hash } from "node:crypto";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { PAGE_BYTES } from "../../../runtime/index.ts";
+import { baselineOf } from "../../../src/store/rows/checkpoint.ts";
 import { pack } from "../../../src/store/rows/pack.ts";
 import { type PackedPages, packPages } from "../../../src/store/rows/pages.ts";
 import { pagesAreWhole, readCheckpoint, readImage } from "../../../src/store/sql/checkpoints.ts";
@@ -33,6 +34,41 @@ test("a lock whose file was removed is no lock of the file that others see, and 
   expect(isLocked(path)).toBe(true);
   expect(locks.take(path, 0)).toBeNull();
   next?.remove();
+});
+
+test("a database that is empty, linked, or where others can write is refused by name, and stays as it was", () => {
+  const empty = folderWith({ "belay.db": "" });
+  expect(() => openDatabase(empty)).toThrow(expect.objectContaining({ code: "store_corrupt" }));
+  expect(readFileSync(join(empty, "belay.db"))).toHaveLength(0);
+
+  const linked = folderWith({ elsewhere: "of somebody" });
+  symlinkSync(join(linked, "elsewhere"), join(linked, "belay.db"));
+  expect(() => openDatabase(linked)).toThrow(
+    expect.objectContaining({ message: expect.stringContaining("is a link") }),
+  );
+  expect(readFileSync(join(linked, "elsewhere"), "utf8")).toBe("of somebody");
+
+  const open = folderWith();
+  chmodSync(open, 0o777);
+  expect(() => openDatabase(open)).toThrow(
+    expect.objectContaining({ message: expect.stringContaining("all users can write") }),
+  );
+  expect(readdirSync(open)).toEqual([]);
+});
+
+test("a process that was killed while it made the database leaves none, and the next one makes it", () => {
+  const folder = folderWith({ "belay.db.new": "half", "belay.db.new-wal": "half" });
+  openDatabase(folder).close();
+  expect(readdirSync(folder).toSorted()).toEqual(["belay.db", "locks"]);
+});
+
+test.each(["0", "-1", "1.5", '"many"', "8589934592"])("an image of %s bytes of memory is lost, by name", (bytes) => {
+  const database = openDatabase(folderWith());
+  const forged = { ...META, linearBytes: JSON.parse(bytes) };
+  database.write(() => insertCheckpoint(database, baselineOf("c", forged), packPages([], META.linearBytes)));
+  const lost = expect.objectContaining({ code: "checkpoint_lost" });
+  expect(() => database.perform(readImage("c"))).toThrow(lost);
+  database.close();
 });
 
 // A kill cannot show whether a commit waits for the disk: the settings that make it so are looked at.
