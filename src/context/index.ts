@@ -26,6 +26,7 @@ export {
   type Roots,
   readFolder,
 } from "./load/roots.ts";
+export { MAY_BE_SECRET, mayBeSecret } from "./load/secrets.ts";
 export { tooLarge } from "./load/size.ts";
 export { addSkips } from "./load/skip-kinds.ts";
 export { readListed } from "./load/text-file.ts";

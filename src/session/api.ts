@@ -225,6 +225,8 @@ export interface LoadingOptions {
   readonly signal?: AbortSignal;
   /** Loads files as they are, no document as its text (default false). */
   readonly raw?: boolean;
+  /** Loads files of a folder that may contain secrets by their names, such as `.env` and `*.pem` (default false). */
+  readonly includeSecrets?: boolean;
 }
 
 /** A path, text at hand under a document name, or files of several places. */

@@ -244,7 +244,12 @@ export const LOAD_SOURCE = v.union(
   "a path, an object with text and name, or one with paths",
 );
 
-export const LOADING_OPTIONS = options({ roots: folders, signal, raw: flag } satisfies SchemaOf<LoadingOptions>);
+export const LOADING_OPTIONS = options({
+  roots: folders,
+  signal,
+  raw: flag,
+  includeSecrets: flag,
+} satisfies SchemaOf<LoadingOptions>);
 
 export const RESUME_OPTIONS = options({ ...running, ...waiting, history, trajectory: flag });
 

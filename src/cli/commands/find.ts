@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import { flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -20,6 +20,7 @@ export const find = defineCommand({
   own: OWN,
   shared: [
     { ...JSON_OUTPUT, help: "print one JSON object per line that matches: path, line, column, text" },
+    { ...INCLUDE_SECRETS, needs: [] },
     QUIET,
     VERBOSE,
   ],

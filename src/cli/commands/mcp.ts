@@ -5,6 +5,7 @@ import {
   CONTEXT,
   DELIVERY,
   DISCARD,
+  INCLUDE_SECRETS,
   NO_STORE,
   QUIET,
   RAW,
@@ -51,7 +52,18 @@ const OWN = flags({
 export type McpFlags = Given<typeof OWN>;
 
 /** The model loads contexts by itself, the server's session outlives the process, and stderr is the client's log. */
-const NOT_OF_MCP: readonly Flag[] = [CONTEXT, RAW, DELIVERY, RELOAD, APPEND, DISCARD, NO_STORE, VERBOSE, QUIET];
+const NOT_OF_MCP: readonly Flag[] = [
+  CONTEXT,
+  RAW,
+  INCLUDE_SECRETS,
+  DELIVERY,
+  RELOAD,
+  APPEND,
+  DISCARD,
+  NO_STORE,
+  VERBOSE,
+  QUIET,
+];
 
 const OWN_WORDS = {
   root: "allow contexts to be loaded from DIR; default: the client's folders, else the working folder",

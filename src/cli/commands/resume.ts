@@ -3,6 +3,7 @@ import {
   CONTEXT,
   DISCARD,
   FORMAT,
+  INCLUDE_SECRETS,
   JSON_OUTPUT,
   NO_STORE,
   OUTPUT,
@@ -20,7 +21,17 @@ import type { Flag } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 /** A session that is resumed is named without a flag and has its context, and there is only one thing to do with it. */
-const NOT_OF_RESUME: readonly Flag[] = [CONTEXT, RAW, SESSION, NO_STORE, RELOAD, APPEND, DISCARD, VERBOSE];
+const NOT_OF_RESUME: readonly Flag[] = [
+  CONTEXT,
+  RAW,
+  INCLUDE_SECRETS,
+  SESSION,
+  NO_STORE,
+  RELOAD,
+  APPEND,
+  DISCARD,
+  VERBOSE,
+];
 
 export const resume = defineCommand({
   name: "resume",

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import { count, flags } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -22,6 +22,7 @@ export const search = defineCommand({
   own: OWN,
   shared: [
     { ...JSON_OUTPUT, help: "print one JSON object per place: path, line, score, text (about 1,500 characters)" },
+    { ...INCLUDE_SECRETS, needs: [] },
     QUIET,
     VERBOSE,
   ],

@@ -31,7 +31,15 @@ export const RAW = flag({
   help: "load files as they are: HTML and notebooks with their markup, and no text of PDF or Office files",
 });
 
-const INPUT: readonly Flag[] = [CONTEXT, ROOT, RAW];
+export const INCLUDE_SECRETS = flag({
+  name: "include-secrets",
+  type: toggle,
+  heading: "input",
+  needs: ["context"],
+  help: "also load files of a folder that may contain secrets: .env, *.pem, *.key, id_rsa, .npmrc, .ssh/ and the like",
+});
+
+const INPUT: readonly Flag[] = [CONTEXT, ROOT, RAW, INCLUDE_SECRETS];
 
 /** A flag that fills a setting and has its name. Configuration reads the value, and judges it. */
 function setting(heading: Heading, key: keyof Settings, help: string, word = "N"): Flag {

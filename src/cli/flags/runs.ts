@@ -73,7 +73,7 @@ const CALL_CONCURRENCY = flag({
 
 /** Flags of one session that the user names. */
 const NOT_OF_BATCH: readonly string[] = [
-  ...["session", "no-store", "reload", "append", "discard", "verbose", "concurrency", "root", "raw"],
+  ...["session", "no-store", "reload", "append", "discard", "verbose", "concurrency", "root", "raw", "include-secrets"],
   OPTION_FLAGS.label.name,
   STORE.name,
   QUIET.name,

@@ -8,6 +8,7 @@ import {
   DISCARD,
   FORMAT,
   type Format,
+  INCLUDE_SECRETS,
   JSON_OUTPUT,
   NO_STORE,
   OPTION_FLAGS,
@@ -52,6 +53,7 @@ export function sessionFlags(args: Arguments, command: string) {
     contexts,
     /** Documents are not to become text. */
     raw: args.get(RAW),
+    includeSecrets: args.get(INCLUDE_SECRETS),
     /** The settings among them. */
     settings: settingsIn(args, help),
     /** Absolute; null: a store in memory. */

@@ -23,6 +23,7 @@ export interface Contexts {
   readonly roots: readonly string[];
   readonly change: SessionFlags["change"];
   readonly raw: boolean;
+  readonly secrets: boolean;
 }
 
 /** The session whose context they are to be. */
@@ -45,7 +46,7 @@ export interface NamedSource {
  * @throws RlmError `context_changed`
  */
 export async function bringContexts(
-  { paths, roots, change, raw }: Contexts,
+  { paths, roots, change, ...how }: Contexts,
   target: Target,
   signal: AbortSignal,
 ): Promise<void> {
@@ -56,7 +57,7 @@ export async function bringContexts(
   const kept = session.stats()?.context_hash ?? null;
   const holdsMore = await hasRun(target);
   if (!change && (kept || holdsMore)) {
-    const hash = await hashOf(sources, { roots, raw }, target.progress, signal);
+    const hash = await hashOf(sources, { roots, ...how }, target.progress, signal);
     if (hash === kept) return;
     // If nothing but loads was done, a run may have ended between two of them, and nothing can be lost.
     if (holdsMore) throw changed(kept, hash);
@@ -76,7 +77,7 @@ async function hasRun({ journal }: Target): Promise<boolean> {
 
 async function hashOf(
   sources: readonly NamedSource[],
-  { roots, raw }: Pick<Contexts, "roots" | "raw">,
+  { roots, ...how }: Pick<Contexts, "roots" | "raw" | "secrets">,
   progress: ProgressLine,
   signal: AbortSignal,
 ): Promise<string> {
@@ -88,7 +89,7 @@ async function hashOf(
       roots: [...roots, ...(path === "-" ? [] : [path])],
       cwd: process.cwd(),
       signal,
-      documents: { ...documentOptions(), raw },
+      documents: { ...documentOptions(), ...how },
       onProgress: (read) => progress.report({ kind: "load", ...read }),
     }));
   } finally {

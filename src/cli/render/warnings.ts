@@ -1,5 +1,5 @@
 import { remedy } from "../../../runtime/index.ts";
-import { addSkips } from "../../context/index.ts";
+import { addSkips, MAY_BE_SECRET } from "../../context/index.ts";
 import type { ContextStats, ExecLimits } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -67,7 +67,7 @@ export function skippedLine({ count, files, reasons }: Skipped, isVerbose = fals
     return `${head}: ${files.map(({ path, reason }) => `${inLine(path)} (${brief(reason)})`).join(", ")}`;
   }
   const counts = Object.entries(reasons ?? addSkips({}, files)).sort(([, a], [, b]) => b - a);
-  const kinds = counts.map(([kind, of]) => `${of.toLocaleString("en-US")} ${kind}`);
+  const kinds = counts.map(([kind, of]) => `${of.toLocaleString("en-US")} ${withFlag(kind)}`);
   const summary = kinds.length > 0 ? `${head} (${kinds.join(", ")})` : head;
   if (!isVerbose) return `${summary}; --verbose lists them`;
   const lines = files.map(({ path, reason }) => `  ${inLine(path)}: ${reason}`);
@@ -91,5 +91,8 @@ export function skippedSince(before: Skipped | undefined, now: Skipped): Skipped
 
 /** `binary` for `binary (NUL in the first 8 KB)`. */
 function brief(reason: string): string {
-  return reason.startsWith("binary") ? "binary" : reason;
+  return reason.startsWith("binary") ? "binary" : withFlag(reason);
 }
+
+/** A reason or kind, with the flag that lets such files in. */
+const withFlag = (reason: string) => (reason === MAY_BE_SECRET ? `${reason}: --include-secrets` : reason);

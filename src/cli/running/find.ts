@@ -13,7 +13,7 @@ import type { LoadSource } from "../../index.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { type LookedFor, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
@@ -36,7 +36,7 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
   const isJson = args.get(JSON_OUTPUT);
   try {
     const pattern = compileFind(wanted.text, ignoreCase ? "im" : "m");
-    const context = await contextOf(wanted);
+    const context = await contextOf(wanted, args.get(INCLUDE_SECRETS));
     if (!args.get(QUIET)) showLoaded(context.stats, terminal.stderr, args.get(VERBOSE));
     const { isTerminal } = terminal.stdout;
     const print = isJson ? jsonLine : isTerminal ? placeLine : plainLine;
@@ -55,9 +55,9 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
   }
 }
 
-async function contextOf(wanted: LookedFor): Promise<Context> {
+async function contextOf(wanted: LookedFor, secrets: boolean): Promise<Context> {
   const cwd = process.cwd();
-  const options = { roots: rootsOf(wanted), cwd, documents: documentOptions() };
+  const options = { roots: rootsOf(wanted), cwd, documents: { ...documentOptions(), secrets } };
   let context: Context | undefined;
   for (const given of await lookedIn(wanted, new AbortController().signal)) {
     const source = sourceOf(given, cwd);

@@ -2,7 +2,7 @@ import { RlmError } from "../../index.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { QUIET, VERBOSE } from "../flags/declared.ts";
+import { INCLUDE_SECRETS, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { showLoaded } from "../render/loaded.ts";
@@ -19,7 +19,7 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     const { session, progress } = opened;
     progress.begin();
     for (const source of await lookedIn(wanted, stop.signal)) {
-      const options = { signal: stop.signal, roots: rootsOf(wanted) };
+      const options = { signal: stop.signal, roots: rootsOf(wanted), includeSecrets: args.get(INCLUDE_SECRETS) };
       await (session.stats() ? session.loadAppend(source, options) : session.load(source, options));
     }
     const cell = `search(${JSON.stringify(wanted.text)}, ${most})`;

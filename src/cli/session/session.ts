@@ -146,7 +146,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     replCommand: () => lineAbout(["repl", "--session"], session, flags),
     loadAll: (signal) =>
       bringContexts(
-        { paths: flags.contexts, roots, change: flags.change, raw: flags.raw },
+        { paths: flags.contexts, roots, change: flags.change, raw: flags.raw, secrets: flags.includeSecrets },
         { session, journal: () => kept?.store.journal(session.id) ?? [], progress, load: loadSource },
         signal,
       ),
@@ -176,7 +176,8 @@ function loaderOf(
     const before = kind === "append" ? session.stats() : null;
     progress.begin(name);
     try {
-      const options = { signal, roots: path === "-" ? [] : [resolve(path)], raw: flags.raw };
+      const { raw, includeSecrets } = flags;
+      const options = { signal, roots: path === "-" ? [] : [resolve(path)], raw, includeSecrets };
       const { stats } = await (kind === "load"
         ? session.load(place(source), options)
         : session.loadAppend(place(source), options));

@@ -27,11 +27,11 @@ export async function rerunLines(
 ): Promise<readonly string[]> {
   const { place, flags } = runStore(args);
   const kept = recordedSettings(row, openSigner(place, process.env))?.kept;
-  const { paths, raw } = loadedFrom(execs);
+  const { paths, raw, secrets } = loadedFrom(execs);
   const run = kept && cellsOf(execs, kept);
   if (!kept || !run || !context || paths.length === 0) return [];
   try {
-    const documents = { ...documentOptions(), raw };
+    const documents = { ...documentOptions(), raw, secrets };
     const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
     const sources = paths.map((path) => ({ path, source: path }));
     if ((await hashNow(sources, () => options)) === context.hash) return [];
@@ -60,14 +60,22 @@ export async function rerunLines(
   }
 }
 
-/** Paths of the last load and of what was appended to it, and whether files came as they are; none if one of them is not a path. */
-function loadedFrom(execs: readonly ExecDescription[]): { readonly paths: string[]; readonly raw: boolean } {
+/** Paths of the last load and of what was appended to it, and how these were loaded; none if one of them is not a path. */
+function loadedFrom(execs: readonly ExecDescription[]): {
+  readonly paths: string[];
+  readonly raw: boolean;
+  readonly secrets: boolean;
+} {
   const first = execs.findLastIndex(({ kind, status }) => kind === "load" && status === "ok");
   const loads = execs.slice(Math.max(0, first)).filter(({ kind, status }) => status === "ok" && LOADS.has(kind));
   const inputs = loads.map(({ source }) => readLoadInput(source));
   const named = inputs.flatMap((input) => ("path" in input ? [input] : []));
   const paths = named.length === inputs.length ? named.map(({ path }) => path) : [];
-  return { paths, raw: named.some(({ raw }) => raw === true) };
+  return {
+    paths,
+    raw: named.some(({ raw }) => raw === true),
+    secrets: named.some(({ secrets }) => secrets === true),
+  };
 }
 
 const LOADS: ReadonlySet<string> = new Set(["load", "append"]);

@@ -12,8 +12,10 @@ import { allReaders, readerOf } from "./packages.ts";
 /** The user's converters by extension: arguments, of which `{}` is the path of a copy; false: as it is; true: in a repository too. */
 export type Converters = Readonly<Record<string, readonly string[] | boolean>>;
 
-/** Options of reading documents. */
+/** Which files load, and how documents become text. */
 export interface DocumentOptions {
+  /** Loads files of a folder that may contain secrets, by their names (default false). */
+  readonly secrets?: boolean;
   /** Loads files as they are (default false). */
   readonly raw?: boolean;
   readonly convert?: Converters;
@@ -103,7 +105,12 @@ export async function readOriginal(
 }
 
 /** Ids of all that decides what texts a load with these options makes of its files. */
-export function readersOf({ raw = false, convert = {} }: DocumentOptions): string {
+export function readersOf({ raw = false, secrets = false, convert = {} }: DocumentOptions): string {
+  const own = readersById(raw, convert);
+  return secrets ? `${own} with secrets` : own;
+}
+
+function readersById(raw: boolean, convert: Converters): string {
   if (raw) return "raw";
   const own = Object.entries(convert).map(([extension, way]) => [
     extension,

@@ -169,7 +169,9 @@ interface Place {
 async function locatePath({ given, name, pause }: Reading, options: LoadOptions): Promise<Place> {
   const roots = openRoots(options.roots, options.cwd);
   const path = locate(roots, given, options.cwd);
-  if (isFolder(given, path)) return { roots, path, isFolder: true, walked: await walk(roots, path, pause) };
+  if (isFolder(given, path)) {
+    return { roots, path, isFolder: true, walked: await walk(roots, path, pause, options.documents) };
+  }
   const walked = { files: [{ relative: basename(name), path }], skipped: [], ignored: 0 };
   return { roots, path, isFolder: false, walked };
 }

@@ -14,9 +14,10 @@ import { ahead, bytesOf, chooser, documentsOfFile } from "./file-content.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
+import { MAY_BE_SECRET } from "./secrets.ts";
 import { isOver, tooLarge } from "./size.ts";
 import { type ChooseWay, type FileContent, readListed, readNamed } from "./text-file.ts";
-import { walk } from "./walk.ts";
+import { type WalkOptions, walk } from "./walk.ts";
 
 /** Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has not changed is left out. */
 export interface PathsSource {
@@ -57,7 +58,7 @@ export async function extendByPaths(
   const pause = pauseFor(options, size);
   await pause(0);
   const roots = openRoots(options.roots, options.cwd);
-  const found = await findFiles(source, roots, pause);
+  const found = await findFiles(source, roots, { pause, how: options.documents ?? {} });
   const what = shownPaths(source.paths);
   const most = { files: LIMITS.files, bytes: LIMITS.contextBytes, ...source.most };
   const isSame = unchangedIn(previous);
@@ -136,7 +137,11 @@ function shownPaths(paths: readonly string[]): string {
   return all.length > SHOWN_UNITS ? `${all.slice(0, SHOWN_UNITS)}…` : all;
 }
 
-async function findFiles({ paths, folder }: PathsSource, roots: Roots, pause: Pause): Promise<Found> {
+async function findFiles(
+  { paths, folder }: PathsSource,
+  roots: Roots,
+  { pause, how }: { readonly pause: Pause; readonly how: WalkOptions },
+): Promise<Found> {
   const found: Found = { files: new Map(), skipped: [], ignored: 0 };
   const put = (at: string, path: string, given: string | null) => {
     const name = isWithin(folder, at) ? relative(folder, at) : at;
@@ -152,22 +157,29 @@ async function findFiles({ paths, folder }: PathsSource, roots: Roots, pause: Pa
       continue;
     }
     const base = glob === null ? at : glob.base;
-    const walked = await walkBelow(base, given, roots, folder, pause);
+    const walked = await walk(roots, folderAt(base, given, roots, folder), pause, how);
     const names = walked.files.map((file) => file.relative);
     const matched = glob === null ? names.map(() => true) : matchGlob(glob.pattern, names);
     const chosen = walked.files.filter((_, n) => matched[n]);
     if (glob !== null && chosen.length === 0) throw noMatch(given);
     for (const file of chosen) put(join(base, file.relative), file.path, null);
-    if (glob === null) found.skipped.push(...walked.skipped);
+    const secret = walked.skipped.filter(({ reason }) => reason === MAY_BE_SECRET);
+    const isMeant =
+      glob &&
+      matchGlob(
+        glob.pattern,
+        secret.map(({ path: name }) => name),
+      );
+    found.skipped.push(...(isMeant ? secret.filter((_, n) => isMeant[n]) : walked.skipped));
     found.ignored += walked.ignored;
   }
   return found;
 }
 
-async function walkBelow(base: string, given: string, roots: Roots, folder: string, pause: Pause) {
+function folderAt(base: string, given: string, roots: Roots, folder: string): string {
   const path = locate(roots, base, folder);
   if (!exists(path) || !isFolder(given, path)) throw noMatch(given);
-  return walk(roots, path, pause);
+  return path;
 }
 
 /** The folder before the first part with a sign of a glob, and the rest, which holds from there; null without such a sign. */

@@ -7,6 +7,7 @@ import type { Pause, SkippedFile } from "../context.ts";
 import { isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
 import { canonical, errnoOf, forbiddenBy, inodeOf, isAllowed, type Refusal, type Roots, readFolder } from "./roots.ts";
+import { MAY_BE_SECRET, mayBeSecret } from "./secrets.ts";
 
 /** A file to read: its name relative to the walked folder (with `/`), and the symlink-free path to open. */
 export interface WalkedFile {
@@ -32,7 +33,13 @@ interface Folder extends WalkedFile {
   readonly rules: IgnoreRules;
 }
 
-interface State {
+/** Files of a walk that it leaves out by default. */
+export interface WalkOptions {
+  /** Those that may contain secrets, by their names. */
+  readonly secrets?: boolean | undefined;
+}
+
+interface State extends WalkOptions {
   readonly roots: Roots;
   readonly base: string;
   readonly files: WalkedFile[];
@@ -49,8 +56,18 @@ interface State {
  * index. `.git` is never entered. A symlinked file is found under the link's name; a symlinked folder is entered
  * when it lies in the roots, is not a folder above the link, and was not entered already.
  */
-export async function walk(roots: Roots, base: string, pause: Pause): Promise<Walk> {
-  const state: State = { roots, base, files: [], skipped: [], links: [], seen: new Set(), ignored: 0, entries: 0 };
+export async function walk(roots: Roots, base: string, pause: Pause, { secrets }: WalkOptions = {}): Promise<Walk> {
+  const state: State = {
+    secrets,
+    roots,
+    base,
+    files: [],
+    skipped: [],
+    links: [],
+    seen: new Set(),
+    ignored: 0,
+    entries: 0,
+  };
   await enter(state, { relative: "", path: base, rules: rulesAbove(base, reporter(state)) }, pause);
   while (state.links.length > 0) {
     const links = state.links.splice(0).sort((a, b) => byRelative(a.link, b.link));
@@ -109,6 +126,7 @@ function place(state: State, folder: Folder, entry: Dirent, pending: Folder[]): 
   if (isIgnored(folder.rules, join(state.base, name), entry.isDirectory())) state.ignored += 1;
   else if (!isAllowed(state.roots, found.path))
     state.skipped.push({ path: name, reason: forbiddenBy(found.path) ?? "outside the allowed roots" });
+  else if (!state.secrets && mayBeSecret(name)) state.skipped.push({ path: name, reason: MAY_BE_SECRET });
   else if (entry.isDirectory()) pending.push({ ...found, rules: folder.rules });
   else if (entry.isSymbolicLink()) state.links.push({ link: found, folder });
   else if (entry.isFile()) state.files.push(found);
@@ -123,6 +141,7 @@ function follow(state: State, link: WalkedFile, folder: Folder): Folder | undefi
   const path = canonical(link.path);
   if (!isAllowed(state.roots, path)) return skip("symlink that leaves the allowed roots");
   if (isInGit(path) && !isInGit(state.base)) return skip("symlink into .git");
+  if (!state.secrets && mayBeSecret(path)) return skip(MAY_BE_SECRET);
   const target = statOf(path);
   if ("reason" in target) return skip(target.reason);
   if (target.isFile()) {

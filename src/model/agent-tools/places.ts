@@ -10,6 +10,7 @@ import {
   isIgnored,
   isWithin,
   locate,
+  mayBeSecret,
   openRoots,
   type Pause,
   type Roots,
@@ -141,14 +142,19 @@ function isFolder(path: string): boolean {
 
 function checked(roots: Roots, place: Place): Place {
   if (roots.some((root) => isWithin(root, place.path) && isReached(root, place))) return place;
-  throw new RlmError("path_not_found", `${place.given} is left out: .gitignore excludes it, or it is in .git`, {
-    suggestion: "List files with glob.",
-  });
+  throw new RlmError(
+    "path_not_found",
+    `${place.given} is left out: .gitignore excludes it, it is in .git, or it may contain secrets`,
+    {
+      suggestion: "List files with glob.",
+    },
+  );
 }
 
 /** True if a walk from the root, as the loader makes it, comes to the place. */
 function isReached(root: string, { path, isFolder }: Place): boolean {
   if (path === root) return true;
+  if (mayBeSecret(relative(root, path))) return false;
   const rules = basename(path) === ".git" ? null : rulesIn(root, dirname(path));
   return rules !== null && !isIgnored(rules, path, isFolder);
 }

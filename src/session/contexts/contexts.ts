@@ -21,7 +21,12 @@ import { changedReader } from "./readers.ts";
 
 /** The input of a load or append, as the journal has it: text at hand is only named. */
 export type LoadInput =
-  | { readonly path: string /** Absolute. */; readonly roots: readonly string[]; readonly raw?: boolean }
+  | {
+      readonly path: string /** Absolute. */;
+      readonly roots: readonly string[];
+      readonly raw?: boolean;
+      readonly secrets?: boolean;
+    }
   | PathsInput
   | ExcerptInput
   | { readonly name: string };
@@ -101,8 +106,8 @@ async function loadAgain(
     // Nothing is appended to an excerpt.
     if ("kind" in source) return loadExcerpt(source, (key) => storedContext(store, key), { cwd: "/" });
     if (!("roots" in source)) return undefined;
-    const { raw = false } = source;
-    const options = { roots: granted.among(source.roots), cwd: "/", documents: { ...documents, raw } };
+    const { raw = false, secrets = false } = source;
+    const options = { roots: granted.among(source.roots), cwd: "/", documents: { ...documents, raw, secrets } };
     const from = sourceIn(source);
     context = await (context ? loadAppend(context, from, options) : load(from, options));
   }
@@ -124,8 +129,8 @@ export function sourceIn(input: Extract<LoadInput, { readonly roots: readonly st
 }
 
 const roots = v.fallback(v.array(v.string()), []);
-const raw = v.exactOptional(v.boolean());
-const PathInput = v.object({ path: v.string(), roots, raw });
+const how = { raw: v.exactOptional(v.boolean()), secrets: v.exactOptional(v.boolean()) };
+const PathInput = v.object({ path: v.string(), roots, ...how });
 
 /** The input of a source that has several places. Builds that do not know it tell its name. */
 type PathsInput = Readonly<v.InferOutput<typeof PathsInput>>;
@@ -136,7 +141,7 @@ const PathsInput = v.object({
   folder: v.string(),
   most: v.object({ files: count, bytes: count }),
   roots,
-  raw,
+  ...how,
 });
 const NamedInput = v.fallback(v.object({ name: v.string() }), { name: "a text without a name" });
 

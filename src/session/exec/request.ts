@@ -51,16 +51,17 @@ export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
 export function loadRequest(kind: LoadRequest["kind"], from: LoadSource, options: LoadOptions): LoadRequest {
   const { cwd } = options;
   const absolute = options.roots.map((root) => resolve(cwd, root));
-  const raw = options.documents?.raw === true ? { raw: true } : {};
+  const { raw, secrets } = options.documents ?? {};
+  const how = { ...(raw ? { raw } : {}), ...(secrets ? { secrets } : {}) };
   if (typeof from !== "string" && "paths" in from) {
     const source = sourceOf(from, cwd);
     const { paths, folder, most = {} } = source;
-    return reading(kind, { name: pathsName(source), paths, folder, most, roots: absolute, ...raw }, source, options);
+    return reading(kind, { name: pathsName(source), paths, folder, most, roots: absolute, ...how }, source, options);
   }
   if (typeof from !== "string") {
     return reading(kind, { name: from.name }, { kind: "text", text: from.text, name: from.name }, options);
   }
-  const input = { path: resolve(cwd, from), roots: absolute, ...raw };
+  const input = { path: resolve(cwd, from), roots: absolute, ...how };
   return reading(kind, input, { kind: "path", path: from }, options);
 }
 
@@ -104,7 +105,8 @@ export function loadRequestOf(
   const from = readLoadInput(input);
   if ("kind" in from) return excerptRequest(from, loading);
   if (!("roots" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
-  const documents = { ...loading.documents, raw: from.raw === true };
+  const { raw = false, secrets = false } = from;
+  const documents = { ...loading.documents, raw, secrets };
   return reading(kind, from, sourceIn(from), { ...loading, documents, roots: granted.among(from.roots) });
 }
 

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { mayBeSecret } from "../../../../src/context/load/secrets.ts";
+import { filesIn, placeOf } from "../../../../src/model/agent-tools/places.ts";
+import { commandHere } from "../../../support/command-here.ts";
+import { folderWith } from "../../../support/tree.ts";
+
+test("files that hold keys or passwords are known by their names, and others are not taken for such", () => {
+  const secret = [
+    ".env",
+    "a/.ENV.local",
+    "x.pem",
+    "tls/server.key",
+    "id_rsa",
+    "id_ed25519",
+    ".npmrc",
+    ".ssh/config",
+    "a/.aws/x",
+  ];
+  const plain = [".env.example", "id_map.ts", "id_rsa.pub", "keys.ts", "env", "pem/readme.md", "monkey", "a.keys"];
+  expect(secret.filter((path) => !mayBeSecret(path))).toEqual([]);
+  expect(plain.filter(mayBeSecret)).toEqual([]);
+});
+
+const TREE = { ".env": "TOKEN=1", ".ssh/id_rsa": "TOKEN=2", "a/b.pem": "TOKEN=3", "a/c.txt": "TOKEN=4" };
+const IDS = "list_docs().map(({ id }) => id).join()";
+
+test("a folder loads without them and says so; the flag lets them in, and a file that is named is the user's word", async () => {
+  const cwd = folderWith(TREE);
+  const belay = (...args: string[]) => commandHere(args, { cwd, home: `${cwd}/home` });
+  const without = await belay("exec", "--no-store", "-c", "a", "-e", IDS);
+  expect(without.stdout).toBe("c.txt\n");
+  expect(without.stderr).toContain("skipped 1 file: b.pem (may contain secrets: --include-secrets)");
+  expect((await belay("exec", "--no-store", "-c", "a", "--include-secrets", "-e", IDS)).stdout).toBe("b.pem,c.txt\n");
+  expect((await belay("exec", "--no-store", "-c", ".env", "-e", "P")).stdout).toBe("TOKEN=1\n");
+  expect((await belay("find", "TOKEN", "a/*")).stdout).toBe("a/c.txt:1:1: TOKEN=4\n");
+  expect((await belay("find", "TOKEN", "a/*")).stderr).toContain("may contain secrets");
+  expect(
+    (await belay("find", "TOKEN", ".ssh", "a", "--include-secrets")).stdout.split("\n").filter(Boolean),
+  ).toHaveLength(3);
+});
+
+test("tools of sub-agents neither list nor read them", async () => {
+  const cwd = folderWith(TREE);
+  const readable = { roots: [cwd], cwd };
+  const files = await filesIn(readable, undefined, async () => {});
+  expect(files.map(({ name }) => name)).toEqual(["a/c.txt"]);
+  for (const path of [".env", ".ssh/id_rsa", "a/b.pem"]) {
+    expect(() => placeOf(readable, path)).toThrow(expect.objectContaining({ code: "path_not_found" }));
+  }
+  expect(placeOf({ roots: [`${cwd}/.env`], cwd }, `${cwd}/.env`).isFolder).toBe(false);
+});
