@@ -56,7 +56,7 @@ export const LIMITS = {
   childSubCalls: 1000,
   childSubCallsDefault: 10,
   answerUnits: 200_000,
-  /** Of a provider's reply, beside what the answer may take; and of a reply that is an error. */
+  /** The bytes of a provider's reply, beside what its answer may take; and those of a reply that is an error. */
   replyBytes: MB,
   errorBodyBytes: 64 * KB,
   subAgentTurns: 10,

@@ -3,7 +3,7 @@ import { type Fetching, fetchingBy } from "./fetching.ts";
 
 /** The bytes that are read of replies. */
 export interface ReplyBounds {
-  /** Of a stream with an answer. */
+  /** Those of a stream with an answer. */
   readonly most: number;
   /** Set when a server sent more than that. */
   isTooLong?: true;
