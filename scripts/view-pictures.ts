@@ -75,14 +75,15 @@ export async function makePictures(
     const on = awayMs > 0 ? ["resume", "promises", ...model] : asked;
     await mustRun(process.execPath, [main, ...on, "-q"], { cwd: home, env });
     await mustRun(process.execPath, [main, "view", "promises", "-o", "page.html"], { cwd: home, env });
-    await photograph(pathToFileURL(join(home, "page.html")).href, folder);
+    await photograph(home, folder);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
-/** Takes a picture in each scheme, with the first batch opened. */
-async function photograph(url: string, folder: string): Promise<void> {
+/** Takes a picture in each scheme, with the first batch opened. The folder of the script is not shown. */
+async function photograph(home: string, folder: string): Promise<void> {
+  const url = pathToFileURL(join(home, "page.html")).href;
   const browser = await launch();
   for (const colorScheme of ["light", "dark"] as const) {
     const page = await browser.newPage({ viewport: SIZE, colorScheme });
@@ -90,6 +91,10 @@ async function photograph(url: string, folder: string): Promise<void> {
     await page.waitForSelector("html[data-ready]", { state: "attached" });
     await page.getByRole("row", { name: /batch of/ }).dblclick();
     await page.getByRole("heading", { name: /^Batch of/ }).waitFor();
+    const shown = page.getByText(`load ${home}/docs`, { exact: true }).first();
+    await shown.evaluate((label) => {
+      label.textContent = "load docs";
+    });
     await page.screenshot({ path: join(folder, `view-${colorScheme}.png`) });
   }
   await browser.close();
