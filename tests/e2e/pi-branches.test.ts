@@ -6,8 +6,10 @@ import { played } from "../support/pi/played.ts";
 import { entriesIn, NEWEST_PI, type Pi, type PiEvent } from "../support/pi/process.ts";
 import { exec, mirrored, type PiScene, piScene } from "../support/pi/scene.ts";
 
+const NOTEBOOK = JSON.stringify({ nbformat: 4, cells: [{ cell_type: "code", source: "beta = 1", outputs: [] }] });
+
 played(NEWEST_PI, "variables, memory, helpers and context are those of the branch", async (line) => {
-  await using scene = await piScene(line, { files: { "a.txt": "alpha\n", "b.txt": "beta\n" } });
+  await using scene = await piScene(line, { files: { "a.txt": "alpha\n", "note.ipynb": NOTEBOOK } });
   const { model, home, start } = scene;
   let pi = start();
   await pi.prompt(
@@ -41,6 +43,8 @@ played(NEWEST_PI, "variables, memory, helpers and context are those of the branc
   await pi.kill();
   pi = start(file);
   expect(await walk(scene, pi, "next process")).toEqual(["root", "right", "further", "next process"]);
+  // The notebook became text when it was loaded, and keeps the places of its cells.
+  expect(await told(scene, pi, "where", "result = doc_at(find('beta').matches[0][0]).place")).toBe("cell 1");
 
   // Compaction takes messages out of the model's sight, not state out of the branch.
   await pi.ask("compact");
