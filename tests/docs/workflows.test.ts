@@ -70,6 +70,7 @@ test("every script that a workflow, the checks or a recipe runs is one of packag
 test("a change is checked by lint, types and knip, on three systems, two versions of Node and five of PostgreSQL", () => {
   const text = textOf(".github/workflows/check.yml");
   for (const script of ["lint", "types", "knip"]) expect(text).toMatch(new RegExp(`npm run ${script}$`, "m"));
+  expect(text).toMatch(/npm audit --omit=dev/);
   for (const system of ["ubuntu", "macos", "windows"]) expect(text).toContain(`${system}-latest`);
   expect(text).toContain(packageJson.engines.node.replace(">=", ""));
   for (const major of [14, 15, 16, 17, 18]) expect(text).toMatch(new RegExp(`"${major}\\.`));
