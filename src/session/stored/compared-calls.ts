@@ -58,14 +58,13 @@ export function compareCalls(
     const pair = pairs.get(one.exec);
     if (was) matched.add(was.call);
     if (isShared || (was && was.exec === pair)) met.set(one.exec, (was ?? one).call.number);
-    if (isShared || (was && one.call.cached)) counts.same++;
+    if (isShared || one.call.cached) counts.same++;
     else cost_usd_asked += one.call.cost_usd;
     if (isShared) continue;
     const why = reasons.ofNew(one, was);
+    if (one.call.cached) continue;
     if (!was) fresh.push({ one, why, gap: pair ? `${pair.number}.${met.get(one.exec) ?? 0}` : "" });
-    else if (!one.call.cached && counts.again++ < listed) {
-      add("again", one, was, { ...NO_REASON, why: reasons.ofAgain(one, was) });
-    }
+    else if (counts.again++ < listed) add("again", one, was, { ...NO_REASON, why: reasons.ofAgain(one, was) });
   }
   const gone = olders.filter(({ call }) => !matched.has(call) && !isPast(call));
   const { standIns, replaced } = pairsInGaps(fresh, olders, new Set(gone));
