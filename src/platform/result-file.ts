@@ -41,7 +41,8 @@ export async function writeResultFile(path: string, pieces: Pieces, run: string,
     await syncFolder(dirname(target.path));
     return bytes;
   } catch (error) {
-    if (!target.isSpecial) await rm(temporary, { force: true });
+    // A folder that is none has no temporary file either.
+    if (!target.isSpecial) await rm(temporary, { force: true }).catch(() => {});
     throw outputFailed(path, error);
   }
 }

@@ -46,6 +46,7 @@ test("a file that is something else stays, also behind a link", async () => {
   }
   expect(readFileSync(join(home, "notes.html"), "utf8")).toContain("mine");
   expect(await run("view", "demo", "-o", "none/trace.html")).toMatchObject(said(1, "the folder none does not exist"));
+  expect(await run("view", "demo", "-o", "notes.html/trace.html")).toMatchObject(said(1, "cannot be written: ENOTDIR"));
 });
 
 test("stdout takes the same page, without texts if that is asked for, and its figures as JSON", async () => {
@@ -105,6 +106,16 @@ test("a run has its jobs on a page, and each of them one of its own", async () =
   const both = await Promise.all(["twice", "run:twice"].map((name) => run("view", name, "-o", "-")));
   expect(both.map(({ stdout }) => headIn(stdout).subject)).toEqual(["session", "run"]);
   expect(await run("view", "run:none", "-o", "-")).toMatchObject(said(1, "the store has no run none (run_not_found)"));
+});
+
+test("lines for a shell name the store, unless texts are left out", async () => {
+  const { home, run } = await storeWith();
+  const other = join(home, "other store");
+  await run("exec", "-e", "1", "--session", "there", "--store", other);
+  const storeOf = async (...args: string[]) => headIn((await run("view", ...args, "-o", "-")).stdout).store;
+  expect(await storeOf("there", "--store", other)).toBe(` --store '${other}'`);
+  expect(await storeOf("there", "--store", other, "--no-texts")).toBe("");
+  expect(await storeOf("demo")).toBe("");
 });
 
 test("what cannot be meant is refused", async () => {
