@@ -20,6 +20,8 @@ export interface Tracing {
   /** The build of Belay, and the time in ms since the epoch. */
   readonly belay: string;
   readonly now: number;
+  /** Words that lead a line for a shell to the store, with a space before them; absent: it is the usual one. */
+  readonly store?: string;
 }
 
 type Told = Pick<Head, "subject" | "session" | "execs" | "checkpoints" | "models" | "errors" | "kinds" | "coverage">;
@@ -36,6 +38,7 @@ export function assembled(told: Told, rows: readonly Row[], texts: readonly Kept
   const wholeness = cut_texts > 0 ? "cut" : "all";
   const head: Head = {
     ...{ trace: 2, belay, made_at: now, texts: words.tracing.texts ? wholeness : "none", cut_texts },
+    store: words.tracing.texts ? (words.tracing.store ?? "") : "",
     ...{ redacted: words.keys(), ...told, calls: rows.length, chunks: ranges },
   };
   return { head, rows, pages, chunks };

@@ -46,6 +46,8 @@ export interface Head {
   readonly texts: "all" | "cut" | "none";
   readonly cut_texts: number;
   readonly redacted: number;
+  /** ` --store …` behind lines for a shell; nothing for the usual store, or without texts. */
+  readonly store: string;
   readonly session: TracedSession;
   readonly execs: readonly TracedExec[];
   /** Those that the store has. */

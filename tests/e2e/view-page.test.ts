@@ -145,12 +145,13 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const ranges = { shown: [[0, 50]], found: [], ranked: [], given: [], printed: [] } as const;
     const coverage = { context_hash: "h", read: "", matched: "", sent: "", ranges } as const;
     const covered = sumCoverage({ hash: "h", length: 900, documents }, [{ coverage }]);
-    const page = await open(browser, await written(traced(asked(), { covered })));
+    const trace = traced(asked(), { covered });
+    const page = await open(browser, await written({ ...trace, head: { ...trace.head, store: " --store 'a b'" } }));
     const strip = page.getByRole("img", { name: /^Coverage of P: shown at least 5\.5 % of 900 characters/ });
     expect(await strip.isVisible()).toBe(true);
     await page.getByRole("button", { name: "never opened 1" }).click();
     expect(await detailsOf(page)).toContain("never <b>800 characters");
-    expect(await detailsOf(page)).toContain("belay show s --unread");
+    expect(await detailsOf(page)).toContain("belay show s --unread --store 'a b'");
     const without = await open(browser, await written(traced(asked())));
     expect(await without.getByText("documents of P").isVisible()).toBe(false);
   });

@@ -47,9 +47,10 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
   const { output } = own;
   if (output !== undefined && output !== "-") checkReplaced(output);
   const maxBytes = (own.maxMb ?? MAX_MB) * 2 ** 20;
-  const tracing = { texts: !own.noTexts, maxBytes, belay: version() };
+  const place = runStore(args);
+  const store = commandLine(place.flags).slice("belay".length);
+  const tracing = { texts: !own.noTexts, maxBytes, belay: version(), store };
   return showingDamage(args, async (terminal, tell) => {
-    const place = runStore(args);
     await withStore(place.place, host, async (store) => {
       const { subject, cure } = await subjectAsked(store, { name, against }, place, terminal.stderr);
       if (output === undefined && !args.get(JSON_OUTPUT)) {

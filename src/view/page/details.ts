@@ -90,8 +90,8 @@ function jobParts(view: View, job: number, [id, error]: Texts): Child[] {
   const run = head.session.name ?? head.session.id;
   const lines = (id: string) => [
     heading("in the terminal"),
-    copied(`belay view ${quoted(`${run}/${id}`)}`),
-    copied(`belay jobs ${quoted(run)} ${quoted(id)}`),
+    copied(head, `belay view ${quoted(`${run}/${id}`)}`),
+    copied(head, `belay jobs ${quoted(run)} ${quoted(id)}`),
   ];
   return [
     title(`Job ${thousands(number + 1)}`),
@@ -144,24 +144,29 @@ function marked(shown: string, query: string): Child[] {
 }
 
 /** Lines for a shell that go on from an instant of an exec. @param call its number; 0: none */
-function goOn({ session, checkpoints, subject }: Head, exec: TracedExec | undefined, instant: number, call: number) {
+function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: number) {
+  const { session, checkpoints, subject } = head;
   const name = quoted(session.name ?? session.id);
-  if (!exec || subject === "run") return [heading("in the terminal"), copied(`belay jobs ${name}`)];
+  if (!exec || subject === "run") return [heading("in the terminal"), copied(head, `belay jobs ${name}`)];
   const lines: Child[] = [heading("go on from here")];
   if (exec.depth === 0) {
-    if (exec.status === "unfinished" && session.status === "unfinished") lines.push(copied(`belay resume ${name}`));
+    if (exec.status === "unfinished" && session.status === "unfinished")
+      lines.push(copied(head, `belay resume ${name}`));
     const [before] = checkpoints.findLast(([, , , at]) => at <= instant) ?? [];
-    const fork = (id: string) => copied(`belay fork ${name}@${id} --name ${quoted(`${session.name ?? session.id}-2`)}`);
+    const fork = (id: string) =>
+      copied(head, `belay fork ${name}@${id} --name ${quoted(`${session.name ?? session.id}-2`)}`);
     if (before !== undefined) lines.push(note("before it"), fork(before));
     else lines.push(note("No checkpoint before it is kept. --keep-steps keeps those within a cell."));
     const after = call === 0 ? exec.checkpoint_id : null;
     if (after !== null && after !== before) lines.push(note("after it"), fork(after));
   }
   const place = `--exec ${exec.number}${call === 0 ? "" : ` --call ${call}`}`;
-  return [...lines, note("in the terminal"), copied(`belay show ${exec.session ?? name} ${place}`)];
+  return [...lines, note("in the terminal"), copied(head, `belay show ${exec.session ?? name} ${place}`)];
 }
 
-function copied(line: string): HTMLElement {
+/** A line for a shell, with the store that it is about. */
+function copied({ store }: Pick<Head, "store">, words: string): HTMLElement {
+  const line = `${words}${store}`;
   const code = h("code", {}, line);
   const select = () => {
     getSelection()?.selectAllChildren(code);
@@ -304,11 +309,12 @@ function histogram(sorted: readonly number[]): Child[] {
 }
 
 function documentParts({ model }: View, grade: number): Child[] {
-  const { coverage, session } = model.head;
+  const { head } = model;
+  const { coverage, session } = head;
   const { count = 0, largest = [] } = coverage?.documents[grade] ?? {};
   const name = GRADES[grade];
   if (!coverage || !name) return [];
-  const unread = copied(`belay show ${quoted(session.name ?? session.id)} --unread`);
+  const unread = copied(head, `belay show ${quoted(session.name ?? session.id)} --unread`);
   return [
     title(`${amount(count, "document")}: ${GRADE_WORDS[name]}`),
     note(coverage.told),
