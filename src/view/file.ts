@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
+import { closeSync, openSync, readSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import { targetOf } from "../platform/result-file.ts";
 import type { Trace } from "./assembled.ts";
 import type { PageSource } from "./page-source.ts";
 
 /** Files that begin so were written by `fileOf`. */
-export const FILE_START =
+const FILE_START =
   '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="Belay trace">';
 
 /**
@@ -47,3 +49,18 @@ function opening({ script, style }: PageSource, policy: string): string {
 
 /** Stays in sight where the script does not run. */
 const BEFORE = "The trace is shown here by its script. It needs a browser of 2023 or later.";
+
+/** True if a page may be written to this path: a file that is there can be read, and is such a page. Devices and folders are for the writer to judge. */
+export function isReplaceable(path: string): boolean {
+  const { mode, isFolder, isSpecial } = targetOf(path);
+  if (mode === null || isFolder || isSpecial) return true;
+  const start = Buffer.alloc(FILE_START.length);
+  try {
+    const file = openSync(path, "r");
+    readSync(file, start);
+    closeSync(file);
+  } catch {
+    return false;
+  }
+  return start.toString() === FILE_START;
+}

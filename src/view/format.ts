@@ -1,3 +1,5 @@
+import type { Compared, ExecDescription, ResumeDescription, SessionDescription } from "../session/index.ts";
+
 // The form of a trace, which its writers and the page share. A trace is a session, or a run whose jobs stand in the place of calls.
 
 /** Numbers of a call, each a column of unsigned 32-bit integers. */
@@ -60,92 +62,41 @@ export interface Head {
   readonly chunks: readonly (readonly [first: number, count: number])[];
   /** Parts of P that were looked at; null without a context, or if that is not recorded. */
   readonly coverage: TracedCoverage | null;
-  /** The comparison with another session; only if that was asked for. */
-  readonly against?: TracedCompared;
+  /** The comparison with another session, with the first of each list; only if that was asked for. */
+  readonly against?: Compared;
   /** From a server: a name of this content, and one of that of each chunk. */
   readonly revision?: string;
   readonly hashes?: readonly string[];
 }
 
-/** A session against an older one, as `belay show --against` tells it. Lists have the first of each kind. */
-export interface TracedCompared {
-  readonly against: { readonly id: string; readonly name: string | null };
-  /** The sentence of `belay show --against`. */
-  readonly told: string;
-  readonly past: { readonly is_shared: boolean; readonly calls: number; readonly last: TracedPlace | null };
-  readonly counts: Readonly<Record<"same" | "again" | "new" | "gone" | "replaced", number>>;
-  readonly cost_usd: number;
-  readonly cost_usd_before: number;
-  readonly cost_usd_asked: number;
-  readonly calls: readonly (TracedPlace & {
-    /** The place of one that is `gone` is in the other session, and so is `was`. */
-    readonly is: "again" | "new" | "gone";
-    readonly why: string | null;
-    readonly documents: readonly string[];
-    readonly above: TracedPlace | null;
-    readonly was: TracedPlace | null;
-    readonly cost_usd: number;
-    readonly words: string;
-  })[];
-  readonly documents:
-    | (Readonly<Record<"total" | "equal" | "changed" | "new" | "gone", number>> & {
-        readonly listed: Readonly<Record<"changed" | "new" | "gone", readonly string[]>>;
-      })
-    | null;
-  readonly result: TracedEnd | null;
-  readonly answer: TracedEnd | null;
-}
-
-/** The numbers of an exec and of its call, from 1. */
-export interface TracedPlace {
-  readonly exec: number;
-  readonly call: number;
-}
-
-/** An end against that of another session, with the hunks of a diff. */
-export interface TracedEnd {
-  readonly is: "same" | "changed" | "new" | "gone";
-  readonly lines: number | null;
-  readonly hunks: string | null;
-}
-
-/** The session, or the run. */
-export interface TracedSession {
-  readonly id: string;
-  /** null: it has none, or texts are left out. */
-  readonly name: string | null;
+/** The session, or the run. It has no name if texts are left out. */
+export interface TracedSession extends Pick<SessionDescription, "id" | "name" | "context" | "forked_from"> {
   readonly status: string;
   /** Dollars that it may spend; null: no limit is recorded. */
   readonly budget_usd: number | null;
-  readonly context: { readonly hash: string; readonly chars: number; readonly sources: readonly string[] } | null;
-  readonly forked_from: string | null;
   /** Lines that name what cannot be read; without texts one that counts them. */
   readonly damaged: readonly string[];
   /** Children and jobs that are not in the trace. */
   readonly left_out: readonly string[];
 }
 
+type Described = Pick<ExecDescription, "number" | "parent" | "file" | "status" | "error_code" | "checkpoint_id">;
+
 /** An exec; of a run there is one, which has all its jobs. */
-export interface TracedExec {
+export interface TracedExec extends Described {
   readonly id: string;
-  /** From 1, in its session. */
-  readonly number: number;
+  /** As `belay show` has it, or `run`. */
   readonly kind: string;
-  readonly parent: number | null;
   /** The session above has 0; `of` is the call that the exec's session answers. */
   readonly depth: number;
   readonly of: number | null;
   /** The child's id; null for an exec of the session itself. */
   readonly session: string | null;
   readonly label: string;
-  readonly file: string | null;
-  readonly status: "ok" | "failed" | "unfinished";
-  readonly error_code: string | null;
   readonly began: number;
   readonly ended: number | null;
   readonly ms: number | null;
-  readonly resumes: readonly TracedResume[];
-  readonly checkpoint_id: string | null;
+  readonly resumes: readonly Omit<ResumeDescription, "checkpoint_id">[];
   readonly turn: number | null;
   readonly ask: { readonly answered_by: string | null; readonly citations: readonly TracedCitation[] } | null;
   readonly warnings: readonly string[];
@@ -168,14 +119,6 @@ export interface TracedCoverage {
     readonly count: number;
     readonly largest: readonly (readonly [id: string, chars: number])[];
   }[];
-}
-
-export interface TracedResume {
-  readonly at: number;
-  readonly gap_ms: number;
-  readonly replayed: number;
-  readonly resent: number;
-  readonly failed: number;
 }
 
 export interface TracedCitation {

@@ -1,7 +1,6 @@
 export { figuresOf, type Trace } from "./assembled.ts";
-export { fileOf } from "./file.ts";
+export { fileOf, isReplaceable } from "./file.ts";
 export { lookAt } from "./look.ts";
 export { pageSource } from "./page-source.ts";
-export { isReplaceable } from "./replaceable.ts";
 export { type ListedJob, listedJob, traceOfRun } from "./run-trace.ts";
 export { type Served, type Subject, serveView, sessionSubject } from "./serve.ts";

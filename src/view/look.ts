@@ -1,13 +1,23 @@
 import type { Context } from "../context/index.ts";
 import { nullIf } from "../platform/errors.ts";
-import { damagedIn, describeWhole, storedContext } from "../session/index.ts";
+import { redacted } from "../platform/redact.ts";
+import {
+  type Compared,
+  compareSessions,
+  damagedIn,
+  describeWhole,
+  storedContext,
+  type WholeDescription,
+} from "../session/index.ts";
 import type { Store } from "../store/index.ts";
-import { AGAINST_BYTES, lookAgainst } from "./against.ts";
 import type { Trace, Tracing } from "./assembled.ts";
 import { type Beside, traceOf } from "./trace.ts";
 
 /** Children that are described at most: each is read from the store. */
 const CHILDREN = 1000;
+
+/** Calls and documents of each kind in a comparison, UTF-16 units of its diff, and bytes in a file that it takes at most. */
+const [LISTED, LONGEST, AGAINST_BYTES] = [200, 64 * 1024, 512 * 1024];
 
 /** A trace as far as it can be read, and a line for everything that cannot be. */
 export interface Looked {
@@ -41,5 +51,35 @@ function surroundings(text: Context["text"] | null): Beside["around"] {
     const from = Math.max(0, p_start - AROUND);
     const length = Math.min(p_end - p_start, CITED);
     return { text: text.slice(from, p_start + length + AROUND), at: p_start - from, length };
+  };
+}
+
+/** The comparison of a session with another one as the page takes it, and lines for what cannot be read of that. */
+async function lookAgainst(
+  store: Store,
+  newer: Pick<WholeDescription, "session" | "key">,
+  other: string,
+  { texts }: { readonly texts: boolean },
+): Promise<{ readonly against: Compared; readonly damaged: readonly string[] }> {
+  const older = await describeWhole(store, other, { partly: true });
+  const compared = await compareSessions(store, newer, older, { listed: LISTED, clean: redacted });
+  return { against: texts ? bounded(compared) : withoutTexts(compared), damaged: damagedIn(older.session) };
+}
+
+function bounded(compared: Compared): Compared {
+  const cut = (end: Compared["result"]) => end && { ...end, hunks: end.hunks?.slice(0, LONGEST) ?? null };
+  return { ...compared, result: cut(compared.result), answer: cut(compared.answer) };
+}
+
+/** Leaves figures, reasons and places. The sentence has no text of a session. */
+function withoutTexts(compared: Compared): Compared {
+  const { against, documents } = compared;
+  const bare = (end: Compared["result"]) => end && { ...end, hunks: null };
+  return {
+    ...compared,
+    against: { id: against.id, name: null },
+    calls: compared.calls.map((call) => ({ ...call, documents: [], words: "" })),
+    documents: documents && { ...documents, listed: { changed: [], new: [], gone: [] } },
+    ...{ result: bare(compared.result), answer: bare(compared.answer) },
   };
 }

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { TracedCompared } from "../../src/view/format.ts";
+import type { Compared } from "../../src/session/index.ts";
 import { detailsOf, open, written } from "../support/view/browser.ts";
 import { CHROMIUM, launch } from "../support/view/chromium.ts";
 import { syntheticSession } from "../support/view/synthetic.ts";
@@ -8,7 +8,7 @@ import { traced } from "../support/view/traced.ts";
 
 const call = { documents: [], above: null, was: null, cost_usd: 0.01, why: null, words: "Is it <b>this</b>?\u202e" };
 
-const AGAINST: TracedCompared = {
+const AGAINST: Compared = {
   ...{ against: { id: "01OLD", name: "<i>may</i>" }, told: "3 of 412 documents changed; 2 calls asked again ($0.020)" },
   past: { is_shared: false, calls: 1, last: { exec: 1, call: 1 } },
   counts: { same: 1, again: 1, new: 900, gone: 1, replaced: 1 },

@@ -1,12 +1,11 @@
 import { RlmError } from "../../index.ts";
 import { amount, priced, thousands } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
-import { redactedIn } from "../../platform/redact.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { JobRow, JobState, RunRow, Store } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";
 import { jobsOf, openReadableJobs } from "../jobs/readable-jobs.ts";
-import { damageError, outcomeOf } from "../render/failure.ts";
+import { damageError } from "../render/failure.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 
@@ -20,18 +19,6 @@ interface ComparedJob {
   readonly now: string | null;
   /** The input or the context is another one; null: both are the same, or one run does not have the job. */
   readonly why: "input changed" | "context changed" | null;
-}
-
-/** The jobs of a run against those of an older one, by their ids. Counts are of all, and the list has the first of each kind. */
-interface ComparedRuns {
-  readonly against: Pick<RunRow, "id" | "name">;
-  readonly told: string;
-  /** Both have the same script and settings. */
-  readonly same_work: boolean;
-  readonly counts: Readonly<Record<ComparedJob["is"] | "same", number>>;
-  readonly cost_usd: number;
-  readonly cost_usd_before: number;
-  readonly jobs: readonly ComparedJob[];
 }
 
 /**
@@ -52,7 +39,7 @@ export async function runsMeant(store: Store, name: string | null, other: string
   });
 }
 
-/** Compares two runs. @param listed jobs of each kind at most */
+/** Compares two runs by the ids of their jobs. Counts are of all, and the list has the first of each kind. @param listed at most */
 export async function compareRuns(
   { jobs }: Pick<Store, "jobs">,
   [now, before]: readonly [RunRow, RunRow],
@@ -80,15 +67,18 @@ export async function compareRuns(
     else counts.same++;
   }
   for (const was of left.values()) await add("gone", null, was);
-  const compared: ComparedRuns = {
-    ...{ against: { id: before.id, name: before.name }, told: sentenceOf(counts), same_work: now.hash === before.hash },
+  // The work is the same if script and settings are.
+  const compared = {
+    ...{ against: namesOf(before), told: sentenceOf(counts), same_work: now.hash === before.hash },
     ...{ counts, cost_usd: dollarsOf(now), cost_usd_before: dollarsOf(before), jobs: found },
   };
   const damaged = [...news.damaged(), ...olds.damaged()];
   const cure = `\`${commandLine(["jobs", "rm", damaged[0]?.run ?? now.name])}\` drops the run with all its jobs`;
   const lines = damaged.map(({ run, problem }) => `run ${run}: ${problem}`);
-  return { run: now, compared, damage: damageError(lines, { cure }) };
+  return { run: namesOf(now), compared, damage: damageError(lines, { cure }) };
 }
+
+const namesOf = ({ id, name }: RunRow) => ({ id, name });
 
 /** Jobs of a read. */
 const PAGE = 1000;
@@ -107,7 +97,7 @@ async function otherInput({ input }: Store["jobs"], job: JobRow, was: JobRow): P
   return job.context === was.context ? null : "context changed";
 }
 
-function sentenceOf({ same, state, result, new: fresh, gone }: ComparedRuns["counts"]): string {
+function sentenceOf({ same, state, result, new: fresh, gone }: Record<ComparedJob["is"] | "same", number>): string {
   const all = same + state + result + fresh;
   const told = [
     [state, "in another state"],
@@ -118,23 +108,23 @@ function sentenceOf({ same, state, result, new: fresh, gone }: ComparedRuns["cou
   return [`${thousands(result)} of ${amount(all, "job")} with another result`, ...more].join(", ");
 }
 
-type Compared = Awaited<ReturnType<typeof compareRuns>>;
+type Compared = Omit<Awaited<ReturnType<typeof compareRuns>>, "damage">;
 
-/** @param how `flags` name the store in lines to type */
-export function showRuns(
-  { run, compared, damage }: Compared,
-  how: { readonly isRedacted: boolean; readonly json: boolean; readonly flags: readonly string[] },
+/** The dollars of both, by their names. */
+export function showSpent(
+  { cost_usd, cost_usd_before }: { readonly cost_usd: number; readonly cost_usd_before: number },
+  [own, other]: readonly [string, string],
   stdout: Output,
 ): void {
-  if (how.json) {
-    const told = { run: { id: run.id, name: run.name }, compared };
-    stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(how.isRedacted ? redactedIn(told) : told) })}\n`);
-    return;
-  }
+  const [now, before] = [cost_usd, cost_usd_before].map((usd) => priced(usd).join("") || "no price");
+  stdout.write(`spent     ${now} in ${own}, ${before} in ${other}\n`);
+}
+
+/** @param flags name the store in lines to type */
+export function showRuns({ run, compared }: Compared, flags: readonly string[], stdout: Output): void {
   const { told, against, same_work, jobs, counts } = compared;
   stdout.write(`${told}\n`, "bold");
-  const [now, before] = [compared.cost_usd, compared.cost_usd_before].map((usd) => priced(usd).join("") || "no price");
-  stdout.write(`spent     ${now} in ${inLine(run.name)}, ${before} in ${inLine(against.name)}\n`);
+  showSpent(compared, [inLine(run.name), inLine(against.name)], stdout);
   stdout.write(`work      ${same_work ? "the same script and settings" : "another script, or other settings"}\n`);
   if (jobs.length === 0) return;
   const rows = jobs.map(({ job, is, before: was, now: state, why }) => {
@@ -147,7 +137,7 @@ export function showRuns(
   if (more > 0) stdout.write(`  … ${amount(more, "more", "more")}\n`, "dim");
   const [one] = jobs.filter(({ before: was, now: state }) => was !== null && state !== null);
   if (!one) return;
-  const line = ["show", `${run.name}/${one.job}`, "--against", `${against.name}/${one.job}`, ...how.flags];
+  const line = ["show", `${run.name}/${one.job}`, "--against", `${against.name}/${one.job}`, ...flags];
   stdout.write(`\nthe calls of one of them: ${commandLine(line)}\n`, "dim");
 }
 

@@ -21,7 +21,7 @@ import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { sessionAsked, withStore } from "./opened-store.ts";
-import { compareRuns, runsMeant, showRuns } from "./runs-against.ts";
+import { compareRuns, runsMeant, showRuns, showSpent } from "./runs-against.ts";
 
 /** Calls and documents of each kind on the page, and with --all or --json. */
 const [LISTED, MOST] = [20, 1000];
@@ -48,9 +48,9 @@ export async function showAgainst(
   await withStore(place, host, async (store) => {
     const runs = await runsMeant(store, name, other);
     if (runs) {
-      const both = await compareRuns(store, runs, listed);
-      tell(both.damage);
-      return showRuns(both, { isRedacted: own.redact === true, json, flags }, stdout);
+      const { damage, ...both } = await compareRuns(store, runs, listed);
+      tell(damage);
+      return json ? showJson(both, damage) : showRuns(both, flags, stdout);
     }
     const meant = await sessionAsked(store, name, shown, stderr);
     const older = await sessionAsked(store, other, shown, stderr);
@@ -60,10 +60,13 @@ export async function showAgainst(
     const damage = damageError(both.flatMap(({ session }) => damagedIn(session)));
     tell(damage);
     const session = { id: meant.id, name: meant.name };
-    if (!json) return showCompared(compared, [labelOf(name, session), labelOf(other, older)], stdout);
-    const told = { session, compared };
-    stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(own.redact ? redactedIn(told) : told) })}\n`);
+    if (json) showJson({ session, compared }, damage);
+    else showCompared(compared, [labelOf(name, session), labelOf(other, older)], stdout);
   });
+
+  function showJson(told: object, damage: RlmError | null): void {
+    stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(own.redact ? redactedIn(told) : told) })}\n`);
+  }
 }
 
 const PARTLY = { partly: true };
@@ -73,13 +76,10 @@ function labelOf(typed: string | null, session: Parameters<typeof displayName>[0
   return typed?.includes("/") ? inLine(typed) : displayName(session);
 }
 
-function showCompared(compared: Compared, [own, other]: readonly [string, string], stdout: Output): void {
+function showCompared(compared: Compared, names: readonly [string, string], stdout: Output): void {
   const { told, past } = compared;
   stdout.write(`${inLine(told)}\n`, "bold");
-  const costs = [priced(compared.cost_usd), priced(compared.cost_usd_before)].map(
-    (price) => price.join("") || "no price",
-  );
-  stdout.write(`spent     ${costs[0]} in ${own}, ${costs[1]} in ${other}\n`);
+  showSpent(compared, names, stdout);
   if (past.last) {
     const until = `${amount(past.calls, "call")}, the last one is call ${past.last.call} of exec ${past.last.exec}`;
     stdout.write(`past      both begin with the same ${until}\n`);

@@ -43,7 +43,11 @@ const IDLE = 3_600_000;
 
 /** `belay view`: a session or a run as a page. Gives the exit code: 1 also if some of it is damaged. */
 export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promise<number> {
-  const [name, against] = sessionsAsked(args);
+  const [name = null, against = null, ...more] = args.positionals;
+  if (more.length > 0) {
+    const line = commandLine(["view", ...args.positionals.slice(0, 2)]);
+    throw new UsageError("view takes a session, and one to compare it with", line);
+  }
   const { output } = own;
   if (output !== undefined && output !== "-") checkReplaced(output);
   const maxBytes = (own.maxMb ?? MAX_MB) * 2 ** 20;
@@ -69,15 +73,13 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
   });
 }
 
-interface Asked {
-  /** null: the session that was changed last. */
-  readonly name: string | null;
-  /** The session with which it is compared; null: none. */
-  readonly against: string | null;
-}
-
-/** A name that is both is the session's. @throws RlmError `session_not_found`, `run_not_found`; UsageError for a run that is compared */
-async function subjectAsked(store: Store, { name, against }: Asked, place: RunStore, stderr: Output) {
+/** Anything that a page is of. Without a name it is the session that was changed last. A name that is both is the session's. @throws RlmError `session_not_found`, `run_not_found`; UsageError for a run that is compared */
+async function subjectAsked(
+  store: Store,
+  { name, against }: Readonly<Record<"name" | "against", string | null>>,
+  place: RunStore,
+  stderr: Output,
+) {
   const ofRun = async (run: string) => {
     if (against !== null) throw comparesRuns(run, against);
     const { id, name } = await runNamed(store, run, place);
@@ -100,16 +102,6 @@ function comparesRuns(run: string, other: string): UsageError {
   return new UsageError(
     `view compares sessions, and ${run} is a run`,
     commandLine(["show", run, "--against", other.startsWith(RUN) ? other.slice(RUN.length) : other]),
-  );
-}
-
-/** The session and the one that it is compared with; null: the one changed last, and none. @throws UsageError for more */
-function sessionsAsked(args: Arguments): readonly [name: string | null, other: string | null] {
-  const [name = null, other = null, ...more] = args.positionals;
-  if (more.length === 0) return [name, other];
-  throw new UsageError(
-    "view takes a session, and one to compare it with",
-    commandLine(["view", `${name}`, `${other}`]),
   );
 }
 

@@ -85,20 +85,13 @@ interface Fresh {
 
 /** New calls between two that both sessions made stand in for those that are gone there. Which for which is known if they are as many. */
 function pairsInGaps(fresh: readonly Fresh[], olders: readonly Asked[], gone: ReadonlySet<Asked>) {
-  const left = new Map<string, Asked[]>();
   let [exec, before] = [0, 0];
-  for (const one of olders) {
-    if (one.exec.number !== exec) before = 0;
-    exec = one.exec.number;
-    if (!gone.has(one)) {
-      before = one.call.number;
-      continue;
-    }
-    const gap = `${exec}.${before}`;
-    const there = left.get(gap);
-    if (there) there.push(one);
-    else left.set(gap, [one]);
-  }
+  const left = Map.groupBy(olders, (one) => {
+    if (one.exec.number !== exec) [exec, before] = [one.exec.number, 0];
+    if (gone.has(one)) return `${exec}.${before}`;
+    before = one.call.number;
+    return null;
+  });
   const standIns = new Map<Asked, Asked>();
   let replaced = 0;
   for (const [gap, made] of Map.groupBy(fresh, (one) => one.gap)) {

@@ -48,18 +48,12 @@ export async function compareDocuments(
   if (!now || !before) return null;
   const [added, left] = [await hashesOf(now), await hashesOf(before)];
   if (!added || !left) return null;
-  const changed: Document[] = [];
-  const renamed = new Set<string>();
-  const fresh: Document[] = [];
   const texts = new Set(left.values());
-  for (const document of now.documents) {
-    const digest = added.get(document.id) ?? "";
-    const was = left.get(document.id);
-    if (was !== undefined && was !== digest) changed.push(document);
-    else if (was === undefined && texts.has(digest)) renamed.add(digest);
-    else if (was === undefined) fresh.push(document);
-  }
-  const gone = before.documents.filter(({ id }) => !added.has(id) && !renamed.has(left.get(id) ?? ""));
+  const apart = now.documents.filter(({ id }) => !left.has(id));
+  const changed = now.documents.filter(({ id }) => left.has(id) && left.get(id) !== added.get(id));
+  const fresh = apart.filter(({ id }) => !texts.has(added.get(id) ?? ""));
+  const moved = new Set(apart.map(({ id }) => added.get(id)));
+  const gone = before.documents.filter(({ id }) => !added.has(id) && !moved.has(left.get(id)));
   const ids = (of: readonly Document[]) => of.slice(0, listed).map(({ id }) => id);
   const total = now.documents.length;
   const told = {
@@ -67,15 +61,19 @@ export async function compareDocuments(
     ...{ changed: changed.length, new: fresh.length, gone: gone.length },
     listed: { changed: ids(changed), new: ids(fresh), gone: ids(gone) },
   };
-  const wholes = [...changed, ...fresh].map(
-    (document) => ({ document, range: [document.start, document.end] }) as const,
-  );
   const old = new Map(before.documents.map((document) => [document.id, document]));
-  const parts = wholes.map(({ document }) => {
-    const was = old.get(document.id);
-    return { document, range: was ? changedIn(now, document, before, was) : ([document.start, document.end] as const) };
+  const wholes = [...changed, ...fresh].map((document): Part => ({ document, range: [document.start, document.end] }));
+  const parts = wholes.map((whole): Part => {
+    const was = old.get(whole.document.id);
+    return was ? { ...whole, range: changedIn(now, whole.document, before, was) } : whole;
   });
   return { told, proof: openNamed(now, parts), likely: openNamed(now, wholes) };
+}
+
+/** A document that changed or is new, and the range of P that it is looked for by. */
+interface Part {
+  readonly document: Document;
+  readonly range: Range;
 }
 
 const opened = (store: Pick<Store, "context">, key: string) => nullIf("context_lost", storedContext(store, key));
@@ -123,8 +121,7 @@ const SHORTEST = 8;
 const MOST_COMPARED = 1_000_000;
 const NAMED = 3;
 
-/** @param parts of documents, each a range of P */
-function openNamed({ text }: Context, parts: readonly { readonly document: Document; readonly range: Range }[]): Named {
+function openNamed({ text }: Context, parts: readonly Part[]): Named {
   const sorted = parts.toSorted((one, other) => one.range[0] - other.range[0]);
   const passages = openPassages(text);
   for (const { document, range } of sorted) {
@@ -153,7 +150,7 @@ function openNamed({ text }: Context, parts: readonly { readonly document: Docum
 }
 
 /** The first part, of those in order, that ends behind this place. */
-function firstBehind(sorted: readonly { readonly range: Range }[], place: number): number {
+function firstBehind(sorted: readonly Part[], place: number): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
     const middle = (from + to) >> 1;
