@@ -36,18 +36,9 @@ export async function rerunLines(
     const sources = paths.map((path) => ({ path, source: path }));
     if ((await hashNow(sources, () => options)) === context.hash) return [];
     const next = await freeName(store, name ?? "again");
-    const contexts = paths.flatMap((path) => ["-c", nearby(path)]);
-    const line = [
-      "exec",
-      ...run,
-      ...contexts,
-      ...(raw ? ["--raw"] : []),
-      "--cache",
-      "--session",
-      next,
-      ...settingsOf(kept),
-      ...flags,
-    ];
+    const how = [...(raw ? ["--raw"] : []), ...(secrets ? ["--include-secrets"] : [])];
+    const loaded = [...paths.flatMap((path) => ["-c", nearby(path)]), ...how];
+    const line = ["exec", ...run, ...loaded, "--cache", "--session", next, ...settingsOf(kept), ...flags];
     return [
       `its sources changed; run again: ${commandLine(line)}`,
       `and compare: ${commandLine(["show", next, "--against", displayName({ id, name }), ...flags])}`,
@@ -68,14 +59,13 @@ function loadedFrom(execs: readonly ExecDescription[]): {
 } {
   const first = execs.findLastIndex(({ kind, status }) => kind === "load" && status === "ok");
   const loads = execs.slice(Math.max(0, first)).filter(({ kind, status }) => status === "ok" && LOADS.has(kind));
-  const inputs = loads.map(({ source }) => readLoadInput(source));
-  const named = inputs.flatMap((input) => ("path" in input ? [input] : []));
-  const paths = named.length === inputs.length ? named.map(({ path }) => path) : [];
-  return {
-    paths,
-    raw: named.some(({ raw }) => raw === true),
-    secrets: named.some(({ secrets }) => secrets === true),
-  };
+  const named = loads.flatMap(({ source }) => {
+    const input = readLoadInput(source);
+    return "path" in input ? [input] : [];
+  });
+  const paths = named.length === loads.length ? named.map(({ path }) => path) : [];
+  const [raw, secrets] = (["raw", "secrets"] as const).map((how) => named.some((input) => input[how] === true));
+  return { paths, raw: raw === true, secrets: secrets === true };
 }
 
 const LOADS: ReadonlySet<string> = new Set(["load", "append"]);
@@ -87,11 +77,12 @@ const SHORT = 200;
 function cellsOf(execs: readonly ExecDescription[], { cwd }: KeptSettings): string[] | null {
   const run = execs.filter(({ kind, parent }) => !LOADS.has(kind) && parent === null);
   if (run.length === 0 || run.some(({ kind }) => kind !== "cell")) return null;
-  const told = run.map(({ file, source }) => {
-    if (file !== null) return existsSync(resolve(cwd, file)) ? [nearby(resolve(cwd, file))] : null;
-    return typeof source === "string" && source.length <= SHORT && !source.includes("\n") ? ["-e", source] : null;
+  const told = run.flatMap(({ file, source }) => {
+    if (file !== null) return existsSync(resolve(cwd, file)) ? [nearby(resolve(cwd, file))] : [null];
+    return typeof source === "string" && source.length <= SHORT && !source.includes("\n") ? ["-e", source] : [null];
   });
-  return told.some((words) => words === null) ? ["FILES"] : told.flatMap((words) => words ?? []);
+  const words = told.filter((word) => word !== null);
+  return words.length < told.length ? ["FILES"] : words;
 }
 
 /** Settings of the session that a command here would not have by itself. */

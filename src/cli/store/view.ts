@@ -43,9 +43,9 @@ const IDLE = 3_600_000;
 
 /** `belay view`: a session or a run as a page. Gives the exit code: 1 also if some of it is damaged. */
 export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promise<number> {
-  const [name = null, against = null, ...more] = args.positionals;
-  if (more.length > 0) {
-    const line = commandLine(["view", ...args.positionals.slice(0, 2)]);
+  const names = args.positionals;
+  if (names.length > 2) {
+    const line = commandLine(["view", ...names.slice(0, 2)]);
     throw new UsageError("view takes a session, and one to compare it with", line);
   }
   const { output } = own;
@@ -56,7 +56,7 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
   const tracing = { texts: !own.noTexts, maxBytes, belay: version(), store };
   return showingDamage(args, async (terminal, tell) => {
     await withStore(place.place, host, async (store) => {
-      const { subject, cure } = await subjectAsked(store, { name, against }, place, terminal.stderr);
+      const { subject, cure } = await subjectAsked(store, names, place, terminal.stderr);
       if (output === undefined && !args.get(JSON_OUTPUT)) {
         const serving = { subject, tracing, source: await pageSource(), now: Date.now, wording, idleMs: IDLE };
         const served = await serveView(serving);
@@ -73,39 +73,28 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
   });
 }
 
-/** Anything that a page is of. Without a name it is the session that was changed last. A name that is both is the session's. @throws RlmError `session_not_found`, `run_not_found`; UsageError for a run that is compared */
-async function subjectAsked(
-  store: Store,
-  { name, against }: Readonly<Record<"name" | "against", string | null>>,
-  place: RunStore,
-  stderr: Output,
-) {
-  const ofRun = async (run: string) => {
-    if (against !== null) throw comparesRuns(run, against);
-    const { id, name } = await runNamed(store, run, place);
-    const cure = `\`${jobsLine({ place }, "rm", name)}\` drops the run with all its jobs`;
-    return { subject: runSubject(store, id, place), cure: { cure } };
-  };
-  if (name?.startsWith(RUN)) return ofRun(name.slice(RUN.length));
-  try {
-    const { id } = await sessionAsked(store, name, place.shown, stderr);
-    const other = against === null ? null : (await sessionAsked(store, against, place.shown, stderr)).id;
-    return { subject: sessionSubject(store, id, other), cure: {} };
-  } catch (error) {
-    const isNone = error instanceof RlmError && error.code === "session_not_found";
-    if (!isNone || name === null || (await store.jobs.run(name)) === null) throw error;
-    return ofRun(name);
-  }
-}
-
-function comparesRuns(run: string, other: string): UsageError {
-  return new UsageError(
-    `view compares sessions, and ${run} is a run`,
-    commandLine(["show", run, "--against", other.startsWith(RUN) ? other.slice(RUN.length) : other]),
-  );
-}
-
 const RUN = "run:";
+
+/** The subject of a page; without a name the session changed last. A name that is both is the session's. @throws RlmError, UsageError */
+async function subjectAsked(store: Store, [name, against]: readonly string[], place: RunStore, stderr: Output) {
+  const nameOf = (typed: string) => (typed.startsWith(RUN) ? typed.slice(RUN.length) : typed);
+  const asked = (typed: string | undefined) => sessionAsked(store, typed ?? null, place.shown, stderr);
+  const row = name?.startsWith(RUN)
+    ? null
+    : await asked(name).catch(async (error) => {
+        const isNone = error instanceof RlmError && error.code === "session_not_found";
+        if (isNone && name && (await store.jobs.run(name))) return null;
+        throw error;
+      });
+  if (row) return { subject: sessionSubject(store, row.id, against ? (await asked(against)).id : null), cure: {} };
+  const run = await runNamed(store, nameOf(name ?? ""), place);
+  if (against) {
+    const line = commandLine(["show", run.name, "--against", nameOf(against)]);
+    throw new UsageError(`view compares sessions, and ${run.name} is a run`, line);
+  }
+  const cure = `\`${jobsLine({ place }, "rm", run.name)}\` drops the run with all its jobs`;
+  return { subject: runSubject(store, run.id, place), cure: { cure } };
+}
 
 /** A run, of which the first jobs are shown. */
 function runSubject(store: Store, id: string, place: RunStore): Subject {

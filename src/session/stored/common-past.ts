@@ -69,22 +69,15 @@ export function pastOf(
 ): { readonly past: Past; isPast(call: CallDescription): boolean } {
   const [first] = pairs;
   const is_shared = first !== undefined && first[0].exec_id === first[1].exec_id;
-  const shared = new Set<CallDescription>();
-  const ids = new Map(is_shared ? olders.map(({ call }) => [call.call_id, call] as const) : []);
-  let count = 0;
-  let last: Asked | null = null;
-  for (const [at, one] of calls.entries()) {
-    const other = is_shared ? ids.get(one.call.call_id) : olders[at]?.call;
-    const isSame = is_shared ? isOneRecord(one.call, other) : isAlike(one, olders[at], pairs);
-    // Answers of a batch are recorded in any order, so what is shared may have gaps.
-    if (!isSame && !is_shared) break;
-    if (!isSame) continue;
-    if (other && is_shared) shared.add(one.call).add(other);
-    count++;
-    last = one;
-  }
-  const isPast = (call: CallDescription) => shared.has(call);
-  return { past: { is_shared, calls: count, last: last && placeOf(last) }, isPast };
+  const ids = new Map(olders.map(({ call }) => [call.call_id, call]));
+  const end = calls.findIndex((one, at) => !isAlike(one, olders[at], pairs));
+  // Answers of a batch are recorded in any order, so what is shared may have gaps.
+  const shared = is_shared ? calls.filter(({ call }) => isOneRecord(call, ids.get(call.call_id))) : [];
+  const both = is_shared ? shared : calls.slice(0, end < 0 ? calls.length : end);
+  const last = both.at(-1);
+  const known = new Set(shared.map(({ call }) => call.call_id));
+  const past = { is_shared, calls: both.length, last: last ? placeOf(last) : null };
+  return { past, isPast: ({ call_id }) => known.has(call_id) };
 }
 
 function isOneRecord({ asked_at, ended_at }: CallDescription, other: CallDescription | undefined): boolean {

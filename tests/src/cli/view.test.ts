@@ -106,6 +106,10 @@ test("a run has its jobs on a page, and each of them one of its own", async () =
   const both = await Promise.all(["twice", "run:twice"].map((name) => run("view", name, "-o", "-")));
   expect(both.map(({ stdout }) => headIn(stdout).subject)).toEqual(["session", "run"]);
   expect(await run("view", "run:none", "-o", "-")).toMatchObject(said(1, "the store has no run none (run_not_found)"));
+  expect(await run("view", "run:twice", "run:b", "-o", "-")).toMatchObject(
+    said(2, "view compares sessions, and twice is a run\ntry: belay show twice --against b"),
+  );
+  expect(await run("view", "twice", "none", "-o", "-")).toMatchObject(said(1, "session none not found"));
 });
 
 test("lines for a shell name the store, unless texts are left out", async () => {
