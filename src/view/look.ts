@@ -63,23 +63,18 @@ async function lookAgainst(
 ): Promise<{ readonly against: Compared; readonly damaged: readonly string[] }> {
   const older = await describeWhole(store, other, { partly: true });
   const compared = await compareSessions(store, newer, older, { listed: LISTED, clean: redacted });
-  return { against: texts ? bounded(compared) : withoutTexts(compared), damaged: damagedIn(older.session) };
+  return { against: fitting(compared, texts), damaged: damagedIn(older.session) };
 }
 
-function bounded(compared: Compared): Compared {
-  const cut = (end: Compared["result"]) => end && { ...end, hunks: end.hunks?.slice(0, LONGEST) ?? null };
-  return { ...compared, result: cut(compared.result), answer: cut(compared.answer) };
-}
-
-/** Leaves figures, reasons and places. The sentence has no text of a session. */
-function withoutTexts(compared: Compared): Compared {
-  const { against, documents } = compared;
-  const bare = (end: Compared["result"]) => end && { ...end, hunks: null };
+/** Without texts figures, reasons and places are left. The sentence has no text of a session. */
+function fitting(compared: Compared, texts: boolean): Compared {
+  const end = (of: Compared["result"]) => of && { ...of, hunks: (texts && of.hunks?.slice(0, LONGEST)) || null };
+  const ends = { result: end(compared.result), answer: end(compared.answer) };
+  if (texts) return { ...compared, ...ends };
+  const { against, calls, documents } = compared;
   return {
-    ...compared,
-    against: { id: against.id, name: null },
-    calls: compared.calls.map((call) => ({ ...call, documents: [], words: "" })),
+    ...{ ...compared, ...ends, against: { id: against.id, name: null } },
+    calls: calls.map((call) => ({ ...call, documents: [], words: "" })),
     documents: documents && { ...documents, listed: { changed: [], new: [], gone: [] } },
-    ...{ result: bare(compared.result), answer: bare(compared.answer) },
   };
 }

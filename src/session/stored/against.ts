@@ -2,7 +2,7 @@ import type { Json } from "../../../runtime/index.ts";
 import { amount, priced, thousands } from "../../platform/figures.ts";
 import type { Store } from "../../store/index.ts";
 import { type ComparedCalls, compareCalls } from "./compared-calls.ts";
-import { type ComparedDocuments, compareDocuments } from "./compared-documents.ts";
+import { type ComparedDocuments, type Comparing, compareDocuments } from "./compared-documents.ts";
 import type { SessionDescription, WholeDescription } from "./description.ts";
 
 /** The end of a session against that of another one. */
@@ -29,13 +29,6 @@ export interface Compared extends ComparedCalls {
   readonly answer: ComparedText | null;
 }
 
-export interface Comparing {
-  /** Calls and documents of each kind that are listed at most. */
-  readonly listed: number;
-  /** Texts pass through it before they are told, and ends before they are compared. */
-  readonly clean?: (text: string) => string;
-}
-
 /** A session with the key of its context. */
 type Whole = Pick<WholeDescription, "key"> & { readonly session: SessionDescription };
 
@@ -49,9 +42,9 @@ export async function compareSessions(
   older: Whole,
   { listed, clean = (text) => text }: Comparing,
 ): Promise<Compared> {
-  const found = await compareDocuments(store, newer.key, older.key, listed);
+  const found = await compareDocuments(store, newer.key, older.key, { listed, clean });
   const [now, before] = [newer.session, older.session];
-  const documents = found && withIds(found.told, clean);
+  const documents = found?.told ?? null;
   const calls = compareCalls(now, before, found, { listed, clean });
   const result = await compareTexts(resultOf(now), resultOf(before), clean);
   const answer = await compareTexts(answerOf(now), answerOf(before), clean);
@@ -61,11 +54,6 @@ export async function compareSessions(
     ...calls,
     ...{ cost_usd: now.cost_usd, cost_usd_before: before.cost_usd, documents, result, answer },
   };
-}
-
-function withIds(told: ComparedDocuments, clean: (id: string) => string): ComparedDocuments {
-  const { changed, new: fresh, gone } = told.listed;
-  return { ...told, listed: { changed: changed.map(clean), new: fresh.map(clean), gone: gone.map(clean) } };
 }
 
 /** The result of the last cell that stands by itself; null: there is none. */

@@ -1,6 +1,6 @@
 import type { CallDescription } from "./call-description.ts";
 import { type Asked, askedIn, type CallPlace, type Past, pairsOf, pastOf, placeOf, promptOf } from "./common-past.ts";
-import type { DocumentsFound } from "./compared-documents.ts";
+import type { Comparing, DocumentsFound } from "./compared-documents.ts";
 import type { SessionDescription } from "./description.ts";
 import type { ExecDescription } from "./exec-description.ts";
 import { NO_REASON, openReasons, type Reason } from "./why-asked.ts";
@@ -26,12 +26,12 @@ export interface ComparedCalls {
   readonly calls: readonly ComparedCall[];
 }
 
-/** Compares the calls of two sessions. @param listed calls of each kind at most. @param clean is applied to the words of prompts */
+/** Compares the calls of two sessions. */
 export function compareCalls(
   now: SessionDescription,
   before: SessionDescription,
   documents: DocumentsFound | null,
-  { listed, clean }: { readonly listed: number; readonly clean: (text: string) => string },
+  { listed, clean }: Required<Comparing>,
 ): ComparedCalls {
   const [calls, olders] = [askedIn(now), askedIn(before)];
   const pairs = pairsOf(now, before);

@@ -7,6 +7,13 @@ import { openPassages, PLACE_UNITS } from "../machine/passages.ts";
 import type { Range } from "../machine/ranges.ts";
 import { coveredContext } from "./coverage.ts";
 
+export interface Comparing {
+  /** Calls and documents of each kind that are listed at most. */
+  readonly listed: number;
+  /** Texts pass through it before they are told, and ends before they are compared. */
+  readonly clean?: (text: string) => string;
+}
+
 /** The documents of a context against those of another one. One that has another name and the same text is equal. */
 export interface ComparedDocuments {
   readonly total: number;
@@ -31,12 +38,12 @@ export interface DocumentsFound {
 
 const NOTHING = () => [];
 
-/** Compares the contexts with these keys. null if one of them is missing or lost. @param listed ids of each kind at most */
+/** Compares the contexts with these keys. null if one of them is missing or lost. @param how `listed` ids of each kind at most, each `clean` */
 export async function compareDocuments(
   store: Pick<Store, "context" | "contextIndex">,
   newer: string | null,
   older: string | null,
-  listed: number,
+  { listed, clean }: Required<Comparing>,
 ): Promise<DocumentsFound | null> {
   if (newer === null || older === null) return null;
   if (newer === older) {
@@ -54,7 +61,7 @@ export async function compareDocuments(
   const fresh = apart.filter(({ id }) => !texts.has(added.get(id) ?? ""));
   const moved = new Set(apart.map(({ id }) => added.get(id)));
   const gone = before.documents.filter(({ id }) => !added.has(id) && !moved.has(left.get(id)));
-  const ids = (of: readonly Document[]) => of.slice(0, listed).map(({ id }) => id);
+  const ids = (of: readonly Document[]) => of.slice(0, listed).map(({ id }) => clean(id));
   const total = now.documents.length;
   const told = {
     ...{ total, equal: total - changed.length - fresh.length },
