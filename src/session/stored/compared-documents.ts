@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { type Context, type Document, pauses } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
+import { firstWhere } from "../../platform/first-where.ts";
 import type { Store } from "../../store/index.ts";
 import { storedContext } from "../contexts/contexts.ts";
 import { openPassages, PLACE_UNITS } from "../machine/passages.ts";
@@ -143,7 +144,8 @@ function openNamed({ text }: Context, parts: readonly Part[]): Named {
     const ids = new Set<string>();
     for (const [start, end] of passages.in(prompt)) {
       // A part may be empty: something was taken out there.
-      for (let at = firstBehind(sorted, start); (sorted[at]?.range[0] ?? end) < end; at++) {
+      const first = firstWhere(sorted.length, (at) => (sorted[at]?.range[1] ?? 0) > start);
+      for (let at = first; (sorted[at]?.range[0] ?? end) < end; at++) {
         ids.add(sorted[at]?.document.id ?? "");
         if (ids.size >= NAMED) return [...ids];
       }
@@ -154,15 +156,4 @@ function openNamed({ text }: Context, parts: readonly Part[]): Named {
     }
     return [...ids];
   };
-}
-
-/** The first part, of those in order, that ends behind this place. */
-function firstBehind(sorted: readonly Part[], place: number): number {
-  let [from, to] = [0, sorted.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if ((sorted[middle]?.range[1] ?? 0) > place) to = middle;
-    else from = middle + 1;
-  }
-  return from;
 }

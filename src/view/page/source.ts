@@ -1,5 +1,5 @@
+import { firstWhere } from "../../platform/first-where.ts";
 import type { Head, Texts } from "../format.ts";
-import { firstWhere } from "./time.ts";
 import type { View } from "./view.ts";
 
 /** The trace behind the page: in the file itself, or at the server that gave the page. */

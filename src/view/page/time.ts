@@ -1,3 +1,5 @@
+import { firstWhere } from "../../platform/first-where.ts";
+
 /** A stretch of time in which a process ran an exec, ms. */
 export type Span = readonly [from: number, to: number];
 
@@ -65,15 +67,4 @@ export function mostAtOnce(began: Float64Array, ended: Float64Array): number {
     most = Math.max(most, index + 1 - over);
   }
   return most;
-}
-
-/** The first number of those in order from which on a condition holds; `to`: for none it does. */
-export function firstWhere(to: number, holds: (at: number) => boolean): number {
-  let [low, high] = [0, to];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
