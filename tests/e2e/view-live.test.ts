@@ -143,8 +143,11 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
     life.isFirst = false;
     expect(await belay(["resume", "killed", ...model], { home })).toMatchObject({ code: 0 });
     await vi.waitFor(async () => expect(await page.locator("header h1").textContent()).toBe("killed idle"), 15_000);
-    expect(await classes.textContent()).toBe(
-      " paid 5 kept over an interruption, not paid again 2 lost: failed 16 calls open at an interruption, sent again",
+    // The heading is drawn before the classes.
+    await vi.waitFor(async () =>
+      expect(await classes.textContent()).toBe(
+        " paid 5 kept over an interruption, not paid again 2 lost: failed 16 calls open at an interruption, sent again",
+      ),
     );
     expect(await page.locator(".picture").getAttribute("aria-label")).toMatch(/^At most 2 calls in flight/);
   });
