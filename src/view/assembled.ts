@@ -22,6 +22,8 @@ export interface Tracing {
   readonly now: number;
   /** Words that lead a line for a shell to the store, with a space before them; absent: it is the usual one. */
   readonly store?: string;
+  /** The name of a session that has none, as a command takes it: `RUN/ID` of a job's. */
+  readonly label?: string;
 }
 
 type Told = Pick<Head, "subject" | "session" | "execs" | "checkpoints" | "models" | "errors" | "kinds" | "coverage">;

@@ -18,8 +18,12 @@ export interface Subject {
   job?(number: number): Promise<Subject | null>;
 }
 
-/** The page of a stored session. @param other the id of a session with which it is compared; null: none */
-export function sessionSubject(store: Store, id: string, other: string | null = null): Subject {
+/**
+ * The page of a stored session.
+ *
+ * @param label its name, if it is a job's. @param other the id of a session with which it is compared; null: none
+ */
+export function sessionSubject(store: Store, id: string, label?: string, other: string | null = null): Subject {
   return {
     key: id,
     async stamp() {
@@ -27,7 +31,7 @@ export function sessionSubject(store: Store, id: string, other: string | null = 
       const beside = other === null ? null : await store.find(other);
       return { stamp: `${row?.last_seq} ${row?.busy} ${beside?.last_seq}`, isBusy: row?.busy === true };
     },
-    look: (tracing) => lookAt(store, id, tracing, other),
+    look: (tracing) => lookAt(store, id, label === undefined ? tracing : { ...tracing, label }, other),
   };
 }
 

@@ -171,9 +171,10 @@ const CitationSchema = v.object({
 
 function tracedSession(session: SessionDescription, words: Words, left_out: readonly string[]): TracedSession {
   const { id, name, status, context, forked_from } = session;
-  const { texts } = words.tracing;
+  const { texts, label } = words.tracing;
+  const named = name ?? (label === undefined ? null : words.whole(label));
   return {
-    ...{ id, name: texts ? name : null, status, budget_usd: budgetIn(session.settings), forked_from, left_out },
+    ...{ id, name: texts ? named : null, status, budget_usd: budgetIn(session.settings), forked_from, left_out },
     context: context && { ...context, sources: texts ? context.sources.map(words.line) : [] },
     damaged: words.counted(damagedIn(session), "damaged part"),
   };

@@ -137,6 +137,25 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     );
   });
 
+  test("a job's session has the name of its job, and a fork of it one that a session may have", async () => {
+    const step = {
+      id: "CK",
+      parent: null,
+      exec_id: "e",
+      kind: "step",
+      at: 0,
+      pages: 1,
+      bytes: 1,
+      head: false,
+    } as const;
+    const trace = traced({ ...hostile(), name: null, checkpoints: [step] }, { label: "mails/in 1" });
+    const page = await open(browser, await written(trace), { place: "#exec=1" });
+    expect(await page.title()).toBe("mails/in 1 · Belay");
+    const details = await detailsOf(page);
+    expect(details).toContain("belay fork 'mails/in 1'@CK --name 'mails-in 1-2'");
+    expect(details).toContain("belay show 'mails/in 1' --exec 1");
+  });
+
   test("documents of P are listed by what was looked at, and without records of that there is no strip", async () => {
     const documents = [
       { id: "read.md", start: 0, end: 100 },

@@ -4,7 +4,7 @@ import { writeResultFile } from "../../platform/result-file.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
-import type { Store } from "../../store/index.ts";
+import type { RunRow, Store } from "../../store/index.ts";
 import {
   figuresOf,
   fileOf,
@@ -86,18 +86,21 @@ async function subjectAsked(store: Store, [name, against]: readonly string[], pl
         if (isNone && name && (await store.jobs.run(name))) return null;
         throw error;
       });
-  if (row) return { subject: sessionSubject(store, row.id, against ? (await asked(against)).id : null), cure: {} };
+  if (row) {
+    const label = name?.includes("/") ? name : undefined;
+    return { subject: sessionSubject(store, row.id, label, against ? (await asked(against)).id : null), cure: {} };
+  }
   const run = await runNamed(store, nameOf(name ?? ""), place);
   if (against) {
     const line = commandLine(["show", run.name, "--against", nameOf(against)]);
     throw new UsageError(`view compares sessions, and ${run.name} is a run`, line);
   }
   const cure = `\`${jobsLine({ place }, "rm", run.name)}\` drops the run with all its jobs`;
-  return { subject: runSubject(store, run.id, place), cure: { cure } };
+  return { subject: runSubject(store, run, place), cure: { cure } };
 }
 
 /** A run, of which the first jobs are shown. */
-function runSubject(store: Store, id: string, place: RunStore): Subject {
+function runSubject(store: Store, { id, name }: RunRow, place: RunStore): Subject {
   async function counted() {
     const run = await runNamed(store, id, place);
     const jobs = openReadableJobs(store.jobs, run);
@@ -123,7 +126,7 @@ function runSubject(store: Store, id: string, place: RunStore): Subject {
     },
     async job(number) {
       const [job] = await store.jobs.list(id, { among: [number], from: 0, limit: 1 });
-      return job ? sessionSubject(store, job.session) : null;
+      return job ? sessionSubject(store, job.session, `${name}/${job.id}`) : null;
     },
   };
 }

@@ -149,12 +149,13 @@ function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: n
   const name = quoted(session.name ?? session.id);
   if (!exec || subject === "run") return [heading("in the terminal"), copied(head, `belay jobs ${name}`)];
   const lines: Child[] = [heading("go on from here")];
+  // The name of a job has characters that the name of a session may not have.
+  const next = (session.name ?? session.id).replaceAll(/[^\p{L}\p{N} ._~-]/gu, "-");
   if (exec.depth === 0) {
     if (exec.status === "unfinished" && session.status === "unfinished")
       lines.push(copied(head, `belay resume ${name}`));
     const [before] = checkpoints.findLast(([, , , at]) => at <= instant) ?? [];
-    const fork = (id: string) =>
-      copied(head, `belay fork ${name}@${id} --name ${quoted(`${session.name ?? session.id}-2`)}`);
+    const fork = (id: string) => copied(head, `belay fork ${name}@${id} --name ${quoted(`${next}-2`)}`);
     if (before !== undefined) lines.push(note("before it"), fork(before));
     else lines.push(note("No checkpoint before it is kept. --keep-steps keeps those within a cell."));
     const after = call === 0 ? exec.checkpoint_id : null;

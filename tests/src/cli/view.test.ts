@@ -86,7 +86,12 @@ test("a run has its jobs on a page, and each of them one of its own", async () =
   const run = (...args: string[]) => belayHere(args, { home, cwd: home });
   expect(await run("batch", "twice.js", "--jobs", "in.jsonl", "--name", "twice", "-o", "-")).toMatchObject({ code: 1 });
   const job = headIn((await run("view", "twice/a", "-o", "-")).stdout);
-  expect(job).toMatchObject({ subject: "session", execs: [{ status: "ok", label: script }] });
+  expect(job).toMatchObject({
+    subject: "session",
+    session: { name: "twice/a" },
+    execs: [{ status: "ok", label: script }],
+  });
+  expect(headIn((await run("view", "twice/a", "-o", "-", "--no-texts")).stdout).session.name).toBeNull();
 
   const whole = await run("view", "twice", "-o", "run.html");
   expect(whole.stderr).toMatch(/^run\.html: 2 jobs, .*, texts included\. It holds ids of jobs and words of errors;/);
