@@ -6,6 +6,7 @@ import { benchCalls } from "./calls.ts";
 import { type Corpus, openCorpus } from "./corpus.ts";
 import { benchCoverage } from "./coverage.ts";
 import { benchDelivery } from "./delivery.ts";
+import { benchDocuments } from "./documents.ts";
 import { benchDurable } from "./durable.ts";
 import { benchEngine } from "./engine.ts";
 import { benchExec } from "./exec.ts";
@@ -35,6 +36,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   search: benchSearch,
   stems: benchStems,
   load: benchLoad,
+  documents: benchDocuments,
   batch: benchBatch,
   delivery: benchDelivery,
   calls: benchCalls,
