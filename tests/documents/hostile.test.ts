@@ -1,5 +1,7 @@
 import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { mustRun, ROOT } from "../../scripts/process.ts";
 import { load } from "../../src/context/load/load.ts";
 import { folderWith } from "../support/tree.ts";
 import { REFUSED, TAMED } from "./hostile.ts";
@@ -31,4 +33,21 @@ test("hostile originals end within their limits, and the other files of their fo
   expect(text.slice(words?.start ?? 0, words?.end ?? 0).trim()).toBe("start &j; &f; end");
   expect(readdirSync(cwd)).toEqual(inside);
   expect(readdirSync(temporary)).toEqual([]);
+});
+
+/** Each unpacks to 1 GB. */
+const HEAVY = ["bomb.pdf", "bomb.docx", "bomb.zip", "bomb.gz"];
+
+test("the memory that a hostile original takes is that of another process", { timeout: 120_000 }, async () => {
+  const plain = { "a.txt": "plain", "report.pdf": ORIGINALS["report.pdf"]?.() ?? "" };
+  const hostile = Object.fromEntries(HEAVY.map((name) => [name, REFUSED[name]?.[0]() ?? ""]));
+  const folders = [folderWith(plain), folderWith({ ...plain, ...hostile })];
+  const { stdout } = await mustRun(
+    process.execPath,
+    [fileURLToPath(new URL("growth.ts", import.meta.url)), ...folders],
+    { cwd: ROOT },
+  );
+  const { skipped, growth } = JSON.parse(stdout);
+  expect(skipped).toBe(HEAVY.length);
+  expect(growth).toBeLessThanOrEqual(100 * 2 ** 20);
 });
