@@ -5,6 +5,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
 import { LETTERS, QUESTION, scriptedReply } from "../../src/cli/demo/text.ts";
 import { openSession } from "../../src/index.ts";
+import { pdf } from "../documents/packed.ts";
 import { startBatchServer } from "../support/batch-server/index.ts";
 import { BUNDLED } from "../support/command.ts";
 import { type SeenRequest, startModelServer } from "../support/model-server.ts";
@@ -35,6 +36,7 @@ function readersFolder(): string {
   const folder = folderWith({
     ...Object.fromEntries(Object.entries(LETTERS).map(([name, text]) => [`letters/${name}`, `${text}\n`])),
     "app.log": LOG,
+    "report.pdf": pdf(["Annual report"], ["Sales were flat."], ["Net profit rose by 12 %."]),
     "reviews.txt": "Where is my order?\nIt is broken.\n",
     "scan.js": `const prompts = list_docs("cli").slice(0, 12).map(({ id }) => "What is " + id);
 const findings = (await llm_query_batch(prompts, { tools: [] })).results;`,
@@ -108,7 +110,11 @@ async function startReader(): Promise<ScriptedReader> {
 /** Whether a root model is asked, and not the model of a sub-call. */
 const isTurn = ({ body }: SeenRequest) => body.messages[1]?.content?.toString().startsWith(QUESTION) === true;
 
+const cell = (code: string) => `\`\`\`js\n${code}\n\`\`\``;
+
 function answerTo(prompt: string): string {
+  if (prompt.startsWith("By how much")) return cell("print(P)");
+  if (prompt.includes("Net profit")) return cell('answer("12 %", { cite: find("Net profit.*").matches })');
   if (prompt.startsWith("Label")) return '{ "labels": [] }';
   if (prompt.startsWith("Whose fault")) return prompt.includes(" db: ") ? "ours" : "user";
   const isScripted = [QUESTION, "[turn ", "Is this letter"].some((words) => prompt.includes(words));
