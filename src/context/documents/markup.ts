@@ -24,6 +24,37 @@ export function walkXml(source: string, on: Handlers, onText: (text: string) => 
   });
 }
 
+/** Elements of some names: handlers for a walk, and the number of them that are open. */
+export function within(...names: readonly string[]) {
+  const open = { count: 0 };
+  const add = (more: number) => {
+    open.count += more;
+  };
+  const handlers: Handlers = Object.fromEntries(
+    names.flatMap((name) => [
+      [name, () => add(1)],
+      [`/${name}`, () => add(-1)],
+    ]),
+  );
+  return Object.assign(open, { handlers });
+}
+
+/** The texts of all elements `of`: what `words` in them hold, except within `left`. A `paragraph` ends with a space. */
+export function textsIn(source: string, of: string, words: string, { left = "", paragraph = "" }) {
+  const found: { readonly attributes: Attributes; text: string }[] = [];
+  const [said, leftOut] = [within(words), within(left)];
+  const put = (more: string) => {
+    const last = found.at(-1);
+    if (last) last.text += more;
+  };
+  const on = {
+    ...{ ...said.handlers, ...leftOut.handlers, [`/${paragraph}`]: () => put(" ") },
+    [of]: (attributes: Attributes) => void found.push({ attributes, text: "" }),
+  };
+  walkXml(source, on, (more) => (said.count > 0 && leftOut.count === 0 ? put(more) : undefined));
+  return found;
+}
+
 interface Events {
   onopentag(name: string, attributes: Attributes): void;
   onclosetag(name: string): void;
@@ -68,36 +99,28 @@ const BLOCKS = words(
 );
 const LEFT_OUT = words("script style template noscript svg head iframe object");
 
+const NO_ROW: { row: string[] | null; cell: string | null } = { row: null, cell: null };
+
 /** The state of a pass through HTML. */
-interface Html {
-  readonly text: Growing;
+const begun = (text: Growing) => ({
+  text,
   /** The number of open elements that are left out. */
-  leftOut: number;
-  isTitle: boolean;
-  pre: number;
+  leftOut: 0,
+  isTitle: false,
+  pre: 0,
   /** A space stands before the next word. */
-  isSpaced: boolean;
+  isSpaced: false,
+  isFresh: true,
   /** The numbers of the open lists; null for one without numbers. */
-  readonly lists: (number | null)[];
+  lists: [] as (number | null)[],
   /** The cells of the open row, and the open one of them. */
-  row: string[] | null;
-  cell: string | null;
-  isFresh: boolean;
-}
+  ...NO_ROW,
+});
+type Html = ReturnType<typeof begun>;
 
 /** Reads HTML as text with headings, lists and rows of tables. */
 export function readHtml(source: string, text: Growing): void {
-  const html: Html = {
-    text,
-    leftOut: 0,
-    isTitle: false,
-    pre: 0,
-    isSpaced: false,
-    lists: [],
-    row: null,
-    cell: null,
-    isFresh: true,
-  };
+  const html = begun(text);
   parse(source, false, {
     onopentag: (name, attributes) => open(html, name, attributes),
     ontext: (given) => say(html, given),

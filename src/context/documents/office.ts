@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Growing } from "./growing.ts";
-import { readHtml, walkXml } from "./markup.ts";
+import { readHtml, textsIn, walkXml, within } from "./markup.ts";
 import { damaged, encrypted, type Parts } from "./zip.ts";
 
 /** Names of parts that are not text, in files of office suites. */
@@ -44,14 +44,14 @@ export function readDocx(parts: Parts, text: Growing): void {
   for (const [type, element, mark] of NOTES) {
     const notes = related
       .filter((part) => part.type === type)
-      .flatMap(({ target }) => notesIn(parts.text(target), element));
+      .flatMap(({ target }) => textsIn(parts.text(target), element, "w:t", { paragraph: "w:p" }))
+      // Those with a type are lines that part notes from the text.
+      .filter((note) => note.attributes["w:type"] === undefined && note.text.trim() !== "");
     if (notes.length > 0) text.part(type);
-    for (const note of notes) text.add(`[${mark}${note.id}] ${note.text}\n`);
+    for (const note of notes) text.add(`[${mark}${note.attributes["w:id"]}] ${note.text.trim()}\n`);
   }
-  for (const { target } of related.filter(({ type }) => type === "header" || type === "footer")) {
-    let has = false;
-    walkXml(parts.text(target), { "w:t": () => (has = true) });
-    if (has) text.lose("header or footer");
+  for (const { type, target } of related) {
+    if (/^(header|footer)$/.test(type) && /<w:t[ >]/.test(parts.text(target))) text.lose("header or footer");
   }
 }
 
@@ -76,23 +76,19 @@ function headingsIn(styles: string): Map<string, number> {
 }
 
 function readWords(source: string, text: Growing, headings: ReadonlyMap<string, number>): void {
-  const table = tableOf(text);
-  let [paragraph, depth, level, left] = ["", 0, 0, 0];
-  let [isItem, isWord] = [false, false];
+  const table = tableOf(text, "w:tbl", "w:tr", "w:tc");
+  let [paragraph, depth, level, isItem] = ["", 0, 0, false];
+  const words = within("w:t", "m:t");
+  // The same content for older programs, and at the place from which it was moved.
+  const left = within("w:del", "mc:Fallback", "w:moveFrom");
   const put = (said: string) => {
-    if (left === 0) paragraph += said;
+    if (left.count === 0) paragraph += said;
   };
-  const leave = (kind?: string) => () => {
-    if (kind !== undefined && left === 0) text.lose(kind);
-    left += 1;
-  };
-  const back = () => (left -= 1);
-  const word = () => (isWord = true);
-  const noWord = () => (isWord = false);
+  for (const _ of source.matchAll(/<w:del[ >]/g)) text.lose("deleted by a tracked change");
   walkXml(
     source,
     {
-      ...table.handlers("w:tbl", "w:tr", "w:tc"),
+      ...{ ...table.handlers, ...words.handlers, ...left.handlers },
       // A box of text in a paragraph has paragraphs of its own.
       "w:p"() {
         depth += 1;
@@ -113,14 +109,9 @@ function readWords(source: string, text: Growing, headings: ReadonlyMap<string, 
       "w:footnoteReference": (note) => put(`[^${note["w:id"]}]`),
       "w:endnoteReference": (note) => put(`[^e${note["w:id"]}]`),
       "w:commentReference": (note) => put(`[comment ${note["w:id"]}]`),
-      "w:del": leave("deleted by a tracked change"),
-      "/w:del": back,
-      // The same content for older programs, and at the place from which it was moved.
-      ...{ "mc:Fallback": leave(), "/mc:Fallback": back, "w:moveFrom": leave(), "/w:moveFrom": back },
-      ...{ "w:t": word, "/w:t": noWord, "m:t": word, "/m:t": noWord },
     },
     (said) => {
-      if (isWord) put(said);
+      if (words.count > 0) put(said);
     },
   );
 }
@@ -133,34 +124,32 @@ function block(text: Growing, said: string, level: number, isItem: boolean): voi
 }
 
 /** Rows of a table are `a | b`; a table in a cell is a part of the cell. */
-function tableOf(text: Growing) {
+function tableOf(text: Growing, table: string, tr: string, td: string) {
   let depth = 0;
   let row: string[] = [];
   let cell: string | null = null;
+  const outermost = (work: () => void) => () => {
+    if (depth === 1) work();
+  };
+  const gap = outermost(text.gap);
   return {
-    handlers: (table: string, tr: string, td: string) => ({
+    handlers: {
       [table]() {
         depth += 1;
-        if (depth === 1) text.gap();
+        gap();
       },
       [`/${table}`]() {
+        gap();
         depth -= 1;
-        if (depth === 0) text.gap();
       },
-      [tr]() {
-        if (depth === 1) row = [];
-      },
-      [`/${tr}`]() {
-        if (depth === 1 && row.length > 0) text.add(`${row.join(" | ")}\n`);
-      },
-      [td]() {
-        if (depth === 1) cell = "";
-      },
-      [`/${td}`]() {
-        if (depth === 1 && cell !== null) row.push(cell.replaceAll("\n", " "));
-        if (depth === 1) cell = null;
-      },
-    }),
+      [tr]: outermost(() => (row = [])),
+      [`/${tr}`]: outermost(() => text.add(row.length > 0 ? `${row.join(" | ")}\n` : "")),
+      [td]: outermost(() => (cell = "")),
+      [`/${td}`]: outermost(() => {
+        if (cell !== null) row.push(cell.replaceAll("\n", " "));
+        cell = null;
+      }),
+    },
     /** True if a cell is open: the paragraph is in it. */
     take(said: string): boolean {
       if (cell === null) return false;
@@ -168,32 +157,6 @@ function tableOf(text: Growing) {
       return true;
     },
   };
-}
-
-function notesIn(source: string, element: string): { readonly id: string; readonly text: string }[] {
-  const notes: { id: string; text: string }[] = [];
-  let note: { id: string; text: string } | null = null;
-  let isWord = false;
-  walkXml(
-    source,
-    {
-      // Those with a type are lines that part notes from the text.
-      [element]: (found) => (note = found["w:type"] === undefined ? { id: found["w:id"] ?? "", text: "" } : null),
-      [`/${element}`]() {
-        if (note && note.text.trim() !== "") notes.push({ id: note.id, text: note.text.trim() });
-        note = null;
-      },
-      "w:t": () => (isWord = true),
-      "/w:t": () => (isWord = false),
-      "/w:p"() {
-        if (note) note.text += " ";
-      },
-    },
-    (said) => {
-      if (isWord && note) note.text += said;
-    },
-  );
-  return notes;
 }
 
 export function readPptx(parts: Parts, text: Growing): void {
@@ -212,17 +175,14 @@ export function readPptx(parts: Parts, text: Growing): void {
 
 /** True if the slide has text. */
 function readSlide(source: string, text: Growing, lead = ""): boolean {
-  const table = tableOf(text);
-  let [paragraph, isWord, isField, has] = ["", false, false, false];
+  const table = tableOf(text, "a:tbl", "a:tr", "a:tc");
+  // The number of the slide is a field.
+  const [words, fields] = [within("a:t"), within("a:fld")];
+  let [paragraph, has] = ["", false];
   walkXml(
     source,
     {
-      ...table.handlers("a:tbl", "a:tr", "a:tc"),
-      // The number of the slide is a field.
-      "a:fld": () => (isField = true),
-      "/a:fld": () => (isField = false),
-      "a:t": () => (isWord = !isField),
-      "/a:t": () => (isWord = false),
+      ...{ ...table.handlers, ...words.handlers, ...fields.handlers },
       "a:br": () => (paragraph += "\n"),
       "/a:p"() {
         const said = paragraph.trim();
@@ -233,7 +193,7 @@ function readSlide(source: string, text: Growing, lead = ""): boolean {
       },
     },
     (said) => {
-      if (isWord) paragraph += said;
+      if (words.count > 0 && fields.count === 0) paragraph += said;
     },
   );
   return has;
@@ -247,24 +207,26 @@ export function refuseEncrypted(parts: Parts): void {
 /** Reads an OpenDocument text or presentation. @throws Unreadable */
 export function readOdf(parts: Parts, text: Growing): void {
   refuseEncrypted(parts);
-  const table = tableOf(text);
+  const table = tableOf(text, "table:table", "table:table-row", "table:table-cell");
+  const lists = within("text:list");
+  const left = within("text:tracked-changes", "text:note-citation");
+  const content = parts.text("content.xml");
   const notes: string[] = [];
   // Paragraphs that are open: one in a frame or a note lies in another one.
   const open: { said: string; level: number }[] = [];
-  let [lists, slides, left, note]: [number, number, number, string | null] = [0, 0, 0, null];
-  let hasWords = false;
+  let [slides, note, hasWords]: [number, string | null, boolean] = [0, null, false];
   const put = (said: string) => {
     const last = open.at(-1);
-    if (last && left === 0) last.said += said;
+    if (last && left.count === 0) last.said += said;
   };
   const begin = (level: number) => () => open.push({ said: "", level });
   const finish = () => {
     const { said = "", level = 0 } = open.pop() ?? {};
-    if (said.trim() === "" || left > 0) return;
+    if (said.trim() === "" || left.count > 0) return;
     hasWords = true;
     if (note !== null) note += `${note === "" ? "" : " "}${said.trim()}`;
     else if (open.length > 0) put(` ${said.trim()}`);
-    else if (!table.take(said)) block(text, said, level, lists > 0);
+    else if (!table.take(said)) block(text, said, level, lists.count > 0);
   };
   const beginNote = (mark: string) => () => {
     put(`[${mark}${notes.length + 1}]`);
@@ -274,10 +236,11 @@ export function readOdf(parts: Parts, text: Growing): void {
     if (note) notes.push(`[${mark}${notes.length + 1}] ${note}`);
     note = null;
   };
+  if (content.includes("<text:tracked-changes")) text.lose("deleted by a tracked change");
   walkXml(
-    parts.text("content.xml"),
+    content,
     {
-      ...table.handlers("table:table", "table:table-row", "table:table-cell"),
+      ...{ ...table.handlers, ...lists.handlers, ...left.handlers },
       "draw:page"() {
         text.part(`slide ${++slides}`);
         hasWords = false;
@@ -288,17 +251,9 @@ export function readOdf(parts: Parts, text: Growing): void {
       "text:h": (heading) => begin(Math.min(Number(heading["text:outline-level"]) || 1, 6))(),
       "text:p": begin(0),
       ...{ "/text:h": finish, "/text:p": finish },
-      "text:list": () => (lists += 1),
-      "/text:list": () => (lists -= 1),
       "text:tab": () => put("\t"),
       "text:line-break": () => put("\n"),
       "text:s": (space) => put(" ".repeat(Math.min(Number(space["text:c"]) || 1, 100))),
-      "text:tracked-changes"() {
-        text.lose("deleted by a tracked change");
-        left += 1;
-      },
-      "/text:tracked-changes": () => (left -= 1),
-      ...{ "text:note-citation": () => (left += 1), "/text:note-citation": () => (left -= 1) },
       ...{ "text:note": beginNote("^"), "/text:note": endNote("^") },
       ...{ "office:annotation": beginNote("comment "), "/office:annotation": endNote("comment ") },
     },

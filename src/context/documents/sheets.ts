@@ -1,5 +1,5 @@
 import { cell, type Growing } from "./growing.ts";
-import { walkXml } from "./markup.ts";
+import { textsIn, walkXml, within } from "./markup.ts";
 import { refuseEncrypted, relationsOf } from "./office.ts";
 import type { Parts } from "./zip.ts";
 
@@ -38,7 +38,10 @@ export function readXlsx(parts: Parts, text: Growing): void {
     workbookPr: ({ date1904 }) => (is1904 = date1904 === "1" || date1904 === "true"),
   });
   const shared = [...related.values()].find(({ type }) => type === "sharedStrings");
-  const strings = shared ? stringsIn(parts.text(shared.target)) : [];
+  const strings = shared
+    ? // Phonetic runs tell how the others are spoken.
+      textsIn(parts.text(shared.target), "si", "t", { left: "rPh" }).map((one) => one.text)
+    : [];
   const book = { strings, dates: datesIn(parts.text("xl/styles.xml")), is1904 };
   for (const { name, part } of sheets) {
     if (parts.names.has(part)) readSheet(parts.text(part), text, name, book);
@@ -48,27 +51,6 @@ export function readXlsx(parts: Parts, text: Growing): void {
   for (const name of drawings) if (parts.text(name).includes("<a:t>")) text.lose("text box");
 }
 
-function stringsIn(source: string): string[] {
-  const strings: string[] = [];
-  // Phonetic runs tell how the others are spoken.
-  let [said, isWord, phonetic] = ["", false, 0];
-  walkXml(
-    source,
-    {
-      si: () => (said = ""),
-      "/si": () => strings.push(said),
-      t: () => (isWord = phonetic === 0),
-      "/t": () => (isWord = false),
-      rPh: () => (phonetic += 1),
-      "/rPh": () => (phonetic -= 1),
-    },
-    (more) => {
-      if (isWord) said += more;
-    },
-  );
-  return strings;
-}
-
 /** Formats of dates and times that have no code of their own (ECMA-376, 18.8.30). */
 const DATES = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
 
@@ -76,13 +58,12 @@ const DATES = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
 function datesIn(styles: string): boolean[] {
   const codes = new Map<number, string>();
   const found: boolean[] = [];
-  let isCell = false;
+  const cells = within("cellXfs");
   walkXml(styles, {
+    ...cells.handlers,
     numFmt: ({ numFmtId, formatCode = "" }) => codes.set(Number(numFmtId), formatCode),
-    cellXfs: () => (isCell = true),
-    "/cellXfs": () => (isCell = false),
     xf({ numFmtId }) {
-      if (!isCell) return;
+      if (cells.count === 0) return;
       const code = (codes.get(Number(numFmtId)) ?? "").replace(/"[^"]*"|\[[^\]]*\]|\\.|general/gi, "");
       found.push(DATES.has(Number(numFmtId)) || /[ymdhs]/i.test(code));
     },
@@ -92,10 +73,9 @@ function datesIn(styles: string): boolean[] {
 
 function readSheet(source: string, text: Growing, sheet: string, book: Workbook): void {
   const add = rowsOf(text, sheet);
-  let [row, cells, value, isValue, isFormula]: [number, string[], string, boolean, boolean] = [0, [], "", false, false];
+  let [row, cells, value, isFormula]: [number, string[], string, boolean] = [0, [], "", false];
   let [column, type, style] = [0, "n", 0];
-  const begin = () => (isValue = true);
-  const end = () => (isValue = false);
+  const values = within("v", "t");
   walkXml(
     source,
     {
@@ -114,10 +94,10 @@ function readSheet(source: string, text: Growing, sheet: string, book: Workbook)
         cells[column] = shown(value, type, style, book);
       },
       f: () => (isFormula = true),
-      ...{ v: begin, "/v": end, t: begin, "/t": end },
+      ...values.handlers,
     },
     (said) => {
-      if (isValue) value += said;
+      if (values.count > 0) value += said;
     },
   );
 }
