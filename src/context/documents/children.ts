@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { type Frame, frameOf, framesOf } from "./frames.ts";
-import { megabytes, Unreadable } from "./growing.ts";
+import { megabytes, oneLine, Unreadable } from "./growing.ts";
 import { type Answer, answerOf, type Job, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
 import { readablePaths, readerEntry } from "./packages.ts";
 
@@ -27,10 +27,10 @@ interface Child {
   /** Resolves with the signal or code by which it ended. */
   readonly ended: Promise<string>;
   served: number;
-  idle?: NodeJS.Timeout;
+  rest?: NodeJS.Timeout;
 }
 
-const idle: Child[] = [];
+const idle = new Set<Child>();
 const waiting: (() => void)[] = [];
 let running = 0;
 
@@ -41,7 +41,7 @@ export async function readInChild(bytes: Uint8Array, job: Job, asked: Asked): Pr
   let isWhole = false;
   try {
     // A child that may read the copy of one file reads nothing else.
-    child = (job.file === undefined ? idle.pop() : undefined) ?? start(job.file);
+    child = (job.file === undefined ? rested() : undefined) ?? start(job.file);
     const answer = await readIn(child, bytes, job, asked);
     isWhole = true;
     return answer;
@@ -75,32 +75,30 @@ async function turn(signal: AbortSignal | undefined): Promise<void> {
 /** Keeps a child for a while. It does not keep this process alive. */
 function rest(child: Child): void {
   hold(child, false);
-  child.idle = setTimeout(() => {
-    leaveIdle(child.process);
+  child.rest = setTimeout(() => {
+    idle.delete(child);
     child.process.kill("SIGKILL");
   }, IDLE_MS).unref();
-  idle.push(child);
+  idle.add(child);
 }
 
-function leaveIdle(left: ChildProcess): void {
-  const at = idle.findIndex(({ process: one }) => one === left);
-  if (at >= 0) idle.splice(at, 1);
+/** A child at rest. */
+function rested(): Child | undefined {
+  const [child] = idle;
+  if (child) idle.delete(child);
+  return child;
 }
 
 function start(file?: string): Child {
   const paths = file === undefined ? readablePaths() : [...readablePaths(), `${dirname(file)}/*`];
-  const readable = paths.map((path) => `--allow-fs-read=${path}`);
-  const memory = `--max-old-space-size=${RSS_BYTES / 2 ** 20}`;
-  const argv = [
-    "--permission",
-    ...readable,
-    "--allow-worker",
-    "--no-warnings",
-    memory,
-    readerEntry(),
-    String(process.pid),
-  ];
-  const started = spawn(process.execPath, argv, { env: {}, cwd: "/", stdio: "pipe", windowsHide: true });
+  const allowed = ["--permission", "--allow-worker", ...paths.map((path) => `--allow-fs-read=${path}`)];
+  const options = [...allowed, "--no-warnings", `--max-old-space-size=${RSS_BYTES / 2 ** 20}`];
+  const started = spawn(process.execPath, [...options, readerEntry(), String(process.pid)], {
+    env: {},
+    cwd: "/",
+    stdio: "pipe",
+    windowsHide: true,
+  });
   const frames = framesOf(started.stdout, MOST_FRAME_BYTES);
   let said = "";
   started.stderr.on("data", (text) => {
@@ -111,16 +109,17 @@ function start(file?: string): Child {
   const ended = new Promise<string>((resolve) => {
     started.on("error", (error) => resolve(error.message));
     started.on("close", (code, signal) => {
-      leaveIdle(started);
       const isFull = said.endsWith(OUT_OF_MEMORY) || said.includes("heap out of memory");
       resolve(isFull ? OUT_OF_MEMORY : (signal ?? `code ${code}`));
     });
   });
-  return { process: started, frames, ended, served: 0 };
+  const child = { process: started, frames, ended, served: 0 };
+  started.on("close", () => idle.delete(child));
+  return child;
 }
 
 async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onProgress }: Asked): Promise<Answer> {
-  clearTimeout(child.idle);
+  clearTimeout(child.rest);
   hold(child, true);
   child.served += 1;
   let breach: Error | undefined;
@@ -132,11 +131,10 @@ async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onPro
   try {
     for (const piece of frameOf(job, [bytes])) child.process.stdin?.write(piece);
     for (;;) {
-      const frame = await nextFrame(child);
-      if (frame === undefined) throw breach ?? failure(await child.ended);
-      const place = placeIn(frame.header);
-      if (place === null) return answerIn(frame);
-      onProgress?.(place);
+      const message = await nextMessage(child);
+      if (message === undefined) throw breach ?? failure(await child.ended);
+      if (typeof message !== "string") return message;
+      onProgress?.(message);
     }
   } finally {
     release();
@@ -157,27 +155,19 @@ export function endInTime(bytes: number, signal: AbortSignal | undefined, end: (
   };
 }
 
-/** The next frame; undefined if the child has ended, or has sent what is not one. */
-async function nextFrame({ frames, process: child }: Child): Promise<Frame | undefined> {
+/** The place to which the child has come, or its answer; undefined if it has ended. */
+async function nextMessage({ frames }: Child): Promise<string | Answer | undefined> {
   try {
-    return (await frames.next()).value;
-  } catch {
-    child.kill("SIGKILL");
-    return undefined;
-  }
-}
-
-function answerIn(frame: Frame): Answer {
-  try {
-    return answerOf(frame);
+    const frame = (await frames.next()).value;
+    return frame && (progressIn(frame.header) ?? answerOf(frame));
   } catch {
     throw new Unreadable("damaged", "cannot be read: its reader gave an answer that is not whole");
   }
 }
 
-function placeIn(header: unknown): string | null {
+function progressIn(header: unknown): string | undefined {
   const isProgress = typeof header === "object" && header !== null && "progress" in header;
-  return isProgress ? String(header.progress).slice(0, 100) : null;
+  return isProgress ? oneLine(String(header.progress)).slice(0, 100) : undefined;
 }
 
 function cancelled(signal: AbortSignal | undefined): RlmError {
@@ -193,8 +183,6 @@ function failure(end: string): Unreadable {
 /** A child at rest must not keep this process alive, nor must its pipes. */
 function hold({ process: child }: Child, isHeld: boolean): void {
   for (const part of [child, child.stdin, child.stdout, child.stderr]) {
-    if (!(part === child || part instanceof Socket)) continue;
-    if (isHeld) part.ref();
-    else part.unref();
+    if (part === child || part instanceof Socket) part[isHeld ? "ref" : "unref"]();
   }
 }
