@@ -68,10 +68,11 @@ test("the oldest texts go when all take too much, and what is used stays", async
 
 test("a database that cannot be copied is skipped, and the reason is told", async () => {
   const cwd = folderWith({ "a.txt": "a", "shop.db": ORIGINALS["shop.db"]?.() ?? "" });
-  vi.stubEnv("TMPDIR", "/nowhere");
+  const nowhere = join(cwd, "a.txt");
+  vi.stubEnv("TMPDIR", nowhere);
   onTestFinished(() => void vi.unstubAllEnvs());
   const { stats } = await load({ kind: "path", path: "." }, { cwd, roots: [cwd] });
-  expect(stats.skipped.files).toEqual([{ path: "shop.db", reason: "cannot be copied to /nowhere (ENOENT)" }]);
+  expect(stats.skipped.files).toEqual([{ path: "shop.db", reason: `cannot be copied to ${nowhere} (ENOTDIR)` }]);
 });
 
 test("a folder that cannot be written only means that documents are read again", async () => {

@@ -75,5 +75,6 @@ test("false leaves files as they are, and true converts HTML in a repository", a
   expect((await loaded({}, "a.html", asIs)).text).toContain("# Big");
   await expect(loaded({ pdf: false }, "a.pdf", ORIGINALS["shop.db"]?.() ?? "")).rejects.toMatchObject({
     code: "invalid_argument",
+    suggestion: "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.",
   });
 });

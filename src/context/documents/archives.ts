@@ -48,10 +48,8 @@ export function membersOfTar(bytes: Buffer): Member[] {
   return members;
 }
 
-function sumOf(header: Buffer): number {
-  // Its own field counts as spaces.
-  return header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
-}
+/** The checksum, in which its own field counts as spaces. */
+const sumOf = (header: Buffer) => header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
 
 /** The number in a field; one that is not octal makes the archive end too early. */
 function octal(header: Buffer, start: number, end: number): number {

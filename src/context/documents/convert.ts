@@ -1,12 +1,10 @@
-import { isUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
 import { isIgnoredName, MAX_RULE_FILE_BYTES, noRules, withRuleText } from "../load/ignore-rules.ts";
 import { membersOfTar, unpackedFile } from "./archives.ts";
-import { type Growing, growing, megabytes, Unreadable } from "./growing.ts";
-import { extensionOf, type FileKind, HEAD_BYTES, type Kind, kindOf, zippedKind } from "./kinds.ts";
+import { type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
+import { extensionOf, type FileKind, type Kind, kindOf, notText, withoutMark, zippedKind } from "./kinds.ts";
 import { readMail, readMailbox } from "./mail.ts";
 import { decodedHtml, readHtml } from "./markup.ts";
-import type { Answer, Job, ReadText, Refused } from "./messages.ts";
+import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
 import { readNotebook } from "./notebook.ts";
 import { loseSilent, readDocx, readEpub, readOdf, readPptx } from "./office.ts";
 import { readPdf } from "./pdf.ts";
@@ -101,16 +99,14 @@ async function readOne(bytes: Buffer, name: string, kind: FileKind | null, readi
   const text = growing(reading.room);
   const found = kind === "zip" ? readZipped(await openParts(bytes), text) : kind;
   if (kind !== "zip") await READERS[kind](bytes, text, reading);
-  const { text: said, ...parts } = text.end();
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  return { name, text: Buffer.from(said), ...parts, original: { kind: found, sha256, bytes: bytes.length } };
+  return readText(name, found, bytes, text.end());
 }
 
 function plainText(bytes: Buffer, room: number): Uint8Array {
-  if (bytes.subarray(0, HEAD_BYTES).includes(0)) throw new Unreadable("left_out", "binary (NUL in the first 8 KB)");
-  if (!isUtf8(bytes)) throw new Unreadable("left_out", "not UTF-8");
-  const text = bytes.toString("latin1", 0, 3) === "\xef\xbb\xbf" ? bytes.subarray(3) : bytes;
-  if (text.length > room) throw new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
+  const problem = notText(bytes);
+  if (problem !== null) throw new Unreadable("left_out", problem);
+  const text = withoutMark(bytes);
+  if (text.length > room) throw textTooLarge(room);
   return text;
 }
 

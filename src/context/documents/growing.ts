@@ -32,6 +32,9 @@ export class Unreadable extends Error {
   }
 }
 
+export const textTooLarge = (room: number) =>
+  new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
+
 /** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
 export interface Growing {
   add(text: string): void;
@@ -65,7 +68,7 @@ export function growing(room: number): Growing {
       bytes += Buffer.byteLength(text);
       tail = (tail + text.slice(-2)).slice(-2);
       isBlank &&= text.trim() === "";
-      if (bytes > room) throw new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
+      if (bytes > room) throw textTooLarge(room);
     },
     line() {
       if (units > 0 && !tail.endsWith("\n")) grown.add("\n");

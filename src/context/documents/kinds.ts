@@ -1,26 +1,15 @@
+import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
 
 /** Kinds that the first bytes of a file tell, or its extension. A `zip` may turn out to be a file of an office suite. */
 export const FILE_KINDS = [
-  "pdf",
-  "html",
-  "ipynb",
-  "eml",
-  "mbox",
-  "sqlite",
-  "parquet",
-  "zip",
-  "tar",
-  "gz",
-  "zst",
-  "ole",
-  "rtf",
+  ...(["pdf", "html", "ipynb", "eml", "mbox", "sqlite", "parquet"] as const),
+  ...(["zip", "tar", "gz", "zst", "ole", "rtf"] as const),
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
-/** Kinds of documents that are told apart within a zip. */
-export const ZIPPED = ["docx", "pptx", "xlsx", "odt", "ods", "odp", "epub"] as const;
-export type Kind = FileKind | (typeof ZIPPED)[number];
+/** Kinds, with those of documents that are told apart within a zip. */
+export type Kind = FileKind | "docx" | "pptx" | "xlsx" | "odt" | "ods" | "odp" | "epub";
 
 /** Bytes of a file that decide its kind. */
 export const HEAD_BYTES = 8 * 1024;
@@ -42,6 +31,20 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
   if (extension === "htm" || extension === "xhtml") return "html";
   if (extension === "mbox") return begins("From ") ? "mbox" : null;
   return extension === "html" || extension === "ipynb" || extension === "eml" ? extension : null;
+}
+
+/** Says why these bytes are no text; null if they are one. */
+export function notText(bytes: Uint8Array): string | null {
+  if (bytes.subarray(0, HEAD_BYTES).includes(0)) return BINARY;
+  return isUtf8(bytes) ? null : NOT_UTF8;
+}
+
+export const BINARY = "binary (NUL in the first 8 KB)";
+export const NOT_UTF8 = "not UTF-8";
+
+/** `bytes` without the byte order mark that they may begin with. */
+export function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /** Lower case, without the dot. */

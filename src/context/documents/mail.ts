@@ -6,13 +6,8 @@ import { readHtml } from "./markup.ts";
 export async function readMail(bytes: Buffer, text: Growing, label = (part: string) => part): Promise<void> {
   const mail = await PostalMime.parse(bytes, { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 });
   text.part(label("header"));
-  const headers = {
-    From: names([mail.from]),
-    To: names(mail.to),
-    Cc: names(mail.cc),
-    Date: mail.date,
-    Subject: mail.subject,
-  };
+  const people = { From: names([mail.from]), To: names(mail.to), Cc: names(mail.cc) };
+  const headers = { ...people, Date: mail.date, Subject: mail.subject };
   for (const [name, value] of Object.entries(headers)) {
     if (value) text.add(`${name}: ${value.replace(/[\r\n]+/g, " ")}\n`);
   }
@@ -24,12 +19,7 @@ export async function readMail(bytes: Buffer, text: Growing, label = (part: stri
 }
 
 function names(addresses: readonly (Address | undefined)[] = []): string {
-  const one = (address: Address): string =>
-    address.address === undefined
-      ? address.name
-      : address.name
-        ? `${address.name} <${address.address}>`
-        : address.address;
+  const one = ({ name, address = "" }: Address) => (name && address ? `${name} <${address}>` : name || address);
   return addresses.flatMap((address) => (address ? [one(address)] : [])).join(", ");
 }
 

@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
+import { hash } from "node:crypto";
 import * as v from "valibot";
 import type { Converted } from "./converted.ts";
 import type { Frame } from "./frames.ts";
-import { MOST_PLACES, oneLine, REASONS } from "./growing.ts";
+import { type Grown, MOST_PLACES, oneLine, REASONS } from "./growing.ts";
 import { FILE_KINDS } from "./kinds.ts";
 
 /** A larger original is refused. */
@@ -37,6 +38,16 @@ export interface ReadText extends Partial<Pick<Converted, "places" | "lost">> {
   readonly text: Uint8Array;
   /** Absent: the member is a text, and stays as it is. */
   readonly original?: { readonly kind: string; readonly sha256: string; readonly bytes: number };
+}
+
+/** The text that a reader made of these bytes. */
+export function readText(name: string, kind: string, bytes: Uint8Array, { text, ...found }: Grown): ReadText {
+  return {
+    name,
+    text: Buffer.from(text),
+    ...found,
+    original: { kind, sha256: hash("sha256", bytes), bytes: bytes.length },
+  };
 }
 
 export interface Refused {

@@ -2,25 +2,19 @@ import * as v from "valibot";
 import type { Growing } from "./growing.ts";
 import { damaged } from "./zip.ts";
 
-const Text = v.fallback(
-  v.union([
-    v.string(),
-    v.pipe(
-      v.array(v.string()),
-      v.transform((lines) => lines.join("")),
-    ),
-  ]),
-  "",
+const Lines = v.pipe(
+  v.array(v.string()),
+  v.transform((lines) => lines.join("")),
 );
+const Text = v.fallback(v.union([v.string(), Lines]), "");
 const Output = v.object({
   text: v.exactOptional(Text),
   data: v.fallback(v.record(v.string(), v.unknown()), {}),
   ename: v.exactOptional(v.string()),
   evalue: v.exactOptional(v.string()),
 });
-const Notebook = v.object({
-  cells: v.array(v.object({ source: Text, outputs: v.fallback(v.array(Output), []) })),
-});
+const Cell = v.object({ source: Text, outputs: v.fallback(v.array(Output), []) });
+const Notebook = v.pipe(v.string(), v.parseJson(), v.object({ cells: v.array(Cell) }));
 
 /** Reads the sources of a Jupyter notebook and the text of its outputs. @throws Unreadable */
 export function readNotebook(bytes: Buffer, text: Growing): void {
@@ -39,13 +33,7 @@ export function readNotebook(bytes: Buffer, text: Growing): void {
 }
 
 function parsed(bytes: Buffer) {
-  let json: unknown;
-  try {
-    json = JSON.parse(bytes.toString("utf8"));
-  } catch {
-    throw damaged("it is not valid JSON");
-  }
-  const notebook = v.safeParse(Notebook, json);
+  const notebook = v.safeParse(Notebook, bytes.toString("utf8"));
   if (!notebook.success) throw damaged("it has no cells, as notebooks of nbformat 4 do");
   return notebook.output.cells;
 }

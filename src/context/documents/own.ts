@@ -1,12 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
-import { createHash, hash } from "node:crypto";
-import { statSync } from "node:fs";
+import { hash } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
 import { basename, delimiter, isAbsolute, join } from "node:path";
 import { type Asked, endInTime } from "./children.ts";
 import { withCopy } from "./copies.ts";
-import { growing, megabytes, oneLine, Unreadable } from "./growing.ts";
-import type { ReadText } from "./messages.ts";
+import { growing, oneLine, textTooLarge, Unreadable } from "./growing.ts";
+import { extensionOf } from "./kinds.ts";
+import { type ReadText, readText } from "./messages.ts";
 
 /** The argument that stands for the path of a private copy. */
 const COPY = "{}";
@@ -22,32 +23,22 @@ export function ownReader(argv: readonly string[]): string {
 
 function found(program: string): string {
   if (isAbsolute(program)) return program;
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  return (
-    folders.map((folder) => join(folder, program)).find((path) => statSync(path, { throwIfNoEntry: false })) ?? program
-  );
+  const places = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, program));
+  return places.find((path) => existsSync(path)) ?? program;
 }
 
 /** Reads an original by a program of the user's own. @throws Unreadable; RlmError `cancelled` */
 export async function readByOwn(
   argv: readonly string[],
-  {
-    name,
-    bytes,
-    extension,
-    room,
-  }: { readonly name: string; readonly bytes: Uint8Array; readonly extension: string; readonly room: number },
+  { name, bytes, room }: { readonly name: string; readonly bytes: Uint8Array; readonly room: number },
   asked: Asked,
 ): Promise<ReadText> {
+  const extension = extensionOf(name);
   const copy = `original.${extension}`;
-  const output = await withCopy({ [copy]: bytes }, (folder) =>
-    run(
-      argv.map((word) => (word === COPY ? join(folder, copy) : word)),
-      folder,
-      { bytes: bytes.length, room },
-      asked,
-    ),
-  );
+  const output = await withCopy({ [copy]: bytes }, (folder) => {
+    const words = argv.map((word) => (word === COPY ? join(folder, copy) : word));
+    return run(words, folder, { bytes: bytes.length, room }, asked);
+  });
   const text = growing(room);
   const pages = output.split("\f");
   if (pages.length > 1 && pages.at(-1)?.trim() === "") pages.pop();
@@ -56,9 +47,7 @@ export async function readByOwn(
     if (page.trim() === "") text.lose("page without text", at + 1);
     text.add(page);
   }
-  const { text: said, places, lost } = text.end();
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  return { name, text: Buffer.from(said), places, lost, original: { kind: extension, sha256, bytes: bytes.length } };
+  return readText(name, extension, bytes, text.end());
 }
 
 /** The output of the program. It runs in a group of processes, which is ended whole. */
@@ -69,12 +58,8 @@ async function run(
   { signal }: Asked,
 ): Promise<string> {
   const { PATH = "", HOME = "", LANG = "" } = process.env;
-  const own = spawn(program, rest, {
-    cwd,
-    env: { PATH, HOME, LANG },
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const env = { PATH, HOME, LANG };
+  const own = spawn(program, rest, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const problem = (said: string) => new Unreadable("own_converter", `cannot be read: ${basename(program)} ${said}`);
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const end = (error: Error) => {
@@ -87,7 +72,7 @@ async function run(
   own.stdout.on("data", (piece: Buffer) => {
     pieces.push(piece);
     size += piece.length;
-    if (size > room) end(new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`));
+    if (size > room) end(textTooLarge(room));
   });
   own.stderr.on("data", (piece) => {
     said = `${said}${piece}`.slice(-LAST_WORDS);

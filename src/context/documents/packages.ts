@@ -4,20 +4,9 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { entryUrl } from "../../entries.ts";
 import { parseJson } from "../../platform/json.ts";
-import { ZIPPED } from "./kinds.ts";
 
-/** Packages of the readers. Those of Parquet files are installed by who needs them. */
-const PACKAGES = [
-  "unpdf",
-  "htmlparser2",
-  "yauzl",
-  "postal-mime",
-  "ignore",
-  "valibot",
-  "hyparquet",
-  "hyparquet-compressors",
-] as const;
-type Package = (typeof PACKAGES)[number];
+/** Packages of the readers and of what checks their answers. Those of Parquet files are installed by who needs them. */
+const PACKAGES = "unpdf htmlparser2 yauzl postal-mime ignore valibot hyparquet hyparquet-compressors".split(" ");
 
 const PackageSchema = v.object({ version: v.string(), dependencies: v.fallback(v.record(v.string(), v.string()), {}) });
 
@@ -26,7 +15,7 @@ interface Found {
   readonly folders: readonly string[];
 }
 
-let found: ReadonlyMap<Package, Found> | undefined;
+let found: ReadonlyMap<string, Found> | undefined;
 
 /** The file that a child runs, where no symlink leads to it. */
 export function readerEntry(): string {
@@ -50,15 +39,11 @@ function linksTo(place: string): string[] {
 }
 
 /** Raise a number if the reader gives another text than before. */
-const READERS: Readonly<Record<string, readonly [number, ...Package[]]>> = {
+const READERS: Readonly<Record<string, readonly [number, ...string[]]>> = {
   pdf: [1, "unpdf"],
-  markup: [1, "htmlparser2"],
-  office: [1, "htmlparser2"],
-  sheets: [1, "htmlparser2"],
+  ...{ markup: [1, "htmlparser2"], office: [1, "htmlparser2"], sheets: [1, "htmlparser2"] },
   mail: [1, "postal-mime", "htmlparser2"],
-  notebook: [1],
-  tables: [1],
-  parquet: [1, "hyparquet"],
+  ...{ notebook: [1], tables: [1], parquet: [1, "hyparquet"] },
 };
 const OF_KIND: Partial<Record<string, string>> = {
   ...{ pdf: "pdf", html: "markup", epub: "markup", eml: "mail", mbox: "mail", ipynb: "notebook" },
@@ -67,20 +52,21 @@ const OF_KIND: Partial<Record<string, string>> = {
 
 /** The id of a kind's reader: `pdf/1 unpdf 1.8.1`. */
 export function readerOf(kind: string): string {
-  const name = OF_KIND[kind] ?? "office";
-  const [number, ...used] = READERS[name] ?? [1];
-  return [`${name}/${number}`, ...used.map((one) => `${one} ${packages().get(one)?.version ?? "not installed"}`)].join(
-    " ",
-  );
+  return idOf(OF_KIND[kind] ?? "office");
 }
 
 /** The ids of all readers: an archive may need any of them. */
 export function allReaders(): string {
-  const kinds = [...ZIPPED, "pdf", "html", "eml", "ipynb", "sqlite", "parquet"] as const;
-  return [...new Set(kinds.map(readerOf))].join(", ");
+  return Object.keys(READERS).map(idOf).join(", ");
 }
 
-function packages(): ReadonlyMap<Package, Found> {
+function idOf(name: string): string {
+  const [number, ...used] = READERS[name] ?? [1];
+  const versions = used.map((one) => `${one} ${packages().get(one)?.version ?? "not installed"}`);
+  return [`${name}/${number}`, ...versions].join(" ");
+}
+
+function packages(): ReadonlyMap<string, Found> {
   found ??= new Map(
     PACKAGES.flatMap((name) => {
       const one = find(name, dirname(fileURLToPath(import.meta.url)), new Set());

@@ -122,7 +122,7 @@ function readersById(raw: boolean, convert: Converters): string {
 async function converted(name: string, { way, bytes, wal }: OriginalFile, asked: Asked): Promise<Answer> {
   const room = LIMITS.contextBytes;
   if ("argv" in way) {
-    const text = await readByOwn(way.argv, { name, bytes, extension: extensionOf(name), room }, asked);
+    const text = await readByOwn(way.argv, { name, bytes, room }, asked);
     return { isArchive: false, texts: [text], refused: [] };
   }
   const job = { name, ...way, room };

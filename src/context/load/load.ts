@@ -8,6 +8,7 @@ import {
   type Pause,
   type SkippedFile,
 } from "../context.ts";
+import { withoutMark } from "../documents/kinds.ts";
 import { readersOf } from "../documents/read.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import { ahead, bytesOf, chooser, documentsOfFile } from "./file-content.ts";
@@ -26,7 +27,7 @@ import {
 } from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
-import { type FileContent, readListed, readNamed, textBytes, withoutMark } from "./text-file.ts";
+import { type FileContent, readListed, readNamed, textBytes } from "./text-file.ts";
 import { compareUnits, type Walk, walk } from "./walk.ts";
 
 /** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */

@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { RlmError } from "../../../runtime/index.ts";
 import type { Context, Pause, SkippedFile } from "../context.ts";
 import { documentError } from "../documents/errors.ts";
+import { NOT_UTF8 } from "../documents/kinds.ts";
 import type { DocumentOptions } from "../documents/read.ts";
 import { pauses } from "../pauses.ts";
 import type { KnownLoads } from "./known-loads.ts";
@@ -76,7 +77,10 @@ export function unreadable(given: string, refusal: Refusal): RlmError {
     });
   }
   return new RlmError("invalid_argument", `${given} cannot be loaded: ${refusal.reason}`, {
-    suggestion: "Pass UTF-8 text in a regular file; `iconv -f ENCODING -t UTF-8 FILE` converts other encodings.",
+    suggestion:
+      refusal.reason === NOT_UTF8
+        ? "Pass UTF-8 text; `iconv -f ENCODING -t UTF-8 FILE` converts other encodings."
+        : "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.",
   });
 }
 

@@ -1,14 +1,10 @@
-import { isUtf8 } from "node:buffer";
 import { LIMITS } from "../../../runtime/index.ts";
 import { megabytes } from "../documents/growing.ts";
-import { HEAD_BYTES } from "../documents/kinds.ts";
+import { BINARY, HEAD_BYTES, notText, withoutMark } from "../documents/kinds.ts";
 import { MOST_ORIGINAL_BYTES } from "../documents/messages.ts";
 import type { OriginalFile, Way } from "../documents/read.ts";
 import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
 import { exceeds } from "./size.ts";
-
-const BINARY: Refusal = { reason: "binary (NUL in the first 8 KB)" };
-const NOT_UTF8: Refusal = { reason: "not UTF-8" };
 
 /** A text, the size of one that is too large, a document that is to become text, or why it is none of them. */
 export type FileContent = { bytes: Uint8Array } | { size: number } | OriginalFile | Refusal;
@@ -18,13 +14,8 @@ export type ChooseWay = (head: Uint8Array, path: string) => Way | null;
 
 /** The bytes as P takes them, without a byte order mark, or why they are no text. */
 export function textBytes(bytes: Uint8Array): { bytes: Uint8Array } | Refusal {
-  if (isBinary(bytes)) return BINARY;
-  return isUtf8(bytes) ? { bytes: withoutMark(bytes) } : NOT_UTF8;
-}
-
-/** `bytes` without the byte order mark that they may begin with. */
-export function withoutMark(bytes: Uint8Array): Uint8Array {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+  const reason = notText(bytes);
+  return reason === null ? { bytes: withoutMark(bytes) } : { reason };
 }
 
 /** Reads a file that a caller named. A text of more than `room` bytes gives its size. */
@@ -37,7 +28,7 @@ export function readListed(roots: Roots, path: string, room: number, choose: Cho
   return withFile(roots, path, (file) => {
     const content = contentOf(roots, path, file, Math.min(room, LIMITS.directoryFileBytes), choose);
     if (content) return content;
-    if (isBinary(file.read(HEAD_BYTES))) return BINARY;
+    if (file.read(HEAD_BYTES).includes(0)) return { reason: BINARY };
     const isLarge = file.size > LIMITS.directoryFileBytes;
     return isLarge ? { reason: exceeds(file.size, LIMITS.directoryFileBytes) } : { size: file.size };
   });
@@ -60,8 +51,4 @@ function contentOf(
   if (!("kind" in way) || way.kind !== "sqlite") return { way, bytes };
   const wal = withFile(roots, `${path}-wal`, (log) => (log.size > MOST_ORIGINAL_BYTES ? null : log.read(log.size)));
   return { way, bytes, ...(wal instanceof Uint8Array ? { wal } : {}) };
-}
-
-function isBinary(bytes: Uint8Array): boolean {
-  return bytes.subarray(0, HEAD_BYTES).includes(0);
 }
