@@ -10,7 +10,7 @@ import { loseSilent, readDocx, readEpub, readOdf, readPptx } from "./office.ts";
 import { readPdf } from "./pdf.ts";
 import { readOds, readXlsx } from "./sheets.ts";
 import { readParquet, readSqlite } from "./tables.ts";
-import { encrypted, type Member, membersOfZip, openParts, type Parts } from "./zip.ts";
+import { encrypted, type Member, openParts, type Parts } from "./zip.ts";
 
 /** A reading: its job, and the function that is told to which place it has come. */
 interface Reading extends Job {
@@ -22,7 +22,7 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
   const reading = { ...job, progress };
   try {
     const inner = withinPacked(bytes, job);
-    const members = inner.kind === "tar" ? membersOfTar(inner.bytes) : await zipMembers(inner);
+    const members = await membersIn(inner);
     if (members) return await readMembers(members, reading);
     const read = await readOne(inner.bytes, inner.name, inner.kind, reading);
     return { isArchive: false, texts: [{ ...read, name: job.name }], refused: [] };
@@ -45,12 +45,16 @@ function withinPacked(bytes: Buffer, { name, kind, plain }: Job): Content {
   return { name: innerName, kind: kindOfMember(inner, innerName, plain), bytes: inner };
 }
 
-/** The members of a zip that is an archive; null if it is one document, or no zip. */
-async function zipMembers({ kind, bytes }: Content): Promise<Member[] | null> {
-  if (kind !== "zip") return null;
-  const members = await membersOfZip(bytes);
-  const mimetype = members[0]?.name === "mimetype" ? members[0].read().toString("latin1", 0, 100) : "";
-  return zippedKind(new Set(members.map(({ name }) => name)), mimetype) === "zip" ? members : null;
+/** The members of an archive; null if it is one document. */
+async function membersIn({ kind, bytes }: Content): Promise<readonly Member[] | null> {
+  if (kind === "tar") return membersOfTar(bytes);
+  const parts = kind === "zip" ? await openParts(bytes) : null;
+  return parts && kindOfZip(parts) === "zip" ? parts.members : null;
+}
+
+function kindOfZip({ members, names }: Parts): Kind {
+  const [first] = members;
+  return zippedKind(names, first?.name === "mimetype" ? first.read().toString("latin1", 0, 100) : "");
 }
 
 async function readMembers(members: readonly Member[], reading: Reading): Promise<Answer> {
@@ -143,7 +147,7 @@ const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => voi
 };
 
 function readZipped(parts: Parts, text: Growing): Kind {
-  const kind = zippedKind(parts.names, parts.names.has("mimetype") ? parts.text("mimetype") : "");
+  const kind = kindOfZip(parts);
   const read = ZIPPED[kind];
   if (!read) throw new Unreadable("left_out", "an archive in an archive");
   read(parts, text);

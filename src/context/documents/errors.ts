@@ -25,13 +25,7 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): strin
     case "damaged":
       return "Open it in the program that made it, save it again, and load that.";
     case "old_office":
-      // It writes into the working folder.
-      return run(
-        `soffice --headless --convert-to ${newer(extension)}`,
-        given,
-        `${basename(stem)}.${newer(extension)}`,
-        false,
-      );
+      return converting(given, newer(extension));
     case "too_slow":
     case "too_big":
       return `Load a part of it, or ${remedy("ownConverter")}.`;
@@ -45,10 +39,15 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): strin
   }
 }
 
-/** A line to type that makes another file. @param names the line ends with its name */
-function run(program: string, from: string, to: string, names = true): string {
-  const line = names ? `${program} ${quoted(from)} ${quoted(to)}` : `${program} ${quoted(from)}`;
-  return `Run \`${line}\`, ${remedy("thenLoad", quoted(to))}.`;
+/** A line to type that makes another file. */
+function run(program: string, from: string, to: string): string {
+  return `Run \`${program} ${quoted(from)} ${quoted(to)}\`, ${remedy("thenLoad", quoted(to))}.`;
+}
+
+/** A line that writes into the working folder. */
+function converting(given: string, to: string): string {
+  const line = `soffice --headless --convert-to ${to} ${quoted(given)}`;
+  return `Run \`${line}\`, ${remedy("thenLoad", quoted(`${basename(given, extname(given))}.${to}`))}.`;
 }
 
 function smaller(given: string): string {

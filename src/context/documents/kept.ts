@@ -78,18 +78,14 @@ function seal(key: string, frame: Uint8Array): string {
 }
 
 function dropOldest(dir: string, most: number): void {
-  const kept = readdirSync(dir)
-    .filter((name) => NAME.test(name))
-    .map((name) => ({ name, ...factsOf(join(dir, name)) }))
-    .sort((a, b) => b.at - a.at);
+  const names = readdirSync(dir).filter((name) => NAME.test(name));
+  const kept = names.flatMap((name) => {
+    const stats = statSync(join(dir, name), { throwIfNoEntry: false });
+    return stats ? [{ name, at: stats.mtimeMs, size: stats.size }] : [];
+  });
   let sum = 0;
-  for (const { name, size } of kept) {
+  for (const { name, size } of kept.sort((a, b) => b.at - a.at)) {
     sum += size;
     if (sum > most) rmSync(join(dir, name), { force: true });
   }
-}
-
-function factsOf(path: string): { readonly at: number; readonly size: number } {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return { at: stats?.mtimeMs ?? 0, size: stats?.size ?? 0 };
 }

@@ -50,12 +50,6 @@ export function readText(name: string, kind: string, bytes: Uint8Array, { text, 
   };
 }
 
-export interface Refused {
-  readonly name: string;
-  readonly reason: (typeof REASONS)[number];
-  readonly problem: string;
-}
-
 export interface Answer {
   /** The texts are those of an archive's members. */
   readonly isArchive: boolean;
@@ -75,10 +69,12 @@ const TextSchema = v.object({
   places: v.exactOptional(v.pipe(v.array(PlaceSchema), v.maxLength(MOST_PLACES))),
   lost: v.exactOptional(v.array(LossSchema)),
 });
+const RefusedSchema = v.object({ name: line, reason: v.picklist(REASONS), problem: line });
+export type Refused = Readonly<v.InferOutput<typeof RefusedSchema>>;
 const AnswerSchema = v.object({
   isArchive: v.boolean(),
   texts: v.array(TextSchema),
-  refused: v.array(v.object({ name: line, reason: v.picklist(REASONS), problem: line })),
+  refused: v.array(RefusedSchema),
 });
 
 /** The header and the pieces of a frame with an answer. */

@@ -1,5 +1,5 @@
 import { crc32, inflateRawSync } from "node:zlib";
-import { fromBuffer } from "yauzl";
+import { type Entry, fromBuffer } from "yauzl";
 import { megabytes, Unreadable } from "./growing.ts";
 
 /** A file in an archive. Its bytes are unpacked, bounded and checked when they are asked for. */
@@ -23,7 +23,7 @@ export const encrypted = () => new Unreadable("encrypted", "is encrypted: it nee
 export const damaged = (problem: string) => new Unreadable("damaged", `is damaged: ${problem}`);
 
 /** The members of a zip, in the order of its directory. Nothing is unpacked yet. @throws Unreadable */
-export function membersOfZip(bytes: Buffer): Promise<Member[]> {
+function membersOfZip(bytes: Buffer): Promise<Member[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Member[]>();
   fromBuffer(bytes, { lazyEntries: true, validateEntrySizes: true, decodeStrings: false }, (error, zip) => {
     if (error) return reject(damaged("its directory cannot be read"));
@@ -32,12 +32,12 @@ export function membersOfZip(bytes: Buffer): Promise<Member[]> {
     let packed = 0;
     zip.on("error", () => reject(damaged("its directory cannot be read")));
     zip.on("end", () => resolve(members));
-    zip.on("entry", (entry: ZipEntry) => {
+    zip.on("entry", (entry: Entry) => {
       packed += entry.compressedSize;
       // A small zip whose members overlap unpacks to petabytes.
       if (packed > bytes.length) return reject(damaged("its members overlap"));
       if (members.length >= MOST_MEMBERS) return reject(tooManyMembers());
-      const name = Buffer.from(entry.fileNameRaw).toString("utf8");
+      const name = entry.fileNameRaw.toString("utf8");
       if (!name.endsWith("/")) members.push({ name, ...refusalOf(name), read: () => unpacked(bytes, entry, left) });
       zip.readEntry();
     });
@@ -46,16 +46,7 @@ export function membersOfZip(bytes: Buffer): Promise<Member[]> {
   return promise;
 }
 
-interface ZipEntry {
-  readonly fileNameRaw: Uint8Array;
-  readonly compressedSize: number;
-  readonly compressionMethod: number;
-  readonly generalPurposeBitFlag: number;
-  readonly relativeOffsetOfLocalHeader: number;
-  readonly crc32: number;
-}
-
-function unpacked(bytes: Buffer, entry: ZipEntry, left: { bytes: number }): Buffer {
+function unpacked(bytes: Buffer, entry: Entry, left: { bytes: number }): Buffer {
   if ((entry.generalPurposeBitFlag & 1) === 1) throw encrypted();
   const header = entry.relativeOffsetOfLocalHeader;
   if (header + 30 > bytes.length || bytes.readUInt32LE(header) !== 0x04034b50) throw damaged("a header is wrong");
@@ -83,7 +74,7 @@ export function isTooLong(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
 }
 
-/** Why a member is left out by its name: one that leads elsewhere, and what a repository keeps for itself. */
+/** The refusal of a name that leads elsewhere. */
 export function refusalOf(name: string): { readonly refusal?: string } {
   const parts = name.split("/");
   if (name === "" || /[\p{Cc}\\]/u.test(name) || /^(\/|[a-z]:)/i.test(name) || parts.includes("..")) {
@@ -92,14 +83,16 @@ export function refusalOf(name: string): { readonly refusal?: string } {
   return {};
 }
 
-/** A zip whose members are the parts of one document. */
+/** A zip whose members may be the parts of one document. */
 export interface Parts {
+  readonly members: readonly Member[];
   readonly names: ReadonlySet<string>;
   /** The part as a text; "" if it is absent. */
   text(name: string): string;
 }
 
 export async function openParts(bytes: Buffer): Promise<Parts> {
-  const members = new Map((await membersOfZip(bytes)).map((member) => [member.name, member]));
-  return { names: new Set(members.keys()), text: (name) => members.get(name)?.read().toString("utf8") ?? "" };
+  const members = await membersOfZip(bytes);
+  const named = new Map(members.map((member) => [member.name, member]));
+  return { members, names: new Set(named.keys()), text: (name) => named.get(name)?.read().toString("utf8") ?? "" };
 }
