@@ -93,26 +93,25 @@ export function decodedHtml(bytes: Buffer): string {
 }
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
-const GAPS = words("p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol figure section article");
+const GAPS = words("title p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol figure section article");
 const BLOCKS = words(
-  "address aside body dd details dialog div dl dt fieldset figcaption footer form header hr html li main nav tbody tfoot thead tr summary title caption",
+  "address aside body dd details dialog div dl dt fieldset figcaption footer form header hr html li main nav tbody tfoot thead tr summary caption",
 );
-const LEFT_OUT = words("script style template noscript svg head iframe object");
+const LEFT_OUT = words("script style template noscript svg iframe object");
 
 const NO_ROW: { row: string[] | null; cell: string | null } = { row: null, cell: null };
 
 /** The state of a pass through HTML. */
-const begun = (text: Growing) => ({
+const begun = (text: Growing, lists: (number | null)[] = []) => ({
   text,
   /** The number of open elements that are left out. */
   leftOut: 0,
-  isTitle: false,
   pre: 0,
   /** A space stands before the next word. */
   isSpaced: false,
   isFresh: true,
   /** The numbers of the open lists; null for one without numbers. */
-  lists: [] as (number | null)[],
+  lists,
   /** The cells of the open row, and the open one of them. */
   ...NO_ROW,
 });
@@ -130,9 +129,6 @@ export function readHtml(source: string, text: Growing): void {
 }
 
 function open(html: Html, name: string, attributes: Attributes): void {
-  if (name === "title" && html.leftOut === 1) {
-    Object.assign(html, { isTitle: true, leftOut: 0 });
-  }
   if (LEFT_OUT.has(name)) {
     if (name === "iframe" || name === "object") html.text.lose("embedded object");
     html.leftOut += 1;
@@ -150,11 +146,6 @@ function open(html: Html, name: string, attributes: Attributes): void {
 }
 
 function close(html: Html, name: string): void {
-  if (html.isTitle && name === "title") {
-    end(html, "p");
-    Object.assign(html, { isTitle: false, leftOut: 1 });
-    return;
-  }
   if (LEFT_OUT.has(name)) html.leftOut = Math.max(0, html.leftOut - 1);
   if (html.leftOut > 0 || LEFT_OUT.has(name)) return;
   if ((name === "td" || name === "th") && html.cell !== null) {

@@ -5,7 +5,7 @@ import type { Converted } from "./converted.ts";
 import { withCopy } from "./copies.ts";
 import { openKeptTexts, textKey } from "./kept.ts";
 import { extensionOf, type FileKind, kindOf } from "./kinds.ts";
-import type { Answer, Refused } from "./messages.ts";
+import type { Answer } from "./messages.ts";
 import { ownReader, readByOwn } from "./own.ts";
 import { allReaders, readerOf } from "./packages.ts";
 
@@ -62,16 +62,15 @@ export interface OriginalFile {
   readonly wal?: Uint8Array;
 }
 
-/** A document that came of an original. `name` is null for the original itself, else that of the archive's member. */
+/** A document that came of an original. `name` is that of the original, or of the archive's member. */
 export interface ReadDocument extends Partial<Omit<Converted, "text">> {
-  readonly name: string | null;
+  readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-export interface Read {
+/** The documents of an original, and what was refused: those of an archive are its members. */
+export interface Read extends Pick<Answer, "isArchive" | "refused"> {
   readonly documents: readonly ReadDocument[];
-  /** Members of an archive, or the original itself: `name` is null. */
-  readonly refused: readonly (Omit<Refused, "name"> & { readonly name: string | null })[];
 }
 
 /** Reads an original: from the texts that are kept, or in a process. @throws Unreadable; RlmError `cancelled` */
@@ -93,15 +92,11 @@ export async function readOriginal(
   const known = kept?.find(key);
   const answer = known ?? (await converted(basename(name), original, asked));
   if (!known) kept?.keep(key, answer);
-  return {
-    documents: answer.texts.map(({ name: member, text, original: from, ...found }) => ({
-      ...found,
-      name: answer.isArchive ? member : null,
-      bytes: text,
-      ...(from ? { original: { ...from, reader: isOwn ? reader : readerOf(from.kind) } } : {}),
-    })),
-    refused: answer.refused.map((one) => ({ ...one, name: answer.isArchive ? one.name : null })),
-  };
+  const documents = answer.texts.map(({ text, original: from, ...found }) => ({
+    ...{ ...found, bytes: text },
+    ...(from ? { original: { ...from, reader: isOwn ? reader : readerOf(from.kind) } } : {}),
+  }));
+  return { isArchive: answer.isArchive, documents, refused: answer.refused };
 }
 
 /** Ids of all that decides what texts a load with these options makes of its files. */

@@ -59,9 +59,9 @@ async function documentsOfOriginal(
 ): Promise<Found> {
   const read = await readDocuments(content, relative, options, size);
   if ("reason" in read) return read;
-  const own = read.refused.find(({ name }) => name === null);
+  const [own] = read.isArchive ? [] : read.refused;
   if (own) return { reason: own.problem, document: own.reason };
-  const below = (above: string, name: string | null) => (name === null ? above : `${above}/${name}`);
+  const below = (above: string, name: string) => (read.isArchive ? `${above}/${name}` : above);
   return {
     files: read.documents.map(({ name, ...document }) => ({
       ...document,
@@ -69,7 +69,7 @@ async function documentsOfOriginal(
       path: path === "-" ? path : below(path, name),
     })),
     skipped: read.refused.map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
-    isFolder: read.documents.every(({ name }) => name !== null),
+    isFolder: read.isArchive,
   };
 }
 
