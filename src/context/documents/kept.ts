@@ -1,17 +1,8 @@
 import { createHash, hash } from "node:crypto";
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { makeFolder } from "../../platform/make-folder.ts";
+import { keepFile } from "../load/kept-files.ts";
 import { frameIn, frameOf } from "./frames.ts";
 import { type Answer, answerFrame, answerOf } from "./messages.ts";
 
@@ -56,17 +47,14 @@ export function openKeptTexts(dir: string, most = MOST_BYTES): KeptTexts {
       }
     },
     keep(key, answer) {
-      const temporary = `${pathOf(key)}.${process.pid}`;
-      try {
-        makeFolder(dir);
-        const frame = Buffer.concat(frameOf(...answerFrame(answer)));
-        writeFileSync(temporary, Buffer.concat([Buffer.from(seal(key, frame)), frame]), { mode: 0o600 });
-        renameSync(temporary, pathOf(key));
-        dropOldest(dir, most);
-      } catch {
-        // The next load reads the document again.
-        if (existsSync(temporary)) rmSync(temporary);
-      }
+      const frame = Buffer.concat(frameOf(...answerFrame(answer)));
+      let room = most;
+      const stays = (bytes: number) => {
+        room -= bytes;
+        return room >= 0;
+      };
+      const sealed = Buffer.concat([Buffer.from(seal(key, frame)), frame]);
+      keepFile(dir, `text-${key}`, sealed, { names: NAME, few: 0, stays });
     },
   };
 }
@@ -75,17 +63,4 @@ const SEAL_UNITS = 64;
 
 function seal(key: string, frame: Uint8Array): string {
   return hash("sha256", Buffer.concat([Buffer.from(key), frame]));
-}
-
-function dropOldest(dir: string, most: number): void {
-  const names = readdirSync(dir).filter((name) => NAME.test(name));
-  const kept = names.flatMap((name) => {
-    const stats = statSync(join(dir, name), { throwIfNoEntry: false });
-    return stats ? [{ name, at: stats.mtimeMs, size: stats.size }] : [];
-  });
-  let sum = 0;
-  for (const { name, size } of kept.sort((a, b) => b.at - a.at)) {
-    sum += size;
-    if (sum > most) rmSync(join(dir, name), { force: true });
-  }
 }

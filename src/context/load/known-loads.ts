@@ -1,10 +1,9 @@
 import { hash as digest } from "node:crypto";
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { parseJson } from "../../platform/json.ts";
-import { makeFolder } from "../../platform/make-folder.ts";
+import { keepFile } from "./kept-files.ts";
 
 /** The result of a load: the hash of its P, and the key of the context. */
 export interface KnownLoad {
@@ -46,27 +45,13 @@ export function openKnownLoads(dir: string) {
     },
     keep(seen: string, print: string, load: KnownLoad): void {
       const record = { format: FORMAT, print, ...load };
-      const temporary = `${pathOf(seen)}.${process.pid}`;
-      try {
-        makeFolder(dir);
-        writeFileSync(temporary, JSON.stringify({ ...record, sha256: seal(seen, record) }), { mode: 0o600 });
-        renameSync(temporary, pathOf(seen));
-        dropOldest(dir);
-      } catch {
-        // The next load reads its files: `belay doctor` tells if the folder cannot be written.
-        rmSync(temporary, { force: true });
-      }
+      const sealed = JSON.stringify({ ...record, sha256: seal(seen, record) });
+      let count = 0;
+      keepFile(dir, `load-${seen}.json`, sealed, { names: NAME, few: 2 * KEPT, stays: () => ++count <= KEPT });
     },
   };
 }
 
 function seal(seen: string, { print, hash, key }: { readonly print: string } & KnownLoad): string {
   return digest("sha256", JSON.stringify([FORMAT, seen, print, hash, key]));
-}
-
-function dropOldest(dir: string): void {
-  const names = readdirSync(dir).filter((name) => NAME.test(name));
-  if (names.length <= 2 * KEPT) return;
-  const aged = names.map((name) => ({ name, at: statSync(join(dir, name)).mtimeMs })).sort((a, b) => b.at - a.at);
-  for (const { name } of aged.slice(KEPT)) rmSync(join(dir, name), { force: true });
 }
