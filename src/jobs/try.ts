@@ -12,11 +12,15 @@ import type { JobLease, TryParts } from "./try-parts.ts";
 
 /** Time that a ticket waits whose session another try has open, ms. */
 const BUSY_MS = 15_000;
+/** The same for a job whose answers came while the try that waited for them was leaving, ms. */
+const LEAVING_MS = 500;
 
 /** One try of a job, from its ticket to the verdict. It rejects only because of a defect of Belay. */
 export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
+  let busyMs = BUSY_MS;
   try {
     const found = await parts.jobs.read(ticket);
+    if (found?.job.state === "waiting" && found.job.why === "delivery") busyMs = LEAVING_MS;
     const isForeign = await parts.engine.isForeign(found?.job.engine ?? null);
     const early = standingOf(found, parts.now(), isForeign);
     if (!found || early === "over") return "over";
@@ -29,7 +33,7 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
   } catch (error) {
     // Nothing of the run goes on until somebody has looked after the store.
     if (isDamage(error)) return pauseRun(parts, { id: ticket.run, name: ticket.run }, reasonOf(error));
-    return verdictOf(error, ticket);
+    return verdictOf(error, ticket, busyMs);
   }
 }
 
@@ -172,10 +176,12 @@ async function pauseRun({ jobs, paused }: TryParts, run: Pick<RunRow, "id" | "na
  * The verdict after an error. A fault of the store or another holder does not count: the ticket comes again, with the lapses
  * that it has. A process that ended leaves its lease behind for a while, so its job is busy at first. Anything else is a
  * defect.
+ *
+ * @param busyMs the time until the session is free, ms
  */
-export function verdictOf(error: unknown, { lapses }: Pick<Tried, "lapses">): Verdict {
+export function verdictOf(error: unknown, { lapses }: Pick<Tried, "lapses">, busyMs = BUSY_MS): Verdict {
   if (!(error instanceof RlmError)) throw error;
-  if (error.code === "session_busy") return { againMs: BUSY_MS, lapses };
+  if (error.code === "session_busy") return { againMs: busyMs, lapses };
   if (GIVEN_BACK.has(error.code)) return { againMs: STORE_MS, lapses };
   throw error;
 }
