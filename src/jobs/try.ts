@@ -12,15 +12,17 @@ import type { JobLease, TryParts } from "./try-parts.ts";
 
 /** Time that a ticket waits whose session another try has open, ms. */
 const BUSY_MS = 15_000;
-/** The same for a job whose answers came while the try that waited for them was leaving, ms. */
+/** The same for a job that was put back, or whose answers came, while its try was leaving, ms. */
 const LEAVING_MS = 500;
+/** Why such a job waits. */
+const PUT_BACK: ReadonlySet<string | null> = new Set([null, "delivery"]);
 
 /** One try of a job, from its ticket to the verdict. It rejects only because of a defect of Belay. */
 export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
   let busyMs = BUSY_MS;
   try {
     const found = await parts.jobs.read(ticket);
-    if (found?.job.state === "waiting" && found.job.why === "delivery") busyMs = LEAVING_MS;
+    if (found?.job.state === "waiting" && PUT_BACK.has(found.job.why)) busyMs = LEAVING_MS;
     const isForeign = await parts.engine.isForeign(found?.job.engine ?? null);
     const early = standingOf(found, parts.now(), isForeign);
     if (!found || early === "over") return "over";
