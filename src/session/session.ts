@@ -36,7 +36,7 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
     throw refused("openSession(): session names a session, but no store is given to keep it", "Name a place: store.");
   }
   memoryBytesOf(options);
-  // What is refused is not kept with a session first.
+  // An option that is refused is not kept with a session first.
   const models = modelsOf(options, host);
   await pace();
   const place = options.store === undefined ? null : placeOf(options.store);

@@ -99,7 +99,7 @@ function openSender(store: Store, { collector, version, warn }: Telemetry) {
       const isOverIn = (ms: number) => Promise.race([isOver, setTimeout(ms, false, { ref: false })]);
       if (await isOverIn(SEND_MS)) return;
       closed.abort();
-      // What is cut off says why, unless it hangs in the store.
+      // A sending that is cut off says why, unless it hangs in the store.
       if (!(await isOverIn(CUT_MS))) failed(LATE);
     },
   };

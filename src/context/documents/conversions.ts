@@ -32,7 +32,7 @@ export function withPlacesWithin(files: readonly LoadedFile[], documents: readon
       room -= labelled(file);
       return file;
     }
-    // Where a reader has given up, its last label would go on to the end.
+    // The last label of a reader that has given up would go on to the end.
     const most = Math.max(0, Math.min(room, places.length - (before ? 1 : 0)));
     room -= most;
     const [next] = places.slice(most);

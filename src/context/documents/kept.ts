@@ -39,7 +39,7 @@ export function openKeptTexts(dir: string, most = MOST_BYTES): KeptTexts {
         const bytes = readFileSync(pathOf(key));
         const frame = bytes.subarray(SEAL_UNITS);
         if (bytes.toString("latin1", 0, SEAL_UNITS) !== seal(key, frame)) return undefined;
-        // What is used stays longest.
+        // A text that is used stays longest.
         utimesSync(pathOf(key), new Date(), new Date());
         return answerOf(frameIn(frame));
       } catch {

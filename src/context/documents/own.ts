@@ -78,7 +78,7 @@ async function run(
     said = `${said}${piece}`.slice(-LAST_WORDS);
   });
   own.on("error", (error) => reject(problem(`cannot be started: ${error.message}`)));
-  // What it has started may hold its output open.
+  // Processes that it has started may hold its output open.
   own.on("exit", () => endGroup(own));
   own.on("close", (code, by) => {
     const output = Buffer.concat(pieces);

@@ -83,7 +83,7 @@ export async function readOriginal(
   const { way, bytes, wal } = original;
   const isOwn = "argv" in way;
   const reader = isOwn ? ownReader(way.argv) : mayHold(way.kind) ? allReaders() : readerOf(way.kind);
-  // Of `a.html.gz` the first extension tells what is packed in it.
+  // The first extension of `a.html.gz` tells its content.
   const facts = isOwn
     ? [reader, extensionOf(name)]
     : [reader, way.kind, extensionOf(name.replace(/\.(gz|zst|zstd)$/i, "")), ...way.plain];

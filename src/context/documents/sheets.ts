@@ -161,7 +161,7 @@ export function readOds(parts: Parts, text: Growing): void {
         if (cells.length < MOST_COLUMNS) cells.push(...new Array<string>(columns).fill(stored ?? value ?? ""));
         value = null;
       },
-      // What another one covers.
+      // Another cell covers these.
       "table:covered-table-cell": ({ "table:number-columns-repeated": given }) =>
         cells.push(...new Array<string>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill("")),
       "text:p": () => put(value === "" ? "" : "\n"),

@@ -30,7 +30,7 @@ function bounded(response: Response, bounds: ReplyBounds): Response {
     transform(chunk, controller) {
       bytes += chunk.byteLength;
       if (bytes <= most) return controller.enqueue(chunk);
-      // What an error says stands at its beginning.
+      // The words of an error stand at its beginning.
       if (!isAnswer) return controller.terminate();
       bounds.isTooLong = true;
       controller.error(new Error(`the reply has more than ${most} bytes`));

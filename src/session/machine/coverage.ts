@@ -49,7 +49,7 @@ export function openCoverage(
 
   /** The cell was given this range of P: in a hit of a search it is `ranked`. */
   function given(start: number, end: number, set: Given): void {
-    // What is not in the record of an exec is not known after a restart either.
+    // A range that is not in the record of an exec is not known after a restart either.
     if (!count || start >= end) return;
     add(set, [[start, end]]);
     passages.note(start, end);

@@ -82,7 +82,7 @@ export function openPassages(text: PassageText) {
         const units = sameFor(text, prompt, at, start);
         yield [start - sameBefore(text, prompt, at, start, at - before), start + units];
         before = at;
-        // Where P repeats itself, the text that was given may be another one, which goes on beyond this end.
+        // If P repeats itself, the text that was given may be another one, which goes on beyond this end.
         at += Math.max(units - PLACE_UNITS + 1, PLACE_UNITS / 2);
         hash = hashOf(prompt, at);
       }

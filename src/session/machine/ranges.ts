@@ -38,7 +38,7 @@ export function openRanges(length: number, kept = "", joinedBefore = 0) {
     else if (fresh.push([from, to]) > 8 * MOST_RANGES) tell();
   }
 
-  // What was kept is told already: ranges that come after it are joined as if it had never been kept.
+  // The kept ranges are told already: later ones are joined as if these had never been kept.
   tell();
   return { add, tell };
 }

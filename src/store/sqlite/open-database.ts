@@ -125,7 +125,7 @@ function makeDatabase(path: string): void {
   bringFrom(0, made);
   renameSync(made, path);
   if (platform === "win32") return;
-  // What is committed later would be lost with the name.
+  // Later commits would be lost with the name.
   const folder = openSync(dirname(path), "r");
   try {
     fsyncSync(folder);

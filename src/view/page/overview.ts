@@ -104,7 +104,7 @@ function instantFacts(model: Model, when: number): string[] {
   const { head, asked, sent, ended } = model;
   let [answered, flying, open, nanos] = [0, 0, 0, 0];
   for (let call = 0; call < head.calls; call++) {
-    // What is not over has spent, too; when is not known.
+    // A call that is not over has spent, too, at a time that is not known.
     if (ended(call) <= when) nanos += model.columns.nanos(call);
     if (isOver(model, call) && ended(call) <= when) answered++;
     else if (isSent(model, call) && sent(call) <= when) flying++;

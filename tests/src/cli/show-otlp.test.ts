@@ -116,7 +116,7 @@ test("of a damaged store the readable spans are exported, and the exit code is 1
   const shown = await belayHere(["show", "one", "--otlp", "-"], { home });
   expect(shown).toMatchObject({ code: 1, stderr: damage });
   const spans = spansIn(shown.stdout);
-  // What has lost its end is not over.
+  // An exec that has lost its end is not over.
   expect(operations(spans)).toEqual(["execute_tool", "chat", "chat", "execute_tool"]);
   expect(valuesOf(spans[3]?.attributes ?? [])).toMatchObject({ "belay.unfinished": true });
   const sent = await belayHere(["show", "one", "--otlp", collector.url], { home });

@@ -28,7 +28,7 @@ test("an ask with a child becomes execs with their calls, and the child's stand 
   expect(Array.from({ length: 4 }, (_, call) => lineOf(model, call))).toEqual([
     "exec 3 number 1 asked 1000 queue 500 run 500 model 1 input 100 output 20 micro 10000 delivery - plen 11 alen 88",
     "exec 4 number 1 batch 1 asked 1000 queue 1500 run 500 kind 2 model 1 input 100 output 20 micro 10000 tries 1 delivery - plen 11 alen 2",
-    // Of the $0.05 and 900 tokens of the call, its child has spent $0.02, 200 tokens in and 40 out.
+    // The call took $0.05 and 900 tokens. Its child has spent $0.02, 200 tokens in and 40 out, of these.
     "exec 4 number 2 asked 2000 queue 2500 run 500 model 1 input 700 micro 30000 resent 1 delivery - plen 15 alen 10",
     "exec 7 number 1 asked 1000 queue 500 run 500 model 1 input 100 output 20 micro 10000 delivery - plen 11 alen 62",
   ]);
@@ -91,7 +91,7 @@ test("a call costs what it cost: kept before a kill, paid after it, lost, cached
   expect(kinds).toEqual(["kept", "lost", "kept", "paid", "cached", "refused", "pending"]);
   expect(Array.from({ length: 7 }, (_, call) => model.columns.of("resent", call))).toEqual([0, 0, 0, 1, 1, 1, 0]);
   expect(model.columns.nanos(0)).toBe(10_000_000);
-  // What the cache answered is not in flight, though its record has a time.
+  // A call that the cache answered is not in flight, though its record has a time.
   expect(model.sums).toMatchObject({ most: 1, failed: 2, resent: 3 });
   // An hour without a process counts in no duration.
   expect(model.clock.running).toBeLessThan(20_000);

@@ -86,7 +86,7 @@ test("a load goes on after a death before or after each of its writes, and its k
         throw new Error("the process is gone");
       });
       await loaded(dying, "s", pdf).catch(() => {});
-      // What nobody has come to name may be dropped, and is loaded again.
+      // A context that nobody has come to name may be dropped, and is loaded again.
       await store.gc(RULE);
       const again = await openSessionWith({ session: "s" }, { store, ...contextParts(pdf) });
       await again.discard();
