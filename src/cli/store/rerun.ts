@@ -31,10 +31,14 @@ export async function rerunLines(
   const run = kept && cellsOf(execs, kept);
   if (!kept || !run || !context || paths.length === 0) return [];
   try {
-    const documents = { ...documentOptions(), raw, secrets };
-    const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
     const sources = paths.map((path) => ({ path, source: path }));
-    if ((await hashNow(sources, () => options)) === context.hash) return [];
+    const isSame = async (withSecrets: boolean) => {
+      const documents = { ...documentOptions(), raw, secrets: withSecrets };
+      const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
+      return (await hashNow(sources, () => options)) === context.hash;
+    };
+    // Earlier builds loaded files that may contain secrets, too.
+    if ((await isSame(secrets)) || (await isSame(true))) return [];
     const next = await freeName(store, name ?? "again");
     const how = [...(raw ? ["--raw"] : []), ...(secrets ? ["--include-secrets"] : [])];
     const loaded = [...paths.flatMap((path) => ["-c", nearby(path)]), ...how];

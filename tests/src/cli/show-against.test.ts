@@ -77,6 +77,16 @@ test("documents changed: the rest comes from the cache, and what was asked again
   });
 });
 
+test("the line that runs a session again loads its files in the same way", async () => {
+  const { home, exec, show } = await corpus();
+  grow(home, { "own/.env": "KEY=1", "own/page.html": "<p>one</p>" });
+  const how = ["-c", "own", "--raw", "--include-secrets"];
+  expect(await exec("-e", "P.length", ...how, "--session", "raw")).toMatchObject({ code: 0 });
+  expect((await show("raw")).stdout).not.toContain("run again");
+  grow(home, { "own/.env": "KEY=2" });
+  expect((await show("raw")).stdout).toContain(" -c own --raw --include-secrets --cache --session raw-2");
+});
+
 test("a session whose sources changed has the line that runs it again, and the one that compares", async () => {
   const { home, server, run, exec, show } = await corpus();
   grow(home, { "two.js": "results.length" });
