@@ -84,7 +84,14 @@ test("arguments keep their order, and the last of a repeated number counts", () 
     [null, "--b.js"],
   ]);
   expect(sessionFlags(parsed, "exec")).toEqual({
-    ...{ command: "exec", contexts: ["docs"], raw: false, includeSecrets: false, settings: { memory_mb: 32 }, store: expect.any(String) },
+    ...{
+      command: "exec",
+      contexts: ["docs"],
+      raw: false,
+      includeSecrets: false,
+      settings: { memory_mb: 32 },
+      store: expect.any(String),
+    },
     ...{ isStoreNamed: false, session: null, change: null, discard: false, options: {} },
     ...{
       output: { file: null, format: null },
