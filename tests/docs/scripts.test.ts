@@ -22,6 +22,7 @@ const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] |
   docs: ["tests/docs/generated.test.ts", "scripts/docs"],
   "docs:pictures": ["tests/scripts/view-pictures.test.ts", "scripts/view-pictures.ts"],
   bench: ["tests/e2e/bench.test.ts", "bench/run.ts"],
+  attack: ["tests/attacks.test.ts", "campaigns/attack/run.ts"],
   crash: ["tests/e2e/crash.test.ts", "campaigns/crash"],
   "batch-campaign": ["tests/e2e/batch-campaign.test.ts", "campaigns/batch/campaign.ts"],
   corrupt: ["tests/src/store/corruption.test.ts", "campaigns/corrupt"],
