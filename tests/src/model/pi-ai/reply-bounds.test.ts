@@ -59,5 +59,5 @@ test("an error without an end is read to 64 KB, and says what it said", async ()
   const answer = await ask(model.resolve(null), {});
   expect(answer).toMatchObject({ ok: false, error: { message: expect.stringContaining("no places left.") } });
   await expect.poll(() => served.isLeft).toBe(true);
-  expect(served.sent).toBeLessThan(20 * MB);
+  expect(served.sent).toBeLessThan(6 * MB);
 });
