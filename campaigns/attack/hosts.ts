@@ -2,13 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
-import type { EngineHost } from "../../runtime/engine.ts";
-import { imageFormat } from "../../runtime/images/image-compat.ts";
-import { systemClock } from "../../runtime/index.ts";
-import { openMachine } from "../../runtime/machine.ts";
-import { quickJsBuild } from "../../runtime/quickjs/build.ts";
-import { openQuickJs } from "../../runtime/quickjs/quickjs.ts";
-import { openLibrary } from "../../src/session/machine/services.ts";
+import { openMachineHere } from "../../tests/support/machine-here.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 import { adapted } from "./adapter.ts";
 import type { SetUp } from "./attack.ts";
@@ -86,26 +80,10 @@ const PAYLOADS = [
 
 /** A guest that was taken over posts what it likes: each post is answered, with an error if it makes no sense. */
 async function forgePosts(times: number): Promise<void> {
-  const { module } = await quickJsBuild();
   const random = seededRandom(13);
   const any = (all: readonly string[]) => all[Math.floor(random() * all.length)] ?? "";
-  let host: EngineHost | undefined;
-  using machine = await openMachine({
-    ...{
-      library: openLibrary(),
-      memoryBytes: 2 ** 24,
-      clock: systemClock,
-      format: await imageFormat(),
-      notice() {},
-      printed() {},
-    },
-    shared: new Int32Array(new SharedArrayBuffer(64)),
-    openEngine(options) {
-      host = options.host;
-      return openQuickJs(module, options);
-    },
-  });
-  assert.ok(host && machine.linearBytes() > 0);
+  using here = await openMachineHere();
+  const { host } = here;
   for (let n = 0; n < 1000 * times; n++) {
     const answer = host.post(any(KINDS), any(NAMES), any(PAYLOADS));
     assert.ok(typeof answer === "string" || "bytes" in answer);

@@ -1,6 +1,6 @@
 import type { Node, Program } from "acorn";
 import { RlmError } from "../errors.ts";
-import { declaredNames, findImport, findOuterReturn } from "./declarations.ts";
+import { declaredNames, findForbiddenClass, findImport, findOuterReturn } from "./declarations.ts";
 
 /** A mistake in a cell or helper, found before it runs: line and column are 1-based. */
 export class CellSyntaxError extends RlmError {
@@ -30,6 +30,11 @@ export function checkProgram(program: Program, reserved: ReadonlySet<string>): v
     );
   }
   refuseImports(program);
+  const named = findForbiddenClass(program);
+  if (named) {
+    const name = named.id?.name ?? "";
+    throw new CellSyntaxError(`a class cannot be named ${name}`, "Choose another name.", position(named));
+  }
   for (const { name, node } of declaredNames(program)) {
     if (!reserved.has(name)) continue;
     throw new CellSyntaxError(
@@ -56,3 +61,14 @@ export const position = (node: Node) => ({
   line: node.loc?.start.line ?? 1,
   column: (node.loc?.start.column ?? 0) + 1,
 });
+
+/** The mistake that acorn found, at its place. */
+export function syntaxErrorOf(error: unknown, suggestion: string): unknown {
+  if (!(error instanceof SyntaxError) || !("loc" in error)) return error;
+  const loc = error.loc;
+  const at =
+    typeof loc === "object" && loc !== null && "line" in loc && "column" in loc
+      ? { line: Number(loc.line), column: Number(loc.column) + 1 }
+      : { line: 1, column: 1 };
+  return new CellSyntaxError(error.message.replace(/ \(\d+:\d+\)$/, ""), suggestion, at);
+}

@@ -1,4 +1,12 @@
-import type { Node, Pattern, Program, VariableDeclaration } from "acorn";
+import type {
+  ClassExpression,
+  ContinueStatement,
+  LabeledStatement,
+  Node,
+  Pattern,
+  Program,
+  VariableDeclaration,
+} from "acorn";
 
 /** Names that a binding pattern declares: `{ a, b: [c = 1, ...d] }` gives a, c, d. */
 function* boundNames(pattern: Pattern): Iterable<string> {
@@ -76,6 +84,34 @@ export function findOuterReturn(program: Program): Node | undefined {
   }
   return undefined;
 }
+
+/** Returns the first class expression that is named eval or arguments, which the engine takes. */
+export function findForbiddenClass(program: Program): ClassExpression | undefined {
+  for (const node of walk(program, () => true)) {
+    if (isClassExpression(node) && /^(?:eval|arguments)$/.test(node.id?.name ?? "")) return node;
+  }
+  return undefined;
+}
+
+/** Labels of `continue` that name an outer label of a loop with several, each with the innermost one: the engine knows it alone. */
+export function outerContinues(program: Program): ReadonlyMap<Node, string> {
+  const found = new Map<Node, string>();
+  for (const node of walk(program, () => true)) {
+    const outer: string[] = [];
+    let body: Node = node;
+    for (; isLabeled(body); body = body.body) outer.push(body.label.name);
+    const innermost = outer.pop();
+    if (innermost === undefined || outer.length === 0 || !/^(?:For|While|DoWhile)/.test(body.type)) continue;
+    for (const inner of walk(body, (below) => !isFunctionLike(below))) {
+      if (isContinue(inner) && inner.label && outer.includes(inner.label.name)) found.set(inner.label, innermost);
+    }
+  }
+  return found;
+}
+
+const isLabeled = (node: Node): node is LabeledStatement => node.type === "LabeledStatement";
+const isContinue = (node: Node): node is ContinueStatement => node.type === "ContinueStatement";
+const isClassExpression = (node: Node): node is ClassExpression => node.type === "ClassExpression";
 
 function isVar(node: Node): node is VariableDeclaration {
   return "kind" in node && node.kind === "var";

@@ -1,6 +1,6 @@
 import type { Program } from "acorn";
 import { parse } from "acorn";
-import { CellSyntaxError, checkProgram, position } from "./checks.ts";
+import { CellSyntaxError, checkProgram, position, syntaxErrorOf } from "./checks.ts";
 import { declaredNames } from "./declarations.ts";
 import { OWNED_NAMES } from "./owned-names.ts";
 import { WRAPPER } from "./traceback.ts";
@@ -49,14 +49,4 @@ function readHelper(source: string): Program {
   } catch (error) {
     throw syntaxErrorOf(error, "A helper is a script of declarations: functions, classes, constants; no await.");
   }
-}
-
-function syntaxErrorOf(error: unknown, suggestion: string): unknown {
-  if (!(error instanceof SyntaxError) || !("loc" in error)) return error;
-  const loc = error.loc;
-  const at =
-    typeof loc === "object" && loc !== null && "line" in loc && "column" in loc
-      ? { line: Number(loc.line), column: Number(loc.column) + 1 }
-      : { line: 1, column: 1 };
-  return new CellSyntaxError(error.message.replace(/ \(\d+:\d+\)$/, ""), suggestion, at);
 }

@@ -1,3 +1,4 @@
+import { CellSyntaxError } from "./checks.ts";
 import { HELPER_PREFIX, type HelperScript, transformHelper } from "./helper-script.ts";
 import { type ColumnMap, WRAPPER } from "./traceback.ts";
 import { type CellScript, transformCell } from "./transform.ts";
@@ -52,7 +53,7 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
     remember(number, source) {
       const filename = cellName(number);
       keep(filename, () => {
-        const { columnOf } = transformCell(source, reserved);
+        const columnOf = columnsOf(source, reserved);
         keep(filename, () => columnOf);
         return columnOf;
       });
@@ -70,3 +71,13 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
 }
 
 const cellName = (number: number) => (number === 0 ? "<query>" : `<cell ${number}>`);
+
+/** Columns of a cell that has run: an earlier build may have run what this one refuses, as it was. */
+function columnsOf(source: string, reserved: ReadonlySet<string>): ColumnOf {
+  try {
+    return transformCell(source, reserved).columnOf;
+  } catch (error) {
+    if (!(error instanceof CellSyntaxError)) throw error;
+    return (_line, column) => column;
+  }
+}

@@ -1,7 +1,7 @@
 import type { Node, Program } from "acorn";
 import { parse, parseExpressionAt } from "acorn";
-import { CellSyntaxError, checkProgram, refuseImports } from "./checks.ts";
-import { declaredNames } from "./declarations.ts";
+import { CellSyntaxError, checkProgram, refuseImports, syntaxErrorOf } from "./checks.ts";
+import { declaredNames, outerContinues } from "./declarations.ts";
 
 /**
  * A cell as the engine runs it: a global script with top-level await. Its top-level `const`, `let` and `class` have become
@@ -25,7 +25,7 @@ export interface CellScript {
  * @throws CellSyntaxError for a top-level return, an import, a redeclared builtin
  */
 export function transformCell(source: string, reserved: ReadonlySet<string>): CellScript {
-  if (/^\s*```/.test(source)) {
+  if (/^\s*`{3,}[^`]/.test(source)) {
     const suggestion = "Send the code alone, without the Markdown fence (```).";
     throw new CellSyntaxError("the cell begins with a Markdown fence", suggestion, { line: 1, column: 1 });
   }
@@ -36,19 +36,24 @@ export function transformCell(source: string, reserved: ReadonlySet<string>): Ce
     return { ...applyEdits(source, edits), completion: true, declared: [] };
   }
   const program = read(source, "script");
-  if (!program) {
+  if (!("body" in program)) {
     const module = read(source, "module");
-    if (module) refuseImports(module);
+    if ("body" in module) refuseImports(module);
+    if (ENGINE_TAKES.test(program.message))
+      throw syntaxErrorOf(program, "Declare the name once, or choose another one.");
     return unchanged(source);
   }
   checkProgram(program, reserved);
   const last = program.body.at(-1);
   return {
-    ...applyEdits(source, program.body.flatMap(rewrite)),
+    ...applyEdits(source, [...program.body.flatMap(rewrite), ...relabel(program, source)].toSorted(byPlace)),
     completion: last?.type === "ExpressionStatement",
     declared: declaredNames(program).map(({ name }) => name),
   };
 }
+
+/** Mistakes that the engine does not always see: `([a]) => { let a }`, `class eval {}`. */
+const ENGINE_TAKES = /has already been declared|^Binding (?:eval|arguments) in strict mode/;
 
 interface Edit {
   readonly at: number;
@@ -56,6 +61,7 @@ interface Edit {
   readonly insert: string;
 }
 
+const byPlace = (one: Edit, other: Edit) => one.at - other.at;
 const insertion = (at: number, insert: string): Edit => ({ at, remove: 0, insert });
 
 const SYNTAX = {
@@ -72,18 +78,29 @@ function asObjectLiteral(source: string): Node | undefined {
   try {
     const expression = parseExpressionAt(source, source.indexOf("{"), SYNTAX);
     const rest = read(source.slice(expression.end), "script");
-    return rest?.body.length === 0 ? expression : undefined;
+    return "body" in rest && rest.body.length === 0 ? expression : undefined;
   } catch {
     return undefined;
   }
 }
 
-function read(source: string, sourceType: "script" | "module"): Program | undefined {
+/** Returns what acorn reads, or why it cannot. */
+function read(source: string, sourceType: "script" | "module"): Program | Error {
   try {
     return parse(source, { ...SYNTAX, sourceType });
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
   }
+}
+
+/** Returns the edits that have each `continue` name the innermost label of its loop. */
+function relabel(program: Program, source: string): Edit[] {
+  if (!source.includes("continue")) return [];
+  return Array.from(outerContinues(program), ([{ start, end }, insert]) => ({
+    at: start,
+    remove: end - start,
+    insert,
+  }));
 }
 
 /** Returns the edits that turn a top-level statement into one that can run again under the same names. */

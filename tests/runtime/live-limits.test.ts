@@ -2,17 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { imageFormat } from "../../runtime/images/image-compat.ts";
 import * as limits from "../../runtime/limits.ts";
-import { openMachine } from "../../runtime/machine.ts";
-import { quickJsBuild } from "../../runtime/quickjs/build.ts";
-import { openQuickJs } from "../../runtime/quickjs/quickjs.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { openTaskThread } from "../../src/model/tasks/task-thread.ts";
 import type { HostedOptions } from "../../src/session/api.ts";
 import { openTime } from "../../src/session/exec/time.ts";
-import { openLibrary } from "../../src/session/machine/services.ts";
 import { newState } from "../support/checkpoints.ts";
+import { openMachineHere } from "../support/machine-here.ts";
 import { openMovedClock } from "../support/moved-clock.ts";
 import { meeting, openScripted, using } from "../support/scripted-session.ts";
 import { empty, folderWith } from "../support/tree.ts";
@@ -212,19 +208,8 @@ const HERE: Readonly<Record<string, () => Promise<void>>> = {
     // Each look at this clock takes a twentieth of a millisecond: 20,000 jobs take a second.
     let now = 0;
     const clock = { now: () => now, monotonic: () => (now += 0.05), after: () => () => {} };
-    const { module } = await quickJsBuild();
-    using machine = await openMachine({
-      ...{
-        library: openLibrary(),
-        memoryBytes: 2 ** 26,
-        clock,
-        format: await imageFormat(),
-        notice() {},
-        printed() {},
-      },
-      shared: new Int32Array(new SharedArrayBuffer(64)),
-      openEngine: (options) => openQuickJs(module, options),
-    });
+    using here = await openMachineHere(clock);
+    const { machine } = here;
     const source = "for (let i = 0; i < 20_000; i++) Promise.resolve().then(() => i); for (;;);";
     const state = { ...newState(), limits: { ...limits.DEFAULT_EXEC_LIMITS, max_execution_ms: 50 } };
     expect(machine.startCell({ source, state, facts: null })).toMatchObject({ end: { kind: "timeout" }, clean: false });

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CellSyntaxError } from "../../../runtime/cells/checks.ts";
 import { HELPER_PREFIX, transformHelper } from "../../../runtime/cells/helper-script.ts";
+import { openScripts } from "../../../runtime/cells/scripts.ts";
 import { transformCell } from "../../../runtime/cells/transform.ts";
 import { openSession, type Session } from "../../../src/index.ts";
 import { type Program, programs } from "../../support/programs.ts";
@@ -30,6 +31,16 @@ test.each([
   ["var a; function f() {}", "var a; function f() {}"],
   ["{ let a; const b = 1; class C {} }", "{ let a; const b = 1; class C {} }"],
   ["for (const a of []) { let b }", "for (const a of []) { let b }"],
+  ["a: b: while (1) { continue a }", "a: b: while (1) { continue b }"],
+  [
+    "long: b: c: for (;;) d: for (;;) { continue long; continue d }",
+    "long: b: c: for (;;) d: for (;;) { continue c; continue d }",
+  ],
+  [
+    "const f = () => { a: b: do { continue a; break a } while (0) }",
+    "var   f = () => { a: b: do { continue b; break a } while (0) }",
+  ],
+  ["a: { b: for (;;) break a }", "a: { b: for (;;) break a }"],
   ["const f = () => { let x; class Y {} }", "var   f = () => { let x; class Y {} }"],
 ])("%s becomes %s", (source, expected) => {
   expect(transformed(source)).toBe(expected);
@@ -63,6 +74,9 @@ test.each([
   ["import x from 'x'", 1, 1],
   ["a; import x from 'x'", 1, 4],
   ["{ a: import('x') }", 1, 6],
+  ["f();\n ([a]) => { let a }", 2, 17],
+  ["class eval {}", 1, 7],
+  ["f(class arguments {})", 1, 3],
   ["f(() => import('x'))", 1, 9],
 ])("%j is refused at %i:%i", (source, line, column) => {
   expect(errorOf(source)).toMatchObject({ line, column });
@@ -108,6 +122,19 @@ const piece = fc.constantFrom(
   "if (0) class_;",
   "\n",
 );
+
+test("a continue that names another label keeps the columns behind it", () => {
+  const script = transformCell("long: a: while (1) { f(); continue long; g() }", reserved);
+  expect(script.source).toBe("long: a: while (1) { f(); continue a; g() }");
+  expect([22, 39].map((column) => script.columnOf(1, column))).toEqual([22, 42]);
+});
+
+test("a cell of an earlier build that this one refuses keeps its columns", () => {
+  const scripts = openScripts(reserved);
+  scripts.remember(1, "f(([a]) => { let a });");
+  expect(scripts.columnOf("<cell 1>", 1, 9)).toBe(9);
+  expect(() => scripts.cell(2, "f(([a]) => { let a });")).toThrow("already been declared");
+});
 
 test("every character of a cell keeps its line, and its column through columnOf", () => {
   fc.assert(
