@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import * as v from "valibot";
 import { ROOT, run } from "../../scripts/process.ts";
-import { parseJson } from "../../src/platform/json.ts";
 import { ATTACKS } from "./attacks.ts";
 import { BY_TEST } from "./by-test.ts";
 import { CASES } from "./cases.ts";
@@ -97,25 +97,22 @@ async function runTests(ids: readonly string[], folder: string): Promise<Map<str
   const files = [...new Set(tests.map(([file]) => file))];
   const args = ["vitest", "run", ...files, "-t", titles, "--reporter=json", `--outputFile=${report}`];
   await run("npx", args, { cwd: ROOT });
-  const { testResults = [] } = Object(parseJson(readFileSync(report, "utf8")));
+  const { testResults } = v.parse(REPORT, JSON.parse(readFileSync(report, "utf8")));
   for (const id of ids) {
     const [file, title] = BY_TEST[id] ?? ["", ""];
-    const found = testResults
-      .filter(({ name }: { name: string }) => name.endsWith(file))
-      .flatMap(({ assertionResults }: { assertionResults: Result[] }) => assertionResults)
-      .filter((result: Result) => result.title.includes(title));
-    ended.set(id, endOf(found));
+    const results = testResults.filter(({ name }) => name.endsWith(file)).flatMap((one) => one.assertionResults);
+    ended.set(id, endOf(results.filter((result) => result.title.includes(title))));
   }
   return ended;
 }
 
-interface Result {
-  readonly title: string;
-  readonly status: string;
-  readonly failureMessages: readonly string[];
-}
+const RESULT = v.object({ title: v.string(), status: v.string(), failureMessages: v.array(v.string()) });
+/** What vitest's JSON reporter writes, as far as it is looked at. */
+const REPORT = v.object({
+  testResults: v.array(v.object({ name: v.string(), assertionResults: v.array(RESULT) })),
+});
 
-function endOf(results: readonly Result[]): Omit<Outcome, "id" | "class"> {
+function endOf(results: readonly v.InferOutput<typeof RESULT>[]): Omit<Outcome, "id" | "class"> {
   const isSkipped = results.length > 0 && results.every(({ status }) => status !== "passed" && status !== "failed");
   if (isSkipped) return { fell: [], absent: "its test skips itself on this machine" };
   const failed = results.filter(({ status }) => status === "failed");

@@ -44,7 +44,8 @@ const quick = { also: [IS_ANSWERED, "the engine does it within the limit"] } as 
 
 const REPLIES: readonly ScriptedAnswer[] = [
   { text: '{"__proto__":{"a":1}}' },
-  { text: LONG },
+  // Sent as a provider sends it: what the server itself holds is not measured.
+  { text: LONG, pieces: 400, pieceMs: 1 },
   { text: "\0" },
   {
     body: 'data: {"choices":[{"index":0,"delta":{"content":"\uFFFD\uD800"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
