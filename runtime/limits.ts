@@ -7,7 +7,7 @@ const MB = 1024 * KB;
 export interface ExecLimits {
   /** stdout + stderr together, bytes of UTF-8. */
   max_output_bytes: number;
-  /** Guest running time, ms: waiting for a sub-call and first-use work of builtins do not count. */
+  /** Guest running time, ms: waiting for a sub-call and copying P into the guest do not count. */
   max_execution_ms: number;
   /** Matches that one `find` returns. */
   max_find_results: number;
@@ -46,6 +46,7 @@ export const LIMITS = {
   documentPlaces: 100_000,
   contextBytes: 100 * MB,
   directoryFileBytes: 10 * MB,
+  searchIndexBytes: 400 * MB,
   errorMessageUnits: 8 * KB,
   batchPrompts: 1000,
   promptBytes: MB,

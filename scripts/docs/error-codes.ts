@@ -235,6 +235,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
       "No text could be made of a document: it is a scan, encrypted, damaged, too slow to read, or of a kind that is not read.",
     cure: "The suggestion has a line to type, if a program can help.",
   },
+  search_too_large: {
+    meaning: "The index for search would take more disk than its limit.",
+    cure: "`find` needs no index; or load fewer files.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one.",

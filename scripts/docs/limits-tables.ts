@@ -27,6 +27,7 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   documentPlaces: { what: "pages, slides, cells and the like in the converted documents of a context", unit: "count" },
   contextBytes: { what: "a context, and one file loaded by name, in UTF-8", unit: "bytes" },
   directoryFileBytes: { what: "a file within a loaded folder; larger ones are skipped and reported", unit: "bytes" },
+  searchIndexBytes: { what: "the index of a context for search, on disk", unit: "bytes" },
   errorMessageUnits: { what: "message of an error, in characters", unit: "count" },
   batchPrompts: { what: "prompts of one llm_query_batch", unit: "count" },
   promptBytes: { what: "one prompt", unit: "bytes" },
