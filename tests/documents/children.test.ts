@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CHILDREN, readInChild } from "../../src/context/documents/children.ts";
+import { readInChild } from "../../src/context/documents/children.ts";
 import { timeFor } from "../../src/context/documents/messages.ts";
+import { CHILDREN } from "../../src/context/documents/ways.ts";
 import { html } from "./originals.ts";
 import { pdf, pdfWith, streamOf } from "./packed.ts";
 import { useReader } from "./reader.ts";

@@ -1,15 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
-import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { type Frame, frameOf, framesOf } from "./frames.ts";
 import { megabytes, oneLine, Unreadable } from "./growing.ts";
 import { type Answer, answerOf, type Job, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
 import { readablePaths, readerEntry } from "./packages.ts";
+import { CHILDREN } from "./ways.ts";
 
-/** The number of documents that are read at once. */
-export const CHILDREN = Math.max(1, Math.min(4, availableParallelism() - 1));
 /** A child that has read so many makes room for a fresh one. */
 const MOST_SERVED = 64;
 const IDLE_MS = 10_000;

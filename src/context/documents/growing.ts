@@ -1,9 +1,7 @@
-import type { Loss, Place } from "./converted.ts";
+import { type Loss, type Place, UNPLACED } from "./converted.ts";
 
 /** Places of a context; further ones are a loss. */
 export const MOST_PLACES = 100_000;
-/** The loss of labels behind the first 100,000 places of a context. */
-export const UNPLACED = "place over 100,000";
 const LISTED = 20;
 
 /** The reasons for which an original gives no text at all. */

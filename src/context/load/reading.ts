@@ -3,7 +3,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import type { Context, Pause, SkippedFile } from "../context.ts";
 import { documentError } from "../documents/errors.ts";
 import { NOT_UTF8 } from "../documents/kinds.ts";
-import type { DocumentOptions } from "../documents/read.ts";
+import type { DocumentOptions } from "../documents/ways.ts";
 import { pauses } from "../pauses.ts";
 import type { KnownLoads } from "./known-loads.ts";
 import { errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
