@@ -29,7 +29,7 @@ export { MAY_BE_SECRET, mayBeSecret } from "./load/secrets.ts";
 export { tooLarge } from "./load/size.ts";
 export { addSkips } from "./load/skip-kinds.ts";
 export { readListed } from "./load/text-file.ts";
-export { compareUnits, isInGit, walk } from "./load/walk.ts";
+export { compareUnits, isInGit, type WalkOptions, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { pauses } from "./pauses.ts";
 export { openPlaces } from "./text/places.ts";
