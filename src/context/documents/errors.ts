@@ -34,6 +34,8 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): strin
       return "Unpack what you need, and load that folder.";
     case "needs_package":
       return "Run `npm install hyparquet hyparquet-compressors` beside belay-rlm, with -g if that is installed so.";
+    case "uncopied":
+      return "Make room there, or set TMPDIR to another folder.";
     case "own_converter":
       return `${firstly("correctConverter", extension)}.`;
   }

@@ -41,7 +41,7 @@ export async function documentsOfOriginal(
     if (error instanceof Unreadable) return { reason: error.message, document: error.reason };
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    return { reason: `cannot be copied to ${tmpdir()} (${errno})`, errno };
+    return { reason: `cannot be copied to ${tmpdir()} (${errno})`, errno, document: "uncopied" };
   }
 }
 
