@@ -127,10 +127,7 @@ const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
   eml: (bytes, text) => readMail(bytes, text),
   mbox: (bytes, text, { progress }) => readMailbox(bytes, text, progress),
   parquet: (bytes, text, { progress }) => readParquet(bytes, text, progress),
-  sqlite(_, text, { file }) {
-    if (file === undefined) throw new Unreadable("left_out", "a database in an archive");
-    readSqlite(file, text);
-  },
+  sqlite: (bytes, text, { file = bytes }) => readSqlite(file, text),
   ole(bytes) {
     // An Office file with a password is an OLE file that holds the real one.
     if (bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))) throw encrypted();

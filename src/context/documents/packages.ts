@@ -55,9 +55,9 @@ export function readerOf(kind: string): string {
   return idOf(OF_KIND[kind] ?? "office");
 }
 
-/** The ids of all readers: an archive may need any of them. */
+/** The ids of all readers: an archive may need any of them, and some versions of Node read no database in one. */
 export function allReaders(): string {
-  return Object.keys(READERS).map(idOf).join(", ");
+  return [...Object.keys(READERS).map(idOf), `sqlite ${process.versions.sqlite}`].join(", ");
 }
 
 function idOf(name: string): string {

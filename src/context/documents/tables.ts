@@ -2,11 +2,16 @@ import { DatabaseSync } from "node:sqlite";
 import { cell, type Growing, Unreadable } from "./growing.ts";
 import { damaged } from "./zip.ts";
 
-/** Reads the tables of an SQLite database. Views and triggers are not run. @throws Unreadable */
-export function readSqlite(file: string, text: Growing): void {
+/** Reads the tables of an SQLite database: of its copy, or in an archive of its bytes. Views and triggers are not run. @throws Unreadable */
+export function readSqlite(from: string | Buffer, text: Growing): void {
   try {
-    const database = new DatabaseSync(file, { readOnly: true, enableForeignKeyConstraints: false });
+    const isFile = typeof from === "string";
+    const database = new DatabaseSync(isFile ? from : ":memory:", {
+      readOnly: isFile,
+      enableForeignKeyConstraints: false,
+    });
     try {
+      if (!isFile) deserialize(database, from);
       database.exec("PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA query_only=ON");
       for (const { name, type } of tablesIn(database)) {
         if (type === "virtual") text.lose("virtual table", name);
@@ -20,6 +25,17 @@ export function readSqlite(file: string, text: Growing): void {
       ? error
       : damaged(`SQLite says: ${error instanceof Error ? error.message : error}`);
   }
+}
+
+/** Bytes that tell of a write-ahead log, which memory has not. */
+const [WRITES, READS] = [18, 19];
+
+function deserialize(database: DatabaseSync, bytes: Buffer): void {
+  // Older versions of Node have no such function.
+  if (!("deserialize" in database)) throw new Unreadable("left_out", "a database in an archive");
+  const content = new Uint8Array(bytes);
+  content[WRITES] = content[READS] = 1;
+  database.deserialize(content);
 }
 
 /** The tables by their names, without views and the tables in which virtual ones keep their content. */
