@@ -33,7 +33,7 @@ test.for(Object.keys(ORIGINALS))("%s becomes the text that is kept for it", asyn
   expect(context.documents).toMatchObject([{ id: name, start: 0, end: context.text.length }]);
 });
 
-// Older versions of Node read databases from files alone.
+// Node before 24.16 reads databases from files alone.
 const readsInMemory = "deserialize" in DatabaseSync.prototype;
 const IN_ARCHIVES = Object.keys(ORIGINALS).filter((name) => readsInMemory || name !== "shop.db");
 const members = IN_ARCHIVES.map((name) => ({ name: `deep/${name}`, data: ORIGINALS[name]?.() ?? "" }));

@@ -31,7 +31,7 @@ export function readSqlite(from: string | Buffer, text: Growing): void {
 const [WRITES, READS] = [18, 19];
 
 function deserialize(database: DatabaseSync, bytes: Buffer): void {
-  // Older versions of Node have no such function.
+  // Node has it since 24.16.
   if (!("deserialize" in database)) throw new Unreadable("left_out", "a database in an archive");
   const content = new Uint8Array(bytes);
   content[WRITES] = content[READS] = 1;
