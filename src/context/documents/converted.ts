@@ -15,10 +15,10 @@ export interface Original {
   readonly kind: string;
   readonly reader: string;
 }
-/** A document that became text when it was loaded. */
+/** Facts about a document that became text when it was loaded. */
 export interface Converted {
-  readonly text: string;
   readonly original: Original;
+  /** By their units. */
   readonly places: readonly Place[];
   readonly lost: readonly Loss[];
 }

@@ -31,7 +31,7 @@ export interface Growing {
   line(): void;
   /** Leaves a line empty, unless one is. */
   gap(): void;
-  /** Begins a part with a line of its own, `[label]`. */
+  /** Begins a part with a line of its own, `[label]`. Some of them are told as progress. */
   part(label: string, firstRow?: number): void;
   lose(kind: string, where?: string | number): void;
   end(): Grown;
@@ -43,7 +43,8 @@ export interface Grown {
   readonly lost: readonly Loss[];
 }
 
-export function growing(room: number): Growing {
+/** @param progress told to which place the text has come */
+export function growing(room: number, progress: (place: string) => void = () => {}): Growing {
   const pieces: string[] = [];
   const places: Place[] = [];
   const losses = new Map<string, { count: number; readonly where: (string | number)[] }>();
@@ -69,6 +70,7 @@ export function growing(room: number): Growing {
     part(label, firstRow) {
       grown.gap();
       const name = oneLine(label);
+      if (places.length % 20 === 19) progress(name);
       if (places.length >= MOST_PLACES) grown.lose(UNPLACED);
       else places.push(firstRow === undefined ? [units, name] : [units, name, firstRow]);
       const before = isBlank;

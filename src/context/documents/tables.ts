@@ -6,19 +6,15 @@ import { damaged } from "./zip.ts";
 export function readSqlite(from: string | Buffer, text: Growing): void {
   try {
     const isFile = typeof from === "string";
-    const database = new DatabaseSync(isFile ? from : ":memory:", {
+    using database = new DatabaseSync(isFile ? from : ":memory:", {
       readOnly: isFile,
       enableForeignKeyConstraints: false,
     });
-    try {
-      if (!isFile) deserialize(database, from);
-      database.exec("PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA query_only=ON");
-      for (const { name, type } of tablesIn(database)) {
-        if (type === "virtual") text.lose("virtual table", name);
-        else readTable(database, name, text);
-      }
-    } finally {
-      database.close();
+    if (!isFile) deserialize(database, from);
+    database.exec("PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA query_only=ON");
+    for (const { name, type } of tablesIn(database)) {
+      if (type === "virtual") text.lose("virtual table", name);
+      else readTable(database, name, text);
     }
   } catch (error) {
     throw error instanceof Unreadable
@@ -65,7 +61,11 @@ function shown(value: unknown, table: string, text: Growing): string {
 const SLICE_ROWS = 5000;
 
 /** Reads the rows of a Parquet file, with packages that a user installs. @throws Unreadable */
-export async function readParquet(bytes: Buffer, text: Growing, progress: (place: string) => void): Promise<void> {
+export async function readParquet(
+  bytes: Buffer,
+  text: Growing,
+  { progress }: { progress(place: string): void },
+): Promise<void> {
   const { parquetMetadataAsync, parquetReadObjects, parquetSchema, compressors } = await parquetPackages();
   try {
     const file = new Uint8Array(bytes).buffer;
