@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { dirname } from "node:path";
-import { RlmError } from "../../../runtime/index.ts";
+import { cancelled } from "../load/reading.ts";
 import { type Frame, frameOf, framesOf } from "./frames.ts";
 import { megabytes, oneLine, Unreadable } from "./growing.ts";
 import { type Answer, answerOf, type Job, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
@@ -166,10 +166,6 @@ async function nextMessage({ frames }: Child): Promise<string | Answer | undefin
 function progressIn(header: unknown): string | undefined {
   const isProgress = typeof header === "object" && header !== null && "progress" in header;
   return isProgress ? oneLine(String(header.progress)).slice(0, 100) : undefined;
-}
-
-function cancelled(signal: AbortSignal | undefined): RlmError {
-  return new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal?.reason });
 }
 
 function failure(end: string): Unreadable {

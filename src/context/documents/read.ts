@@ -24,15 +24,15 @@ export async function documentsOfOriginal(
 ): Promise<FileDocuments | Refusal> {
   const tell = (place: string) => onProgress?.({ files, bytes, converting: `${basename(relative)} ${place}` });
   try {
-    const { reader, answer } = await answerTo(relative, original, documents, { signal, onProgress: tell });
-    const { isArchive, texts, refused } = answer;
+    const asked = { signal, onProgress: tell };
+    const { isArchive, texts, refused } = await answerTo(relative, original, documents, asked);
     const [own] = isArchive ? [] : refused;
     if (own) return { reason: own.problem, document: own.reason };
     const below = (above: string, name: string) => (isArchive ? `${above}/${name}` : above);
     return {
       files: texts.map(({ name, text, original: from, ...found }) => ({
         ...{ ...found, bytes: text, relative: below(relative, name), path: path === "-" ? path : below(path, name) },
-        ...(from ? { original: { ...from, reader: reader ?? readerOf(from.kind) } } : {}),
+        ...(from ? { original: { ...from, reader: readerFor(original.way, from.kind) } } : {}),
       })),
       skipped: refused.map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
       isFolder: isArchive,
@@ -45,29 +45,29 @@ export async function documentsOfOriginal(
   }
 }
 
-/** The answer of a reader. `reader` is the id of the user's own, if that is it. */
+/** The answer of a reader, or the one that is kept. */
 async function answerTo(
   name: string,
   original: OriginalFile,
   { keptIn }: DocumentOptions,
   asked: Asked,
-): Promise<{ readonly reader?: string; readonly answer: Answer }> {
+): Promise<Answer> {
   const { way, bytes, wal } = original;
-  const own = "argv" in way ? { reader: ownReader(way.argv) } : {};
   // The first extension of `a.html.gz` tells its content.
-  const facts =
-    "argv" in way
-      ? [ownReader(way.argv), extensionOf(name)]
-      : [
-          mayHold(way.kind) ? allReaders() : readerOf(way.kind),
-          ...[way.kind, extensionOf(name.replace(/\.(gz|zst|zstd)$/i, "")), ...way.plain],
-        ];
+  const extension = extensionOf("kind" in way ? name.replace(/\.(gz|zst|zstd)$/i, "") : name);
+  const facts = "kind" in way ? [way.kind, extension, ...way.plain] : [extension];
   const kept = keptIn === undefined ? null : openKeptTexts(keptIn);
-  const key = await textKey(facts, wal ? [bytes, wal] : [bytes]);
+  const key = await textKey([readerFor(way), ...facts], wal ? [bytes, wal] : [bytes]);
   const known = kept?.find(key);
   const answer = known ?? (await converted(basename(name), original, asked));
   if (!known) kept?.keep(key, answer);
-  return { ...own, answer };
+  return answer;
+}
+
+/** The id of the reader that makes a text of this kind. */
+function readerFor(way: OriginalFile["way"], kind?: string): string {
+  if ("argv" in way) return ownReader(way.argv);
+  return kind === undefined && mayHold(way.kind) ? allReaders() : readerOf(kind ?? way.kind);
 }
 
 /** Ids of all readers that may make texts of documents in a load with these options. */
