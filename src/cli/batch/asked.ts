@@ -21,7 +21,7 @@ export interface AskedRun {
   readonly jobs: string;
   /** One context for all jobs. */
   readonly contexts: readonly string[];
-  /** How contexts load. */
+  /** The way in which contexts load. */
   readonly loading: { readonly raw: boolean; readonly secrets: boolean };
   readonly own: BatchFlags;
   readonly store: RunStore;
