@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { ROOT } from "../../../scripts/process.ts";
 import { distorted, mutated, pick } from "../mutate.ts";
 import type { OpenSurface } from "../surface.ts";
@@ -55,7 +54,13 @@ export const openMessages: OpenSurface = async (folder) => {
 function answersOf(server: ChildProcess): (id: number) => Promise<boolean> {
   const waiting = new Map<number, (came: boolean) => void>();
   if (!server.stdout) throw new Error("the server has no stdout");
-  createInterface({ input: server.stdout }).on("line", (text) => waiting.get(JSON.parse(text).id)?.(true));
+  let rest = "";
+  // Nothing but a line feed ends a message: an id may have what else ends lines elsewhere.
+  server.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const lines = `${rest}${text}`.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) waiting.get(JSON.parse(line).id)?.(true);
+  });
   server.once("exit", () => {
     for (const settle of waiting.values()) settle(false);
   });
