@@ -38,6 +38,7 @@ const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] |
   "check:pi": BY_HAND,
   "check:inspector": BY_HAND,
   "check:agents": BY_HAND,
+  "check:hosts": BY_HAND,
   "check:postgres": BY_HAND,
   release: BY_HAND,
 };
