@@ -16,10 +16,13 @@ const tools = belay.map(({ name, description, parameters: schema, execute }) =>
   tool(async (args, { signal }) => JSON.stringify(await execute(args, { signal })), { name, description, schema }),
 );
 const agent = createAgent({
-  model: new ChatOpenAI({ model, apiKey, streaming: true, configuration: { baseURL: baseUrl } }),
+  model: new ChatOpenAI({ model, apiKey, configuration: { baseURL: baseUrl } }),
   systemPrompt: "Load the folder . with rlm_load, then answer by cells of rlm_exec.",
   tools,
 });
-const { messages } = await agent.invoke({ messages: [{ role: "user", content: process.argv[2] }] });
-console.log(messages.at(-1)?.text);
+const question = { messages: [{ role: "user", content: process.argv[2] }] };
+for await (const [message] of await agent.stream(question, { streamMode: "messages" })) {
+  if (message.getType() === "ai") process.stdout.write(message.text);
+}
+process.stdout.write("\n");
 await belay[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
 import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats, Converters } from "../context/index.ts";
-import type { AgentTool } from "../model/index.ts";
+import type { AgentTool, Complete } from "../model/index.ts";
 import type { ObjectToRead, QueryOptions, ReadingOptions } from "../query/index.ts";
 import type { AskEnvelope, AskOptions, TurnProgress } from "./ask/api.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
@@ -91,6 +91,8 @@ interface CommonOptions extends RemarkOptions {
   readonly convert?: Converters;
   /** Model of sub-calls, `provider/id`; without one they fail with `no_model_configured`. */
   readonly model?: string;
+  /** Answers the requests of all models in place of their providers. */
+  readonly complete?: Complete;
   /** An OpenAI-compatible server: the provider's name is then free, as in `local/scripted`. */
   readonly baseUrl?: string;
   /** Name of the environment variable that holds the key. */

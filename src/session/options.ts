@@ -145,6 +145,7 @@ export const SESSION_OPTIONS = options({
   convert,
   model: v.optional(modelName),
   baseUrl: v.optional(text),
+  complete: callback,
   apiKeyEnv: v.optional(text),
   price: v.optional(text),
   modelChosen: flag,
