@@ -80,6 +80,11 @@ interface CommonOptions extends RemarkOptions {
   /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
   readonly memoryMb?: number;
   /**
+   * Space that the session takes in the store with its contexts and children, MB (default 2,048). What would take more ends with
+   * `store_full`, and the state is as before.
+   */
+  readonly maxSessionMb?: number;
+  /**
    * Time that the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back; the
    * next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
    * another session needs its thread.

@@ -1,11 +1,11 @@
-import { type Over, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, type ExecState, type Over, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { follow } from "../journal/account.ts";
 import { type Complete, hashOf, readEndExtras } from "../journal/records.ts";
 import { unchanged } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
 import { stepsOf } from "./interrupted.ts";
-import { restored } from "./reopening.ts";
+import { restored, toldRestored } from "./reopening.ts";
 import { completeOf, type Work } from "./work.ts";
 
 /** Facts that are kept with an exec's end. */
@@ -79,6 +79,14 @@ export async function keepQueryEnd(work: Work, fields: Partial<Complete>): Promi
     drop: [...drop, ...setup.gcEnds({ id, isWhole: false })],
   });
   setup.env.emit({ kind: "checkpoint", checkpoint: { id, exec_id, kind: "end", pages: 0, bytes: 0, ms: 0 } });
+  return complete;
+}
+
+/** ▣ Keeps the end of an exec for whose image there is no space. The state is that before the exec. */
+export async function keepFullEnd(work: Work, end: CellEnd, state: ExecState): Promise<Complete> {
+  toldRestored(work, state);
+  const complete = completeOf(work, { success: false, error_code: "store_full", end, state });
+  await work.recorder.commit([complete], { drop: finishedSteps(work) });
   return complete;
 }
 

@@ -25,7 +25,7 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly status: "idle" | "open" | "running" | "unfinished";
   readonly created_at: number;
   readonly changed_at: number;
-  /** On disk; the context is shared and not counted. */
+  /** In the store, with its contexts and children; what is shared with others counts in full. */
   readonly bytes: number;
   /** The process that has it open, or null. */
   readonly holder: { readonly pid: number; readonly host: string } | null;

@@ -13,6 +13,7 @@ import { dropUnreached } from "../sql/gc.ts";
 import { readable, readJournal } from "../sql/journal.ts";
 import { refuseSession } from "../sql/parcels.ts";
 import {
+  CHECKPOINT_BYTES,
   createSession,
   damagedSessions,
   findSession,
@@ -76,8 +77,9 @@ function sessionMethods(server: Server, leases: Leases, holder: LeaseParts) {
     const row = await leases.take(await server.perform(readSession(id)));
     const session = decodeSession(row);
     const fence = number(row, "fence");
-    const reached = "SELECT c.id FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = $1";
-    const reach = new Set((await server.all(reached, id)).map((one) => text(one, "id")));
+    const reached = `SELECT c.id, ${CHECKPOINT_BYTES} AS bytes FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
+      WHERE r.session = $1`;
+    const reach = new Map((await server.all(reached, id)).map((one) => [text(one, "id"), number(one, "bytes")]));
     const shown = await server.perform(shownSession(id));
     // It may have been lost meanwhile, and nobody could be told yet.
     if (!leases.holds(id)) throw leaseLost(id);
@@ -99,7 +101,9 @@ function sessionMethods(server: Server, leases: Leases, holder: LeaseParts) {
       const before = known.get(id);
       if (!before) throw misuse(`session ${id} is written to without its lease`);
       try {
-        known.set(id, await commit(server, before, step));
+        const after = await commit(server, before, step);
+        known.set(id, after.known);
+        return after.more;
       } catch (error) {
         if (error instanceof RlmError && error.code === "lease_lost") leases.lose(id);
         throw error;

@@ -76,7 +76,9 @@ export function sessionMethods(access: Access, holder: Holder) {
         const before = known.get(session);
         // After a failure it is read again.
         known.delete(session);
-        known.set(session, commit(database, session, step, before));
+        const after = commit(database, session, step, before);
+        known.set(session, after.session);
+        return after.more;
       }),
     journal: (session, from = 1) => reading(() => database.perform(readJournal(session, from))),
     readable: (session) => reading(() => database.perform(readable(session))),

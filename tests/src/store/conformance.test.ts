@@ -181,6 +181,31 @@ describe.each(STORES)("the store $kind", (kind) => {
     expect(await store.journal("S1")).toHaveLength(1);
   });
 
+  stored(
+    "a commit answers what its session takes more, and is refused without a trace if there is no space",
+    async (store) => {
+      await store.create(sessionOf("S1"));
+      const context = contextOf("a text of its own");
+      await store.putContext(context);
+      const bytes = async () => (await store.find("S1"))?.bytes ?? 0;
+      const one = { checkpoint: checkpointOf("C1", { pages: pagesOf([1, 2], 1) }), records: [recordOf("E1", 2)] };
+      const first = await store.commit("S1", one);
+      expect(first).toBe(await bytes());
+      const two = () => ({ checkpoint: checkpointOf("C2", { pages: pagesOf([3], 2) }), records: [recordOf("E1", 3)] });
+      const space = { label: "mine", taken: 5 * 2 ** 20, most: 5 * 2 ** 20 + 100 };
+      await expect(store.commit("S1", { ...two(), space })).rejects.toMatchObject({
+        code: "store_full",
+        message: "session mine would take 5.0 MB of the store, and may take 5.0 MB",
+      });
+      expect([await bytes(), (await store.journal("S1")).length]).toEqual([first, 1]);
+      const swap = { ...two(), drop: ["C1"], space };
+      expect(await store.commit("S1", swap)).toBe((await bytes()) - first);
+      const before = await bytes();
+      await store.commit("S1", { records: [recordOf("E1", 4, { context_key: context.key })] });
+      expect((await bytes()) - before).toBeGreaterThan("a text of its own".length);
+    },
+  );
+
   stored("dropped steps go unless another checkpoint is based on them", async (store) => {
     await store.create(sessionOf("S1"));
     await store.commit("S1", { checkpoint: checkpointOf("C1", { pages: pagesOf([1], 1) }) });
