@@ -1,7 +1,7 @@
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
-export { applyPart, countPages, mostChangesOf, problemOf } from "./images/changes.ts";
+export { applyPart, countPages, mostChangesOf, openChanges, problemOf } from "./images/changes.ts";
 export {
   type GuestImage,
   type ImageDelta,

@@ -121,7 +121,7 @@ interface CommonOptions extends RemarkOptions {
   readonly onRestart?: OnRestart;
   /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
   readonly cache?: boolean;
-  /** Keeps checkpoints from within an exec after its end (default false). */
+  /** Keeps checkpoints from within an exec after its end, and all ends (default false). */
   readonly keepSteps?: boolean;
   /** Called with each checkpoint once it is kept. `onProgress` gets it too; a later version has only that. */
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;

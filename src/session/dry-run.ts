@@ -19,7 +19,7 @@ export async function dryRun(
   { limits = {}, name, signal, history }: ExecOptions,
 ): Promise<DryRun> {
   const answers = await placeholders(setup);
-  const store: Store = { ...setup.env.store, commit: async () => 0, putContext: async () => {} };
+  const store: Store = { ...setup.env.store, commit: async () => 0, thin: async () => 0, putContext: async () => {} };
   const env: Env = { ...setup.env, store, emit: (event) => event.kind === "notice" && setup.env.emit(event) };
   const guest = openGuest({ ...setup.guestOptions, env });
   try {

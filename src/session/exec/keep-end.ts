@@ -1,6 +1,6 @@
 import { type CellEnd, type ExecState, type Over, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { follow } from "../journal/account.ts";
+import { follow, oldEnds } from "../journal/account.ts";
 import { type Complete, hashOf, readEndExtras } from "../journal/records.ts";
 import { unchanged } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -20,6 +20,7 @@ interface Ending {
 /** ▣ Keeps the state of the machine and the record of the exec's end, in one commit. */
 export async function keepEnd(work: Work, machine: Machine, { fields, context, drop }: Ending): Promise<Complete> {
   const { setup, recorder } = work;
+  await thinEnds(work);
   const capture = await recorder.capture(machine, "end", null);
   const { id, base } = capture.checkpoint;
   const [memory = {}, helpers = []] = capture.answers;
@@ -70,6 +71,7 @@ export async function keepQueryEnd(work: Work, fields: Partial<Complete>): Promi
     await recorder.commit([complete], { drop });
     return complete;
   }
+  await thinEnds(work);
   const id = setup.env.newId();
   const complete = completeOf(work, { ...fields, checkpoint_id: id });
   const { ledger } = follow(recorder.state().account, complete);
@@ -88,6 +90,13 @@ export async function keepFullEnd(work: Work, end: CellEnd, state: ExecState): P
   const complete = completeOf(work, { success: false, error_code: "store_full", end, state });
   await work.recorder.commit([complete], { drop: finishedSteps(work) });
   return complete;
+}
+
+/** ▣ Drops old ends before the next one is kept: who dies in between finds nothing to drop. Pi's branches refer to the ends of Pi. */
+async function thinEnds({ setup, recorder }: Work): Promise<void> {
+  const { row, rules, env, space } = setup;
+  const old = oldEnds(recorder.state().account.ends);
+  if (old.length > 0 && !rules.keepSteps && row.origin !== "pi") space.grown(await env.store.thin(row.id, old));
 }
 
 /** The checkpoints within the exec, which go when it is over. */

@@ -1,8 +1,14 @@
 import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import type { PackedPages } from "../rows/pages.ts";
 import { number, seal } from "../rows/seal.ts";
+import { get, type Plan, sql } from "../sql/sql.ts";
 import { bytesOfText } from "./commit.ts";
 import type { Sql } from "./connection.ts";
+
+/** Drops a checkpoint that no session reaches, and the bases that only it needed. */
+export function* dropUnneeded(checkpoint: string): Plan<void> {
+  yield* get(sql`SELECT drop_unneeded(${checkpoint})::text AS gone`);
+}
 
 /** Keeps a baseline, unless it is there. */
 export async function insertBaseline(sql: Sql, writing: Writing, pages: PackedPages): Promise<void> {

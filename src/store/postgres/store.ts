@@ -23,9 +23,10 @@ import {
   shownSession,
 } from "../sql/sessions.ts";
 import type { Plan } from "../sql/sql.ts";
+import { thin } from "../sql/thin.ts";
 import { type Verifying, verify } from "../sql/verify.ts";
 import type { SentLease, WireMethods } from "../thread/methods.ts";
-import { insertBaseline } from "./checkpoints.ts";
+import { dropUnneeded, insertBaseline } from "./checkpoints.ts";
 import { commit, type Leased } from "./commit.ts";
 import { connect, type Server } from "./connection.ts";
 import { leaseLost } from "./failure.ts";
@@ -108,6 +109,18 @@ function sessionMethods(server: Server, leases: Leases, holder: LeaseParts) {
         if (error instanceof RlmError && error.code === "lease_lost") leases.lose(id);
         throw error;
       }
+    },
+    async thin(id, ends) {
+      const before = known.get(id);
+      if (!before) throw misuse(`session ${id} is written to without its lease`);
+      const { gone, more } = await server.write(async (sql) => {
+        const held = await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, before.fence);
+        if (!held) throw leaseLost(id);
+        return sql.perform(thin(id, ends, dropUnneeded));
+      });
+      for (const end of gone) before.reach.delete(end);
+      known.set(id, { ...before, session: await server.perform(readSession(id)) });
+      return more;
     },
     async fork(session, checkpoint, wanted: NewSession) {
       await server.write((sql) => sql.perform(fork(session, checkpoint, wanted)));

@@ -87,7 +87,7 @@ export function* pagesAreWhole(checkpoint: Checkpoint): Plan<boolean> {
   return count === checkpoint.pages;
 }
 
-function* readParts(checkpoint: Checkpoint, linearBytes: number): Plan<Iterable<PagesPart | null>> {
+export function* readParts(checkpoint: Checkpoint, linearBytes: number): Plan<Iterable<PagesPart | null>> {
   const from = checkpoint.n * PLACES;
   const where = spelled(sql`place >= ${from} AND place < ${from + PLACES}`, sql`checkpoint = ${checkpoint.n}`);
   return partsIn(yield* all(sql`SELECT * FROM pages WHERE ${where}`), checkpoint, linearBytes);

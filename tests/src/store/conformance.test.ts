@@ -223,6 +223,49 @@ describe.each(STORES)("the store $kind", (kind) => {
     await expect(store.commit("S1", { drop: ["C5"] })).rejects.toMatchObject({ code: "store_failed" });
   });
 
+  stored("old ends are joined with the one that stays, and all images stay as they are", async (store) => {
+    await store.create(sessionOf("S1"));
+    await store.putBaseline("E0", META, pagesOf(range(0, 20), 1));
+    let memory = memoryOf(pagesOf(range(0, 20), 1));
+    const expected = new Map<string, Uint8Array>();
+    for (const n of range(1, 13)) {
+      // The seventh is a whole one.
+      const base = n === 7 ? null : `E${n - 1}`;
+      const changes = () => pagesOf([n, 30, 63 - n], n);
+      memory = base === null ? memoryOf(changes()) : changed(memory.slice(), changes());
+      expected.set(`E${n}`, memory);
+      const checkpoint = checkpointOf(`E${n}`, { pages: changes(), base, kind: "end", at: n });
+      await store.commit("S1", { checkpoint, records: [recordOf("E1", n)] });
+      if (n === 3) await store.fork("S1", "E3", sessionOf("F1"));
+    }
+    const bytes = async () => (await store.find("S1"))?.bytes ?? 0;
+    const before = await bytes();
+    const old = range(1, 13).map((n) => `E${n}`);
+    const more = await store.thin(
+      "S1",
+      old.filter((id) => !["E6", "E10"].includes(id)),
+    );
+    expect([more < 0, (await bytes()) - before]).toEqual([true, more]);
+    const left = await store.checkpoints("S1");
+    // The head stays, and so does the one that the fork began at.
+    expect(left.map(({ id, base }) => [id, base])).toEqual([
+      ["E3", "E2"],
+      ["E6", "E3"],
+      ["E10", null],
+      ["E12", "E10"],
+    ]);
+    for (const { id } of left)
+      expect(Buffer.compare((await store.image(id)).memory, expected.get(id) ?? Buffer.of())).toBe(0);
+    expect(await store.thin("S1", old.slice(0, 2))).toBe(0);
+    await expect(store.checkpoint("E8")).rejects.toMatchObject({ code: "checkpoint_lost" });
+    await store.commit("S1", { checkpoint: checkpointOf("E13", { pages: pagesOf([5], 9), base: "E12", kind: "end" }) });
+    // What only the fork held goes with it.
+    await store.lease("F1");
+    await store.remove("F1");
+    expect((await store.checkpoints("S1")).map(({ id }) => id)).toEqual(["E3", "E6", "E10", "E12", "E13"]);
+    expect(Buffer.compare((await store.image("E6")).memory, expected.get("E6") ?? Buffer.of())).toBe(0);
+  });
+
   stored("contexts share their parts", async (store) => {
     const one = contextOf("Grüße, ");
     const two = contextOf("Grüße, ", "Welt", "");
