@@ -135,14 +135,8 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
     limits: limitsIn(settings),
     budget: budgetIn(settings),
     subAgents: { ...own.subAgents, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
-    ...given({
-      thinking,
-      concurrency,
-      maxDepth: max_depth,
-      memoryMb: memory_mb,
-      maxSessionMb: max_session_mb,
-      convert,
-    }),
+    ...given({ thinking, concurrency, maxDepth: max_depth, memoryMb: memory_mb, convert }),
+    ...given({ maxSessionMb: max_session_mb }),
   };
 }
 

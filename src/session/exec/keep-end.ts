@@ -95,7 +95,7 @@ export async function keepFullEnd(work: Work, end: CellEnd, state: ExecState): P
 /** ▣ Drops old ends before the next one is kept: who dies in between finds nothing to drop. Pi's branches refer to the ends of Pi. */
 async function thinEnds({ setup, recorder }: Work): Promise<void> {
   const { row, rules, env, space } = setup;
-  const old = oldEnds(recorder.state().account.ends);
+  const old = oldEnds(recorder.state().account);
   if (old.length > 0 && !rules.keepSteps && row.origin !== "pi") space.grown(await env.store.thin(row.id, old));
 }
 

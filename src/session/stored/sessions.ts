@@ -219,35 +219,22 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   const fitting = ids.filter((known) => known.toUpperCase().startsWith(wanted) || known.toUpperCase().endsWith(wanted));
   const [found] = ids.includes(typed) ? [typed] : fitting;
   if (found !== undefined && (found === typed || fitting.length === 1)) return found;
-  const near = found === undefined ? await nearThinned(store, session, typed, new Set(ids)) : null;
-  if (near !== null) {
-    throw new RlmError(
-      "checkpoint_not_found",
-      `${label} has dropped the old end ${typed}; the nearest that stays is ${near}`,
-      {
-        suggestion: `Take ${near}; ${remedy("keepSteps")}, and so are all ends.`,
-      },
-    );
-  }
+  const near = found === undefined ? await nearestTo(store, session, typed, ids) : null;
   const problem = found === undefined ? "has no checkpoint" : "has several checkpoints";
-  throw new RlmError("checkpoint_not_found", `${label} ${problem} ${typed}`, {
+  const thinned = near === null ? "" : ` any more; the nearest that stays is ${near}`;
+  throw new RlmError("checkpoint_not_found", `${label} ${problem} ${typed}${thinned}`, {
     suggestion: `${firstly("listCheckpoints", label)}; ${remedy("keepSteps")}.`,
   });
 }
 
-/** The end that stays nearest to one that was dropped; null: no end of the session was meant. */
-async function nearThinned(
-  store: Store,
-  { id }: SessionRow,
-  typed: string,
-  kept: ReadonlySet<string>,
-): Promise<string | null> {
-  const records = await readJournal(store, id);
-  const ends = records.flatMap((one) => (one.record === "rlm_complete" && one.checkpoint_id ? one.checkpoint_id : []));
-  const wanted = typed.toUpperCase();
-  const at = ends.findIndex((end) => end.toUpperCase().startsWith(wanted) || end.toUpperCase().endsWith(wanted));
+/** The end that stays nearest to an old one that was dropped; null: no end of the session was meant. */
+async function nearestTo(store: Store, { id }: SessionRow, typed: string, kept: string[]): Promise<string | null> {
+  const ends = (await readJournal(store, id)).flatMap(
+    (one) => (one.record === "rlm_complete" && one.checkpoint_id) || [],
+  );
+  const at = ends.findIndex((end) => end.startsWith(typed.toUpperCase()) || end.endsWith(typed.toUpperCase()));
   const far = (end: string) => Math.abs(ends.indexOf(end) - at);
-  const [nearest = null] = ends.filter((end) => kept.has(end)).sort((a, b) => far(a) - far(b));
+  const [nearest = null] = ends.filter((end) => kept.includes(end)).sort((a, b) => far(a) - far(b));
   return at < 0 ? null : nearest;
 }
 

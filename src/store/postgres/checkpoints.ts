@@ -1,6 +1,7 @@
 import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import type { PackedPages } from "../rows/pages.ts";
 import { number, seal } from "../rows/seal.ts";
+import { insertPages } from "../sql/checkpoints.ts";
 import { get, type Plan, sql } from "../sql/sql.ts";
 import { bytesOfText } from "./commit.ts";
 import type { Sql } from "./connection.ts";
@@ -19,9 +20,5 @@ export async function insertBaseline(sql: Sql, writing: Writing, pages: PackedPa
       ON CONFLICT (id) DO NOTHING RETURNING n`,
     ...[...before, bytesOfText(meta), bytesOfText(extras), ...after, seal(sealed)],
   );
-  if (!row) return;
-  for (const [part, { numbers, bytes }] of pages.parts.entries()) {
-    const written = "INSERT INTO pages (checkpoint, part, numbers, bytes) VALUES ($1, $2, $3, $4)";
-    await sql.run(written, number(row, "n"), part, numbers, bytes);
-  }
+  if (row) await sql.perform(insertPages(number(row, "n"), pages));
 }

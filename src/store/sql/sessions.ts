@@ -44,7 +44,6 @@ export function* insertSession(session: Session): Plan<void> {
   throw new RlmError("session_exists", `a session named ${name ?? id} already exists`, { suggestion });
 }
 
-/** The label in messages of a session whose row may be damaged. @throws RlmError `session_not_found` */
 /** A session as messages name it, whose row may be damaged. @throws RlmError `session_not_found` */
 export function* labelOf(id: string): Plan<Pick<SessionRow, "id" | "name" | "holder">> {
   const row = yield* get(sql`SELECT name, pid, host FROM sessions WHERE id = ${id}`);

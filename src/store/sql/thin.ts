@@ -1,11 +1,11 @@
 import { applyPart, openChanges, PAGE_BYTES } from "../../../runtime/index.ts";
 import { type Checkpoint, decodeCheckpoint, fieldsOfCheckpoint } from "../rows/checkpoint.ts";
-import { type PackedPages, PLACES, packPages } from "../rows/pages.ts";
+import { type PackedPages, packPages } from "../rows/pages.ts";
 import { number, type Row, seal } from "../rows/seal.ts";
 import { fieldsOf } from "../rows/session.ts";
-import { CHECKPOINT, readParts } from "./checkpoints.ts";
+import { CHECKPOINT, dropPages, insertPages, readParts } from "./checkpoints.ts";
 import { CHECKPOINT_BYTES, readSession } from "./sessions.ts";
-import { all, get, oneOf, type Plan, raw, run, spelled, sql } from "./sql.ts";
+import { all, get, oneOf, type Plan, raw, run, sql } from "./sql.ts";
 
 /**
  * Takes earlier ends from a session, but its head and those that a fork began at. One that another image is based on is joined
@@ -50,7 +50,7 @@ function* joined(last: Checkpoint, going: ReadonlyMap<string | null, Checkpoint>
   for (let next: Checkpoint | undefined = last; next && (yield* isFree(next)); next = going.get(next.base))
     chain.push(next);
   const first = chain.at(-1);
-  const pages = first ? yield* pagesOf([...chain, top], top.meta.linearBytes) : null;
+  const pages = first ? yield* sumOf([...chain, top], top.meta.linearBytes) : null;
   if (!first || !pages) return 0;
   yield* rewrite(row, { ...top, base: first.base }, pages);
   return pages.bytes - top.stored_bytes;
@@ -64,7 +64,7 @@ function* isFree({ id, n }: Checkpoint): Plan<boolean> {
 }
 
 /** The changes of all these together, whose order does not matter; null if a part is damaged. */
-function* pagesOf(checkpoints: readonly Checkpoint[], linearBytes: number): Plan<PackedPages | null> {
+function* sumOf(checkpoints: readonly Checkpoint[], linearBytes: number): Plan<PackedPages | null> {
   const sum = new Uint8Array(linearBytes);
   const touched = new Set<number>();
   for (const checkpoint of checkpoints) {
@@ -86,15 +86,6 @@ function* rewrite({ seals_number }: Row, { n, ...checkpoint }: Checkpoint, pages
   const { sealed } = fieldsOfCheckpoint({ ...checkpoint, extras: Object(checkpoint.extras) }, pages);
   yield* run(sql`UPDATE checkpoints SET base = ${checkpoint.base}, pages = ${pages.count}, stored_bytes = ${pages.bytes},
     parts = ${pages.seals}, sha256 = ${seal(seals_number === 1 ? [n, ...sealed] : sealed)} WHERE n = ${n}`);
-  const from = n * PLACES;
-  yield* run(sql`DELETE FROM pages
-    WHERE ${spelled(sql`place >= ${from} AND place < ${from + PLACES}`, sql`checkpoint = ${n}`)}`);
-  for (const [part, { numbers, bytes }] of pages.parts.entries()) {
-    yield* run(
-      sql`INSERT INTO pages ${spelled(
-        sql`(place, numbers, bytes) VALUES (${from + part}, ${numbers}, ${bytes})`,
-        sql`(checkpoint, part, numbers, bytes) VALUES (${n}, ${part}, ${numbers}, ${bytes})`,
-      )}`,
-    );
-  }
+  yield* dropPages(n);
+  yield* insertPages(n, pages);
 }

@@ -1,11 +1,11 @@
 import { checkpointLost } from "../failure.ts";
 import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packText } from "../rows/pack.ts";
-import { type PackedPages, PLACES } from "../rows/pages.ts";
+import type { PackedPages } from "../rows/pages.ts";
 import { number, type Row, seal, textOrNull } from "../rows/seal.ts";
-import { hasCheckpoint } from "../sql/checkpoints.ts";
+import { dropPages, hasCheckpoint, insertPages } from "../sql/checkpoints.ts";
 import { CHECKPOINT_BYTES } from "../sql/sessions.ts";
-import { get, type Plan, run, sql } from "../sql/sql.ts";
+import { get, type Plan, sql } from "../sql/sql.ts";
 import type { Database } from "./database.ts";
 
 /** Returns the bytes that it takes. @throws RlmError `checkpoint_lost` if its base is missing */
@@ -22,9 +22,7 @@ export function insertCheckpoint(database: Database, writing: Writing, pages: Pa
       pages, stored_bytes, at, parts, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[n, ...before, packedMeta, beside, ...after, seal([n, ...sealed])],
   );
-  pages.parts.forEach(({ numbers, bytes }, part) => {
-    database.run("INSERT INTO pages (place, numbers, bytes) VALUES (?, ?, ?)", n * PLACES + part, numbers, bytes);
-  });
+  database.perform(insertPages(n, pages));
   if (session !== null) database.run("INSERT INTO reach (session, checkpoint) VALUES (?, ?)", session, n);
   return pages.bytes + Buffer.byteLength(packedMeta) + Buffer.byteLength(beside);
 }
@@ -50,8 +48,7 @@ export function* dropUnneeded(id: string): Plan<void> {
       AND NOT EXISTS (SELECT 1 FROM reach WHERE checkpoint = c.n)
       AND NOT EXISTS (SELECT 1 FROM checkpoints d WHERE d.base = c.id) RETURNING n, base`);
     if (!row) return;
-    const from = number(row, "n") * PLACES;
-    yield* run(sql`DELETE FROM pages WHERE place >= ${from} AND place < ${from + PLACES}`);
+    yield* dropPages(number(row, "n"));
     next = textOrNull(row, "base");
   }
 }

@@ -12,18 +12,17 @@ import { insertCheckpoint, letGo } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
 
-/** The session's row after a commit, and the bytes that it takes more. */
-interface Committed {
-  readonly session: Session;
-  readonly more: number;
-}
-
 /**
- * Keeps a step, all of it or nothing.
+ * Keeps a step, all of it or nothing. Answers the session's row, and the bytes that it takes more.
  *
  * @param known the row after the last commit, if no other process can have written to the session since
  */
-export function commit(database: Database, id: string, step: Step, known?: Session): Committed {
+export function commit(
+  database: Database,
+  id: string,
+  step: Step,
+  known?: Session,
+): { session: Session; more: number } {
   const { checkpoint, records = [], drop = [], cache = [] } = step;
   const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
   return database.write(() => {

@@ -49,7 +49,7 @@ test("of the ends before the last 50 every tenth stays, whenever a process is ki
   await expect(fork(all[4] ?? "", "none")).rejects.toMatchObject({
     ...{
       code: "checkpoint_not_found",
-      message: `long has dropped the old end ${all[4]}; the nearest that stays is ${all[9]}`,
+      message: `long has no checkpoint ${all[4]} any more; the nearest that stays is ${all[9]}`,
     },
   });
   await fork(all[9] ?? "", "tenth");
