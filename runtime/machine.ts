@@ -37,7 +37,7 @@ export async function openMachine(options: MachineOptions) {
     /** The guest as it was when it was opened, in shared memory. */
     baseline: images.baseline,
     /** Bytes of linear memory. */
-    linearBytes: () => engine.image().memory.length,
+    linearBytes: engine.linearBytes,
     [Symbol.dispose]: () => engine[Symbol.dispose](),
   };
 }
