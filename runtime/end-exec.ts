@@ -39,9 +39,10 @@ function leaveOutHelpers({ engine, heap, library: { preamble }, running }: Guest
   });
 }
 
-/** True if the cell has filled the heap. Its state is not kept: it would take as much memory again, and what is in it is half-made. */
+/** True if a state so large is not worth keeping: the cell has filled the heap, or has run out of time while it filled it. */
 function isFilled({ heap }: Guest, end: CellEnd): boolean {
-  return end.kind === "error" && end.code === "memory_limit_exceeded" && heap.hasGrown();
+  const isCut = end.kind === "timeout" || (end.kind === "error" && end.code === "memory_limit_exceeded");
+  return isCut && heap.hasGrown();
 }
 
 function passesCheck({ engine }: Guest): boolean {

@@ -37,28 +37,30 @@ const NO_BOUND = [0x7f, 0x01, 0x41, 0x80, 0x80, 0x04, 0x0b];
 /** The C library's `sbrk` asks for pages by `memory.grow`, keeps the answer, and compares it with -1. */
 const ASKS = Buffer.from([0x40, 0x00, 0x22, 0x00, 0x41, 0x7f, 0x46]);
 const GROW_BYTES = 2;
+const FETCH_BYTES = 2;
 /** It is in the code twice: as itself, and within `malloc`. */
 const TIMES = 2;
 
 /** The code, in which pages beyond the bound are answered with -1. */
-function boundCode(code: Uint8Array, global: number): Uint8Array {
+function boundCode(given: Uint8Array, global: number): Uint8Array {
+  const code = Buffer.from(given.buffer, given.byteOffset, given.length);
   const parts: Uint8Array[] = [];
   let times = 0;
   let kept = 0;
+  let asks = code.indexOf(ASKS);
   const [, first] = readNumber(code, 0);
-  for (let at = first; at < code.length; ) {
+  for (let at = first; asks >= 0 && at < code.length; ) {
     const [bytes, start] = readNumber(code, at);
-    const body = Buffer.from(code.buffer, code.byteOffset + start, bytes);
-    const asks = body.indexOf(ASKS);
-    // Before it the number of pages is fetched from a local variable.
-    if (asks > GROW_BYTES && body[asks - GROW_BYTES] === GET) {
-      const pages = body[asks - 1] ?? 0;
+    if (asks < start + bytes) {
+      // Before it the number of pages is fetched from a local variable.
+      const fetch = code.subarray(asks - FETCH_BYTES, asks);
       // pages + memory.size > global ? -1 : memory.grow(pages)
-      const test = [0x3f, 0x00, 0x6a, 0x23, ...numberOf(global), 0x4b, 0x04, 0x7f, 0x41, 0x7f, 0x05, GET, pages];
-      const bound = Uint8Array.from([...test, 0x40, 0x00, 0x0b]);
-      const size = Uint8Array.from(numberOf(bytes + bound.length - GROW_BYTES));
-      parts.push(code.subarray(kept, at), size, body.subarray(0, asks), bound, body.subarray(asks + GROW_BYTES));
-      kept = start + bytes;
+      const test = [0x3f, 0x00, 0x6a, 0x23, ...numberOf(global), 0x4b, 0x04, 0x7f, 0x41, 0x7f, 0x05];
+      const bound = Buffer.from([...test, ...fetch, 0x40, 0x00, 0x0b]);
+      const size = Buffer.from(numberOf(bytes + bound.length - GROW_BYTES));
+      parts.push(code.subarray(kept, at), size, code.subarray(start, asks), bound);
+      kept = asks + GROW_BYTES;
+      asks = code.indexOf(ASKS, kept);
       times++;
     }
     at = start + bytes;
@@ -66,8 +68,6 @@ function boundCode(code: Uint8Array, global: number): Uint8Array {
   if (times !== TIMES) throw new Error(`the engine asks for memory at ${times} known places, not ${TIMES}`);
   return Buffer.concat([...parts, code.subarray(kept)]);
 }
-
-const GET = 0x20;
 
 /** A list with one item more. */
 function withItem(list: Uint8Array, item: readonly number[]): Uint8Array {
