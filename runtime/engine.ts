@@ -90,6 +90,8 @@ export interface Engine extends Disposable {
    * arguments there is no limit, as at first.
    */
   setMemoryLimit(heapBytes?: number, linearBytes?: number): void;
+  /** Makes most of the memory zero that the allocator has and nobody uses: what lies there would be a part of images. */
+  clearFree(): void;
   /** Bytes of linear memory, which never becomes less. */
   linearBytes(): number;
   /** Bytes that the guest's allocator has handed out. Walks the heap: not for hot paths. */

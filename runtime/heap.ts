@@ -17,10 +17,12 @@ export interface HeapOptions {
 export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
   let { granted } = options;
   let withheld = 0;
+  let copied = 0;
 
   const setLimit = (spare = 0) => {
     const more = granted + spare;
-    engine().setMemoryLimit(limitBytes + more - withheld, limitBytes * LINEAR_SHARE + FRESH_BYTES + more);
+    const linear = Math.max(limitBytes * LINEAR_SHARE - copied, limitBytes) + FRESH_BYTES;
+    engine().setMemoryLimit(limitBytes + more - withheld, linear + more);
   };
 
   function thenLimited<T>(work: () => T): T {
@@ -39,6 +41,13 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
 
   return {
     limitBytes,
+    /** So many bytes of the guest are held as its last image. Linear memory may grow less far, as far as the limit at least. */
+    holdsCopy(bytes: number): void {
+      copied = bytes;
+      setLimit();
+    },
+    /** Bytes that linear memory, without texts, and what images hold of it may take together. */
+    copiesBytes: limitBytes,
     /** Bytes that the guest may hold beyond its own limit: the size of the texts that it has. */
     granted: () => granted,
     grant(bytes: number): void {
