@@ -41,7 +41,7 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
 
   return {
     limitBytes,
-    /** So many bytes of the guest are held as its last image. Linear memory may grow less far, as far as the limit at least. */
+    /** Takes note of the bytes that the last image takes. Linear memory may grow by so much less, but always to the limit. */
     holdsCopy(bytes: number): void {
       copied = bytes;
       setLimit();

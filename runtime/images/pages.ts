@@ -42,7 +42,7 @@ interface Block {
 const ZERO = blockOf(Buffer.alloc(BLOCK_BYTES));
 const ZERO_PAGE = new Int32Array(PAGE_WORDS);
 
-/** So many bytes of one capture are held even if there is no room for them: to open a guest anew takes longer than to copy them. */
+/** Bytes of a capture that are held even if there is no room for them: to open a guest anew takes longer than to copy them. */
 const ALWAYS_HELD = 2 * 2 ** 20;
 
 /** The anchor is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
@@ -143,7 +143,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
   };
 }
 
-/** What is gathered while the held image is made equal to the memory. */
+/** The part of the memory that is gathered while the held image is made equal to it. */
 type Gathered = "changes" | "all" | "none";
 
 /** Gathers all of a block. */
