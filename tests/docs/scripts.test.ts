@@ -25,6 +25,7 @@ const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] |
   crash: ["tests/e2e/crash.test.ts", "campaigns/crash"],
   "batch-campaign": ["tests/e2e/batch-campaign.test.ts", "campaigns/batch/campaign.ts"],
   corrupt: ["tests/src/store/corruption.test.ts", "campaigns/corrupt"],
+  fuzz: ["tests/fuzz.test.ts", "campaigns/fuzz/fuzz.ts"],
   "pi-campaign": ["tests/e2e/pi-bytes.test.ts", "campaigns/pi/"],
   "pi-long": ["tests/e2e/pi-outside.test.ts", "campaigns/pi/long.ts"],
   "read-cache": ["tests/src/pi/read-cache/property.test.ts", "read-cache/histories"],
