@@ -80,6 +80,11 @@ interface CommonOptions extends RemarkOptions {
   /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
   readonly memoryMb?: number;
   /**
+   * Space that the session takes in the store with its contexts and children, MB (default 2,048). What would take more ends with
+   * `store_full`, and the state is as before.
+   */
+  readonly maxSessionMb?: number;
+  /**
    * Time that the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back; the
    * next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
    * another session needs its thread.
@@ -118,7 +123,7 @@ interface CommonOptions extends RemarkOptions {
   readonly onRestart?: OnRestart;
   /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
   readonly cache?: boolean;
-  /** Keeps checkpoints from within an exec after its end (default false). */
+  /** Keeps checkpoints from within an exec after its end, and all ends (default false). */
   readonly keepSteps?: boolean;
   /** Called with each checkpoint once it is kept. `onProgress` gets it too; a later version has only that. */
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;

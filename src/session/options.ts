@@ -140,6 +140,7 @@ export const SESSION_OPTIONS = options({
   limits,
   budget,
   memoryMb: v.optional(v.number("a number of MB")),
+  maxSessionMb: count,
   idleMs: v.optional(v.pipe(v.number(MS), v.minValue(0, MS))),
   indexDir: v.optional(text),
   convert,

@@ -30,6 +30,7 @@ const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] |
   "pi-long": ["tests/e2e/pi-outside.test.ts", "campaigns/pi/long.ts"],
   "read-cache": ["tests/src/pi/read-cache/property.test.ts", "read-cache/histories"],
   soak: ["tests/e2e/soak.test.ts", "campaigns/soak/soak.ts"],
+  memory: ["tests/e2e/memory.test.ts", "campaigns/attack/memory.ts"],
   "store-sessions": ["tests/runtime/images/image-compat.test.ts", "store-sessions"],
   "check:package": ["tests/e2e/pack.test.ts", "packWithoutTypes"],
   "check:pi-lines": ["tests/support/pi/process.ts", "BELAY_ALL_PI_LINES"],
