@@ -100,7 +100,7 @@ export function modelsOf(options: HostedOptions, host: Host): Models {
   const suggestion = "Leave baseUrl out, or call that server in complete().";
   throw new RlmError(
     "invalid_argument",
-    "openSession(): complete answers all requests, so baseUrl counts for nothing",
+    "openSession(): baseUrl has no effect beside complete, which answers all requests",
     {
       suggestion,
     },
