@@ -28,6 +28,7 @@ import { benchSqlite } from "./sqlite.ts";
 import { benchStart } from "./start.ts";
 import { benchStems } from "./stems.ts";
 import { benchView } from "./view.ts";
+import { benchWaiting } from "./waiting.ts";
 
 const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   exec: benchExec,
@@ -54,6 +55,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   otlp: benchOtlp,
   sessions: benchSessions,
   memory: benchMemory,
+  waiting: benchWaiting,
   view: benchView,
 };
 const MB = 1024 * 1024;

@@ -65,6 +65,7 @@ export const ERROR_CODES = [
   "waits_for_provider",
   "otlp_failed",
   "document_unreadable",
+  "store_full",
   "search_too_large",
 ] as const;
 

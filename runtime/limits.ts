@@ -36,6 +36,8 @@ export const LIMITS = {
   wholeResultBytes: 100 * MB,
   sourceBytes: 256 * KB,
   guestHeapBytes: 128 * MB,
+  /** The space that a session takes in the store, MB. */
+  sessionMb: 2048,
   memoryStoreBytes: 5 * MB,
   helpersBytes: MB,
   searchResults: 100,

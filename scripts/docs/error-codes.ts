@@ -165,6 +165,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The store could not be read or written.",
     cure: "Free space, check permissions, or use `--store` or `--no-store`.",
   },
+  store_full: {
+    meaning: "The session would take more space in the store than it may. The state is as before.",
+    cure: "Drop variables that are not needed, raise `--max-session-mb`, or begin another session; `belay rm SESSION` drops one.",
+  },
   store_corrupt: {
     meaning: "A row does not have its checksum, or SQLite cannot read the file.",
     cure: "`belay doctor` names the damage; move the file away to begin anew.",

@@ -17,6 +17,10 @@ const EXEC_NOTES: Readonly<Record<keyof ExecLimits, Note>> = {
 const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   wholeResultBytes: { what: "a result that `--output` writes (library: `deliver` of `exec`)", unit: "bytes" },
   sourceBytes: { what: "source of a cell", unit: "bytes" },
+  sessionMb: {
+    what: "MB that a session takes in the store, with its contexts and children (`--max-session-mb`, `maxSessionMb` set it)",
+    unit: "count",
+  },
   guestHeapBytes: { what: "the guest's heap, without P (`--memory-mb`, `memoryMb` set it)", unit: "bytes" },
   memoryStoreBytes: { what: "keys and values of `memory`", unit: "bytes" },
   helpersBytes: { what: "names and sources of all helpers", unit: "bytes" },

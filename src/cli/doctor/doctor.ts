@@ -59,6 +59,8 @@ export interface Check {
   readonly state: "ok" | "warning" | "failed";
   readonly detail: string;
   readonly cure?: string;
+  /** The sessions that take most, of the check of sessions. */
+  readonly biggest?: readonly { readonly session: string; readonly mb: number }[];
 }
 
 /** The result of a check. */
