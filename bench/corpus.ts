@@ -36,21 +36,32 @@ const MOST_PACKAGE_BYTES = MB;
 /** What makes a backtracking engine try 2^40 ways for `(a+)+$`. Sources seldom hold it; encoded data does. */
 const PLANTED = { name: "planted.txt", text: `${"a".repeat(40)}b\n` };
 
-/** Copies sources and documents of the installed packages, in sorted order, as long as they fit into `bytes`; one line is planted. */
-export async function openCorpus(bytes: number): Promise<Corpus> {
+/** For a large corpus: a context has 10,000 files at most, so small ones are left out. */
+const LARGE = { from: 20 * MB, leastFile: 2000, mostFile: MB, mostPackage: 4 * MB };
+
+/**
+ * Copies sources and documents of the installed packages, in sorted order, as long as they fit into `bytes`; one line is planted.
+ *
+ * @param other text that is put in, in a file of its own
+ */
+export async function openCorpus(bytes: number, other = ""): Promise<Corpus> {
   const top = realpathSync(mkdtempSync(join(tmpdir(), "belay-bench-")));
   const remove = () => rmSync(top, { recursive: true, force: true });
   // Also when a signal ends the process.
   process.once("exit", remove);
   const folder = join(top, "corpus");
   const files: string[] = [];
-  let size = PLANTED.text.length;
+  const isLarge = bytes >= LARGE.from;
+  const [leastFile, mostFile, mostPackage] = isLarge
+    ? [LARGE.leastFile, LARGE.mostFile, LARGE.mostPackage]
+    : [0, MOST_FILE_BYTES, MOST_PACKAGE_BYTES];
+  let size = PLANTED.text.length + Buffer.byteLength(other);
   const perPackage = new Map<string, number>();
   for (const relative of textFiles()) {
     const fileBytes = statSync(join(SOURCE, relative)).size;
     const owner = packageOf(relative);
     const ownerBytes = (perPackage.get(owner) ?? 0) + fileBytes;
-    if (fileBytes > MOST_FILE_BYTES || ownerBytes > MOST_PACKAGE_BYTES || size + fileBytes > bytes) continue;
+    if (fileBytes < leastFile || fileBytes > mostFile || ownerBytes > mostPackage || size + fileBytes > bytes) continue;
     perPackage.set(owner, ownerBytes);
     size += fileBytes;
     mkdirSync(dirname(join(folder, relative)), { recursive: true });
@@ -59,6 +70,10 @@ export async function openCorpus(bytes: number): Promise<Corpus> {
   }
   writeFileSync(join(folder, PLANTED.name), PLANTED.text);
   files.push(PLANTED.name);
+  if (other !== "") {
+    writeFileSync(join(folder, "other.txt"), other);
+    files.push("other.txt");
+  }
   const context = await load({ kind: "path", path: folder }, { roots: [folder], cwd: folder });
   return {
     folder,

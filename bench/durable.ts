@@ -94,7 +94,7 @@ async function benchSteps(store: Store, folder: string): Promise<Case> {
   const bare: number[] = [];
   const inRow: number[] = [];
   await using session = await openBenched(store, (ms) => taken.push(ms));
-  await using forgetful = await openBenched({ ...store, commit: async () => {} });
+  await using forgetful = await openBenched({ ...store, commit: async () => 0 });
   await session.exec(LOOP);
   const stored = (await store.checkpoints(session.id)).filter(({ kind }) => kind === "step");
   const stepBytes = Math.round(median(stored.map(({ stored_bytes }) => stored_bytes)));
@@ -109,6 +109,7 @@ async function benchSteps(store: Store, folder: string): Promise<Case> {
     ...store,
     commit: async (_session, { checkpoint }) => {
       if (checkpoint?.kind === "step") bare.push(await write());
+      return 0;
     },
   });
   const rounds: Contestant[] = [

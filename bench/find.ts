@@ -8,7 +8,8 @@ import type { Case, Report } from "./report.ts";
 import { size } from "./size.ts";
 
 const ENGINES: readonly Engine[] = ["Belay find", "re2js", "native RegExp"];
-const PATTERNS: readonly (readonly [pattern: string, flags: string])[] = [
+export const PATTERNS: readonly (readonly [pattern: string, flags: string])[] = [
+  ["zzyzx", ""],
   ["TODO", ""],
   ["TODO|FIXME|HACK", "i"],
   ["function\\s+\\w+", ""],
@@ -17,13 +18,14 @@ const PATTERNS: readonly (readonly [pattern: string, flags: string])[] = [
   [".*error.*", "i"],
   ["^\\s*import .* from", "m"],
   ["[a-z]+ing\\b", ""],
+  ["[A-Z]{3,}_[A-Z]+", ""],
   ["(a+)+$", ""],
   ["\\s+", ""],
   [".", ""],
 ];
 const GIVE_UP_MS = size(10_000, 200);
 const MOST_MS = 500;
-const LIMIT = DEFAULT_EXEC_LIMITS.max_find_results;
+export const LIMIT = DEFAULT_EXEC_LIMITS.max_find_results;
 
 /** The first 10,000 matches of patterns in the whole corpus; every engine in a thread of its own. */
 export async function benchFind({ context }: Corpus): Promise<Report> {

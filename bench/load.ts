@@ -6,7 +6,7 @@ import { getQuickJS } from "quickjs-emscripten";
 import { load } from "../src/context/load/load.ts";
 import { openSession } from "../src/index.ts";
 import type { Corpus } from "./corpus.ts";
-import { type Measured, median, takeTurns, timed } from "./measure.ts";
+import { type Measured, median, type Turns, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
 import { size } from "./size.ts";
 
@@ -30,7 +30,8 @@ export async function benchLoad(corpus: Corpus): Promise<Report> {
   };
 }
 
-function loads({ folder }: Corpus): Promise<Measured[]> {
+/** Files into P. */
+export function loads({ folder }: Corpus, turns: Turns = { rounds: 15, warmups: 2 }): Promise<Measured[]> {
   return takeTurns(
     [
       {
@@ -40,7 +41,7 @@ function loads({ folder }: Corpus): Promise<Measured[]> {
       { name: "readFile, all at once", once: () => timed(() => readAtOnce(folder)) },
       { name: "readFileSync, in turn", once: () => timed(() => readInTurn(folder)) },
     ],
-    { rounds: 15, warmups: 2 },
+    turns,
   );
 }
 
@@ -92,7 +93,11 @@ function largeFolder({ context: { text }, scratch }: Corpus): string {
   return folder;
 }
 
-async function touches({ folder, context }: Corpus): Promise<Measured[]> {
+/** P into the guest. */
+export async function touches(
+  { folder, context }: Corpus,
+  turns: Turns = { rounds: 10, warmups: 2 },
+): Promise<Measured[]> {
   await using session = await openSession({ roots: [folder], cwd: folder });
   const quickjs = await getQuickJS();
   const text = context.text.slice(0, context.text.length);
@@ -122,6 +127,6 @@ async function touches({ folder, context }: Corpus): Promise<Measured[]> {
         },
       },
     ],
-    { rounds: 10, warmups: 2 },
+    turns,
   );
 }

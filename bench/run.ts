@@ -23,10 +23,12 @@ import { figuresOf, printed, type Report } from "./report.ts";
 import { benchSearch } from "./search.ts";
 import { benchMemory, benchSessions } from "./sessions.ts";
 import { size } from "./size.ts";
+import { benchSizes, SIZES } from "./sizes.ts";
 import { benchSqlite } from "./sqlite.ts";
 import { benchStart } from "./start.ts";
 import { benchStems } from "./stems.ts";
 import { benchView } from "./view.ts";
+import { benchWaiting } from "./waiting.ts";
 
 const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   exec: benchExec,
@@ -53,21 +55,27 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   otlp: benchOtlp,
   sessions: benchSessions,
   memory: benchMemory,
+  waiting: benchWaiting,
   view: benchView,
 };
 const MB = 1024 * 1024;
 const CORPUS_BYTES = size(10 * MB, MB / 4);
-const USAGE = `usage: npm run bench -- [--json] [--smallest] [${Object.keys(PARTS).join("] [")}]`;
+const USAGE = `usage: npm run bench -- [--json] [--smallest] [${Object.keys(PARTS).join("] [")}]
+       npm run bench -- --size ${Object.keys(SIZES).join("|")} [--write]`;
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
-  const { json, parts } = read(args);
-  if (!parts) {
+  const { json, parts, fullSize, write } = read(args);
+  if (!parts || (write && fullSize === undefined)) {
     console.error(USAGE);
     return 2;
   }
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
+  if (fullSize !== undefined) {
+    await benchSizes(fullSize, write);
+    return 0;
+  }
   using corpus = await openCorpus(CORPUS_BYTES);
   const machine = { node: process.version, platform: `${process.platform}-${process.arch}`, cpus: cpus().length };
   const size = { files: corpus.files.length, bytes: corpus.bytes };
@@ -93,7 +101,12 @@ function read(args: string[]) {
   try {
     const { values, positionals } = parseArgs({
       args,
-      options: { json: { type: "boolean", default: false }, smallest: { type: "boolean", default: false } },
+      options: {
+        json: { type: "boolean", default: false },
+        smallest: { type: "boolean", default: false },
+        size: { type: "string" },
+        write: { type: "boolean", default: false },
+      },
       allowPositionals: true,
     });
     const names = positionals.length > 0 ? positionals : Object.keys(PARTS);
@@ -101,8 +114,10 @@ function read(args: string[]) {
       const part = PARTS[name];
       return part ? [[name, part] as const] : [];
     });
-    return { json: values.json, parts: parts.length === names.length ? parts : undefined };
+    const isKnown = parts.length === names.length && (values.size === undefined || values.size in SIZES);
+    const { json, size: fullSize, write } = values;
+    return { json, fullSize, write, parts: isKnown ? parts : undefined };
   } catch {
-    return { json: false, parts: undefined };
+    return { json: false, fullSize: undefined, write: false, parts: undefined };
   }
 }

@@ -1,6 +1,31 @@
 import { DatabaseSync } from "node:sqlite";
 import { tokensOf } from "../src/context/search/tokens.ts";
 
+export const BEST = 10;
+/** Words, names and sentences that an explorer of JavaScript packages types. */
+export const QUERIES = [
+  "parse error",
+  "readFile",
+  "worker thread",
+  "memory limit",
+  "create a server",
+  "module resolution",
+  "abort signal",
+  "max_old_space_size",
+  "regular expression flags",
+  "JSON schema validation",
+  "createServer",
+  "terminal colors",
+  "stack trace line number",
+  "package exports types",
+  "deprecated since",
+  "how are symbolic links followed",
+  "utf8 encoding",
+  "promise rejected",
+  "license",
+  "timeout in milliseconds",
+];
+
 /** The numbers of the best texts for a query, best first. */
 export type Ranking = (query: string, best: number) => readonly number[];
 

@@ -1,45 +1,36 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import MiniSearch from "minisearch";
-import { chunksOf } from "../src/context/search/build.ts";
+import { chunksOf } from "../src/context/search/chunks.ts";
 import { openSearchIndex, type SearchIndex } from "../src/context/search/search.ts";
 import type { Corpus } from "./corpus.ts";
-import { takeTurns, timed } from "./measure.ts";
+import { type Turns, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
-import { referenceRanking } from "./search-reference.ts";
+import { BEST, QUERIES, referenceRanking } from "./search-reference.ts";
+import { bestOfFts5, buildFts5, STEMS, WORDS } from "./stems.ts";
 
-export const BEST = 10;
-/** Words, names and sentences that an explorer of JavaScript packages types. */
-export const QUERIES = [
-  "parse error",
-  "readFile",
-  "worker thread",
-  "memory limit",
-  "create a server",
-  "module resolution",
-  "abort signal",
-  "max_old_space_size",
-  "regular expression flags",
-  "JSON schema validation",
-  "createServer",
-  "terminal colors",
-  "stack trace line number",
-  "package exports types",
-  "deprecated since",
-  "how are symbolic links followed",
-  "utf8 encoding",
-  "promise rejected",
-  "license",
-  "timeout in milliseconds",
-];
-
-/** An index of the corpus and its ten best chunks for a query. */
-export async function benchSearch({ context, scratch }: Corpus): Promise<Report> {
+/** The tables of FTS5 that score as Belay's index does. */
+const TABLES = [WORDS, STEMS];
+/**
+ * An index of the corpus and its ten best chunks for a query.
+ *
+ * @param options.isCompared answers are compared with those of BM25 in memory, which takes 100 times as much memory as the corpus
+ */
+export async function benchSearch(
+  { context, scratch }: Corpus,
+  { turns = INDEX_TURNS, isCompared = true }: { readonly turns?: Turns; readonly isCompared?: boolean } = {},
+): Promise<Report> {
   const { text, documents, hash } = context;
-  const chunks = [...chunksOf(text, documents)].map((chunk, id) => ({ id, ...chunk }));
+  const chunks = Array.from(chunksOf(text, documents), ({ start, end }, id) => ({
+    ...{ id, start },
+    text: text.slice(start, end),
+  }));
   let index: SearchIndex | undefined;
   let folder = "";
   let peer = new MiniSearch<(typeof chunks)[number]>({ fields: ["text"] });
+  const texts = chunks.map(({ text }) => text);
+  let tables = "";
   const built = await takeTurns(
     [
       {
@@ -59,8 +50,15 @@ export async function benchSearch({ context, scratch }: Corpus): Promise<Report>
           return timed(() => peer.addAll(chunks));
         },
       },
+      {
+        name: "FTS5",
+        async once() {
+          tables = join(scratch(), "index.db");
+          return timed(() => buildFts5(tables, TABLES, texts));
+        },
+      },
     ],
-    { rounds: 5, warmups: 1, budgetMs: 15_000 },
+    turns,
   );
   const askBelay = (query: string) => index?.search(query, BEST).map((hit) => hit.text);
   const askPeer = (query: string) =>
@@ -68,10 +66,12 @@ export async function benchSearch({ context, scratch }: Corpus): Promise<Report>
       .search(query)
       .slice(0, BEST)
       .map(({ id }) => chunks[id]?.text);
+  using database = new DatabaseSync(tables, { readOnly: true });
   const queried = await takeTurns(
     [
       { name: "Belay", once: queries(askBelay) },
       { name: "minisearch", once: queries(askPeer) },
+      { name: "FTS5", once: queries((query) => bestOfFts5(database, TABLES, query)) },
     ],
     { rounds: 5 * QUERIES.length, warmups: QUERIES.length },
   );
@@ -92,10 +92,9 @@ export async function benchSearch({ context, scratch }: Corpus): Promise<Report>
         once: () => timed(() => MiniSearch.loadJSON(kept, { fields: ["text"] }).search("error")),
       },
     ],
-    { rounds: 10, warmups: 2 },
+    isCompared ? { rounds: 10, warmups: 2 } : turns,
   );
   const found = (query: string) => index?.search(query, BEST).map(({ start }) => start) ?? [];
-  const share = sharedWithReference(chunks, found);
   const size = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
   index?.[Symbol.dispose]();
   return {
@@ -106,15 +105,23 @@ export async function benchSearch({ context, scratch }: Corpus): Promise<Report>
       { name: "open a kept index, and ask", measured: opened },
     ],
     notes: [
-      "Belay's index is a file on disk, made anew each time, with the parts of names (readFile → read, file); minisearch's is in memory and is given the chunks ready-made.",
+      "Belay's index is a file on disk, made anew each time, with the parts of names (readFile → read, file); minisearch's is in memory. The others are given the chunks ready-made.",
+      "FTS5 is SQLite's, with a table of words and one of stems: the same scores.",
       `The index takes ${percent(size / text.data.bytes.length)} of the corpus's bytes; minisearch's, kept as JSON, ${percent(kept.length / text.data.bytes.length)}.`,
-      `Of the ${BEST} best, ${percent(share)} are also among the ${BEST} best by BM25 over stems, computed in memory.`,
+      ...(isCompared ? [sharedLine(chunks, found)] : []),
     ],
     aims: [],
   };
 }
 
+const INDEX_TURNS: Turns = { rounds: 5, warmups: 1, budgetMs: 15_000 };
+
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+
+function sharedLine(...args: Parameters<typeof sharedWithReference>): string {
+  const share = percent(sharedWithReference(...args));
+  return `Of the ${BEST} best, ${share} are also among the ${BEST} best by BM25 over stems, computed in memory.`;
+}
 
 /** The part of all answers that the reference gives too; a chunk is known by its beginning. */
 function sharedWithReference(
@@ -138,7 +145,7 @@ function queries(search: (query: string) => readonly unknown[] | undefined): () 
     const ms = await timed(() => {
       hits = search(query);
     });
-    if (!hits?.length) throw new Error(`nothing found for ${query}`);
+    if (!hits) throw new Error("there is no index");
     return ms;
   };
 }

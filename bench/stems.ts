@@ -1,29 +1,28 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { chunksOf } from "../src/context/search/build.ts";
+import { chunksOf } from "../src/context/search/chunks.ts";
 import { indexForm, queryTerms } from "../src/context/search/tokens.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
-import { BEST, QUERIES } from "./search.ts";
-import { referenceRanking } from "./search-reference.ts";
+import { BEST, QUERIES, referenceRanking } from "./search-reference.ts";
 
 /** Tables of an index, with what the score of each counts. */
 type Tables = readonly { readonly table: "words" | "stems"; readonly tokenize: string; readonly weight: number }[];
 
-const WORDS = { table: "words", tokenize: "ascii", weight: 2 } as const;
-const STEMS = { table: "stems", tokenize: "porter ascii", weight: 1 } as const;
+export const WORDS = { table: "words", tokenize: "ascii", weight: 2 } as const;
+export const STEMS = { table: "stems", tokenize: "porter ascii", weight: 1 } as const;
 const VARIANTS: readonly (readonly [name: string, tables: Tables])[] = [
   ["words and stems", [WORDS, STEMS]],
   ["words alone", [WORDS]],
   ["stems alone", [STEMS]],
 ];
 
-/** The index as it is, and as it would be with one of its two tables: time, size, and what it finds. */
+/** An index of FTS5 with two tables, which scores as Belay's, and with one of them: time, size, and what it finds. */
 export async function benchStems({ context, scratch }: Corpus): Promise<Report> {
   const { text, documents } = context;
-  const chunks = [...chunksOf(text, documents)].map((chunk) => chunk.text);
+  const chunks = Array.from(chunksOf(text, documents), ({ start, end }) => text.slice(start, end));
   const files = new Map<string, string>();
   const built = await takeTurns(
     VARIANTS.map(([name, tables]) => ({
@@ -31,7 +30,7 @@ export async function benchStems({ context, scratch }: Corpus): Promise<Report> 
       async once() {
         const path = join(scratch(), "index.db");
         files.set(name, path);
-        return timed(() => build(path, tables, chunks));
+        return timed(() => buildFts5(path, tables, chunks));
       },
     })),
     { rounds: 5, warmups: 1 },
@@ -43,7 +42,7 @@ export async function benchStems({ context, scratch }: Corpus): Promise<Report> 
     using database = new DatabaseSync(path, { readOnly: true });
     const shares = QUERIES.map((query) => {
       const reference = rank(query, BEST);
-      return best(database, tables, query).filter((id) => reference.includes(id)).length / reference.length;
+      return bestOfFts5(database, tables, query).filter((id) => reference.includes(id)).length / reference.length;
     });
     const share = shares.reduce((sum, each) => sum + each, 0) / shares.length;
     const size = statSync(path).size / text.data.bytes.length;
@@ -57,7 +56,7 @@ export async function benchStems({ context, scratch }: Corpus): Promise<Report> 
   };
 }
 
-function build(path: string, tables: Tables, chunks: readonly string[]): void {
+export function buildFts5(path: string, tables: Tables, chunks: readonly string[]): void {
   using database = new DatabaseSync(path);
   database.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = NORMAL; BEGIN EXCLUSIVE");
   const inserts = tables.map(({ table, tokenize }) => {
@@ -73,7 +72,7 @@ function build(path: string, tables: Tables, chunks: readonly string[]): void {
 }
 
 /** Numbers of the best chunks, scored as `src/context` scores them. */
-function best(database: DatabaseSync, tables: Tables, query: string): number[] {
+export function bestOfFts5(database: DatabaseSync, tables: Tables, query: string): number[] {
   const terms = [...queryTerms(query)].flatMap(([term, weight]) => Array.from({ length: weight }, () => `"${term}"`));
   const scores = tables.map(
     ({ table, weight }) =>

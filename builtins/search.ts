@@ -1,14 +1,16 @@
-import { LIMITS } from "../runtime/index.ts";
+import { type CallScope, LIMITS, RlmError } from "../runtime/index.ts";
 import { atLeastOne, defineBuiltin, optional, string } from "./define.ts";
+import type { ContextServices } from "./services.ts";
 
 export const search = defineBuiltin({
   name: "search",
   signature: "function search(query: string, k?: number): SearchHit[]",
   summary:
-    "BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds other forms of a word (connections: connection; the word itself counts more) and parts of identifiers (camelCase, snake_case). The first search of a context builds its index.",
+    "BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds other forms of a word (connections: connection; the word itself counts more) and parts of identifiers (camelCase, snake_case). The first search of a context builds its index, in the exec's time; if that is over, the next search goes on.",
   example: 'search("error handling", 3).map(({ doc_id, line, score }) => ({ doc_id, line, score }))',
   errors: {
     context_not_loaded: "no context is loaded",
+    search_too_large: "the index would be too large; find works without it",
     search_unavailable: "the index cannot be written or opened; find works without it",
     js_error: "an argument is of the wrong type, or k is below 1",
   },
@@ -28,9 +30,7 @@ export const search = defineBuiltin({
   params: { query: string, k: optional(atLeastOne) },
   run(services, { query, k = 10 }, scope) {
     const context = services.context();
-    scope.offClock(() =>
-      context.prepareSearch((fraction) => scope.notice(`indexing for search: ${Math.floor(fraction * 100)} %`)),
-    );
+    prepare(context, scope);
     scope.offClock(() => context.prepareLines());
     return context.search(query, Math.min(k, LIMITS.searchResults)).map((hit) => {
       const { id = "", line = 1, place = null } = context.place(hit.start) ?? {};
@@ -38,3 +38,19 @@ export const search = defineBuiltin({
     });
   },
 });
+
+/** Makes the index. If the exec's time ends before, it says what is kept. */
+function prepare(context: ContextServices, scope: CallScope): void {
+  let done = "0 %";
+  function tell(fraction: number): void {
+    done = `${Math.floor(fraction * 100)} %`;
+    scope.notice(`indexing for search: ${done}`);
+  }
+  try {
+    context.prepareSearch(tell, scope.checkTime);
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "js_timeout")
+      scope.warn(`search_index_unfinished: ${done} is kept`);
+    throw error;
+  }
+}

@@ -59,8 +59,12 @@ export interface ContextServices {
   place(offset: number): PlaceEntry | null;
   /** The line that holds an offset, without its end; of a long one about 200 units. */
   lineText(offset: number): string;
-  /** Makes the search index if it is missing. */
-  prepareSearch(onProgress: (fraction: number) => void): void;
+  /**
+   * Makes the search index if it is missing.
+   *
+   * @param between is called again and again meanwhile, and may throw to end it: what is done is kept
+   */
+  prepareSearch(onProgress: (fraction: number) => void, between: () => void): void;
   search(
     query: string,
     k: number,

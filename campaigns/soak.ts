@@ -9,15 +9,27 @@ import { soak } from "./soak/soak.ts";
 // Sessions, asks, jobs and calls of an MCP server, round after round in one process: what is over leaves nothing on its heap.
 
 const NAMES = Object.keys(KINDS);
-const USAGE = `npm run soak -- [--kinds ${NAMES.join(",")}] [--rounds N] [--times N] [--most-bytes N] [--most-objects N]`;
+const USAGE = `npm run soak -- [--kinds ${NAMES.join(",")}] [--rounds N] [--times N] [--long [--part N]] [--most-bytes N] [--most-objects N]`;
 
-await script(USAGE, read, async ({ most, ...plan }) => {
+/** How many of each the long form does. */
+const LONG: Readonly<Record<string, number>> = {
+  ...{ execs: 10_000, memory: 10_000, disk: 10_000, asks: 1_000, jobs: 3_000, mcp: 10_000 },
+};
+/** Idle threads of machines and the store's thread end by then. */
+const GONE_MS = 30_000;
+/** What heap and resident memory may be away from their mean in the last half of the long form, in percent. */
+const MOST_UNEVEN = 5;
+
+await script(USAGE, read, async ({ most, isLong, ...plan }) => {
   const folder = mkdtempSync(join(tmpdir(), "belay-soak-"));
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const growths = await soak({ ...plan, folder, say: (line) => console.log(line) });
-  const grown = growths.filter(({ bytes, objects }) => bytes > most.bytes || objects > most.objects);
-  console.log(`kinds that grew ${grown.length}`);
+  const growths = await soak({ ...plan, goneMs: GONE_MS, folder, say: (line) => console.log(line) });
+  const grown = growths.filter(({ bytes, objects, uneven, left }) => {
+    const isUneven = isLong && Math.max(uneven.heap, uneven.rss) > MOST_UNEVEN;
+    return bytes > most.bytes || objects > most.objects || isUneven || Object.values(left).some((count) => count > 0);
+  });
+  console.log(`kinds that grew ${grown.length}${grown.map(({ kind }) => ` ${kind}`).join("")}`);
   return grown.length > 0 ? 1 : 0;
 });
 
@@ -26,6 +38,8 @@ function read(args: string[]) {
     kinds: { type: "string", default: NAMES.join(",") },
     rounds: { type: "string", default: "10" },
     times: { type: "string", default: "200" },
+    long: { type: "boolean", default: false },
+    part: { type: "string", default: "1" },
     "most-bytes": { type: "string", default: "2000" },
     "most-objects": { type: "string", default: "2" },
   } as const;
@@ -39,5 +53,7 @@ function read(args: string[]) {
     bytes: wholeNumber("most-bytes", values["most-bytes"]),
     objects: wholeNumber("most-objects", values["most-objects"]),
   };
-  return { kinds, rounds, times: wholeNumber("times", values.times), most };
+  const [usual, part] = [wholeNumber("times", values.times), wholeNumber("part", values.part)];
+  const times = (kind: string) => (values.long ? Math.ceil((LONG[kind] ?? 0) / part / rounds) : usual);
+  return { kinds, rounds, times, isLong: values.long, most };
 }

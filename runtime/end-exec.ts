@@ -25,7 +25,7 @@ export function endExec(guest: Guest, end: CellEnd, { atRest = true, whole = nul
   if (output.truncated) warnings.push(outputWarning(output, limits.max_output_bytes));
   leaveOutHelpers(guest);
   const dropped = engine.enter("drop", "");
-  const clean = atRest && dropped.ok && (end.kind === "ok" || passesCheck(guest));
+  const clean = atRest && !isFilled(guest, end) && dropped.ok && (end.kind === "ok" || passesCheck(guest));
   running.state.running_ms = clock.pause();
   keepLibraryState(guest, end);
   throwFault(running);
@@ -37,6 +37,12 @@ function leaveOutHelpers({ engine, heap, library: { preamble }, running }: Guest
   heap.withSpareBytes(() => {
     for (const aside of running.asides) if (preamble) engine.enter(preamble.setAside, JSON.stringify(aside));
   });
+}
+
+/** True if a state so large is not worth keeping: the cell has filled the heap, or has run out of time while it filled it. */
+function isFilled({ heap }: Guest, end: CellEnd): boolean {
+  const isCut = end.kind === "timeout" || (end.kind === "error" && end.code === "memory_limit_exceeded");
+  return isCut && heap.hasGrown();
 }
 
 function passesCheck({ engine }: Guest): boolean {
@@ -56,9 +62,12 @@ export function cutExec(guest: Guest): Ended {
 
 /** The end of a cell that threw. */
 export function thrownEnd({ heap, scripts, running, library }: Guest, thrown: Thrown): ErrorEnd {
-  const isOutOfMemory = thrown.name === "InternalError" && thrown.message === "out of memory";
+  const isOutOfMemory = thrown.name === "InternalError" && OUT_OF_MEMORY.has(thrown.message);
   if (isOutOfMemory || (thrown.thrown === "nothing" && heap.isFull())) return heap.fullEnd();
   const error = guestError(thrown, scripts.columnOf);
   const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source, library.younger);
   return { kind: "error", code: thrown.code ?? "js_error", error, suggestion };
 }
+
+/** Messages of the engine; it has one of its own for regular expressions. */
+const OUT_OF_MEMORY: ReadonlySet<string> = new Set(["out of memory", "out of memory in regexp execution"]);

@@ -85,8 +85,15 @@ export interface Engine extends Disposable {
   texts(): readonly EnginePlace[];
   /** Called before the guest drops a text. The place is no longer listed. It becomes zero if nothing else holds the text. */
   releaseText(name: string): void;
-  /** Limits the bytes that the guest's allocator may hand out. 0 means no limit, as at first. */
-  setMemoryLimit(bytes: number): void;
+  /**
+   * Limits the bytes that the guest's allocator may hand out, and those of the linear memory that it may ask for. Without
+   * arguments there is no limit, as at first.
+   */
+  setMemoryLimit(heapBytes?: number, linearBytes?: number): void;
+  /** Makes most of the memory zero that the allocator has and nobody uses: what lies there would be a part of images. */
+  clearFree(): void;
+  /** Bytes of linear memory, which never becomes less. */
+  linearBytes(): number;
   /** Bytes that the guest's allocator has handed out. Walks the heap: not for hot paths. */
   heapBytes(): number;
 }

@@ -65,6 +65,8 @@ export const ERROR_CODES = [
   "waits_for_provider",
   "otlp_failed",
   "document_unreadable",
+  "store_full",
+  "search_too_large",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -11,14 +11,19 @@ export interface HeapOptions {
   /** Bytes that the image's guest was granted; 0 for a fresh guest. */
   readonly granted: number;
   /** The guest posts while the engine is being opened, so the engine is asked for when it is needed. */
-  engine(): Pick<Engine, "setMemoryLimit" | "heapBytes">;
+  engine(): Pick<Engine, "setMemoryLimit" | "heapBytes" | "linearBytes">;
 }
 
 export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
   let { granted } = options;
   let withheld = 0;
+  let copied = 0;
 
-  const setLimit = (spare = 0) => engine().setMemoryLimit(limitBytes + granted - withheld + spare);
+  const setLimit = (spare = 0) => {
+    const more = granted + spare;
+    const linear = Math.max(limitBytes * LINEAR_SHARE - copied, limitBytes) + FRESH_BYTES;
+    engine().setMemoryLimit(limitBytes + more - withheld, linear + more);
+  };
 
   function thenLimited<T>(work: () => T): T {
     try {
@@ -36,6 +41,13 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
 
   return {
     limitBytes,
+    /** Takes note of the bytes that the last image takes. Linear memory may grow by so much less, but always to the limit. */
+    holdsCopy(bytes: number): void {
+      copied = bytes;
+      setLimit();
+    },
+    /** Bytes that linear memory, without texts, and what images hold of it may take together. */
+    copiesBytes: limitBytes,
     /** Bytes that the guest may hold beyond its own limit: the size of the texts that it has. */
     granted: () => granted,
     grant(bytes: number): void {
@@ -44,7 +56,7 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
     },
     /** Runs host work without a limit. The limit belongs to the machine: images of equal guests are equal whatever it is. */
     withoutLimit<T>(work: () => T): T {
-      engine().setMemoryLimit(0);
+      engine().setMemoryLimit();
       return thenLimited(work);
     },
     /** Runs host work in the guest with room beyond the limit: a full guest can be served and saved too. */
@@ -66,6 +78,8 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
     },
     overLimit,
     isFull: () => engine().heapBytes() > (limitBytes + granted) * FULL_SHARE,
+    /** True if the guest's own part of linear memory, used or not, is so large that it is better dropped than kept. */
+    hasGrown: () => engine().linearBytes() - granted > limitBytes / 2,
     /** The end of a cell that ran out of memory. */
     fullEnd(): ErrorEnd {
       const lowered = overLimit();
@@ -74,6 +88,13 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
   };
 }
 
+/**
+ * Linear memory for each byte of the limit: a list that grows is copied to a block half as large again, so both take 1.7 times the
+ * larger one.
+ */
+const LINEAR_SHARE = 1.7;
+/** Linear memory of a fresh guest: 1.3 MB. */
+const FRESH_BYTES = 2 * 2 ** 20;
 const SPARE_BYTES = 16 * 2 ** 20;
 /** An engine that runs out of memory may throw nothing that says so: from this share on the heap counts as full. */
 const FULL_SHARE = 0.9;

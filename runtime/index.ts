@@ -1,8 +1,9 @@
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
-export { applyPart, countPages, mostChangesOf, problemOf } from "./images/changes.ts";
+export { applyPart, countPages, freeBytes, mostChangesOf, openChanges, problemOf } from "./images/changes.ts";
 export {
+  buffersOf,
   type GuestImage,
   type ImageDelta,
   type ImageMeta,
@@ -11,6 +12,7 @@ export {
   type PagesPart,
 } from "./images/image.ts";
 export { imageFormat, imageProblem } from "./images/image-compat.ts";
+export { isPacked, MIN_PIECE, PACKING, pack } from "./images/pack.ts";
 export type { CallScope, Library, LibraryOver } from "./library.ts";
 export {
   clampLimits,

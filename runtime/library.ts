@@ -10,7 +10,7 @@ export interface CallScope {
   warn(text: string): void;
   /** Keeps what the cell answers with its state; the last call counts. */
   answer(given: GivenAnswer): void;
-  /** Runs work whose time is not guest running time (first use: building an index, copying P into the guest). */
+  /** Runs work whose time is not guest running time (copying P into the guest, counting its lines). */
   offClock<T>(work: () => T): T;
   /** To be called between the steps of long work. @throws RlmError if the exec's time is over or it was cancelled */
   checkTime(): void;

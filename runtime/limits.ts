@@ -7,7 +7,7 @@ const MB = 1024 * KB;
 export interface ExecLimits {
   /** stdout + stderr together, bytes of UTF-8. */
   max_output_bytes: number;
-  /** Guest running time, ms: waiting for a sub-call and first-use work of builtins do not count. */
+  /** Guest running time, ms: waiting for a sub-call and copying P into the guest do not count. */
   max_execution_ms: number;
   /** Matches that one `find` returns. */
   max_find_results: number;
@@ -36,6 +36,8 @@ export const LIMITS = {
   wholeResultBytes: 100 * MB,
   sourceBytes: 256 * KB,
   guestHeapBytes: 128 * MB,
+  /** The space that a session takes in the store, MB. */
+  sessionMb: 2048,
   memoryStoreBytes: 5 * MB,
   helpersBytes: MB,
   searchResults: 100,
@@ -46,6 +48,7 @@ export const LIMITS = {
   documentPlaces: 100_000,
   contextBytes: 100 * MB,
   directoryFileBytes: 10 * MB,
+  searchIndexBytes: 400 * MB,
   errorMessageUnits: 8 * KB,
   batchPrompts: 1000,
   promptBytes: MB,

@@ -24,6 +24,7 @@ export async function openMachine(options: MachineOptions) {
   const { engine, heap, library, prelude } = guest;
   const { format, restore } = options;
   const images = heap.withoutLimit(() => openImages({ library, engine, format, prelude, opened: restore?.image }));
+  heap.holdsCopy(images.heldBytes());
   if (restore) adoptGuest(guest, restore, images);
   return {
     /** See `Sandbox.origin`. */
@@ -37,7 +38,7 @@ export async function openMachine(options: MachineOptions) {
     /** The guest as it was when it was opened, in shared memory. */
     baseline: images.baseline,
     /** Bytes of linear memory. */
-    linearBytes: () => engine.image().memory.length,
+    linearBytes: engine.linearBytes,
     [Symbol.dispose]: () => engine[Symbol.dispose](),
   };
 }

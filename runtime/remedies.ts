@@ -19,6 +19,7 @@ export const REMEDIES = {
   fewerSections: "ask again with a smaller `maxSections`",
   moreSubCalls: "raise `budget.max_sub_calls`",
   raiseDepth: "raise `maxDepth`",
+  raiseSpace: "raise `maxSessionMb`",
   beginAnew: "begin a new session, or load the context again with `load()`",
   removeHelper: "remove it with `helpers.remove(*)`",
   nameModel: "set `model` to PROVIDER/ID",
@@ -48,13 +49,14 @@ export function firstly(name: Remedy, subject?: string): string {
   return capital(remedy(name, subject));
 }
 
-/** Returns a suggestion in other words. */
-export function worded(suggestion: string, wording: Wording): string {
+/** Returns a suggestion in other words, as far as there are any. */
+export function worded(suggestion: string, wording: Partial<Wording>): string {
   let said = suggestion;
   let name: Remedy;
   for (name in REMEDIES) {
     const ours = REMEDIES[name];
     const theirs = wording[name];
+    if (theirs === undefined) continue;
     said = said.replaceAll(patternOf(ours), (found, subject: string) => {
       const phrase = theirs.replace("*", subject);
       return found.charAt(0) === ours.charAt(0) ? phrase : capital(phrase);

@@ -11,6 +11,6 @@ import { writeTypes } from "./types.ts";
 const DIST = join(ROOT, "dist");
 
 await rm(DIST, { recursive: true, force: true });
-if (!process.argv.includes("--no-types")) await writeTypes(DIST, "src/index");
+if (!process.argv.includes("--no-types")) await writeTypes(DIST, ["src/index", "src/tools/open-tools"]);
 await writeLicenses(DIST, await bundle(DIST, ENTRIES));
 await chmod(join(DIST, "src/cli/main.js"), 0o755);

@@ -8,7 +8,9 @@ import { pageSource } from "../src/view/page-source.ts";
 import { ROOT } from "./process.ts";
 
 /** What is started or imported by its own file: everything else becomes chunks of these. */
-export const ENTRIES: readonly string[] = ["index", "pi/index", ...STARTED].map((entry) => `src/${entry}`);
+export const ENTRIES: readonly string[] = ["index", "tools/open-tools", "pi/index", ...STARTED].map(
+  (entry) => `src/${entry}`,
+);
 
 /**
  * Writes the entries to a folder as JavaScript that starts fast: some tens of files instead of some hundreds.

@@ -6,15 +6,15 @@ import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
 import { mustRun, ROOT } from "./process.ts";
 
-/** Writes the types of an entry as one file: a caller's compiler reads nothing that the entry does not export. */
-export async function writeTypes(folder: string, entry: string): Promise<void> {
+/** Writes the types of entries as files of their own: a caller's compiler reads nothing that they do not export. */
+export async function writeTypes(folder: string, entries: readonly string[]): Promise<void> {
   const modules = await mkdtemp(join(tmpdir(), "belay-types-"));
   try {
     const tsc = join(dirname(fileURLToPath(import.meta.resolve("typescript/package.json"))), "bin/tsc");
     await mustRun(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", modules], { cwd: ROOT });
     const build = await rolldown({
       cwd: modules,
-      input: { [entry]: join(modules, `${entry}.d.ts`) },
+      input: Object.fromEntries(entries.map((entry) => [entry, join(modules, `${entry}.d.ts`)])),
       external: (id) => !/^[./]/.test(id),
       plugins: [dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false, generator: "oxc" })],
     });

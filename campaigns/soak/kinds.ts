@@ -27,8 +27,9 @@ const CELL = `[await llm_query("plain", { tools: [] }),
   (await llm_query_batch(["a", "b"], { tools: [], max_concurrent: 2 })).results]`;
 
 export const KINDS: Readonly<Record<string, (place: Place) => Promise<Soaked>>> = {
-  memory: async ({ url }) => ofSessions({ url }, useCell),
-  disk: async ({ url, folder }) => ofSessions({ url, store: join(folder, "store") }, useCell),
+  execs: soakExecs,
+  memory: async ({ url }) => ofSessions({ url }, (session) => useCell(session)),
+  disk: async ({ url, folder }) => ofSessions({ url, store: join(folder, "store") }, (session) => useCell(session)),
   asks: async ({ url, folder }) => ofSessions({ url, store: join(folder, "store") }, useAsk),
   jobs: soakJobs,
   mcp: soakMcp,
@@ -70,8 +71,19 @@ function ofSessions(
   };
 }
 
-async function useCell(session: Session): Promise<void> {
-  const { success, ...told } = await session.exec(CELL);
+/** One session, of which a round is so many execs. */
+async function soakExecs({ folder }: Place): Promise<Soaked> {
+  const session = await openSession({ store: join(folder, "store"), session: "long", budget: BUDGET });
+  return {
+    async round(times) {
+      for (let n = 0; n < times; n++) await useCell(session, "globalThis.n = (globalThis.n ?? 0) + 1");
+    },
+    [Symbol.asyncDispose]: session.close,
+  };
+}
+
+async function useCell(session: Session, cell = CELL): Promise<void> {
+  const { success, ...told } = await session.exec(cell);
   if (!success) throw new Error(JSON.stringify(told));
 }
 

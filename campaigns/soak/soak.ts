@@ -1,13 +1,17 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Heap, heap } from "./heap.ts";
+import { setTimeout } from "node:timers/promises";
+import type { Heap } from "./heap.ts";
 import { KINDS, startModel } from "./kinds.ts";
+import { type Held, handles, held, unevenness } from "./left.ts";
 
 export interface SoakPlan {
   readonly kinds: readonly string[];
   readonly rounds: number;
-  /** The number of times that a round does its work. */
-  readonly times: number;
+  /** The number of times that a round does the work of a kind. */
+  times(kind: string): number;
+  /** Time that threads and files may take to go when a kind is over, ms. */
+  readonly goneMs: number;
   readonly folder: string;
   say(line: string): void;
 }
@@ -18,30 +22,65 @@ export interface SoakPlan {
  */
 export interface Growth extends Heap {
   readonly kind: string;
+  /** The most that heap and resident memory were away from their mean in the last half of the rounds, in percent. */
+  readonly uneven: { readonly heap: number; readonly rss: number };
+  /** Threads, files, resources and listeners that were left when all of it was over. */
+  readonly left: ReturnType<typeof handles>;
 }
 
-/** Does each kind of thing round after round, and measures the heap between them. */
-export async function soak({ kinds, rounds, times, folder, say }: SoakPlan): Promise<readonly Growth[]> {
+/** Does each kind of thing round after round, and looks at what the process holds between them and afterwards. */
+export async function soak(plan: SoakPlan): Promise<readonly Growth[]> {
   const growths: Growth[] = [];
   await using model = await startModel();
-  for (const kind of kinds) {
-    const own = join(folder, kind);
-    mkdirSync(own);
-    const open = KINDS[kind];
-    if (!open) throw new Error(`there is no kind ${kind}; there are ${Object.keys(KINDS).join(", ")}`);
-    await using soaked = await open({ folder: own, url: model.url });
-    const heaps: Heap[] = [];
-    for (let round = 0; round < rounds; round++) {
-      await soaked.round(times);
-      heaps.push(await heap());
-    }
-    const growth = { kind, ...growthOf(heaps, times) };
-    growths.push(growth);
-    const seen = heaps.map(({ bytes, objects }) => `${(bytes / 1e6).toFixed(2)} MB in ${objects} objects`);
-    say(`${kind}: ${seen.join(", ")}`);
-    say(`${kind}: each leaves ${Math.round(growth.bytes)} bytes, ${growth.objects.toFixed(1)} objects`);
-  }
+  // What starts with the first use of the process and stays, such as Node's threads for files, is not counted.
+  const first = { ...plan, rounds: 1, times: () => 1, folder: join(plan.folder, "first"), say() {} };
+  if (plan.goneMs > 0) await soakKind("memory", model.url, first);
+  for (const kind of plan.kinds) growths.push(await soakKind(kind, model.url, plan));
   return growths;
+}
+
+async function soakKind(kind: string, url: string, { rounds, times, goneMs, folder, say }: SoakPlan): Promise<Growth> {
+  const own = join(folder, kind);
+  mkdirSync(own, { recursive: true });
+  const open = KINDS[kind];
+  if (!open) throw new Error(`there is no kind ${kind}; there are ${Object.keys(KINDS).join(", ")}`);
+  const before = handles();
+  const seen: Held[] = [];
+  {
+    await using soaked = await open({ folder: own, url });
+    for (let round = 0; round < rounds; round++) {
+      await soaked.round(times(kind));
+      seen.push(await held());
+    }
+  }
+  const left = await leftSince(before, goneMs);
+  const uneven = { heap: unevenness(seen.map(({ bytes }) => bytes)), rss: unevenness(seen.map(({ rss }) => rss)) };
+  const growth = { kind, ...growthOf(seen, times(kind)), uneven, left };
+  for (const [n, one] of seen.entries()) {
+    const heap = `heap ${(one.bytes / 1e6).toFixed(2)} MB in ${one.objects} objects, rss ${(one.rss / 1e6).toFixed(0)} MB`;
+    const open = `${one.threads} threads, ${one.files} files, ${one.resources} resources, ${one.listeners} listeners`;
+    say(`${kind} ${(n + 1) * times(kind)}: ${heap}, ${open}`);
+  }
+  say(`${kind}: each leaves ${Math.round(growth.bytes)} bytes, ${growth.objects.toFixed(1)} objects`);
+  say(`${kind}: last half heap ±${uneven.heap.toFixed(1)} %, rss ±${uneven.rss.toFixed(1)} %`);
+  say(
+    `${kind}: left ${left.threads} threads, ${left.files} files, ${left.resources} resources, ${left.listeners} listeners`,
+  );
+  return growth;
+}
+
+/** Handles that are there beyond those of before, once as many have gone as will. */
+async function leftSince(before: ReturnType<typeof handles>, goneMs: number): Promise<ReturnType<typeof handles>> {
+  for (const until = performance.now() + goneMs; ; await setTimeout(100)) {
+    const now = handles();
+    const left = {
+      threads: now.threads - before.threads,
+      files: now.files - before.files,
+      resources: now.resources - before.resources,
+      listeners: now.listeners - before.listeners,
+    };
+    if (Object.values(left).every((count) => count <= 0) || performance.now() > until) return left;
+  }
 }
 
 function growthOf(heaps: readonly Heap[], times: number): Heap {

@@ -25,11 +25,16 @@ export function captureImage(guest: Guest, images: Images, request: CheckpointRe
   if (engine.hasJob()) throw new MachineFault("a checkpoint was asked for while the guest had work to do");
   const helpers = library.preamble && answers[request.commands.indexOf(library.preamble.list)];
   const isSpent = helpers !== undefined && !hasRoom(guest, helpers);
-  const delta = heap.withoutLimit(() => images.capture(request, heap.granted()));
+  if (engine.linearBytes() - heap.granted() > CLEARED_BYTES) engine.clearFree();
+  const { isKept, ...delta } = heap.withoutLimit(() => images.capture(request, heap.granted(), heap.copiesBytes));
+  heap.holdsCopy(images.heldBytes());
   const waiting = [...running.outstanding];
   if (isSpent) tryOut(guest);
-  return { delta, answers, waiting, ms: clock.monotonic() - from, isSpent };
+  return { delta, answers, waiting, ms: clock.monotonic() - from, isSpent: isSpent || !isKept };
 }
+
+/** In linear memory that is smaller there is little that is free. */
+const CLEARED_BYTES = 8 * 2 ** 20;
 
 /**
  * True if the guest is certainly sound and has room for the next cell and its helpers. If not, `tryOut` finds out. Costs next

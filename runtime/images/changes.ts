@@ -1,4 +1,5 @@
 import { type ImagePages, PAGE_BYTES, type PagesPart } from "./image.ts";
+import { pack } from "./pack.ts";
 
 /** Gathers changed pages, which must be added in the order of their numbers. */
 export interface Changes {
@@ -6,10 +7,14 @@ export interface Changes {
   add(number: number, was: Int32Array, wasAt: number, now: Int32Array, at: number): void;
   /** Returns what was added since the last flush. */
   flush(): ImagePages;
+  /** Bytes of the parts that were added since the last flush. */
+  bytes(): number;
 }
 
-/** The most pages that a part has. It takes less than 4 MiB even if every word of them has changed. */
-export const PART_PAGES = 960;
+/** The most pages that a part is given. It takes less than 1 MiB even if every word of them has changed. */
+export const PART_PAGES = 240;
+/** The most pages that a part of an earlier build has. */
+const MOST_PART_PAGES = 960;
 
 const PAGE_WORDS = PAGE_BYTES / 4;
 /** A page is 32 rows of 32 words: one word has a bit for each row, or for each word of a row. */
@@ -22,7 +27,7 @@ export function mostChangesOf(pages: number): number {
   return pages * (4 + ROWS * 4 + PAGE_BYTES);
 }
 
-/** Buffers for the part that is being gathered. They take 4 MB, so all machines of a thread share them. */
+/** Buffers for the part that is being gathered. They take 1 MB, so all machines of a thread share them. */
 interface Scratch {
   readonly numbers: Uint32Array;
   readonly rows: Int32Array;
@@ -49,13 +54,18 @@ export function openChanges(): Changes {
   let count = 0;
   let maskCount = 0;
   let wordCount = 0;
+  let bytes = 0;
 
-  function endPart(): void {
+  /** A part that others follow is packed at once: of a large image there is never more than one part as it is. */
+  function endPart(isLast: boolean): void {
     const changes = new Uint32Array(count + maskCount + wordCount);
     changes.set(rows.subarray(0, count));
     changes.set(masks.subarray(0, maskCount), count);
     changes.set(words.subarray(0, wordCount), count + maskCount);
-    parts.push({ numbers: numbers.slice(0, count), changes });
+    const own = numbers.slice(0, count);
+    const part = isLast || changes.byteLength < PACKED_BYTES ? { numbers: own, changes } : packedPart(own, changes);
+    parts.push(part);
+    bytes += part.packed?.length ?? changes.byteLength;
     count = 0;
     maskCount = 0;
     wordCount = 0;
@@ -63,7 +73,7 @@ export function openChanges(): Changes {
 
   return {
     add(number, was, wasAt, now, at) {
-      if (count === PART_PAGES) endPart();
+      if (count === PART_PAGES) endPart(false);
       let changed = 0;
       for (let row = 0; row < ROWS; row++) {
         let mask = 0;
@@ -83,13 +93,35 @@ export function openChanges(): Changes {
       numbers[count++] = number;
     },
     flush() {
-      if (count > 0) endPart();
+      if (count > 0) endPart(true);
       const flushed = parts;
       parts = [];
+      bytes = 0;
       return flushed;
     },
+    bytes: () => bytes,
   };
 }
+
+/** Frees what it does not need: many parts follow each other faster than garbage is collected. */
+function packedPart(numbers: Uint32Array, changes: Uint32Array<ArrayBuffer>): PagesPart {
+  const raw = new Uint8Array(changes.buffer);
+  // All of the output comes in one buffer.
+  const found = pack(raw, raw.length + PACKED_BYTES);
+  const packed = new Uint8Array(found);
+  freeBytes(changes);
+  freeBytes(found);
+  return { numbers, changes: new Uint32Array(), packed };
+}
+
+/** Frees bytes that nobody needs any more, with all that lies in their buffer. Node keeps only small ones together with others. */
+export function freeBytes({ buffer }: Uint8Array | Uint32Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES) buffer.transfer(0);
+}
+
+const FREED_BYTES = 256 * 1024;
+/** Changes that are fewer stay as they are. */
+const PACKED_BYTES = 64 * 1024;
 
 /** Applies a part to the memory of its base, in place. `problemOf` must have found nothing wrong with the part. */
 export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): void {
@@ -114,17 +146,19 @@ export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): 
 }
 
 /**
- * Returns why a part cannot be applied to a memory, as a sentence without its full stop, or null if it can.
+ * Returns why a part cannot be applied to a memory, as a sentence without its full stop, or null if it can. Of packed changes it
+ * says nothing: they are looked at when they are read.
  * @param after number of the last page of the part before, -1 if there is none
  */
-export function problemOf({ numbers, changes }: PagesPart, after: number, linearBytes: number): string | null {
-  if (numbers.length > PART_PAGES) return `a part has ${numbers.length} pages`;
+export function problemOf({ numbers, changes, packed }: PagesPart, after: number, linearBytes: number): string | null {
+  if (numbers.length > MOST_PART_PAGES) return `a part has ${numbers.length} pages`;
   let last = after;
   for (const page of numbers) {
     if (page <= last) return `page ${page} comes after page ${last}`;
     last = page;
   }
   if ((last + 1) * PAGE_BYTES > linearBytes) return `page ${last} lies beyond ${linearBytes} bytes of memory`;
+  if (packed) return null;
   const masksAt = numbers.length;
   const wordsAt = masksAt + bitsInAll(changes.subarray(0, masksAt));
   const words = wordsAt + bitsInAll(changes.subarray(masksAt, wordsAt));

@@ -55,6 +55,13 @@ export interface PagesPart {
    * that changed. Then come the XORs of those words, in order.
    */
   readonly changes: Uint32Array;
+  /** If given, these are the changes, packed as a store keeps them, in a buffer of their own. `changes` is then empty. */
+  readonly packed?: Uint8Array;
+}
+
+/** The buffers of a part. */
+export function buffersOf({ numbers, changes, packed }: PagesPart): ArrayBufferLike[] {
+  return [numbers.buffer, changes.buffer, ...(packed ? [packed.buffer] : [])];
 }
 
 /** A guest at rest, as what changed since `base`, another image of the same guest. If base is null it has everything. */

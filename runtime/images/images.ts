@@ -60,6 +60,7 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
     origin,
     /** Identifies the prelude of this build, see `ImageMeta.prelude`. */
     prelude: preludeHash,
+    heldBytes: pages.heldBytes,
     /** See `Machine.baseline`. Must be called before an image is captured. */
     baseline(): Baseline {
       const { memory: _live, ...place } = live();
@@ -70,8 +71,16 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
       memory.set(first);
       return { image: { id: origin, meta, memory }, pages: shared(pages) };
     },
-    /** @param granted bytes beyond its own limit that the guest has */
-    capture({ id, base, kind }: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta {
+    /**
+     * `isKept` is false if the image was not kept as the base of the next one: the memory and what is held of it would have been
+     * more than `most` bytes.
+     * @param granted bytes beyond its own limit that the guest has
+     */
+    capture(
+      { id, base, kind }: Omit<CheckpointRequest, "commands">,
+      granted: number,
+      most: number,
+    ): ImageDelta & { readonly isKept: boolean } {
       const whole = base === null || !pages.has(base);
       const { memory, ...place } = live();
       const listed = texts(memory, whole);
@@ -79,7 +88,14 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
       return {
         id,
         meta,
-        ...pages.capture({ id, base, anchor: kind === "end", memory, masks: [stackOf(place), ...listed] }),
+        ...pages.capture({
+          id,
+          base,
+          anchor: kind === "end",
+          memory,
+          masks: [stackOf(place), ...listed],
+          mostHeld: kind === "end" ? most + granted - memory.length : Number.POSITIVE_INFINITY,
+        }),
       };
     },
   };
@@ -91,7 +107,7 @@ function shared(pages: ImagePages): ImagePages {
     made.set(words);
     return made;
   };
-  return pages.map(({ numbers, changes }) => ({ numbers: copy(numbers), changes: copy(changes) }));
+  return pages.map((part) => ({ ...part, numbers: copy(part.numbers), changes: copy(part.changes) }));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { openChanges } from "./changes.ts";
+import { type Changes, openChanges } from "./changes.ts";
 import { type ImagePages, PAGE_BYTES } from "./image.ts";
 
 /** A range of memory that counts as zero, whatever lies there. */
@@ -9,11 +9,14 @@ export interface Mask {
 
 /** Finds what has changed in a guest's memory from image to image. It holds the last image, without blocks of zeros. */
 export interface Pages {
+  /** Bytes that the last image takes, as it is held. */
+  heldBytes(): number;
   /** True if changes since this image are at hand. */
   has(id: string): boolean;
   /**
    * Captures the memory, a multiple of 64 KiB, as the image `id`. If `base` is the previous image or the anchor, the pages
-   * that differ from it are returned; otherwise all pages that are not zero. An `anchor` image becomes the anchor.
+   * that differ from it are returned; otherwise all pages that are not zero. An `anchor` image becomes the anchor. If the
+   * image would take more than `mostHeld` bytes, with its pages, nothing is held any more, and `isKept` is false.
    */
   capture(image: {
     readonly id: string;
@@ -21,7 +24,8 @@ export interface Pages {
     readonly anchor: boolean;
     readonly memory: Uint8Array;
     readonly masks: readonly Mask[];
-  }): { readonly base: string | null; readonly pages: ImagePages };
+    readonly mostHeld?: number;
+  }): { readonly base: string | null; readonly pages: ImagePages; readonly isKept: boolean };
 }
 
 /** Memory grows by this, so it is also the grain in which the last image is kept. */
@@ -37,6 +41,9 @@ interface Block {
 
 const ZERO = blockOf(Buffer.alloc(BLOCK_BYTES));
 const ZERO_PAGE = new Int32Array(PAGE_WORDS);
+
+/** Bytes of a capture that are held even if there is no room for them: to open a guest anew takes longer than to copy them. */
+const ALWAYS_HELD = 2 * 2 ** 20;
 
 /** The anchor is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
 const MOST_CHANGES_HELD = 4096;
@@ -54,77 +61,105 @@ interface Anchor {
  */
 export function openPages(id: string, memory: Uint8Array): Pages {
   const changes = openChanges();
-  let held = id;
+  let held: string | undefined = id;
   let anchor: Anchor | undefined = { id, before: new Map() };
-  const blocks: (Block | undefined)[] = [];
+  let blocks: (Block | undefined)[] = [];
+  let heldBytes = 0;
   const whole = viewOf(memory);
-  /** True if the block may be written to. */
-  const isOwn: boolean[] = [];
   for (let at = 0; at < whole.length; at += BLOCK_BYTES) {
     const block = whole.subarray(at, at + BLOCK_BYTES);
     blocks.push(block.equals(ZERO.bytes) ? undefined : blockOf(block));
-    isOwn.push(!(memory.buffer instanceof SharedArrayBuffer));
+    if (blocks.at(-1)) heldBytes += BLOCK_BYTES;
   }
+  /** True if the block may be written to. */
+  const isOwn = blocks.map(() => !(memory.buffer instanceof SharedArrayBuffer));
 
   /** Returns the block as it was, in a form that may be written to. */
   function ownBlock(index: number, was: Block): Block {
     const own = was !== ZERO && isOwn[index] ? was : blockOf(Buffer.from(was.bytes));
+    if (was === ZERO) heldBytes += BLOCK_BYTES;
     blocks[index] = own;
     isOwn[index] = true;
     return own;
   }
 
-  /** Makes the held image equal to the memory. If `gather` is set, what has changed is gathered. */
-  function follow(memory: Uint8Array, masks: readonly Mask[], gather: boolean): void {
+  /** Makes the held image equal to the memory, unless that takes too many bytes: it is then dropped. Returns true if it is equal. */
+  function follow(
+    memory: Uint8Array,
+    masks: readonly Mask[],
+    { gathers, before, mostHeld }: { gathers: Gathered; before: Anchor["before"] | undefined; mostHeld: number },
+  ): boolean {
     const live = blockOf(viewOf(memory));
+    const heldBefore = heldBytes;
+    let isKept = true;
     for (let start = 0; start < live.bytes.length; start += BLOCK_BYTES) {
       const [now, offset] = masked(live, start, masks);
       const index = start / BLOCK_BYTES;
       const was = blocks[index] ?? ZERO;
+      if (gathers === "all") gatherBlock(changes, start, now, offset);
       if (now === was) continue;
       if (now.bytes.compare(was.bytes, 0, BLOCK_BYTES, offset, offset + BLOCK_BYTES) === 0) continue;
-      const own = ownBlock(index, was);
+      const own = isKept ? ownBlock(index, was) : undefined;
       for (let page = 0; page < BLOCK_BYTES; page += PAGE_BYTES) {
         const at = offset + page;
         if (now.bytes.compare(was.bytes, page, page + PAGE_BYTES, at, at + PAGE_BYTES) === 0) continue;
         const number = (start + page) / PAGE_BYTES;
-        if (anchor?.before.has(number) === false) anchor.before.set(number, pageOf(was, page));
-        if (gather) changes.add(number, was.words, page / 4, now.words, at / 4);
-        now.bytes.copy(own.bytes, page, at, at + PAGE_BYTES);
+        if (own && before?.has(number) === false) before.set(number, pageOf(was, page));
+        if (gathers === "changes") changes.add(number, was.words, page / 4, now.words, at / 4);
+        if (own) now.bytes.copy(own.bytes, page, at, at + PAGE_BYTES);
       }
+      const more = heldBytes - heldBefore + changes.bytes();
+      isKept &&= more <= ALWAYS_HELD || heldBytes + changes.bytes() <= mostHeld;
     }
-  }
-
-  /** Gathers what has changed since the anchor. A page that changed and changed back does not differ. */
-  function gatherSince({ before }: Anchor): void {
-    for (const number of Uint32Array.from(before.keys()).sort()) {
-      const block = blocks[Math.floor(number / BLOCK_PAGES)] ?? ZERO;
-      changes.add(number, before.get(number) ?? ZERO_PAGE, 0, block.words, (number % BLOCK_PAGES) * PAGE_WORDS);
-    }
-  }
-
-  function gatherAll(): void {
-    blocks.forEach((block, index) => {
-      for (let page = 0; block && page < BLOCK_PAGES; page++) {
-        changes.add(index * BLOCK_PAGES + page, ZERO_PAGE, 0, block.words, page * PAGE_WORDS);
-      }
-    });
+    return isKept;
   }
 
   return {
+    heldBytes: () => heldBytes,
     has: (id) => id === held || id === anchor?.id,
-    capture({ id, base, memory, masks, ...image }) {
+    capture({ id, base, memory, masks, mostHeld = Number.POSITIVE_INFINITY, ...image }) {
       const isNext = base === held;
       const since = !isNext && base === anchor?.id ? anchor : undefined;
-      follow(memory, masks, isNext);
-      if (since) gatherSince(since);
-      else if (!isNext) gatherAll();
-      held = id;
-      if (image.anchor) anchor = { id, before: new Map() };
-      else if (anchor && anchor.before.size > MOST_CHANGES_HELD) anchor = undefined;
-      return { base: isNext || since ? base : null, pages: changes.flush() };
+      const gathers = isNext ? "changes" : since ? "none" : "all";
+      const isKept = follow(memory, masks, {
+        gathers,
+        // The anchor before another one is only needed for what is based on it.
+        before: image.anchor ? since?.before : anchor?.before,
+        mostHeld: since ? Number.POSITIVE_INFINITY : mostHeld,
+      });
+      if (since) gatherSince(changes, since, blocks);
+      if (isKept) {
+        held = id;
+        if (image.anchor) anchor = { id, before: new Map() };
+        else if (anchor && anchor.before.size > MOST_CHANGES_HELD) anchor = undefined;
+      } else {
+        held = undefined;
+        anchor = undefined;
+        blocks = [];
+        heldBytes = 0;
+      }
+      return { base: isNext || since ? base : null, pages: changes.flush(), isKept };
     },
   };
+}
+
+/** The part of the memory that is gathered while the held image is made equal to it. */
+type Gathered = "changes" | "all" | "none";
+
+/** Gathers all of a block. */
+function gatherBlock(changes: Changes, start: number, now: Block, offset: number): void {
+  if (now.bytes.compare(ZERO.bytes, 0, BLOCK_BYTES, offset, offset + BLOCK_BYTES) === 0) return;
+  for (let page = 0; page < BLOCK_BYTES; page += PAGE_BYTES) {
+    changes.add((start + page) / PAGE_BYTES, ZERO_PAGE, 0, now.words, (offset + page) / 4);
+  }
+}
+
+/** Gathers what has changed since the anchor. A page that changed and changed back does not differ. */
+function gatherSince(changes: Changes, { before }: Anchor, blocks: readonly (Block | undefined)[]): void {
+  for (const number of Uint32Array.from(before.keys()).sort()) {
+    const block = blocks[Math.floor(number / BLOCK_PAGES)] ?? ZERO;
+    changes.add(number, before.get(number) ?? ZERO_PAGE, 0, block.words, (number % BLOCK_PAGES) * PAGE_WORDS);
+  }
 }
 
 function viewOf(memory: Uint8Array): Buffer {

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { boundMemory } from "./bounded.ts";
 
 /** The engine, compiled. It is handed to each thread. */
 export interface QuickJsBuild {
   readonly module: WebAssembly.Module;
-  /** SHA-256 of the wasm file, hex. */
+  /** SHA-256 of the wasm file as it was published, hex: the bound on its memory changes no image. */
   readonly sha256: string;
 }
 
@@ -13,7 +14,7 @@ let build: Promise<QuickJsBuild> | undefined;
 /** Compiles the engine once per process. */
 export function quickJsBuild(): Promise<QuickJsBuild> {
   build ??= readFile(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm"))).then(async (wasm) => ({
-    module: await WebAssembly.compile(wasm),
+    module: await WebAssembly.compile(boundMemory(wasm)),
     sha256: createHash("sha256").update(wasm).digest("hex"),
   }));
   return build;

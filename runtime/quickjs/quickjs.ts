@@ -1,5 +1,13 @@
 import { JSValueHandle } from "quickjs-wasi";
-import type { Engine, EngineImage, EngineOptions, PreludeEntries, PreludeEntry } from "../engine.ts";
+import {
+  type Engine,
+  type EngineImage,
+  type EngineOptions,
+  MachineFault,
+  type PreludeEntries,
+  type PreludeEntry,
+} from "../engine.ts";
+import { MOST_PAGES } from "./bounded.ts";
 import { openGuestCode } from "./code.ts";
 import { call, type Entries, entriesOf, fault, type Instance, openInstance } from "./instance.ts";
 import { openGuestPost, type PostFunction } from "./post.ts";
@@ -14,11 +22,17 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
   instance.entries = image ? findPrelude(instance, post, image) : runPrelude(instance, post, options);
   for (const { place, text } of texts) strings.writeBack(place, text);
   const { vm, raw } = instance;
+  const mostPages = boundOf(raw);
   return {
     ...openGuestCode(instance, post),
     runJob: () => runJob(instance),
     hasJob: () => raw.qjs_is_job_pending() !== 0,
-    setMemoryLimit: (bytes) => raw.qjs_set_memory_limit(bytes),
+    setMemoryLimit(heapBytes = 0, linearBytes = 2 ** 32) {
+      raw.qjs_set_memory_limit(heapBytes);
+      mostPages.value = Math.ceil(linearBytes / WASM_PAGE_BYTES);
+    },
+    clearFree: () => clearFree(raw, mostPages),
+    linearBytes: () => raw.memory.buffer.byteLength,
     heapBytes: () => vm.getMemoryUsage().mallocSize,
     image() {
       forgetReply();
@@ -35,6 +49,35 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
     [Symbol.dispose]: () => vm.dispose(),
   };
 }
+
+/** The pages that linear memory may have: see `boundMemory`. */
+function boundOf(raw: object): WebAssembly.Global {
+  const bound: unknown = Reflect.get(raw, MOST_PAGES);
+  if (bound instanceof WebAssembly.Global) return bound;
+  throw new MachineFault("the engine has no bound on its memory");
+}
+
+const WASM_PAGE_BYTES = 65_536;
+
+/** Takes all that is free in large blocks, and gives it back as zeros. Linear memory does not grow meanwhile. */
+function clearFree(raw: Instance["raw"], mostPages: WebAssembly.Global): void {
+  const most = mostPages.value;
+  mostPages.value = 0;
+  const taken: number[] = [];
+  for (let bytes = LARGEST_FREE; bytes >= LEAST_FREE; ) {
+    const at = raw.wasm_malloc(bytes);
+    if (at === 0) bytes /= 2;
+    else {
+      new Uint8Array(raw.memory.buffer, at, bytes).fill(0);
+      taken.push(at);
+    }
+  }
+  for (const at of taken) raw.wasm_free(at);
+  mostPages.value = most;
+}
+
+const LARGEST_FREE = 2 ** 30;
+const LEAST_FREE = 16 * 1024;
 
 function runJob(instance: Instance): "ran" | "empty" | "stopped" {
   const { raw, vm } = instance;

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { MachineFault } from "../engine.ts";
 import { RlmError } from "../errors.ts";
+import { buffersOf } from "../images/image.ts";
 import type { Library } from "../library.ts";
 import { COMMAND_MS } from "../limits.ts";
 import type { Machine } from "../machine.ts";
@@ -121,6 +122,6 @@ const messageOf = (error: unknown) => (error instanceof MachineFault ? error.mes
 function transferable(message: FromThread): ArrayBuffer[] {
   if (message.kind === "idle" && message.checkpoint) return transferable(message.checkpoint);
   if (message.kind !== "checkpointed") return [];
-  const buffers = message.checkpoint.delta.pages.flatMap(({ numbers, changes }) => [numbers.buffer, changes.buffer]);
+  const buffers = message.checkpoint.delta.pages.flatMap(buffersOf);
   return buffers.filter((buffer) => buffer instanceof ArrayBuffer);
 }

@@ -99,7 +99,9 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
     printed: () => printed,
     end,
     async release(why) {
-      if (dead !== undefined || waiting || isPoisoned) return end(why);
+      // It is gone, or about to be.
+      if (dead !== undefined) return;
+      if (waiting || isPoisoned) return end(why);
       const reply = await ask({ kind: "close" }, COMMAND_MS, "not");
       if (reply.kind !== "closed") return end(why);
       died(why);

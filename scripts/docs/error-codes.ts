@@ -165,6 +165,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The store could not be read or written.",
     cure: "Free space, check permissions, or use `--store` or `--no-store`.",
   },
+  store_full: {
+    meaning: "The session would take more space in the store than it may. The state is as before.",
+    cure: "Drop variables that are not needed, raise `--max-session-mb`, or begin another session; `belay rm SESSION` drops one.",
+  },
   store_corrupt: {
     meaning: "A row does not have its checksum, or SQLite cannot read the file.",
     cure: "`belay doctor` names the damage; move the file away to begin anew.",
@@ -234,6 +238,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning:
       "No text could be made of a document: it is a scan, encrypted, damaged, too slow to read, or of a kind that is not read.",
     cure: "The suggestion has a line to type, if a program can help.",
+  },
+  search_too_large: {
+    meaning: "The index for search would take more disk than its limit.",
+    cure: "`find` needs no index; or load fewer files.",
   },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",

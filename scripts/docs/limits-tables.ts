@@ -17,6 +17,10 @@ const EXEC_NOTES: Readonly<Record<keyof ExecLimits, Note>> = {
 const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   wholeResultBytes: { what: "a result that `--output` writes (library: `deliver` of `exec`)", unit: "bytes" },
   sourceBytes: { what: "source of a cell", unit: "bytes" },
+  sessionMb: {
+    what: "MB that a session takes in the store, with its contexts and children (`--max-session-mb`, `maxSessionMb` set it)",
+    unit: "count",
+  },
   guestHeapBytes: { what: "the guest's heap, without P (`--memory-mb`, `memoryMb` set it)", unit: "bytes" },
   memoryStoreBytes: { what: "keys and values of `memory`", unit: "bytes" },
   helpersBytes: { what: "names and sources of all helpers", unit: "bytes" },
@@ -27,6 +31,7 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   documentPlaces: { what: "pages, slides, cells and the like in the converted documents of a context", unit: "count" },
   contextBytes: { what: "a context, and one file loaded by name, in UTF-8", unit: "bytes" },
   directoryFileBytes: { what: "a file within a loaded folder; larger ones are skipped and reported", unit: "bytes" },
+  searchIndexBytes: { what: "the index of a context for search, on disk", unit: "bytes" },
   errorMessageUnits: { what: "message of an error, in characters", unit: "count" },
   batchPrompts: { what: "prompts of one llm_query_batch", unit: "count" },
   promptBytes: { what: "one prompt", unit: "bytes" },

@@ -64,6 +64,8 @@ export const SettingsSchema = v.strictObject({
   max_find_results: v.exactOptional(count),
   /** The guest's heap. */
   memory_mb: v.exactOptional(wholeNumber(8, 2048)),
+  /** The space that a session takes in the store. */
+  max_session_mb: v.exactOptional(count),
   /** Folders into which symlinks of a context may lead. */
   roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
   /** Converters of documents by extension: a command with `{}` for the file, false for none, true for HTML in a repository too. */
@@ -100,6 +102,7 @@ export const LIMIT_DEFAULTS = {
   max_turns: LIMITS.subAgentTurns,
   max_depth: LIMITS.depth,
   memory_mb: LIMITS.guestHeapBytes / 2 ** 20,
+  max_session_mb: LIMITS.sessionMb,
 } satisfies { readonly [key in Key]?: number | null };
 
 export type LimitKey = keyof typeof LIMIT_DEFAULTS;

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "./documents/conversions.ts";
-import type { Converted, Loss, Original, Place } from "./documents/converted.ts";
+import type { Converted } from "./documents/converted.ts";
 import { addSkips, type SkipCounts } from "./load/skip-kinds.ts";
 import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
 import { type Text, textFromPartsInSlices } from "./text/text.ts";
 
-/** A file of the context. `start` and `end` are UTF-16 units of P. */
-export interface Document {
+/** A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of P. */
+export interface Document extends Partial<Converted> {
   /** Relative path (a single file: its basename), made unique within the context. */
   readonly id: string;
   /** Absolute path on disk, or `-` for text that came from stdin or a caller. */
@@ -17,10 +17,6 @@ export interface Document {
   readonly end: number;
   /** UTF-16 units: `end - start`. */
   readonly size: number;
-  /** Present if the document became text when it was loaded, as are `places`, by their units, and `lost`. */
-  readonly original?: Original;
-  readonly places?: readonly Place[];
-  readonly lost?: readonly Loss[];
 }
 
 /** Something in a loaded folder that is not in P, and why. `path` is relative to that folder. */
@@ -75,7 +71,7 @@ export interface Context {
 }
 
 /** A file that was read: its bytes (valid UTF-8), the separator that stands before it in P, and what a conversion told of it. */
-export interface LoadedFile extends Partial<Omit<Converted, "text">> {
+export interface LoadedFile extends Partial<Converted> {
   readonly relative: string;
   readonly path: string;
   readonly separator: Uint8Array;

@@ -64,6 +64,7 @@ export type WorkerSession = Pick<
   | "limits"
   | "budget"
   | "memoryMb"
+  | "maxSessionMb"
   | "concurrency"
   | "maxDepth"
   | "subAgents"

@@ -6,7 +6,7 @@ import type { RunSpec } from "./spec.ts";
 
 /** Options of the sessions of a run's jobs: what the run asks for, within what this process allows. Nothing of a row widens it. */
 export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
-  const { model, limits, budget, memory_mb, call_concurrency, max_depth, max_turns } = spec;
+  const { model, limits, budget, memory_mb, max_session_mb, call_concurrency, max_depth, max_turns } = spec;
   return {
     // A job sees its context alone, and reads no files.
     roots: [],
@@ -22,6 +22,7 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
       thinking: spec.thinking,
       delivery: spec.delivery,
       memoryMb: least(memory_mb, own.memoryMb),
+      maxSessionMb: least(max_session_mb, own.maxSessionMb),
       concurrency: least(call_concurrency, own.concurrency),
       maxDepth: least(max_depth, own.maxDepth),
     }),

@@ -57,6 +57,7 @@ const Spec = v.object({
   context: v.picklist(["none", "shared", "each"]),
   /** MB. */
   memory_mb: v.exactOptional(v.pipe(countUpTo(2048), v.minValue(8))),
+  max_session_mb: v.exactOptional(count),
   /** Sub-calls of one job in flight at once. */
   call_concurrency: v.exactOptional(countUpTo(LIMITS.maxConcurrency)),
   max_turns: v.exactOptional(count),

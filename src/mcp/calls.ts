@@ -1,20 +1,22 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import {
   askAnswer,
+  finished,
+  readArguments,
+  runTool,
   type SessionHost,
   serverTools,
   type Tool,
   type ToolEnvelope,
   type ToolSet,
 } from "../tools/index.ts";
-import { answerOf, bytesShownBy, pageOf, readArguments, unknownTool, withWarnings } from "./answer.ts";
+import { answerOf, bytesShownBy, pageOf, unknownTool } from "./answer.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
 import type { Signals } from "./run.ts";
 import { type Called, openRuns, type Runs } from "./running.ts";
 import type { SessionSource } from "./session-source.ts";
 import { answerOfExec, statusOf } from "./status.ts";
-import { finished, type Met, meetUnfinished } from "./unfinished.ts";
 
 /** A request of the client. */
 export interface Request {
@@ -58,19 +60,8 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
 
   /** A call of a tool that works in the session, when its turn has come. */
   async function work(tool: Tool, args: unknown, signals: Signals): Promise<ToolEnvelope> {
-    const met: Met[] = [];
-    const open = async () => {
-      const session = await connection.open();
-      const found = await meetUnfinished(session, tool, args, signals);
-      met.push(found);
-      if (found.answer) throw ANSWERED;
-      return session;
-    };
-    const envelope = await tool.run(open, args, { cwd: await connection.roots.first(), ...signals });
-    return withWarnings(
-      met[0]?.answer ?? envelope,
-      met.flatMap(({ warnings }) => warnings),
-    );
+    const cwd = await connection.roots.first();
+    return runTool(() => connection.open(), tool, args, { cwd, ...signals });
   }
 
   /** Never rejects: what goes wrong is an answer that says so. */
@@ -165,9 +156,6 @@ async function recorded(connection: Connection, exec_id: string | null): Promise
 }
 
 const WITHOUT_TURN: ReadonlySet<string> = new Set(["rlm_status", "rlm_wait"]);
-
-/** Ends the opening of a tool whose answer is there already. It is never shown. */
-const ANSWERED = new RlmError("exec_unfinished", "the call was answered by what was interrupted", { suggestion: "" });
 
 function stillRunning(): RlmError {
   return new RlmError("exec_running", "an exec of this session is running", {

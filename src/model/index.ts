@@ -6,8 +6,15 @@ export { defaultModels } from "./keys/default-model.ts";
 export { agentDirOf } from "./keys/pi-files.ts";
 export { keyVariable } from "./keys/variables.ts";
 export { listModels, type ModelFacts, modelsAt, refreshModels } from "./list.ts";
-export { noModelCure, openModels, withFallback } from "./models.ts";
+export { noModelCure, openModels, priceOf, withFallback } from "./models.ts";
 export { nearestNames } from "./nearest-names.ts";
+export {
+  type Complete,
+  type Completion,
+  type CompletionMessage,
+  type CompletionRequest,
+  ownModels,
+} from "./own-model.ts";
 export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export { priceIn } from "./pi-ai/price.ts";

@@ -33,7 +33,7 @@ export function openModels(options: ModelsOptions): Models {
     env,
     apiKeyEnv,
     now,
-    price: priceIn(options.price),
+    price: priceOf(options.price),
     agentDir: options.agentDir ?? agentDirOf(env),
   };
   const cure = () =>
@@ -67,7 +67,8 @@ export function noModelCure(env: Env, agentDir?: string): string {
   return `Set the key of a provider (${Object.values(KEY_VARIABLES).join(", ")}), or ${remedy("nameServer")}.`;
 }
 
-function priceIn(text: string | undefined): Model["price"] {
+/** The price that `IN/OUT` says; null: none. */
+export function priceOf(text: string | undefined): Model["price"] {
   const [input, output] = (text ?? "").split("/").map(Number);
   return input === undefined || output === undefined || text === undefined ? null : { input, output };
 }

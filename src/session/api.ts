@@ -1,6 +1,6 @@
 import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats, Converters } from "../context/index.ts";
-import type { AgentTool } from "../model/index.ts";
+import type { AgentTool, Complete } from "../model/index.ts";
 import type { ObjectToRead, QueryOptions, ReadingOptions } from "../query/index.ts";
 import type { AskEnvelope, AskOptions, TurnProgress } from "./ask/api.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
@@ -80,6 +80,11 @@ interface CommonOptions extends RemarkOptions {
   /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
   readonly memoryMb?: number;
   /**
+   * Space that the session takes in the store with its contexts and children, MB (default 2,048). What would take more ends with
+   * `store_full`, and the state is as before.
+   */
+  readonly maxSessionMb?: number;
+  /**
    * Time that the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back; the
    * next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
    * another session needs its thread.
@@ -91,6 +96,8 @@ interface CommonOptions extends RemarkOptions {
   readonly convert?: Converters;
   /** Model of sub-calls, `provider/id`; without one they fail with `no_model_configured`. */
   readonly model?: string;
+  /** Answers the requests of all models in place of their providers. */
+  readonly complete?: Complete;
   /** An OpenAI-compatible server: the provider's name is then free, as in `local/scripted`. */
   readonly baseUrl?: string;
   /** Name of the environment variable that holds the key. */
@@ -116,7 +123,7 @@ interface CommonOptions extends RemarkOptions {
   readonly onRestart?: OnRestart;
   /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
   readonly cache?: boolean;
-  /** Keeps checkpoints from within an exec after its end (default false). */
+  /** Keeps checkpoints from within an exec after its end, and all ends (default false). */
   readonly keepSteps?: boolean;
   /** Called with each checkpoint once it is kept. `onProgress` gets it too; a later version has only that. */
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;

@@ -8,6 +8,7 @@ import type { Env } from "./env.ts";
 import { runCell } from "./exec/run-exec.ts";
 import { openGuest } from "./machine/guest.ts";
 import type { Setup } from "./setup.ts";
+import { openSpace } from "./space.ts";
 import { FREE, planSubCall } from "./sub-calls/plan.ts";
 import type { Answers } from "./sub-calls/port.ts";
 
@@ -18,11 +19,12 @@ export async function dryRun(
   { limits = {}, name, signal, history }: ExecOptions,
 ): Promise<DryRun> {
   const answers = await placeholders(setup);
-  const store: Store = { ...setup.env.store, commit: async () => {}, putContext: async () => {} };
+  const store: Store = { ...setup.env.store, commit: async () => 0, thin: async () => 0, putContext: async () => {} };
   const env: Env = { ...setup.env, store, emit: (event) => event.kind === "notice" && setup.env.emit(event) };
   const guest = openGuest({ ...setup.guestOptions, env });
   try {
-    const scratch: Setup = { ...setup, env, guest, answers, moved() {} };
+    const space = openSpace(setup.row, null, setup.options.maxSessionMb);
+    const scratch: Setup = { ...setup, env, space, guest, answers, moved() {} };
     const request = { kind: "cell", source, limits, sites: true, ...(name === undefined ? {} : { name }) } as const;
     const asked = { ...(signal ? { signal } : {}), ...(history ? { history } : {}) };
     const envelope = await runCell(scratch, request, asked);

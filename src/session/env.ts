@@ -7,9 +7,10 @@ import {
   LIMITS,
   type Machines,
   processMachines,
+  RlmError,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
-import { type Models, openModels } from "../model/index.ts";
+import { type Models, openModels, ownModels, priceOf } from "../model/index.ts";
 import type { Signer } from "../platform/signed-settings.ts";
 import type { Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions, OnRestart, SessionEvent } from "./api.ts";
@@ -92,7 +93,18 @@ export interface Root {
 
 /** The models that a host lends, or those of the options. @throws RlmError `invalid_argument` for a base URL that is none */
 export function modelsOf(options: HostedOptions, host: Host): Models {
-  return host.models ?? openModels({ ...options, env: process.env });
+  if (host.models) return host.models;
+  const { complete, model, baseUrl, price } = options;
+  if (!complete) return openModels({ ...options, env: process.env });
+  if (baseUrl === undefined) return ownModels(complete, model, priceOf(price));
+  const suggestion = "Leave baseUrl out, or call that server in complete().";
+  throw new RlmError(
+    "invalid_argument",
+    "openSession(): baseUrl has no effect beside complete, which answers all requests",
+    {
+      suggestion,
+    },
+  );
 }
 
 /** The surroundings that a host lends, and those that follow from the options. */

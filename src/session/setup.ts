@@ -17,6 +17,7 @@ import { type Guest, type GuestOptions, openGuest } from "./machine/guest.ts";
 import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
 import { memoryBytesOf } from "./options.ts";
 import { openParking, type Parking } from "./parking.ts";
+import { openSpace, type Space } from "./space.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
 import { type AnswerCache, openCache, openScopedCache } from "./sub-calls/cache.ts";
 import { type Children, openChildren } from "./sub-calls/children.ts";
@@ -49,6 +50,8 @@ export interface Setup {
   moved(next: SessionState): void;
   /** The places of the whole tree of sessions. */
   readonly places: Places;
+  /** The space of the whole tree of sessions. */
+  readonly space: Space;
   readonly children: Children;
   /** The way in which a load of this session reads. */
   readonly loading: Omit<Loading, "signal">;
@@ -91,13 +94,15 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
   const hasOwnParking = host.parking === undefined;
   const own = { row, options, env, rules, above, run, parking, hasOwnParking, root, deliveries, granted, state };
   const places = above?.places ?? openTreePlaces(rules.concurrency);
+  const space = above?.space ?? openSpace(row, current.context, options.maxSessionMb);
   const children = openChildren({
     ...own,
     places,
+    space,
     open: childOpener(own, { ...host, parking, root }, opening.openSession),
   });
   const loading = loadingOf(options, env, host.heldContext, cwd);
-  const session = { ...own, places, children, loading };
+  const session = { ...own, places, space, children, loading };
   const answersOf = (settings: CellSettings, models: Models) =>
     lent ?? openAnswers(session, { models, settings, cache: cacheOf(own, models, host.cacheScope) });
   const indexFolder = openIndexFolder(options.indexDir);

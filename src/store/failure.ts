@@ -1,5 +1,7 @@
 import { RlmError } from "../../runtime/errors.ts";
 import { firstly, remedy } from "../../runtime/remedies.ts";
+import { megabytes } from "../platform/figures.ts";
+import type { SpaceLeft } from "./port.ts";
 
 /** A statement of a plan that failed. Its cause is what the database threw. */
 export class FailedStatement extends Error {
@@ -42,6 +44,13 @@ export function checkpointLost(id: string, why: string, cause?: unknown): RlmErr
 
 export function checkpointNotFound(why: string): RlmError {
   return new RlmError("checkpoint_not_found", why, { suggestion: `${firstly("listCheckpoints")}.` });
+}
+
+/** The refusal of what takes so many bytes more. */
+export function storeFull({ label, taken, most }: SpaceLeft, more: number): RlmError {
+  const problem = `session ${label} would take ${megabytes(taken + more)} of the store, and may take ${megabytes(most)}`;
+  const suggestion = `Drop variables that are not needed, ${remedy("raiseSpace")}, or begin another session; ${remedy("removeSession")} that is not needed.`;
+  return new RlmError("store_full", problem, { suggestion });
 }
 
 export function contextLost(key: string, why: string): RlmError {

@@ -1,6 +1,7 @@
 import type { ServerFacts } from "./postgres/look.ts";
 
 export { everySession } from "./every-session.ts";
+export { storeFull } from "./failure.ts";
 export type {
   Amount,
   Asked,
@@ -33,6 +34,7 @@ export type {
   NewCheckpoint,
   NewSession,
   SessionRow,
+  SpaceLeft,
   Step,
   Store,
   StoredContext,

@@ -24,8 +24,16 @@ export interface Store extends AsyncDisposable {
   /** Sessions but children whose rows cannot be read. */
   damaged(): Promise<readonly DamagedRow[]>;
 
-  /** One transaction, on disk when this resolves. The caller holds the lease. @throws `lease_lost` */
-  commit(session: string, step: Step): Promise<void>;
+  /**
+   * One transaction, on disk when this resolves. The caller holds the lease. Answers the bytes that the session takes more.
+   * @throws `lease_lost`, `store_full`
+   */
+  commit(session: string, step: Step): Promise<number>;
+  /**
+   * Takes ends that nothing needs any more from the session, in one transaction. The head and those that a fork began at stay.
+   * The caller holds the lease. Answers the bytes that the session takes more: fewer than none, as a rule.
+   */
+  thin(session: string, ends: readonly string[]): Promise<number>;
   /** The session's records from `from` on (default: the first), verified. @throws `store_corrupt` naming seq */
   journal(session: string, from?: number): Promise<readonly JournalRow[]>;
 
@@ -162,7 +170,7 @@ export interface SessionRow {
   readonly holder: { readonly pid: number; readonly host: string } | null;
   /** True if some process has the lease now. */
   readonly busy: boolean;
-  /** Bytes on disk of its checkpoints and journal and of its children's; contexts are shared and not counted. */
+  /** Bytes of its checkpoints, journal and contexts and of its children's. What it shares with others counts in full. */
   readonly bytes: number;
 }
 
@@ -182,8 +190,19 @@ export interface Step {
   readonly settle?: readonly Settled[];
   /** Ids of calls whose records are in this step: their parcels go. Those that are out are given up. */
   readonly delivered?: readonly string[];
+  /** The step is refused with `store_full` if it takes more than this leaves. */
+  readonly space?: SpaceLeft;
   /** Answers for the cache. */
   readonly cache?: readonly { readonly key: string; readonly value: Json; readonly at: number }[];
+}
+
+/** The space of a session and its children. */
+export interface SpaceLeft {
+  /** The session as messages name it. */
+  readonly label: string;
+  /** Bytes that they take, and the most that they may. */
+  readonly taken: number;
+  readonly most: number;
 }
 
 /** A record as the store sees it: any JSON object with these. */

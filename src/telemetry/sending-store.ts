@@ -26,12 +26,13 @@ export function sendingStore(store: Store, telemetry: Telemetry): Store {
   return {
     ...store,
     async commit(session, step) {
-      await store.commit(session, step);
+      const more = await store.commit(session, step);
       for (const record of step.records ?? []) {
         const { record: kind, exec_id } = record;
         if (kind === "rlm_start" && "ask" in record) below.add(exec_id);
         if (kind === "rlm_complete" && !below.delete(exec_id)) sender.ended(session, exec_id);
       }
+      return more;
     },
     async [Symbol.asyncDispose]() {
       await sender.close();

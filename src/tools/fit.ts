@@ -77,3 +77,11 @@ export function beginning(text: string, maxBytes: number): string {
 export function bytesOf(value: Json): number {
   return Buffer.byteLength(jsonText(value));
 }
+
+/** Adds warnings of the host to those of the tool. */
+export function withWarnings(envelope: ToolEnvelope, added: readonly string[]): ToolEnvelope {
+  if (added.length === 0) return envelope;
+  const { warnings = [], ...others } = envelope;
+  const own = Array.isArray(warnings) ? warnings : [warnings];
+  return { ...others, success: envelope.success, warnings: [...added, ...own] };
+}

@@ -9,11 +9,12 @@ import { rlm_status } from "./rlm_status.ts";
 import { rlm_wait } from "./rlm_wait.ts";
 import type { SessionHost } from "./session-host.ts";
 
+export { readArguments } from "./arguments.ts";
 export type { Conversation, ConversationObjects } from "./conversation.ts";
 export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
-export { beginning, bytesOf, fitted } from "./fit.ts";
+export { beginning, bytesOf, fitted, withWarnings } from "./fit.ts";
+export { finished, runTool } from "./interrupted.ts";
 export { askAnswer } from "./rlm_ask.ts";
-export { leavesLoaded } from "./rlm_load.ts";
 export type { SessionHost } from "./session-host.ts";
 export { TOOLS_BUDGET, toolTokens } from "./tokens.ts";
 export { unfinishedOf } from "./unfinished.ts";

@@ -61,7 +61,7 @@ const OPERATIONS = ["put", "get", "delete"] as const;
 export const rlm_memory_batch = defineTool({
   name: "rlm_memory_batch",
   label: "RLM memory",
-  description: "Several operations in order, all or nothing. Returns results in the same order.",
+  description: "Several operations in order, all or nothing.",
   promptSnippet: "Put, get and delete several keys at once",
   parameters: {
     type: "object",

@@ -1,7 +1,7 @@
 import { defineOpeningTool, type Tool } from "./define.ts";
 import type { SessionHost } from "./session-host.ts";
 
-export const rlm_status = (host: SessionHost): Tool =>
+export const rlm_status = (host: Pick<SessionHost, "status">): Tool =>
   defineOpeningTool({
     name: "rlm_status",
     label: "RLM status",

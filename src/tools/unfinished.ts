@@ -7,8 +7,9 @@ export function unfinishedOf(session: Session): { readonly exec_id: string; read
   const { exec_id, kind, input } = unfinished;
   const text = typeof input === "string" ? input : JSON.stringify(input);
   const told = { exec_id, kind, input: text.slice(0, INPUT_CHARACTERS) };
-  const suggestion = "rlm_wait finishes it, and so does the same call again; rlm_wait with discard: true gives it up.";
-  return { ...told, suggestion };
+  return { ...told, suggestion: BY_CALLING };
 }
 
+const BY_CALLING =
+  "The same call again finishes it, and any other call finishes it first; rlm_load with reset: true gives it up.";
 const INPUT_CHARACTERS = 200;

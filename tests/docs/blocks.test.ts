@@ -165,10 +165,14 @@ test.each(blocks("js").map(({ page, text }) => [page, text]))("%s: a cell", asyn
 
 // One process runs them in turn: most of what a process takes goes into loading the library.
 test("programs print what is shown beside them", async () => {
-  const library = pathToFileURL(join(BUNDLED, "src/index.js")).href;
+  const entries = { '"belay-rlm"': "src/index.js", '"belay-rlm/tools"': "src/tools/open-tools.js" };
   const programs = blocks("ts");
   programs.forEach(({ text }, n) => {
-    writeFileSync(join(scene, `program-${n}.ts`), text.replace('"belay-rlm"', JSON.stringify(library)));
+    const own = Object.entries(entries).reduce(
+      (told, [name, file]) => told.replace(name, JSON.stringify(pathToFileURL(join(BUNDLED, file)).href)),
+      text,
+    );
+    writeFileSync(join(scene, `program-${n}.ts`), own);
   });
   const lines = programs.map((_, n) => `await import("./program-${n}.ts");\nconsole.log("end of a program");\n`);
   writeFileSync(join(scene, "all.ts"), lines.join(""));

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { CHILDREN, readInChild } from "../../src/context/documents/children.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { readInChild } from "../../src/context/documents/children.ts";
 import { timeFor } from "../../src/context/documents/messages.ts";
+import { CHILDREN } from "../../src/context/documents/ways.ts";
 import { html } from "./originals.ts";
 import { pdf, pdfWith, streamOf } from "./packed.ts";
 import { useReader } from "./reader.ts";
@@ -34,19 +35,31 @@ test("one child reads one document after another, and tells where it is", async 
   expect(children()).toEqual(pids);
 });
 
-test("a child that is killed refuses its document by name, and the next one is read", async () => {
-  const killed = readInChild(pages(200), JOB, {
-    onProgress() {
+test.for([0, 1, 2, 3])(
+  "a child that is killed at frame %i refuses its document by name, and the next one is read",
+  async (frame) => {
+    let told = 0;
+    const kill = () => {
       for (const pid of children()) process.kill(pid, "SIGKILL");
-    },
-  });
-  await expect(killed).rejects.toMatchObject({
-    reason: "damaged",
-    message: "cannot be read: its reader ended (SIGKILL)",
-  });
-  const { texts } = await readInChild(pages(1), JOB, {});
-  expect(Buffer.from(texts[0]?.text ?? "").toString()).toBe("[p.1]\npage 1\n");
-});
+    };
+    const killed = readInChild(pages(200), JOB, {
+      onProgress() {
+        told += 1;
+        if (told === frame) kill();
+      },
+    });
+    if (frame === 0) {
+      await expect.poll(children).not.toEqual([]);
+      kill();
+    }
+    await expect(killed).rejects.toMatchObject({
+      reason: "damaged",
+      message: "cannot be read: its reader ended (SIGKILL)",
+    });
+    const { texts } = await readInChild(pages(1), JOB, {});
+    expect(Buffer.from(texts[0]?.text ?? "").toString()).toBe("[p.1]\npage 1\n");
+  },
+);
 
 test("an abort ends the child at once", async () => {
   const stop = new AbortController();
@@ -55,6 +68,18 @@ test("an abort ends the child at once", async () => {
   await expect.poll(children).not.toEqual([]);
   stop.abort();
   await expect(reading).rejects.toMatchObject({ code: "cancelled" });
+  await expect.poll(children).toEqual([]);
+});
+
+test("a document that takes too long ends its child, and the reason says how long it had", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const slow = pdfWith([streamOf(`BT /F 1 Tf ${"(a) Tj 0 1 Td ".repeat(1_000_000)}ET`)]);
+  const reading = readInChild(slow, JOB, {});
+  await expect.poll(children).not.toEqual([]);
+  vi.advanceTimersByTime(timeFor(slow.length));
+  const message = `took longer than ${Math.round(timeFor(slow.length) / 1000)} s to read`;
+  await expect(reading).rejects.toMatchObject({ reason: "too_slow", message });
   await expect.poll(children).toEqual([]);
 });
 
@@ -102,6 +127,10 @@ test.for([
   [
     "an answer that is not one",
     "process.stdin.once('data', () => process.stdout.write(Buffer.from('0000000200000000 7b7d'.replaceAll(' ', ''), 'hex')))",
+  ],
+  [
+    "half an answer",
+    "process.stdin.once('data', () => process.stdout.write(Buffer.from('00000040000000007b22', 'hex'), () => process.exit()))",
   ],
   ["a frame that is too large", "process.stdin.once('data', () => process.stdout.write(Buffer.alloc(8, 0xff)))"],
   ["nothing", "process.stdin.once('data', () => process.exit(3))"],

@@ -1,11 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openKeptTexts, textKey } from "../../src/context/documents/kept.ts";
-import type { DocumentOptions } from "../../src/context/documents/read.ts";
+import type { DocumentOptions } from "../../src/context/documents/ways.ts";
 import { openKnownLoads } from "../../src/context/load/known-loads.ts";
 import { load } from "../../src/context/load/load.ts";
+import { canMount, fillBut, smallDisk } from "../support/small-disk.ts";
 import { folderWith } from "../support/tree.ts";
 import { ORIGINALS, scan } from "./originals.ts";
 import { useReader } from "./reader.ts";
@@ -73,6 +74,36 @@ test("a database that cannot be copied is skipped, and the reason is told", asyn
   onTestFinished(() => void vi.unstubAllEnvs());
   const { stats } = await load({ kind: "path", path: "." }, { cwd, roots: [cwd] });
   expect(stats.skipped.files).toEqual([{ path: "shop.db", reason: `cannot be copied to ${nowhere} (ENOTDIR)` }]);
+});
+
+test("a full disk: a document whose text is not kept loads, a database is refused by name, and nothing half stays (needs root to mount)", async ({
+  skip,
+}) => {
+  skip(!canMount(), "no file system can be mounted");
+  const disk = smallDisk(256 * 1024);
+  const cwd = folderWith({ "a.html": "<p>word</p>".repeat(2000), "shop.db": ORIGINALS["shop.db"]?.() ?? "" });
+  const keptIn = join(disk, "index");
+  const whole = await textIn(cwd, {}, "a.html");
+  const left = (folder: string) => readdirSync(folder, { recursive: true }).filter((name) => name !== "filler");
+  vi.stubEnv("TMPDIR", disk);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  // In one page of memory each file fits in part.
+  for (const pages of [0, 1]) {
+    fillBut(disk, pages * 4096);
+    expect(await textIn(cwd, { keptIn }, "a.html")).toBe(whole);
+    expect(left(disk)).toEqual(["index"]);
+    const problem = `cannot be copied to ${disk} (ENOSPC)`;
+    const { stats } = await load({ kind: "path", path: "." }, { cwd, roots: [cwd] });
+    expect(stats.skipped.files).toEqual([{ path: "shop.db", reason: problem }]);
+    await expect(textIn(cwd, {}, "shop.db")).rejects.toMatchObject({
+      ...{ code: "document_unreadable", message: `shop.db ${problem}` },
+      suggestion: "Make room there, or set TMPDIR to another folder.",
+    });
+    expect(left(disk)).toEqual(["index"]);
+    rmSync(join(disk, "filler"));
+  }
+  expect(await textIn(cwd, { keptIn }, "a.html")).toBe(whole);
+  expect(texts(keptIn)).toHaveLength(1);
 });
 
 test("a folder that cannot be written only means that documents are read again", async () => {

@@ -1,7 +1,7 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { ROOT, run } from "../../scripts/process.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { belay, ENV, finished, type Run } from "../src/cli/belay.ts";
@@ -9,10 +9,10 @@ import { belayHere } from "../src/cli/in-process.ts";
 import { COMMAND } from "../support/command.ts";
 import { findingsInStore } from "../support/crash/store-check.ts";
 import { startModelServer } from "../support/model-server.ts";
+import { canMount, fillBut, isRoot, smallDisk } from "../support/small-disk.ts";
 import { folderWith } from "../support/tree.ts";
 
 const KB = 1024;
-const isRoot = process.getuid?.() === 0;
 const flagsOf = (url: string) => ["--model", "local/scripted", "--base-url", url, "--api-key-env", "MY_KEY"];
 const env = { MY_KEY: "fake-key" };
 
@@ -35,24 +35,6 @@ const EXPECTED: readonly number[] = (() => {
     return state;
   });
 })();
-
-/** A file system in memory of this size, bytes; gone when the test ends. */
-function smallDisk(bytes: number): string {
-  const folder = folderWith();
-  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "none", folder]);
-  onTestFinished(() => {
-    execFileSync("umount", [folder]);
-  });
-  return folder;
-}
-
-/** True if this process may mount a file system in memory. */
-function canMount(): boolean {
-  const folder = folderWith();
-  const works = isRoot && spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", folder]).status === 0;
-  if (works) spawnSync("umount", [folder]);
-  return works;
-}
 
 /** What an exec or a resume came to. */
 const envelopeOf = (stdout: string) => JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}");
@@ -103,12 +85,6 @@ test("a full disk: a clear error, nothing half, and the session goes on with spa
     rmSync(home, { recursive: true });
   }
 }, 240_000);
-
-/** Leaves so many bytes free, by a file named filler. */
-function fillBut(disk: string, free: number): void {
-  const [, available = ""] = execFileSync("df", ["-B1", "--output=avail", disk], { encoding: "utf8" }).split("\n");
-  writeFileSync(join(disk, "filler"), Buffer.alloc(Math.max(0, Number(available) - free)));
-}
 
 test("files that cannot grow: writes are cut short, and the session goes on when they can", async () => {
   await using server = await startModelServer(({ prompt }) => ({ text: `to ${prompt}` }));

@@ -9,7 +9,14 @@ const MOST_OBJECTS = 12;
 test("sessions, asks, jobs and calls of a server that are over leave nothing on the heap", async () => {
   const told: string[] = [];
   const say = (line: string) => void told.push(line);
-  const growths = await soak({ kinds: Object.keys(KINDS), rounds: 3, times: 2, folder: folderWith(), say });
+  const growths = await soak({
+    kinds: Object.keys(KINDS),
+    rounds: 3,
+    times: () => 2,
+    goneMs: 0,
+    folder: folderWith(),
+    say,
+  });
   const grown = growths.filter(({ objects }) => objects > MOST_OBJECTS);
   expect(grown, told.join("\n")).toEqual([]);
 });

@@ -285,6 +285,28 @@ test("a guest that is full can be saved", async () => {
   expect(answers).toEqual([{ k: "v" }]);
 });
 
+test("memory that is free again is in no image", async () => {
+  const sandbox = await open();
+  await run(sandbox, `("x".repeat(1e7) + 1).toUpperCase().length`);
+  const { delta, isSpent } = await sandbox.checkpoint({ id: "a", base: null, kind: "end", commands: [] });
+  expect(delta.meta.linearBytes).toBeGreaterThan(1e7);
+  expect(pageBytes(delta)).toBeLessThan(2e6);
+  expect(isSpent).toBe(false);
+});
+
+test("a guest whose image would take too much memory beside it is opened anew from the image", async () => {
+  const images = keepImages();
+  const sandbox = await open({ memoryBytes: 16 * 2 ** 20 });
+  await keepBaseline(sandbox, images);
+  await run(sandbox, "const kept = Array.from({ length: 11 }, (_, n) => new Uint8Array(2 ** 20).fill(n + 1)); 1");
+  const request = { id: "a", base: sandbox.origin, kind: "end", commands: [] } as const;
+  expect(await take(sandbox, images, request)).toMatchObject({ isSpent: true, delta: { base: sandbox.origin } });
+  const copy = await reopened(images.image("a"));
+  expect(await run(copy, "kept.map((bytes) => bytes.every((byte) => byte === bytes[0]) && bytes[0])")).toEqual(
+    Array.from({ length: 11 }, (_, n) => n + 1),
+  );
+});
+
 test("tracebacks show the columns of cells that ran before the image was captured", async () => {
   const images = keepImages();
   const sandbox = await open();

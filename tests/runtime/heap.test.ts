@@ -5,13 +5,20 @@ const MB = 2 ** 20;
 
 function open({ granted = 0, held = 0 } = {}) {
   let limit = 0;
+  let linear = 0;
   const engine = {
-    setMemoryLimit(bytes: number) {
+    setMemoryLimit(bytes = 0, linearBytes = 0) {
       limit = bytes;
+      linear = linearBytes;
     },
     heapBytes: () => held,
+    linearBytes: () => held,
   };
-  return { heap: openHeap({ limitBytes: 64 * MB, granted, engine: () => engine }), limit: () => limit };
+  return {
+    heap: openHeap({ limitBytes: 64 * MB, granted, engine: () => engine }),
+    limit: () => limit,
+    linear: () => linear,
+  };
 }
 
 test("texts come on top of the guest's own limit", () => {
@@ -49,4 +56,11 @@ test("what is withheld stays withheld while work is granted bytes or has bytes t
 test("texts do not count against the limit that a guest may have outgrown", () => {
   expect(open({ granted: MB, held: 65 * MB }).heap.overLimit()).toBeNull();
   expect(open({ held: 65 * MB }).heap.overLimit()).toMatchObject({ code: "memory_limit_exceeded" });
+});
+
+test("linear memory may be 1.7 times the limit and 2 MB, and the texts come on top", () => {
+  const { heap, linear } = open();
+  heap.grant(10 * MB);
+  expect(linear() / MB).toBeCloseTo(64 * 1.7 + 2 + 10);
+  heap.withoutLimit(() => expect(linear()).toBe(0));
 });

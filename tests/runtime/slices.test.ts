@@ -8,7 +8,7 @@ const CALL: PendingCall = { id: "x.1", name: "later", args: [] };
 const REQUEST = { id: "a", base: null, kind: "step", commands: [] } as const;
 const input = { source: "", state: newState(), facts: null };
 
-/** A thread that gives these replies in turn. Once it was ended, every reply says why. */
+/** A thread that gives these replies in turn. Once it was ended, every reply says why; it never is gone. */
 function threadWith(replies: FromThread[]) {
   const asked: string[] = [];
   const cancelled: boolean[] = [];
@@ -23,8 +23,10 @@ function threadWith(replies: FromThread[]) {
     },
     cancel: (on) => void cancelled.push(on),
     printed: () => [{ stream: "stdout", text: "so far" }],
-    async end(why) {
+    // In a long native it takes its time.
+    end(why) {
       dead ??= why;
+      return new Promise(() => {});
     },
     async release() {},
   };

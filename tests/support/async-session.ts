@@ -38,9 +38,10 @@ export async function openAsyncSession({ beforeCommit, options = {}, answer }: A
     async commit(id, step) {
       const records = (step.records ?? []).map(readRecord);
       await beforeCommit?.(records);
-      await kept.commit(id, step);
+      const more = await kept.commit(id, step);
       for (const record of records) happenings.push({ event: "committed", record });
       if (step.checkpoint) happenings.push({ event: "checkpoint", kind: step.checkpoint.kind });
+      return more;
     },
   };
   let ids = 0;

@@ -27,6 +27,8 @@ import { type LoopParts, runLoop } from "../../src/session/exec/loop.ts";
 import type { LoopMachine, Replayed } from "../../src/session/exec/ports.ts";
 import { type ContextMessage, contextMessage } from "../../src/session/machine/context-message.ts";
 
+import { unpacked } from "./unpacked.ts";
+
 export interface GuestOptions {
   readonly image?: Restoration;
   readonly context?: Context;
@@ -70,7 +72,7 @@ export function keepImages(): Images {
     const delta = byId.get(id);
     if (!delta) throw new Error(`there is no image ${id}`);
     if (delta.base !== null) write(delta.base, memory);
-    for (const part of delta.pages) applyPart(memory, part);
+    for (const part of delta.pages) applyPart(memory, unpacked(part));
   }
   function metaOf(id: string): ImageMeta {
     const delta = byId.get(id);

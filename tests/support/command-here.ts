@@ -29,7 +29,9 @@ export async function commandHere(args: readonly string[], { cwd, home, env, inp
     return { code: await run(args), ...written };
   } finally {
     process.chdir(folder);
-    process.env = variables;
+    // A plain object in its place would be unknown to what reads the process's own, such as tmpdir().
+    for (const name of Object.keys(process.env)) if (!Object.hasOwn(variables, name)) delete process.env[name];
+    Object.assign(process.env, variables);
     for (const giveBack of undo) giveBack();
   }
 }

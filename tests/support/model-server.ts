@@ -180,7 +180,11 @@ function* eventsOf(answer: ScriptedAnswer, request: SeenRequest): Generator<stri
 }
 
 function choice({ index, body }: SeenRequest, delta: object, finish_reason: string | null): string {
-  return sse({ id: `chat-${index}`, model: body.model, choices: [{ index: 0, delta, finish_reason }] });
+  return sse({
+    id: `chat-${index}`,
+    model: body.model,
+    choices: [{ index: 0, delta: { role: "assistant", ...delta }, finish_reason }],
+  });
 }
 
 function usageEvent({ index, body }: SeenRequest, usage: NonNullable<ScriptedAnswer["usage"]>): string {

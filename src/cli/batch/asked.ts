@@ -6,7 +6,7 @@ import { targetOf } from "../../platform/result-file.ts";
 import type { RunLimits } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
-import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts";
+import { CONTEXT, INCLUDE_SECRETS, JSON_OUTPUT, OPTION_FLAGS, QUIET, RAW } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_JOBS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
@@ -21,6 +21,8 @@ export interface AskedRun {
   readonly jobs: string;
   /** One context for all jobs. */
   readonly contexts: readonly string[];
+  /** The way in which contexts load. */
+  readonly loading: { readonly raw: boolean; readonly secrets: boolean };
   readonly own: BatchFlags;
   readonly store: RunStore;
   readonly queue: string;
@@ -62,6 +64,7 @@ export async function askedRun(args: Arguments, own: BatchFlags): Promise<AskedR
   const script = onlyScript(args);
   return {
     ...{ script, jobs, contexts, own, store, settings, isModelChosen, limits, json },
+    loading: { raw: args.get(RAW), secrets: args.get(INCLUDE_SECRETS) },
     queue: own.queue ?? DEFAULT_QUEUE,
     concurrency: own.concurrency ?? usualConcurrency(),
     options: givenIn(args, OPTION_FLAGS),

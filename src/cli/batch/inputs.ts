@@ -2,10 +2,11 @@ import { statSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import { addAbortSignal } from "node:stream";
-import { compareUnits, openRoots, pauses, walk } from "../../context/index.ts";
+import { compareUnits, openRoots, pauses, type WalkOptions, walk } from "../../context/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
+import { withFlag } from "../render/warnings.ts";
 import { csvRows } from "./csv.ts";
 import { type Input, jsonLines } from "./jsonl.ts";
 
@@ -18,11 +19,11 @@ interface Inputs {
 }
 
 /** @throws UsageError if there is nothing of this name; reading the inputs throws BadLine */
-export async function inputsOf(jobs: string, signal: AbortSignal): Promise<Inputs> {
+export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptions = {}): Promise<Inputs> {
   const open = () => addAbortSignal(signal, openFile(jobs));
   if (jobs === "-") return values(jsonLines(addAbortSignal(signal, process.stdin), "stdin"));
   const found = statSync(jobs, { throwIfNoEntry: false });
-  if (found?.isDirectory()) return files(await folderFiles(jobs), jobs);
+  if (found?.isDirectory()) return files(await folderFiles(jobs, how), jobs);
   if (!found) return files(await globFiles(jobs), jobs);
   const extension = extname(jobs).toLowerCase();
   if (extension === ".csv") return values(csvRows(open(), jobs));
@@ -52,14 +53,14 @@ interface Files {
 }
 
 /** A job for each file of a folder, as a load would read it, in the order of their paths. */
-async function folderFiles(folder: string): Promise<Files> {
+async function folderFiles(folder: string, how: WalkOptions): Promise<Files> {
   const roots = openRoots([folder], process.cwd());
-  const { files, skipped, ignored } = await walk(roots, roots[0] ?? "", pauses());
+  const { files, skipped, ignored } = await walk(roots, roots[0] ?? "", pauses(), how);
   return {
     inputs: files.map(({ relative }) => fileInput(join(folder, relative))),
     leftOut: [
       ...(ignored > 0 ? [`${amount(ignored, "file or folder", "files and folders")} that .gitignore names`] : []),
-      ...skipped.map(({ path, reason }) => `${path} (${reason})`),
+      ...skipped.map(({ path, reason }) => `${path} (${withFlag(reason)})`),
     ],
   };
 }

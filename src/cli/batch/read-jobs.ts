@@ -23,8 +23,8 @@ interface ReadJobs extends AsyncDisposable {
 }
 
 /** @throws UsageError for the first line that is wrong */
-export async function readJobs({ jobs, own, contexts }: AskedRun, signal: AbortSignal): Promise<ReadJobs> {
-  const { kind, all, leftOut } = await inputsOf(jobs, signal);
+export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal): Promise<ReadJobs> {
+  const { kind, all, leftOut } = await inputsOf(jobs, signal, loading);
   const isFiles = kind === "files";
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
     const other = contexts.length > 0 ? "-c" : "--context-field";
@@ -34,6 +34,11 @@ export async function readJobs({ jobs, own, contexts }: AskedRun, signal: AbortS
     );
   }
   const field = isFiles ? "path" : own.contextField;
+  const how = loading.raw ? "--raw" : loading.secrets ? "--include-secrets" : null;
+  if (how !== null && field === undefined && contexts.length === 0) {
+    const problem = `${how} tells how contexts load, and these jobs have none: name one with -c or --context-field`;
+    throw new UsageError(problem, HELP);
+  }
   // Rows may come from somebody else; what a pattern or a folder gives, the user has named.
   const places = isFiles ? null : openRoots(tableRoots({ jobs, own }), process.cwd());
   try {
@@ -81,12 +86,12 @@ const SHOWN_UNITS = 200;
  * Reading them throws RlmError `cancelled` and what loading throws.
  */
 export function openAskedJobs(
-  asked: Pick<AskedRun, "contexts" | "jobs" | "own">,
+  asked: Pick<AskedRun, "contexts" | "jobs" | "loading" | "own">,
   spooled: Spool,
   runs: Pick<Runs, "keepContext">,
   signal: AbortSignal,
 ): () => AsyncIterable<Asked> {
-  const { contexts, own } = asked;
+  const { contexts, loading, own } = asked;
   const rootsOf = (path: string) => (own.contextField === undefined ? [path] : tableRoots(asked));
   const kept = new Map<string | null, string>();
   async function contextOf(path: string | null): Promise<string | null> {
@@ -94,7 +99,7 @@ export function openAskedJobs(
     const known = kept.get(path);
     if (known !== undefined) return known;
     const [source, paths] = path === null ? [await sharedSource(contexts, signal), contexts] : [path, rootsOf(path)];
-    const hash = await keep(runs, source, paths);
+    const hash = await keep(runs, source, paths, loading);
     kept.set(path, hash);
     return hash;
   }
@@ -114,9 +119,14 @@ function cancelled(): RlmError {
 }
 
 /** The roots: what the user names may be read. */
-function keep(runs: Pick<Runs, "keepContext">, source: LoadSource, paths: readonly string[]): Promise<string> {
+function keep(
+  runs: Pick<Runs, "keepContext">,
+  source: LoadSource,
+  paths: readonly string[],
+  loading: AskedRun["loading"],
+): Promise<string> {
   const roots = paths.filter((path) => path !== "-").map((path) => resolve(path));
-  return runs.keepContext(source, { cwd: process.cwd(), roots, documents: documentOptions() });
+  return runs.keepContext(source, { cwd: process.cwd(), roots, documents: { ...documentOptions(), ...loading } });
 }
 
 async function sharedSource(contexts: readonly string[], signal: AbortSignal): Promise<LoadSource> {

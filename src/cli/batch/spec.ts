@@ -19,6 +19,7 @@ export function specOf({ settings, own, options, rates }: AskedRun, script: Scri
       thinking: settings.thinking,
       delivery: settings.delivery,
       memory_mb: settings.memory_mb,
+      max_session_mb: settings.max_session_mb,
       call_concurrency: settings.concurrency,
       max_turns: settings.max_turns,
       max_depth: settings.max_depth,

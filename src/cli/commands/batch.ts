@@ -1,7 +1,7 @@
 import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
 import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, RESEND_DOUBTFUL, STORE, WAIT, withTime } from "../flags/declared.ts";
+import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, RAW, RESEND_DOUBTFUL, STORE, WAIT, withTime } from "../flags/declared.ts";
 import { choice, count, flags, one, path, paths, text, toggle } from "../flags/flag.ts";
 import { OF_JOBS, OUT, QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
@@ -130,6 +130,9 @@ export const batch = defineCommand({
   shared: [
     ...withTime(OF_JOBS, DEFAULT_JOB_MS),
     ...Object.values(RUN_LIMITS),
+    // The files of --jobs are contexts, too.
+    { ...RAW, needs: [] },
+    { ...INCLUDE_SECRETS, needs: [] },
     STORE,
     QUIET,
     { ...JSON_OUTPUT, help: "print one JSON object with how the run stands; progress on stderr is JSON lines" },

@@ -59,6 +59,8 @@ export interface Check {
   readonly state: "ok" | "warning" | "failed";
   readonly detail: string;
   readonly cure?: string;
+  /** The sessions that take most, of the check of sessions. */
+  readonly biggest?: readonly { readonly session: string; readonly mb: number }[];
 }
 
 /** The result of a check. */
@@ -69,7 +71,7 @@ function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
   const checks: Checking[] = [
     ["node", `install Node ${OLDEST_NODE} or newer from https://nodejs.org`, checkNode],
     ["engine", REINSTALL, checkEngine],
-    ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
+    ["sqlite", "install Node from https://nodejs.org: other builds may lack SQLite", checkSqlite],
     ["settings", "correct the file or variable", checkSettings],
     ...storeChecks(place.place),
     [
@@ -120,10 +122,10 @@ async function checkEngine(): Promise<Found> {
   return { state: "ok", detail: "a cell ran, and a find" };
 }
 
-/** Runs a search in a session, because sessions build indexes. A SQLite without FTS5 fails here. */
+/** Runs a search in a session, whose store is SQLite. */
 async function checkSqlite(): Promise<Found> {
   await expectCell('search("needle")[0].start', 0);
-  return { state: "ok", detail: `${process.versions.sqlite} with full-text search` };
+  return { state: "ok", detail: `${process.versions.sqlite}, and a search ran` };
 }
 
 async function expectCell(source: string, expected: Json): Promise<void> {

@@ -4,9 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { errorCode } from "../../platform/errors.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { folderProblem } from "../../platform/home.ts";
+import { displayName } from "../../platform/ids.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { isServer, shownPlace } from "../../platform/store-place.ts";
+import { inLine } from "../../platform/visible.ts";
 import { listReadableSessions, type SessionSummary } from "../../session/index.ts";
 import { lookAtServer, type Store, type Verified, verifyStore } from "../../store/index.ts";
 import type { Host } from "../host.ts";
@@ -85,15 +87,18 @@ export async function checkSessions({ place, host, terminal: { stderr } }: Store
   const show = (done: string) => status.show(`reading all of ${whole.shown} …${done}`);
   show("");
   try {
-    const [{ sessions }, lines] = await withStore(place, host, async (store) => [
+    const [{ sessions }, found] = await withStore(place, host, async (store) => [
       await listReadableSessions(store),
       await findingsShown(store, show),
     ]);
-    const wrong = lines.filter((line) => !line.startsWith(INFO));
+    const wrong = found.filter((line) => !line.startsWith(INFO));
     if (wrong.length > 0)
       return { state: "failed", detail: [`${amount(wrong.length, "finding")}`, ...wrong].join("\n") };
-    const notes = lines.map((line) => line.slice(INFO.length));
-    return { state: "ok", detail: [`${countOf(sessions)}${whole.facts}`, ...notes].join("\n") };
+    const notes = found.map((line) => line.slice(INFO.length));
+    const biggest = biggestOf(sessions);
+    const told = biggest.map(({ session, mb }) => `${inLine(session)} ${mb} MB`).join(", ");
+    const lines = [`${countOf(sessions)}${whole.facts}`, ...(told === "" ? [] : [`biggest: ${told}`]), ...notes];
+    return { state: "ok", detail: lines.join("\n"), biggest };
   } finally {
     status.clear();
   }
@@ -152,6 +157,15 @@ function schemaVersion(path: string): string {
   } finally {
     database.close();
   }
+}
+
+const MOST_TOLD = 5;
+const LEAST_BYTES = 2 ** 20;
+
+/** The sessions that take most, the biggest first. Those of less than a MB are not told. */
+function biggestOf(sessions: readonly SessionSummary[]): NonNullable<Found["biggest"]> {
+  const large = sessions.filter(({ bytes }) => bytes >= LEAST_BYTES).sort((a, b) => b.bytes - a.bytes);
+  return large.slice(0, MOST_TOLD).map((one) => ({ session: displayName(one), mb: +(one.bytes / 2 ** 20).toFixed(1) }));
 }
 
 /** `12 sessions (1 unfinished, 2 open)` */

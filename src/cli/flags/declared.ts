@@ -122,6 +122,7 @@ const LIMIT_FLAGS: readonly Flag[] = [
   ),
   limit("max_find_results", `matches that one find returns (default ${usual("max_find_results")})`),
   limit("memory_mb", `heap of the cells, 8 to 2048 (default ${usual("memory_mb")}); P comes on top`),
+  limit("max_session_mb", `space that a session takes in the store, MB (default ${usual("max_session_mb")})`),
 ];
 
 export const STORE = flag({

@@ -95,4 +95,4 @@ function brief(reason: string): string {
 }
 
 /** A reason or kind, with the flag that lets such files in. */
-const withFlag = (reason: string) => (reason === MAY_BE_SECRET ? `${reason}: --include-secrets` : reason);
+export const withFlag = (reason: string) => (reason === MAY_BE_SECRET ? `${reason}: --include-secrets` : reason);

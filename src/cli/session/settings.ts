@@ -74,7 +74,7 @@ export function configPlaces(): ConfigPlaces {
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
   const { model, base_url, api_key_env, thinking, delivery, price } = settings;
-  const { concurrency, memory_mb, max_turns, max_depth } = settings;
+  const { concurrency, memory_mb, max_session_mb, max_turns, max_depth } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
@@ -90,6 +90,7 @@ export function sessionOptions(settings: Settings): SessionOptions {
       price,
       concurrency,
       memoryMb: memory_mb,
+      maxSessionMb: max_session_mb,
       maxDepth: max_depth,
     }),
   };

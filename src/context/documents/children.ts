@@ -1,15 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
-import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
-import { RlmError } from "../../../runtime/index.ts";
+import { cancelled } from "../load/reading.ts";
 import { type Frame, frameOf, framesOf } from "./frames.ts";
 import { megabytes, oneLine, Unreadable } from "./growing.ts";
 import { type Answer, answerOf, type Job, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
 import { readablePaths, readerEntry } from "./packages.ts";
+import { CHILDREN } from "./ways.ts";
 
-/** The number of documents that are read at once. */
-export const CHILDREN = Math.max(1, Math.min(4, availableParallelism() - 1));
 /** A child that has read so many makes room for a fresh one. */
 const MOST_SERVED = 64;
 const IDLE_MS = 10_000;
@@ -168,10 +166,6 @@ async function nextMessage({ frames }: Child): Promise<string | Answer | undefin
 function progressIn(header: unknown): string | undefined {
   const isProgress = typeof header === "object" && header !== null && "progress" in header;
   return isProgress ? oneLine(String(header.progress)).slice(0, 100) : undefined;
-}
-
-function cancelled(signal: AbortSignal | undefined): RlmError {
-  return new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal?.reason });
 }
 
 function failure(end: string): Unreadable {

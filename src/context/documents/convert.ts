@@ -100,7 +100,7 @@ function kindOfMember(bytes: Buffer, name: string, plain: readonly string[]): Fi
 
 async function readOne(bytes: Buffer, name: string, kind: FileKind | null, reading: Reading): Promise<ReadText> {
   if (kind === null) return { name, text: plainText(bytes, reading.room) };
-  const text = growing(reading.room);
+  const text = growing(reading.room, reading.progress);
   const found = kind === "zip" ? readZipped(await openParts(bytes), text) : kind;
   if (kind !== "zip") await READERS[kind](bytes, text, reading);
   return readText(name, found, bytes, text.end());
@@ -121,16 +121,13 @@ const nested: Reader = () => {
 };
 
 const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
-  pdf: (bytes, text, { progress }) => readPdf(bytes, text, progress),
+  pdf: readPdf,
   html: (bytes, text) => readHtml(decodedHtml(bytes), text),
   ipynb: readNotebook,
   eml: (bytes, text) => readMail(bytes, text),
-  mbox: (bytes, text, { progress }) => readMailbox(bytes, text, progress),
-  parquet: (bytes, text, { progress }) => readParquet(bytes, text, progress),
-  sqlite(_, text, { file }) {
-    if (file === undefined) throw new Unreadable("left_out", "a database in an archive");
-    readSqlite(file, text);
-  },
+  mbox: readMailbox,
+  parquet: readParquet,
+  sqlite: (bytes, text, { file = bytes }) => readSqlite(file, text),
   ole(bytes) {
     // An Office file with a password is an OLE file that holds the real one.
     if (bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))) throw encrypted();

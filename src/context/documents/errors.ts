@@ -24,8 +24,11 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): strin
       return "Save it without a password, and load that.";
     case "damaged":
       return "Open it in the program that made it, save it again, and load that.";
-    case "old_office":
-      return converting(given, newer(extension));
+    case "old_office": {
+      const newer = { xls: "xlsx", ppt: "pptx" }[extension] ?? "docx";
+      const line = `soffice --headless --convert-to ${newer} ${quoted(given)}`;
+      return typed(line, `${basename(given, extname(given))}.${newer}`);
+    }
     case "too_slow":
     case "too_big":
       return `Load a part of it, or ${remedy("ownConverter")}.`;
@@ -34,31 +37,21 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): strin
       return "Unpack what you need, and load that folder.";
     case "needs_package":
       return "Run `npm install hyparquet hyparquet-compressors` beside belay-rlm, with -g if that is installed so.";
+    case "uncopied":
+      return "Make room there, or set TMPDIR to another folder.";
     case "own_converter":
       return `${firstly("correctConverter", extension)}.`;
   }
 }
 
-/** A line to type that makes another file. */
-function run(program: string, from: string, to: string): string {
-  return `Run \`${program} ${quoted(from)} ${quoted(to)}\`, ${remedy("thenLoad", quoted(to))}.`;
-}
+const run = (program: string, from: string, to: string) => typed(`${program} ${quoted(from)} ${quoted(to)}`, to);
 
-/** A line that writes into the working folder. */
-function converting(given: string, to: string): string {
-  const line = `soffice --headless --convert-to ${to} ${quoted(given)}`;
-  return `Run \`${line}\`, ${remedy("thenLoad", quoted(`${basename(given, extname(given))}.${to}`))}.`;
-}
+/** A line to type that makes another file. */
+const typed = (line: string, to: string) => `Run \`${line}\`, ${remedy("thenLoad", quoted(to))}.`;
 
 function smaller(given: string): string {
-  if (/^(db|sqlite3?)$/.test(extensionOf(given))) {
-    return `Run \`sqlite3 ${quoted(given)} "SELECT …" > rows.txt\`, ${remedy("thenLoad", "rows.txt")}.`;
-  }
-  return "Load a part of it.";
-}
-
-function newer(extension: string): string {
-  return extension === "xls" ? "xlsx" : extension === "ppt" ? "pptx" : "docx";
+  const isDatabase = /^(db|sqlite3?)$/.test(extensionOf(given));
+  return isDatabase ? typed(`sqlite3 ${quoted(given)} "SELECT …" > rows.txt`, "rows.txt") : "Load a part of it.";
 }
 
 /** A path as one word of a shell. */

@@ -1,15 +1,13 @@
-import type { Loss, Place } from "./converted.ts";
+import { type Loss, type Place, UNPLACED } from "./converted.ts";
 
 /** Places of a context; further ones are a loss. */
 export const MOST_PLACES = 100_000;
-/** The loss of labels behind the first 100,000 places of a context. */
-export const UNPLACED = "place over 100,000";
 const LISTED = 20;
 
 /** The reasons for which an original gives no text at all. */
 export const REASONS = [
   ...(["no_text", "encrypted", "damaged", "old_office", "too_slow", "too_big", "text_too_large"] as const),
-  ...(["unpacks_too_much", "needs_package", "own_converter", "left_out"] as const),
+  ...(["unpacks_too_much", "needs_package", "own_converter", "uncopied", "left_out"] as const),
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
@@ -33,7 +31,7 @@ export interface Growing {
   line(): void;
   /** Leaves a line empty, unless one is. */
   gap(): void;
-  /** Begins a part with a line of its own, `[label]`. */
+  /** Begins a part with a line of its own, `[label]`. Some of them are told as progress. */
   part(label: string, firstRow?: number): void;
   lose(kind: string, where?: string | number): void;
   end(): Grown;
@@ -45,7 +43,8 @@ export interface Grown {
   readonly lost: readonly Loss[];
 }
 
-export function growing(room: number): Growing {
+/** @param progress told to which place the text has come */
+export function growing(room: number, progress: (place: string) => void = () => {}): Growing {
   const pieces: string[] = [];
   const places: Place[] = [];
   const losses = new Map<string, { count: number; readonly where: (string | number)[] }>();
@@ -71,6 +70,7 @@ export function growing(room: number): Growing {
     part(label, firstRow) {
       grown.gap();
       const name = oneLine(label);
+      if (places.length % 20 === 19) progress(name);
       if (places.length >= MOST_PLACES) grown.lose(UNPLACED);
       else places.push(firstRow === undefined ? [units, name] : [units, name, firstRow]);
       const before = isBlank;

@@ -11,6 +11,8 @@ export type FileKind = (typeof FILE_KINDS)[number];
 /** Kinds, with those of documents that are told apart within a zip. */
 export type Kind = FileKind | "docx" | "pptx" | "xlsx" | "odt" | "ods" | "odp" | "epub";
 
+/** A larger original is refused. */
+export const MOST_ORIGINAL_BYTES = 256 * 2 ** 20;
 /** Bytes of a file that decide its kind. */
 export const HEAD_BYTES = 8 * 1024;
 

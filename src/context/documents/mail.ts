@@ -24,11 +24,10 @@ function names(addresses: readonly (Address | undefined)[] = []): string {
 }
 
 /** Reads the mails of a mailbox. Each begins behind a line `From … YEAR`. */
-export async function readMailbox(bytes: Buffer, text: Growing, progress: (place: string) => void): Promise<void> {
+export async function readMailbox(bytes: Buffer, text: Growing): Promise<void> {
   const starts = [...bytes.toString("latin1").matchAll(/^From [^\n]*\d{4}\r?$/gm)].map(({ index }) => index);
   for (const [at, start] of starts.entries()) {
     const from = bytes.indexOf("\n", start) + 1;
-    if (at % 20 === 19) progress(`message ${at + 1}`);
     await readMail(bytes.subarray(from, starts[at + 1]), text, (part) => `message ${at + 1} ${part}`);
   }
 }

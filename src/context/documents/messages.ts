@@ -4,10 +4,8 @@ import * as v from "valibot";
 import type { Converted } from "./converted.ts";
 import type { Frame } from "./frames.ts";
 import { type Grown, MOST_PLACES, oneLine, REASONS } from "./growing.ts";
-import { FILE_KINDS } from "./kinds.ts";
+import { FILE_KINDS, MOST_ORIGINAL_BYTES } from "./kinds.ts";
 
-/** A larger original is refused. */
-export const MOST_ORIGINAL_BYTES = 256 * 2 ** 20;
 export const MOST_FRAME_BYTES = MOST_ORIGINAL_BYTES + 64 * 2 ** 20;
 /** Memory of a child, of which nothing real needed more than 400 MB. */
 export const RSS_BYTES = 2 ** 30;

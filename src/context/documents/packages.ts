@@ -38,30 +38,31 @@ function linksTo(place: string): string[] {
   return lstatSync(place).isSymbolicLink() ? [...above, place] : above;
 }
 
-/** Raise a number if the reader gives another text than before. */
-const READERS: Readonly<Record<string, readonly [number, ...string[]]>> = {
-  pdf: [1, "unpdf"],
-  ...{ markup: [1, "htmlparser2"], office: [1, "htmlparser2"], sheets: [1, "htmlparser2"] },
-  mail: [1, "postal-mime", "htmlparser2"],
-  ...{ notebook: [1], tables: [1], parquet: [1, "hyparquet"] },
-};
-const OF_KIND: Partial<Record<string, string>> = {
-  ...{ pdf: "pdf", html: "markup", epub: "markup", eml: "mail", mbox: "mail", ipynb: "notebook" },
-  ...{ sqlite: "tables", parquet: "parquet", xlsx: "sheets", ods: "sheets" },
+/** Readers: a number, to be raised if the text differs from before, their kinds, and their packages. */
+const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
+  pdf: [1, "pdf", "unpdf"],
+  markup: [1, "html epub", "htmlparser2"],
+  office: [1, "docx pptx odt odp", "htmlparser2"],
+  sheets: [1, "xlsx ods", "htmlparser2"],
+  mail: [1, "eml mbox", "postal-mime", "htmlparser2"],
+  notebook: [1, "ipynb"],
+  tables: [1, "sqlite"],
+  parquet: [1, "parquet", "hyparquet"],
 };
 
 /** The id of a kind's reader: `pdf/1 unpdf 1.8.1`. */
 export function readerOf(kind: string): string {
-  return idOf(OF_KIND[kind] ?? "office");
+  const names = Object.keys(READERS);
+  return idOf(names.find((name) => READERS[name]?.[1].split(" ").includes(kind)) ?? "office");
 }
 
-/** The ids of all readers: an archive may need any of them. */
+/** The ids of all readers: an archive may need any of them, and some versions of Node read no database in one. */
 export function allReaders(): string {
-  return Object.keys(READERS).map(idOf).join(", ");
+  return [...Object.keys(READERS).map(idOf), `sqlite ${process.versions.sqlite}`].join(", ");
 }
 
 function idOf(name: string): string {
-  const [number, ...used] = READERS[name] ?? [1];
+  const [number, , ...used] = READERS[name] ?? [1, ""];
   const versions = used.map((one) => `${one} ${packages().get(one)?.version ?? "not installed"}`);
   return [`${name}/${number}`, ...versions].join(" ");
 }

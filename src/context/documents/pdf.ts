@@ -3,10 +3,9 @@ import type { Growing } from "./growing.ts";
 import { damaged, encrypted } from "./zip.ts";
 
 /** Reads the pages of a PDF in the order of the file, each as lines. @throws Unreadable */
-export async function readPdf(bytes: Uint8Array, text: Growing, progress: (place: string) => void): Promise<void> {
+export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {
   const pdf = await opened(bytes);
   for (let number = 1; number <= pdf.numPages; number++) {
-    if (number % 20 === 0) progress(`p.${number}`);
     text.part(`p.${number}`);
     const lines = await itemsOf(pdf, number).then(linesOf, () => null);
     if (lines === null) text.lose("damaged page", number);

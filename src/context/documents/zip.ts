@@ -1,5 +1,5 @@
 import { crc32, inflateRawSync } from "node:zlib";
-import { type Entry, fromBuffer } from "yauzl";
+import { type Entry, fromBufferPromise } from "yauzl";
 import { megabytes, Unreadable } from "./growing.ts";
 
 /** A file in an archive. Its bytes are unpacked, bounded and checked when they are asked for. */
@@ -21,30 +21,6 @@ export const tooMuch = (limit: string) => new Unreadable("unpacks_too_much", `un
 export const tooManyMembers = () => tooMuch("10,000 members");
 export const encrypted = () => new Unreadable("encrypted", "is encrypted: it needs a password");
 export const damaged = (problem: string) => new Unreadable("damaged", `is damaged: ${problem}`);
-
-/** The members of a zip, in the order of its directory. Nothing is unpacked yet. @throws Unreadable */
-function membersOfZip(bytes: Buffer): Promise<Member[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<Member[]>();
-  fromBuffer(bytes, { lazyEntries: true, validateEntrySizes: true, decodeStrings: false }, (error, zip) => {
-    if (error) return reject(damaged("its directory cannot be read"));
-    const members: Member[] = [];
-    const left = { bytes: UNPACKED_BYTES };
-    let packed = 0;
-    zip.on("error", () => reject(damaged("its directory cannot be read")));
-    zip.on("end", () => resolve(members));
-    zip.on("entry", (entry: Entry) => {
-      packed += entry.compressedSize;
-      // A small zip whose members overlap unpacks to petabytes.
-      if (packed > bytes.length) return reject(damaged("its members overlap"));
-      if (members.length >= MOST_MEMBERS) return reject(tooManyMembers());
-      const name = entry.fileNameRaw.toString("utf8");
-      if (!name.endsWith("/")) members.push({ name, ...refusalOf(name), read: () => unpacked(bytes, entry, left) });
-      zip.readEntry();
-    });
-    zip.readEntry();
-  });
-  return promise;
-}
 
 function unpacked(bytes: Buffer, entry: Entry, left: { bytes: number }): Buffer {
   if ((entry.generalPurposeBitFlag & 1) === 1) throw encrypted();
@@ -91,8 +67,24 @@ export interface Parts {
   text(name: string): string;
 }
 
+/** The members of a zip, in the order of its directory. Nothing is unpacked yet. @throws Unreadable */
 export async function openParts(bytes: Buffer): Promise<Parts> {
-  const members = await membersOfZip(bytes);
+  const members: Member[] = [];
+  const left = { bytes: UNPACKED_BYTES };
+  let packed = 0;
+  try {
+    const zip = await fromBufferPromise(bytes, { lazyEntries: true, validateEntrySizes: true, decodeStrings: false });
+    for await (const entry of zip.eachEntry()) {
+      packed += entry.compressedSize;
+      // A small zip whose members overlap unpacks to petabytes.
+      if (packed > bytes.length) throw damaged("its members overlap");
+      if (members.length >= MOST_MEMBERS) throw tooManyMembers();
+      const name = entry.fileNameRaw.toString("utf8");
+      if (!name.endsWith("/")) members.push({ name, ...refusalOf(name), read: () => unpacked(bytes, entry, left) });
+    }
+  } catch (error) {
+    throw error instanceof Unreadable ? error : damaged("its directory cannot be read");
+  }
   const named = new Map(members.map((member) => [member.name, member]));
   return { members, names: new Set(named.keys()), text: (name) => named.get(name)?.read().toString("utf8") ?? "" };
 }

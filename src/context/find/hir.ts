@@ -77,6 +77,47 @@ export function longestMatch(expression: Expression): number {
   }
 }
 
+/** Literals one of which is in every match, and the most bytes of a match before it; undefined if there are none, or many. */
+export interface Required {
+  readonly literals: readonly string[];
+  readonly before: number;
+}
+
+const MOST_LITERALS = 4;
+
+export function requiredIn(expression: Expression): Required | undefined {
+  switch (expression.kind) {
+    case "literal":
+      return { literals: [expression.text], before: 0 };
+    case "repeat":
+      return expression.min > 0 ? requiredIn(expression.sub) : undefined;
+    case "concat": {
+      let before = 0;
+      let best: Required | undefined;
+      for (const part of expression.parts) {
+        const found = requiredIn(part);
+        if (found && rarity(found) > rarity(best)) best = { ...found, before: before + found.before };
+        before += longestMatch(part);
+      }
+      return best;
+    }
+    case "either": {
+      const all = expression.parts.map(requiredIn);
+      const known = all.filter((found) => found !== undefined);
+      const literals = [...new Set(known.flatMap((found) => found.literals))];
+      if (known.length < all.length || literals.length > MOST_LITERALS) return undefined;
+      return { literals, before: Math.max(...known.map(({ before }) => before)) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Longer literals are rarer. */
+function rarity(required: Required | undefined): number {
+  return required ? Math.min(...required.literals.map(({ length }) => length)) / required.literals.length : 0;
+}
+
 /** The most characters that a match already begun can still need, an assertion counted as one. */
 export function longestFinish(expression: Expression): number {
   switch (expression.kind) {

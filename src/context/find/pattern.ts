@@ -2,7 +2,7 @@ import { argumentError, type RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { fromJavaScript, unsupportedIn } from "./dialect.ts";
 import { parse } from "./engine.ts";
-import { longestFinish, longestMatch, looksOf, readHir, spansLines } from "./hir.ts";
+import { longestFinish, longestMatch, looksOf, type Required, readHir, requiredIn, spansLines } from "./hir.ts";
 import { printCut, printExpression } from "./print.ts";
 import { recent } from "./recent.ts";
 
@@ -18,6 +18,7 @@ export interface FindPattern {
   readonly asksForStart: boolean;
   /** Longest possible match, bytes of UTF-8; may be Infinity. */
   readonly maxBytes: number;
+  readonly required: Required | undefined;
   /** The most characters that a match already begun can still need: the length of the run that stands for the rest. */
   readonly finish: number;
   /** The Rust pattern that finds the matches of a piece of the text. */
@@ -76,6 +77,7 @@ function analyse(source: string): FindPattern {
     looks: looks.length > 0,
     asksForStart: looks.includes("Start"),
     maxBytes: longestMatch(expression),
+    required: requiredIn(expression),
     finish: longestFinish(expression),
     openAtEnd,
     spelling: ({ stop, context }) => {

@@ -1,6 +1,7 @@
 import { argumentError } from "../../../runtime/index.ts";
 import { findAll, findFrom } from "./engine.ts";
 import type { FindPattern } from "./pattern.ts";
+import { openSkip } from "./skip.ts";
 import type { Haystack } from "./wasm.ts";
 import { afterLineFeed, before, boundary, next, windowEnd } from "./window.ts";
 
@@ -37,6 +38,7 @@ interface Search {
 const FEW_MATCHES = 1000;
 const MANY_MATCHES = 10_000;
 const GROWTH = 4;
+const ALONE = 2 * 1024;
 
 /**
  * All matches of the text, ascending. Only around the edges of windows is a byte searched again.
@@ -52,10 +54,16 @@ export function* scan(
   const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const search: Search = { haystack, pattern, farReaching: false };
   const spend = effortLimit(bytes.length, windows.effort);
+  const skip = openSkip(haystack, pattern);
   let size = windows.smallest;
   let position: Position | undefined = { from: 0, lastEnd: -1 };
   while (position !== undefined) {
     between();
+    const from = skip(position.from);
+    if (from === undefined) return;
+    // What is behind a long skip is likely to be alone.
+    if (from - position.from > size) size = Math.min(size, ALONE);
+    position = { ...position, from };
     let settled = searchWindow(search, position, size);
     if (settled.matches.length > MANY_MATCHES || isSame(settled.position, position)) size = windows.smallest;
     else if (settled.matches.length < FEW_MATCHES) size = Math.min(size * GROWTH, windows.largest);

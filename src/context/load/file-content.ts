@@ -1,17 +1,14 @@
-import { tmpdir } from "node:os";
 import { basename, dirname } from "node:path";
 import type { LoadedFile, SkippedFile } from "../context.ts";
-import { CHILDREN } from "../documents/children.ts";
-import { Unreadable } from "../documents/growing.ts";
-import { type OriginalFile, type Read, readOriginal, wayOf } from "../documents/read.ts";
+import { CHILDREN, wayOf } from "../documents/ways.ts";
 import { isRepository } from "./gitignore.ts";
 import type { LoadOptions } from "./reading.ts";
-import { errnoOf, type Refusal } from "./roots.ts";
+import type { Refusal } from "./roots.ts";
 import type { ContextSize } from "./size.ts";
 import type { ChooseWay, FileContent } from "./text-file.ts";
 
 /** A file under the names that its documents get. */
-interface NamedFile {
+export interface NamedFile {
   readonly relative: string;
   /** Absolute, or `-`. */
   readonly path: string;
@@ -37,6 +34,9 @@ export function chooser({ documents = {} }: Pick<LoadOptions, "documents">): Cho
   return (head, path) => wayOf(head, path, () => path !== basename(path) && isIn(dirname(path)), documents);
 }
 
+/** The documents of a file, the size of a text that is too large, or why there are none. */
+type Found = FileDocuments | { readonly size: number } | Refusal;
+
 /** The documents of a file: a text as it is, or what an original gives. A size or a refusal stays what it is. */
 export function documentsOfFile(
   content: FileContent,
@@ -44,51 +44,10 @@ export function documentsOfFile(
   options: LoadOptions,
   size: ContextSize = { files: 0, bytes: 0 },
 ): Found | Promise<Found> {
-  if ("way" in content) return documentsOfOriginal(content, file, options, size);
-  return "bytes" in content ? { files: [{ ...file, bytes: content.bytes }], skipped: [], isFolder: false } : content;
-}
-
-/** The documents of a file, the size of a text that is too large, or why there are none. */
-type Found = FileDocuments | { readonly size: number } | Refusal;
-
-async function documentsOfOriginal(
-  content: OriginalFile,
-  { relative, path }: NamedFile,
-  options: LoadOptions,
-  size: ContextSize,
-): Promise<Found> {
-  const read = await readDocuments(content, relative, options, size);
-  if ("reason" in read) return read;
-  const [own] = read.isArchive ? [] : read.refused;
-  if (own) return { reason: own.problem, document: own.reason };
-  const below = (above: string, name: string) => (read.isArchive ? `${above}/${name}` : above);
-  return {
-    files: read.documents.map(({ name, ...document }) => ({
-      ...document,
-      relative: below(relative, name),
-      path: path === "-" ? path : below(path, name),
-    })),
-    skipped: read.refused.map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
-    isFolder: read.isArchive,
-  };
-}
-
-async function readDocuments(
-  original: OriginalFile,
-  name: string,
-  { documents = {}, signal, onProgress }: LoadOptions,
-  size: ContextSize,
-): Promise<Read | Refusal> {
-  const { files, bytes } = size;
-  const tell = (place: string) => onProgress?.({ files, bytes, converting: `${basename(name)} ${place}` });
-  try {
-    return await readOriginal(name, original, documents, { signal, onProgress: tell });
-  } catch (error) {
-    if (error instanceof Unreadable) return { reason: error.message, document: error.reason };
-    const errno = errnoOf(error);
-    if (errno === undefined) throw error;
-    return { reason: `cannot be copied to ${tmpdir()} (${errno})`, errno };
+  if ("way" in content) {
+    return import("../documents/read.ts").then((read) => read.documentsOfOriginal(content, file, options, size));
   }
+  return "bytes" in content ? { files: [{ ...file, bytes: content.bytes }], skipped: [], isFolder: false } : content;
 }
 
 /** Bytes that were read, or counted. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync } from "node:fs";
 import { LIMITS } from "../../../runtime/index.ts";
 import type { Pause } from "../context.ts";
+import type { DocumentOptions } from "../documents/ways.ts";
 import type { Walk } from "./walk.ts";
 
 /** Facts of a source that are known without reading it. */
@@ -18,7 +19,7 @@ export interface Fingerprint {
 }
 
 /** Raise it if the same files give another context than before. */
-const RULES = 2;
+const RULES = 3;
 /** The coarsest clock of a file system in use (FAT), ms. */
 const TICK_MS = 2000;
 /** Asking for a file's facts takes about as long as reading this much. */
@@ -30,12 +31,11 @@ interface Loading {
   readonly previous: string | null;
   /** ms since the epoch, before any of the files was read. */
   readonly now: number;
-  /** The readers that make texts of documents. */
-  readonly readers: string;
+  readonly documents: DocumentOptions;
 }
 
 export async function fingerprintOf(
-  { name, previous, now, readers }: Loading,
+  { name, previous, now, documents: { raw = false, secrets = false, convert = {} } }: Loading,
   { files, skipped, ignored }: Walk,
   pause: Pause,
 ): Promise<Fingerprint> {
@@ -55,6 +55,6 @@ export async function fingerprintOf(
   }
   const { files: most, contextBytes, directoryFileBytes } = LIMITS;
   const rules = [RULES, most, contextBytes, directoryFileBytes, process.getuid?.() ?? null];
-  const key = createHash("sha256").update(JSON.stringify([...rules, name, previous, readers]));
+  const key = createHash("sha256").update(JSON.stringify([...rules, name, previous, raw, secrets, convert]));
   return { key: key.digest("hex"), print: print.digest("hex"), isOld };
 }

@@ -57,7 +57,8 @@ export function withRuleFile(rules: IgnoreRules, folder: string, file: string, r
     return rules;
   }
   const { rules: extended, refused } = withRuleText(rules, pathIn(rules, folder), content);
-  if (refused > 0) report(file, `${refused} of its rules are not applied: matching them could take too long`);
+  if (refused > 0)
+    report(file, `${refused} of its rules are not applied: they are too long, or matching them could take too long`);
   return extended;
 }
 

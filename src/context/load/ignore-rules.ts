@@ -20,13 +20,15 @@ export const MAX_RULE_FILE_BYTES = 256 * 1024;
  */
 const MAX_COST = 100_000;
 const COST_PER_GLOBSTAR = 50;
+/** No path is longer, and an expression that is made of a longer rule may be too large to compile. */
+const MAX_RULE_BYTES = 4096;
 
 /** The rules that hold if there are none, for paths below `top`. */
 export function noRules(top: string): IgnoreRules {
   return { top, matcher: ignore(OPTIONS), cost: 0 };
 }
 
-/** `rules` and then those of a rule file of `folder` (relative to the top), and how many of these take too long to match. */
+/** `rules` and then those of a rule file of `folder` (relative to the top), and how many of these are too long, or take too long to match. */
 export function withRuleText(
   rules: IgnoreRules,
   folder: string,
@@ -35,7 +37,7 @@ export function withRuleText(
   let { cost } = rules;
   const all = patternsOf(bytesAsText(content), bytesAsText(Buffer.from(folder)));
   const patterns = all.filter((pattern) => {
-    const sum = cost + costOf(pattern);
+    const sum = pattern.length > MAX_RULE_BYTES ? Number.POSITIVE_INFINITY : cost + costOf(pattern);
     if (sum <= MAX_COST) cost = sum;
     return sum <= MAX_COST;
   });

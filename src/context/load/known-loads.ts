@@ -13,7 +13,7 @@ export interface KnownLoad {
 
 export type KnownLoads = ReturnType<typeof openKnownLoads>;
 
-const FORMAT = 2;
+const FORMAT = 3;
 const MAX_BYTES = 4096;
 /** Records that stay when there are twice as many. */
 const KEPT = 200;
@@ -24,6 +24,8 @@ const RecordSchema = v.object({
   print: v.string(),
   hash: v.string(),
   key: v.string(),
+  /** Ids of the readers; "" if no document was read. */
+  readers: v.string(),
   sha256: v.string(),
 });
 
@@ -35,16 +37,17 @@ const RecordSchema = v.object({
 export function openKnownLoads(dir: string) {
   const pathOf = (seen: string) => join(dir, `load-${seen}.json`);
   return {
-    /** @param seen what was loaded, on top of what; `print`: what its files look like */
-    find(seen: string, print: string): KnownLoad | undefined {
+    /** @param seen what was loaded, on top of what; `print`: what its files look like; `readersNow`: ids, asked for if documents were read */
+    async find(seen: string, print: string, readersNow: () => Promise<string>): Promise<KnownLoad | undefined> {
       const read = readBoundedFile(pathOf(seen), { maxBytes: MAX_BYTES, followsLink: false });
       const record = v.safeParse(RecordSchema, read && "text" in read ? parseJson(read.text) : undefined);
       if (!record.success || record.output.print !== print) return undefined;
-      const { hash, key, sha256 } = record.output;
-      return sha256 === seal(seen, record.output) ? { hash, key } : undefined;
+      const { hash, key, readers, sha256 } = record.output;
+      if (sha256 !== seal(seen, record.output)) return undefined;
+      return readers === "" || readers === (await readersNow()) ? { hash, key } : undefined;
     },
-    keep(seen: string, print: string, load: KnownLoad): void {
-      const record = { format: FORMAT, print, ...load };
+    keep(seen: string, print: string, load: KnownLoad, readers: string): void {
+      const record = { format: FORMAT, print, ...load, readers };
       const sealed = JSON.stringify({ ...record, sha256: seal(seen, record) });
       let count = 0;
       keepFile(dir, `load-${seen}.json`, sealed, { names: NAME, few: 2 * KEPT, stays: () => ++count <= KEPT });
@@ -52,6 +55,8 @@ export function openKnownLoads(dir: string) {
   };
 }
 
-function seal(seen: string, { print, hash, key }: { readonly print: string } & KnownLoad): string {
-  return digest("sha256", JSON.stringify([FORMAT, seen, print, hash, key]));
+type Sealed = Omit<v.InferOutput<typeof RecordSchema>, "sha256" | "format">;
+
+function seal(seen: string, { print, hash, key, readers }: Sealed): string {
+  return digest("sha256", JSON.stringify([FORMAT, seen, print, hash, key, readers]));
 }

@@ -9,9 +9,8 @@ import {
   type SkippedFile,
 } from "../context.ts";
 import { withoutMark } from "../documents/kinds.ts";
-import { readersOf } from "../documents/read.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
-import { ahead, bytesOf, chooser, documentsOfFile } from "./file-content.ts";
+import { ahead, bytesOf, chooser, documentsOfFile, type NamedFile } from "./file-content.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { KnownLoad } from "./known-loads.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
@@ -68,6 +67,8 @@ interface Reading {
   readonly options: LoadOptions;
   /** False once the system has refused to read a file: another time it may not. */
   isWhole: boolean;
+  /** True once a document was read. */
+  hasDocuments: boolean;
 }
 
 async function extend(previous: Context | undefined, source: Source, options: LoadOptions): Promise<Context> {
@@ -87,18 +88,21 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   const seen =
     known &&
     (await fingerprintOf(
-      { name, previous: key, now: known.now(), readers: readersOf(options.documents ?? {}) },
+      { name, previous: key, now: known.now(), documents: options.documents ?? {} },
       place.walked,
       pause,
     ));
-  const found = seen && known.loads.find(seen.key, seen.print);
+  const readers = () => readersNow(options);
+  const found = seen && (await known.loads.find(seen.key, seen.print, readers));
   const before = found && (await known.open(found.key));
   if (before) return before;
   const loaded = place.isFolder ? await loadFolder(reading, place) : await loadFile(reading, place);
   const context = await extendContext(previous, loaded, pause);
   // Of younger files a change could be missed.
-  if (seen && reading.isWhole && seen.isOld)
-    known.loads.keep(seen.key, seen.print, { hash: context.hash, key: context.key });
+  if (seen && reading.isWhole && seen.isOld) {
+    const used = reading.hasDocuments ? await readers() : "";
+    known.loads.keep(seen.key, seen.print, { hash: context.hash, key: context.key }, used);
+  }
   return context;
 }
 
@@ -112,12 +116,16 @@ export async function knownLoad(
   options: LoadOptions & { readonly known: Known },
 ): Promise<KnownLoad | undefined> {
   const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
-  const { known } = options;
+  const { known, documents = {} } = options;
   const { walked } = await locatePath(reading, options);
-  const readers = readersOf(options.documents ?? {});
   const { name, pause } = reading;
-  const { key, print } = await fingerprintOf({ name, previous, now: known.now(), readers }, walked, pause);
-  return known.loads.find(key, print);
+  const { key, print } = await fingerprintOf({ name, previous, now: known.now(), documents }, walked, pause);
+  return known.loads.find(key, print, () => readersNow(options));
+}
+
+/** Ids of the readers, for which their packages are looked up. */
+async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
+  return (await import("../documents/read.ts")).readersOf(documents);
 }
 
 function readingOf(
@@ -134,7 +142,7 @@ function readingOf(
     separator: isAppend ? `\n\n===== APPENDED: ${name} =====\n\n` : "",
     pause: pauseFor(options, size),
     options,
-    isWhole: true,
+    ...{ isWhole: true, hasDocuments: false },
   };
 }
 
@@ -184,13 +192,9 @@ async function loadFile(reading: Reading, { roots, path }: Place): Promise<Loade
 }
 
 /** The source that one file is: a document as it is, or those of an archive, as a folder has them. */
-async function loadContent(
-  reading: Reading,
-  content: FileContent,
-  file: { readonly relative: string; readonly path: string },
-): Promise<LoadedSource> {
-  const { given, size, options } = reading;
-  const found = await documentsOfFile(content, file, options, size);
+async function loadContent(reading: Reading, content: FileContent, file: NamedFile): Promise<LoadedSource> {
+  const { given, size } = reading;
+  const found = await documentsOf(reading, content, file);
   if ("reason" in found) throw unreadable(given, found);
   if ("size" in found) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size });
   const [only] = found.files;
@@ -199,6 +203,11 @@ async function loadContent(
   if (isOver(size)) throw tooLarge(given, size);
   if (files.length === 0) throw nothingToLoad(given, found.skipped, 0);
   return { name: reading.name, files, skipped: found.skipped };
+}
+
+function documentsOf(reading: Reading, content: FileContent, file: NamedFile) {
+  reading.hasDocuments ||= "way" in content;
+  return documentsOfFile(content, file, reading.options, reading.size);
 }
 
 const separatorOf = (name: string) => `\n===== ${name} =====\n`;
@@ -229,7 +238,7 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
   const read = ahead(walked.files, ({ relative, path }) => {
     const room = size.files < LIMITS.files ? LIMITS.contextBytes - size.bytes : -1;
     const content = readListed(roots, path, room, room < 0 ? () => null : choose);
-    return documentsOfFile(content, { relative, path: join(name, relative) }, options, size);
+    return documentsOf(reading, content, { relative, path: join(name, relative) });
   });
   let at = 0;
   for await (const found of read) {

@@ -3,7 +3,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import type { Context, Pause, SkippedFile } from "../context.ts";
 import { documentError } from "../documents/errors.ts";
 import { NOT_UTF8 } from "../documents/kinds.ts";
-import type { DocumentOptions } from "../documents/read.ts";
+import type { DocumentOptions } from "../documents/ways.ts";
 import { pauses } from "../pauses.ts";
 import type { KnownLoads } from "./known-loads.ts";
 import { errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
@@ -38,11 +38,14 @@ export const FILE_COST_BYTES = 64 * 1024;
 export function pauseFor({ signal, onProgress }: LoadOptions, size: ContextSize): Pause {
   const pause = pauses(() => onProgress?.({ files: size.files, bytes: size.bytes }));
   return async (bytes) => {
-    if (signal?.aborted) {
-      throw new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal.reason });
-    }
+    if (signal?.aborted) throw cancelled(signal);
     await pause(bytes);
   };
+}
+
+/** The fault of a load whose signal is aborted. */
+export function cancelled(signal: AbortSignal | undefined): RlmError {
+  return new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal?.reason });
 }
 
 /** @throws RlmError `path_not_found` */

@@ -1,8 +1,6 @@
 import { LIMITS } from "../../../runtime/index.ts";
-import { megabytes } from "../documents/growing.ts";
-import { BINARY, HEAD_BYTES, notText, withoutMark } from "../documents/kinds.ts";
-import { MOST_ORIGINAL_BYTES } from "../documents/messages.ts";
-import type { OriginalFile, Way } from "../documents/read.ts";
+import { BINARY, HEAD_BYTES, MOST_ORIGINAL_BYTES, notText, withoutMark } from "../documents/kinds.ts";
+import type { OriginalFile, Way } from "../documents/ways.ts";
 import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
 import { exceeds } from "./size.ts";
 
@@ -46,7 +44,7 @@ function contentOf(
   const way = choose(start.subarray(0, HEAD_BYTES), path);
   if (way === null) return size > room ? undefined : textBytes(start);
   if (size > MOST_ORIGINAL_BYTES)
-    return { reason: `is larger than ${megabytes(MOST_ORIGINAL_BYTES)}`, document: "too_big" };
+    return { reason: `is larger than ${MOST_ORIGINAL_BYTES / 2 ** 20} MB`, document: "too_big" };
   const bytes = size > room ? read(size) : start;
   if (!("kind" in way) || way.kind !== "sqlite") return { way, bytes };
   const wal = withFile(roots, `${path}-wal`, (log) => (log.size > MOST_ORIGINAL_BYTES ? null : log.read(log.size)));

@@ -1,11 +1,16 @@
-import { randomUUID } from "node:crypto";
-import { chmodSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
+import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { entryUrl } from "../../entries.ts";
 import { errorCode } from "../../platform/errors.ts";
+import { megabytes } from "../../platform/figures.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import type { Text } from "../text/text.ts";
-import { indexForm } from "./tokens.ts";
+import type { Span } from "./chunks.ts";
+import { openIndexFile, writeIndexFile } from "./index-file.ts";
+import { buildParts, type Parts, partPath, planOf, SHARED } from "./parts.ts";
 
 /** The source of an index. */
 export interface SearchSource {
@@ -18,130 +23,102 @@ export interface SearchSource {
 
 export interface IndexLocation {
   /** Folder of the index files; made when missing. */
-  dir: string;
-  /** Told how much of P is indexed, 0..1, about a hundred times. */
-  onProgress?: (fraction: number) => void;
+  readonly dir: string;
+  /** Told how much of P is indexed, 0..1, when that has grown. */
+  readonly onProgress?: (fraction: number) => void;
+  /** Called again and again while an index is built. If it throws, the build ends, and what is done of it is kept. */
+  readonly between?: () => void;
+  /** The most bytes that an index may have. */
+  readonly maxBytes?: number;
 }
 
-const PROGRESS_STEP = 0.01;
-/** Postings that FTS5 gathers before it writes them: with 1 MB, its default, 100 MB of P took 30 % longer to insert. */
-const PENDING_BYTES = 16 * 1024 * 1024;
-/** Time to wait while another builder tests whether this file is abandoned, ms. */
-const LOCK_TIMEOUT = 10_000;
+/** With fewer parts to build, another thread would start too late to help. */
+const PARTS_TO_SHARE = 4;
+const MOST_THREADS = 4;
+/** Time after which the other threads of a build are taken for dead if they finish no part, ms. */
+const STALLED_MS = 5000;
+const LOOK_MS = 20;
 
 /**
- * Builds under a name of its own and renames, so that a reader sees a whole file or none, and of two builders the
- * last wins with an equal file.
+ * Builds an index in parts, which are kept if the build ends early, and joins them. There may be no index afterwards: a part was
+ * damaged and is removed, or another builder has joined and removed the parts.
+ *
+ * @throws RlmError `search_too_large`
  */
-export function buildIndexFile(
-  path: string,
-  source: SearchSource,
-  mark: string,
-  onProgress?: (fraction: number) => void,
-) {
+export function buildIndexFile(path: string, source: SearchSource, mark: string, options: IndexLocation): void {
   makeFolder(dirname(path));
-  removeAbandoned(path);
-  // A name that nobody else ever has: another builder may remove the file in the instant before it is locked, and a
-  // name that is used again would then be two builders' file.
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const { documents, hash } = source;
+  const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
+  const parts = { text: source.text.data, documents, hash, path, mark, shared };
+  const plan = planOf(source.text, documents);
+  const { onProgress = () => {}, between = () => {} } = options;
+  let told = 0;
+  function look(): void {
+    // The last one is told when the file is whole.
+    const done = Math.min(Atomics.load(shared, SHARED.done), plan.length - 1);
+    if (done > told) onProgress(done / plan.length);
+    told = Math.max(done, told);
+    refuseTooLarge(parts, options.maxBytes);
+    between();
+  }
   try {
-    {
-      using database = new DatabaseSync(temporary, { timeout: LOCK_TIMEOUT });
-      chmodSync(temporary, 0o600);
-      fill(database, source, mark, onProgress);
-    }
-    renameSync(temporary, path);
+    startThreads(parts, plan.filter((_, number) => !existsSync(partPath(parts, number))).length);
+    buildParts(parts, plan, look);
+    waitForOthers(shared, plan.length, look);
+    writeIndexFile(path, mark, segmentsOf(parts, plan.length));
+    removeBeside(path);
+    onProgress(1);
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   } finally {
-    rmSync(temporary, { force: true });
+    Atomics.store(shared, SHARED.stop, 1);
   }
 }
 
-// FTS5 keeps positions (detail = full) though none is asked for: without content and positions its bm25() is always 0.
-// A tokenizer belongs to a whole table, so words as they are written and their stems have a table each: decision 0008.
-function fill(database: DatabaseSync, source: SearchSource, mark: string, onProgress?: (fraction: number) => void) {
-  // A file that is not renamed is never read, so it needs no journal on disk; the commit syncs it once.
-  database.exec(`
-    PRAGMA journal_mode = MEMORY; PRAGMA synchronous = NORMAL; PRAGMA locking_mode = EXCLUSIVE;
-    BEGIN EXCLUSIVE;
-    CREATE TABLE meta (mark TEXT NOT NULL, chunks INTEGER NOT NULL) STRICT;
-    CREATE TABLE chunks (id INTEGER PRIMARY KEY, start INTEGER NOT NULL, end INTEGER NOT NULL) STRICT;
-    CREATE VIRTUAL TABLE words USING fts5 (body, content = '', tokenize = 'ascii');
-    CREATE VIRTUAL TABLE stems USING fts5 (body, content = '', tokenize = 'porter ascii');
-    INSERT INTO words (words, rank) VALUES ('hashsize', ${PENDING_BYTES});
-    INSERT INTO stems (stems, rank) VALUES ('hashsize', ${PENDING_BYTES});
-  `);
-  const addChunk = database.prepare("INSERT INTO chunks (id, start, end) VALUES (?, ?, ?)");
-  const addWords = database.prepare("INSERT INTO words (rowid, body) VALUES (?, ?)");
-  const addStems = database.prepare("INSERT INTO stems (rowid, body) VALUES (?, ?)");
-  let id = 0;
-  let told = 0;
-  for (const { start, end, text } of chunksOf(source.text, source.documents)) {
-    id += 1;
-    addChunk.run(id, start, end);
-    const form = indexForm(text);
-    addWords.run(id, form);
-    addStems.run(id, form);
-    const fraction = end / source.text.length;
-    if (fraction < told + PROGRESS_STEP || fraction >= 1) continue;
-    told = fraction;
-    onProgress?.(fraction);
+function startThreads(parts: Parts, missing: number): void {
+  if (missing < PARTS_TO_SHARE) return;
+  for (let thread = 1; thread < Math.min(availableParallelism(), MOST_THREADS); thread++) {
+    // Flags of a caller such as --input-type are refused for a thread.
+    const worker = new Worker(entryUrl("context/search/thread-entry"), { workerData: parts, execArgv: [] });
+    worker.on("error", () => {});
+    worker.unref();
   }
-  database.prepare("INSERT INTO meta (mark, chunks) VALUES (?, ?)").run(mark, id);
-  database.exec("COMMIT");
-  onProgress?.(1);
 }
 
-/** Removes what a builder that was killed has left: a living one holds SQLite's exclusive lock on its file. */
-function removeAbandoned(path: string): void {
-  const folder = dirname(path);
-  for (const name of readdirSync(folder)) {
-    if (name.startsWith(`${basename(path)}.`) && name.endsWith(".tmp") && isUnlocked(join(folder, name))) {
-      rmSync(join(folder, name), { force: true });
+function waitForOthers(shared: Int32Array, all: number, look: () => void): void {
+  let stalledMs = 0;
+  for (let done = Atomics.load(shared, SHARED.done); done < all && stalledMs < STALLED_MS; ) {
+    if (Atomics.wait(shared, SHARED.done, done, LOOK_MS) === "timed-out") stalledMs += LOOK_MS;
+    else stalledMs = 0;
+    done = Atomics.load(shared, SHARED.done);
+    look();
+  }
+}
+
+function refuseTooLarge({ path, text, shared }: Parts, maxBytes: number = LIMITS.searchIndexBytes): void {
+  if (Atomics.load(shared, SHARED.bytes) <= maxBytes) return;
+  Atomics.store(shared, SHARED.stop, 1);
+  removeBeside(path);
+  const index = `the search index of P (${megabytes(text.bytes.length)}) would have more than ${megabytes(maxBytes)}`;
+  throw new RlmError("search_too_large", index, { suggestion: "Use find, which needs no index, or load fewer files." });
+}
+
+function* segmentsOf(parts: Parts, count: number): Generator<Uint8Array> {
+  for (let number = 0; number < count; number++) {
+    const path = partPath(parts, number);
+    using part = openIndexFile(path, parts.mark);
+    if (!part) {
+      rmSync(path, { force: true });
+      throw Object.assign(new Error("a part of the search index is missing"), { code: "ENOENT" });
     }
+    yield part.read(0, part.bytes);
   }
 }
 
-function isUnlocked(path: string): boolean {
-  const SQLITE_BUSY = 5;
-  try {
-    using database = new DatabaseSync(path);
-    database.exec("BEGIN EXCLUSIVE; ROLLBACK");
-    return true;
-  } catch (error) {
-    return !(error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY);
+/** Removes the parts of an index, and what builders that were killed have left. One that still lives finds them missing. */
+function removeBeside(path: string): void {
+  for (const name of readdirSync(dirname(path))) {
+    if (name.startsWith(`${basename(path)}.`) && /\.(?:part|tmp)$/.test(name))
+      rmSync(join(dirname(path), name), { force: true });
   }
-}
-
-/** A half-open range of P, UTF-16 units. */
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Most UTF-16 units in a chunk: about one screen of code, small enough that a hit can be read whole. */
-export const CHUNK_UNITS = 1500;
-
-/**
- * Cuts documents (sorted, not overlapping) into chunks of whole lines, as many as fit in `CHUNK_UNITS`. A longer
- * line is cut at that length, never inside a surrogate pair. Chunks of a document tile it; none crosses its ends.
- */
-export function* chunksOf(text: Text, documents: readonly Span[]): Generator<Span & { text: string }> {
-  for (const document of documents) {
-    for (let start = document.start; start < document.end; ) {
-      const ahead = text.slice(start, Math.min(start + CHUNK_UNITS, document.end));
-      const length = start + ahead.length < document.end ? cut(ahead) : ahead.length;
-      yield { start, end: start + length, text: ahead.slice(0, length) };
-      start += length;
-    }
-  }
-}
-
-/** Length of the first chunk of a text that goes on after `ahead`. */
-function cut(ahead: string): number {
-  const lineEnd = ahead.lastIndexOf("\n") + 1;
-  if (lineEnd > 0) return lineEnd;
-  const last = ahead.charCodeAt(ahead.length - 1);
-  return last >= 0xd800 && last <= 0xdbff ? ahead.length - 1 : ahead.length;
 }

@@ -1,5 +1,5 @@
-/** Part of the name of an index file: any change of its tables, or of what `indexForm` or `chunksOf` give, must raise it. */
-export const INDEX_FORMAT = 2;
+/** Part of the name of an index file: any change of its form, or of what `tokensOf`, `stemOf` or `chunksOf` give, must raise it. */
+export const INDEX_FORMAT = 3;
 
 /** More parts than this make a hash or base64, not a name: it is indexed whole only. */
 const MAX_PARTS = 16;
@@ -27,7 +27,7 @@ export function tokensOf(text: string): string[] {
   return indexForm(text).match(TOKEN) ?? [];
 }
 
-/** The text that holds `tokensOf(text)` between ASCII characters other than letters and digits: what FTS5 is fed. */
+/** The text that holds `tokensOf(text)` between ASCII characters other than letters and digits. */
 export function indexForm(text: string): string {
   const folded = fold(text);
   const added: string[] = [];

@@ -38,11 +38,17 @@ export function cutTurn(turn: ModelTurn, units: number): ModelTurn {
   return { text: turn.text.slice(0, units), toolUses: [], stop: "end", raw: { ...message, content } };
 }
 
+/** The usage of an answer; none if the provider tells what no usage can be: a budget would take it for more room, or for no limit. */
 export function toUsage(message: AssistantMessage | null): Usage {
   if (!message) return NO_USAGE;
   const { input, output, cacheRead, cacheWrite, cost, reasoning } = message.usage;
   const usage = { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
-  return reasoning ? { ...usage, reasoning } : usage;
+  if (!Object.values(usage).every((figure) => Number.isFinite(figure) && figure >= 0)) return NO_USAGE;
+  return isTold(reasoning) ? { ...usage, reasoning } : usage;
+}
+
+function isTold(reasoning: number | undefined): reasoning is number {
+  return Number.isFinite(reasoning) && Number(reasoning) > 0;
 }
 
 function toMessage(message: ModelMessage): Message {

@@ -10,7 +10,7 @@ import { batchAccount, batchApiOf, batchPriceOf } from "./batch-account.ts";
 import { watchFinish } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
-import { misfit, type Posting, posting } from "./posting.ts";
+import { type Posting, posting } from "./posting.ts";
 import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
 import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import { type SeenResponse, watchResponses } from "./response-watch.ts";
@@ -144,8 +144,7 @@ async function receive(
 }
 
 /** The answer of a row. A key or rate that was at fault may be right by now: the failure is of this request alone. */
-function asRow(answer: ModelAnswer, { failure: error, model }: Posting, ofCost: number): ModelAnswer {
-  if (!Object.values(answer.usage).every(Number.isFinite)) return { ...unsent(misfit(model)), charged: false };
+function asRow(answer: ModelAnswer, { failure: error }: Posting, ofCost: number): ModelAnswer {
   const usage = { ...answer.usage, cost_usd: answer.usage.cost_usd * ofCost };
   if (answer.ok) return { ...answer, usage };
   const { retryAfterMs, isOfSetup, ...failed } = answer;

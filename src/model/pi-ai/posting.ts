@@ -47,7 +47,7 @@ async function responseTo(call: Posting, request: Request): Promise<Response> {
 }
 
 /** The failure of a row that has another form than an answer. */
-export function misfit(model: string): SubCallError {
+function misfit(model: string): SubCallError {
   return failure("provider_error", `${model}: the row of the batch is not an answer of its API`);
 }
 

@@ -69,12 +69,13 @@ export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
       }
       const { checkpoint } = step;
       if (records.length > 0) used.add(session);
-      await store.commit(session, step);
+      const more = await store.commit(session, step);
       if (checkpoint?.kind === "end") heads.set(session, checkpoint.id);
       for (const record of records) {
         if (!inAsks.has(record.exec_id)) mirror(target, session, record, heads.get(session) ?? null);
         target.kept(session, record);
       }
+      return more;
     },
   };
 }

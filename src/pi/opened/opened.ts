@@ -127,7 +127,7 @@ const budgetIn = ({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }: PiSe
 
 /** @param own options apart from the user's settings; `cwd` is the project, the root of what may be loaded */
 function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly cwd: string }): SessionOptions {
-  const { max_turns, max_depth, concurrency, memory_mb, thinking, convert } = settings;
+  const { max_turns, max_depth, concurrency, memory_mb, max_session_mb, thinking, convert } = settings;
   const { allowed_tool_overrides, require_approval } = settings;
   return {
     ...own,
@@ -136,13 +136,14 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
     budget: budgetIn(settings),
     subAgents: { ...own.subAgents, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
     ...given({ thinking, concurrency, maxDepth: max_depth, memoryMb: memory_mb, convert }),
+    ...given({ maxSessionMb: max_session_mb }),
   };
 }
 
 /** The settings that are kept with the session, so that the command can go on with it. */
 function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
-  const { roots = [], thinking, memory_mb, concurrency, max_turns, max_depth } = settings;
-  const limits = { ...limitsIn(settings), thinking, memory_mb, concurrency, max_turns, max_depth };
+  const { roots = [], thinking, memory_mb, max_session_mb, concurrency, max_turns, max_depth } = settings;
+  const limits = { ...limitsIn(settings), thinking, memory_mb, max_session_mb, concurrency, max_turns, max_depth };
   const kept = { ...(model === null ? {} : { model }), ...limits, ...budgetIn(settings), roots: [cwd, ...roots] };
   return JSON.parse(JSON.stringify({ settings: kept, cwd }));
 }

@@ -73,6 +73,8 @@ export function next(ask: AskView): Next {
   if (!last.outcome.ok) return afterFailure(ask, last.outcome);
   const reply = readReply(last.outcome.reply);
   if (last.closing) return closed(ask, reply);
+  const full = last.cells.at(-1)?.full ?? null;
+  if (full !== null) return { kind: "end", ok: false, code: "store_full", message: full };
   const source = cellToRun(reply, last);
   if (source !== null) return { kind: "cell", source };
   return reply.cells.length > 0 ? afterCells(ask, last, reply) : afterText(ask, reply);

@@ -89,6 +89,7 @@ const cellOf = remembered(({ start, complete }: ExecRecords): RanCell => {
   return {
     source: start.cell ?? "",
     success: complete?.success === true,
+    full: complete?.error_code === "store_full" && complete.end?.kind === "error" ? complete.end.error.message : null,
     observation: envelope ? observationOf(envelope) : "[error cancelled]\nthe cell was given up",
     answer: (complete?.success && complete.state?.answer) || null,
   };

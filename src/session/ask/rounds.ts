@@ -59,6 +59,8 @@ export interface FailedTurn {
 export interface RanCell {
   readonly source: string;
   readonly success: boolean;
+  /** Why the store had no space for its state; null if it had. */
+  readonly full: string | null;
   /** The model's observation of it. */
   readonly observation: string;
   /** The value that the cell gave to `answer`, if it succeeded. */

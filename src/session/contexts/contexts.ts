@@ -14,6 +14,7 @@ import {
 import { nullIf } from "../../platform/errors.ts";
 import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
+import type { Space } from "../space.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
 import type { Granted } from "./granted.ts";
 import { withOwnNames } from "./own-names.ts";
@@ -39,10 +40,11 @@ interface KeptContext {
   readonly loads: readonly Start[];
 }
 
-/** Keeps a context, unless the store has it. */
-export async function keepContext(store: Store, context: Context): Promise<void> {
-  if (await store.hasContext(context.key)) return;
-  await store.putContext(stored(context));
+/** Keeps a context, unless the store has it. @throws RlmError `store_full` if the session has no space for it */
+export async function keepContext(store: Store, context: Context, space?: Space): Promise<void> {
+  const missing = (await store.hasContext(context.key)) ? null : stored(context);
+  space?.take(context, missing ? Buffer.byteLength(JSON.stringify(missing.index)) : 0);
+  if (missing) await store.putContext(missing);
 }
 
 /**

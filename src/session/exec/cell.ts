@@ -1,4 +1,5 @@
 import {
+  type CellEnd,
   clampLimits,
   type ExecLimits,
   type ExecSignals,
@@ -18,14 +19,15 @@ import type { Complete } from "../journal/records.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
+import { isFull } from "../space.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { FREE } from "../sub-calls/plan.ts";
 import { type ExecCalls, openCalls } from "./calls.ts";
 import { type ExecHistory, openHistory } from "./conversation.ts";
-import { notKept, warn } from "./ends.ts";
+import { notKept, notRecorded, warn } from "./ends.ts";
 import { openExecJournal } from "./exec-journal.ts";
 import { giveUpCalls, inFlight } from "./interrupted.ts";
-import { keepCellEnd, keepQueryEnd } from "./keep-end.ts";
+import { keepCellEnd, keepFullEnd, keepQueryEnd } from "./keep-end.ts";
 import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
@@ -52,18 +54,25 @@ export async function execCell(
   const coverage = coverageIn(library);
   const fields = { success: code === null, error_code: code, end, state, ...(coverage ? { coverage } : {}) };
   const answer = (complete: Complete, isUnfinished = false) =>
-    envelope({ ...complete, end, state }, envelopeFacts(work.setup, work.recorder.state().account, isUnfinished));
+    envelope(
+      { ...complete, end: complete.end ?? end, state },
+      envelopeFacts(work.setup, work.recorder.state().account, isUnfinished),
+    );
   // The exec of a job whose store failed is not over: a later process goes on where the store is.
   const isGivenBack = work.setup.run !== undefined && work.recorder.hasFailed();
   if (isGivenBack || (signals.suspend?.aborted && lost !== null)) {
     await giveUp(work, kind, machine);
     return answer(completeOf(work, fields), true);
   }
-  try {
+  const keep = async (full: CellEnd | null): Promise<ExecEnvelope> => {
     // A cell that was taken over can end before it has sent what it does not await.
     const left = work.recorder.state().account.last;
     const charged = left ? await giveUpCalls(work.setup, left) : [];
     if (charged.length > 0) await work.recorder.commit(charged);
+    if (full) {
+      await giveUp(work, kind, machine);
+      return answer(await keepFullEnd(work, full, state));
+    }
     // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
     const whole = code === null && over.whole !== null ? deliveredOf(kind, over.whole) : null;
     if (deliver && whole !== null) await deliver(whole);
@@ -71,6 +80,13 @@ export async function execCell(
     if (kind === "cell") return answer(await keepCellEnd(work, machine, over, fields));
     await machine?.[Symbol.asyncDispose]();
     return answer(await keepQueryEnd(work, fields));
+  };
+  try {
+    const isRefused = end.kind === "error" && end.code === "store_full";
+    return await keep(isRefused ? end : null).catch((error: unknown) => {
+      if (isFull(error)) return keep(notRecorded(error));
+      throw error;
+    });
   } catch (error) {
     await giveUp(work, kind, machine);
     const failed = notKept(error);

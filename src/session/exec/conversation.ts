@@ -21,7 +21,7 @@ export interface ExecHistory {
  * @param start of an exec that is resumed: its conversation is that of the same hash, this one or that in the store
  */
 export async function openHistory(
-  { setup: { env } }: Pick<Work, "setup">,
+  { setup: { env, space } }: Pick<Work, "setup">,
   now: Context | null,
   start: Start | null,
 ): Promise<ExecHistory> {
@@ -43,7 +43,7 @@ export async function openHistory(
     context,
     async keep(kept) {
       if (isKept || !context || touchedIn(kept) === null) return;
-      await keepContext(env.store, context);
+      await keepContext(env.store, context, space);
       isKept = true;
     },
   };

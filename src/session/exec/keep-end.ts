@@ -1,11 +1,11 @@
-import { type Over, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, type ExecState, type Over, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { follow } from "../journal/account.ts";
+import { follow, oldEnds } from "../journal/account.ts";
 import { type Complete, hashOf, readEndExtras } from "../journal/records.ts";
 import { unchanged } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
 import { stepsOf } from "./interrupted.ts";
-import { restored } from "./reopening.ts";
+import { restored, toldRestored } from "./reopening.ts";
 import { completeOf, type Work } from "./work.ts";
 
 /** Facts that are kept with an exec's end. */
@@ -20,6 +20,7 @@ interface Ending {
 /** ▣ Keeps the state of the machine and the record of the exec's end, in one commit. */
 export async function keepEnd(work: Work, machine: Machine, { fields, context, drop }: Ending): Promise<Complete> {
   const { setup, recorder } = work;
+  await thinEnds(work);
   const capture = await recorder.capture(machine, "end", null);
   const { id, base } = capture.checkpoint;
   const [memory = {}, helpers = []] = capture.answers;
@@ -70,6 +71,7 @@ export async function keepQueryEnd(work: Work, fields: Partial<Complete>): Promi
     await recorder.commit([complete], { drop });
     return complete;
   }
+  await thinEnds(work);
   const id = setup.env.newId();
   const complete = completeOf(work, { ...fields, checkpoint_id: id });
   const { ledger } = follow(recorder.state().account, complete);
@@ -80,6 +82,21 @@ export async function keepQueryEnd(work: Work, fields: Partial<Complete>): Promi
   });
   setup.env.emit({ kind: "checkpoint", checkpoint: { id, exec_id, kind: "end", pages: 0, bytes: 0, ms: 0 } });
   return complete;
+}
+
+/** ▣ Keeps the end of an exec for whose image there is no space. The state is that before the exec. */
+export async function keepFullEnd(work: Work, end: CellEnd, state: ExecState): Promise<Complete> {
+  toldRestored(work, state);
+  const complete = completeOf(work, { success: false, error_code: "store_full", end, state });
+  await work.recorder.commit([complete], { drop: finishedSteps(work) });
+  return complete;
+}
+
+/** ▣ Drops old ends before the next one is kept: who dies in between finds nothing to drop. Pi's branches refer to the ends of Pi. */
+async function thinEnds({ setup, recorder }: Work): Promise<void> {
+  const { row, rules, env, space } = setup;
+  const old = oldEnds(recorder.state().account);
+  if (old.length > 0 && !rules.keepSteps && row.origin !== "pi") space.grown(await env.store.thin(row.id, old));
 }
 
 /** The checkpoints within the exec, which go when it is over. */

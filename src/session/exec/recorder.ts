@@ -6,6 +6,7 @@ import type { EndExtras, JournalRecord, SessionFacts, StepExtras } from "../jour
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
+import { isFull } from "../space.ts";
 import { spentOn } from "../sub-calls/run-part.ts";
 import type { SessionState } from "./session-state.ts";
 
@@ -44,7 +45,10 @@ export interface Kept {
 /** Memory and helpers as the guest gave them. */
 type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
-export function openRecorder({ row, env, run, parking, deliveries, state, moved }: Setup, exec_id: string): Recorder {
+export function openRecorder(
+  { row, env, run, parking, deliveries, space, state, moved }: Setup,
+  exec_id: string,
+): Recorder {
   const { store, clock } = env;
   let current = state();
   let failed = false;
@@ -58,11 +62,13 @@ export function openRecorder({ row, env, run, parking, deliveries, state, moved 
       ...{ records, facts, ...more },
       ...(settle.length > 0 ? { settle } : {}),
       ...(delivered.length > 0 ? { delivered } : {}),
+      ...(needsSpace(records, more) ? { space: space.left() } : {}),
     };
-    await store.commit(row.id, step).catch((error: unknown) => {
-      failed = true;
+    const bytes = await store.commit(row.id, step).catch((error: unknown) => {
+      failed ||= !isFull(error);
       throw error;
     });
+    space.grown(bytes);
     // Other records may have been kept meanwhile.
     current = { account: records.reduce(follow, current.account), context };
     moved(current);
@@ -93,6 +99,11 @@ export function openRecorder({ row, env, run, parking, deliveries, state, moved 
       env.emit({ kind: "checkpoint", checkpoint: { id, exec_id, kind, pages, bytes: pages * PAGE_BYTES, ms } });
     },
   };
+}
+
+/** True for images and for what a caller begins. The records of what has begun are kept in any case: calls were paid for. */
+function needsSpace([first]: readonly JournalRecord[], { checkpoint }: Partial<Step>): boolean {
+  return checkpoint !== undefined || (first?.record === "rlm_start" && first.ask === undefined);
 }
 
 /** Codes of a store that was not there. What it says of damaged records is another matter: they stay damaged. */

@@ -1,4 +1,4 @@
-import { type Over, RlmError } from "../../../runtime/index.ts";
+import { type ExecState, type Over, RlmError } from "../../../runtime/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -57,6 +57,13 @@ export async function reopen(
   });
 }
 
+/** Warns that the state is that before the exec. */
+export function toldRestored({ recorder }: Pick<Work, "recorder">, state: ExecState): void {
+  const { checkpoint, last } = recorder.state().account;
+  const before = checkpoint === null ? "a fresh guest" : `checkpoint ${checkpoint}`;
+  warn(state, `state_restored: ${before}, after 0 of ${last?.calls.length ?? 0} sub-calls`);
+}
+
 /**
  * The machine of a cell was lost, or its state could not be kept. Opens the newest checkpoint of the exec that `keep` takes,
  * else the state before the exec.
@@ -87,8 +94,7 @@ export async function restored<Kept>(
     state.warnings.splice(state.warnings.indexOf(warning), 1);
     await setup.guest.end();
   }
-  const before = account.checkpoint === null ? "a fresh guest" : `checkpoint ${account.checkpoint}`;
-  warn(state, `state_restored: ${before}, after 0 of ${calls.length} sub-calls`);
+  toldRestored(work, state);
   if (asides.length === 0) return null;
   // What failed must not fail the next exec too.
   const machine = await setup.guest.use(positionOf(recorder.state()));

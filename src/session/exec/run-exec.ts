@@ -123,11 +123,11 @@ export function openWork(setup: Setup, exec_id: string): Work {
 }
 
 async function load(work: Work, request: LoadRequest): Promise<Context> {
-  const { guest, env } = work.setup;
+  const { guest, env, space } = work.setup;
   const state = work.recorder.state();
   const isNew = request.kind === "load";
   const context = await request.read(isNew ? null : state.context);
-  await keepContext(env.store, context);
+  await keepContext(env.store, context, space);
   if (isNew) await guest.reset();
   // An image is opened with the context that it was made with. Its guest is then told of the longer one.
   else await guest.use(positionOf(state));

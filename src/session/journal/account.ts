@@ -22,6 +22,8 @@ export interface Account {
   readonly ledger: Ledger;
   /** The state that the next exec starts from; null: a fresh guest without a context. */
   readonly checkpoint: string | null;
+  /** Checkpoints of the newest ends, which are to be thinned one day, the oldest first. */
+  readonly ends: readonly string[];
   /** SHA-256 of P, and the key of the context in the store. */
   readonly context_hash: string | null;
   readonly context_key: string | null;
@@ -46,6 +48,15 @@ export interface Account {
   readonly totals: Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd">;
 }
 
+/** The newest ends stay, and every tenth of those before them. */
+const ENDS_KEPT = 50;
+const EVERY = 10;
+
+/** The ends that nothing needs once there is one more: nine at every tenth end. */
+export function oldEnds({ ends }: Pick<Account, "ends">): readonly string[] {
+  return ends.length + 1 === ENDS_KEPT + EVERY ? ends.slice(0, EVERY - 1) : [];
+}
+
 export interface CellSource {
   readonly number: number;
   readonly source: string;
@@ -67,6 +78,7 @@ export interface AskRecords {
 export const EMPTY_ACCOUNT: Account = {
   ledger: EMPTY_LEDGER,
   checkpoint: null,
+  ends: [],
   context_hash: null,
   context_key: null,
   helpers_hash: null,
@@ -138,9 +150,10 @@ function withAskExec(account: Account): Account {
   return { ...account, ask: { ...ask, execs: [...ask.execs, last] } };
 }
 
-function over(before: Account, start: Start, complete: Complete): Account {
-  const checkpoint = complete.checkpoint_id ?? before.checkpoint;
-  const account = complete.checkpoint_id ? { ...before, helpers_hash: complete.helpers_hash } : before;
+function over(before: Account, start: Start, { checkpoint_id: made, ...complete }: Complete): Account {
+  const checkpoint = made ?? before.checkpoint;
+  const ends = [...before.ends.slice(oldEnds(before).length > 0 ? EVERY : 0), made ?? ""];
+  const account = made ? { ...before, ends, helpers_hash: complete.helpers_hash } : before;
   const context = { context_hash: complete.context_hash, context_key: contextKeyIn(complete) };
   switch (start.kind) {
     case "load":

@@ -137,7 +137,9 @@ function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecE
     case "timeout":
       return failure("js_timeout", `the cell ran longer than ${state.limits.max_execution_ms} ms`, fields, {
         name: "TimeoutError",
-        suggestion: `Do less in one cell, use find and search instead of loops over P, or ${remedy("raiseTime")}.`,
+        suggestion: state.warnings.some((warning) => warning.startsWith("search_index_unfinished"))
+          ? `Search again: the next search goes on with the index. Or ${remedy("raiseTime")}.`
+          : `Do less in one cell, use find and search instead of loops over P, or ${remedy("raiseTime")}.`,
       });
     case "cancelled":
       return failure("cancelled", "the cell was cancelled", fields, {

@@ -88,11 +88,16 @@ function contextServices(message: TextMessage): LoadedContext {
     prepareLines: places.prepare,
     place: places.at,
     lineText: places.lineText,
-    prepareSearch(onProgress) {
-      index ??= openIndex({ text, documents: message.documents, hash: message.hash }, message.indexDir, onProgress);
+    prepareSearch(onProgress, between) {
+      const source = { text, documents: message.documents, hash: message.hash };
+      index ??= available(() => openSearchIndex(source, { dir: message.indexDir, onProgress, between }));
     },
     search(query, k) {
-      const hits = index?.search(query, k) ?? [];
+      const opened = index;
+      // One that fails is damaged: the next search looks at it anew.
+      index = undefined;
+      const hits = available(() => opened?.search(query, k) ?? []);
+      index = opened;
       for (const { start, end } of hits) coverage.given(start, end, "ranked");
       return hits;
     },
@@ -102,14 +107,11 @@ function contextServices(message: TextMessage): LoadedContext {
   };
 }
 
-function openIndex(
-  source: Parameters<typeof openSearchIndex>[0],
-  dir: string,
-  onProgress: (fraction: number) => void,
-): SearchIndex {
+function available<T>(work: () => T): T {
   try {
-    return openSearchIndex(source, { dir, onProgress });
+    return work();
   } catch (cause) {
+    if (cause instanceof RlmError) throw cause;
     const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
     throw new RlmError("search_unavailable", `the search index could not be written (${reason})`, {
       suggestion: "Free space, or set BELAY_HOME to a folder that can be written; find works without an index.",

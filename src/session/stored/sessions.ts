@@ -25,7 +25,7 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly status: "idle" | "open" | "running" | "unfinished";
   readonly created_at: number;
   readonly changed_at: number;
-  /** On disk; the context is shared and not counted. */
+  /** In the store, with its contexts and children; what is shared with others counts in full. */
   readonly bytes: number;
   /** The process that has it open, or null. */
   readonly holder: { readonly pid: number; readonly host: string } | null;
@@ -219,10 +219,23 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   const fitting = ids.filter((known) => known.toUpperCase().startsWith(wanted) || known.toUpperCase().endsWith(wanted));
   const [found] = ids.includes(typed) ? [typed] : fitting;
   if (found !== undefined && (found === typed || fitting.length === 1)) return found;
+  const near = found === undefined ? await nearestTo(store, session, typed, ids) : null;
   const problem = found === undefined ? "has no checkpoint" : "has several checkpoints";
-  throw new RlmError("checkpoint_not_found", `${label} ${problem} ${typed}`, {
+  const thinned = near === null ? "" : ` any more; the nearest that stays is ${near}`;
+  throw new RlmError("checkpoint_not_found", `${label} ${problem} ${typed}${thinned}`, {
     suggestion: `${firstly("listCheckpoints", label)}; ${remedy("keepSteps")}.`,
   });
+}
+
+/** The end that stays nearest to an old one that was dropped; null: no end of the session was meant. */
+async function nearestTo(store: Store, { id }: SessionRow, typed: string, kept: string[]): Promise<string | null> {
+  const ends = (await readJournal(store, id)).flatMap(
+    (one) => (one.record === "rlm_complete" && one.checkpoint_id) || [],
+  );
+  const at = ends.findIndex((end) => end.startsWith(typed.toUpperCase()) || end.endsWith(typed.toUpperCase()));
+  const far = (end: string) => Math.abs(ends.indexOf(end) - at);
+  const [nearest = null] = ends.filter((end) => kept.includes(end)).sort((a, b) => far(a) - far(b));
+  return at < 0 ? null : nearest;
 }
 
 /** A session that is to be dropped. */

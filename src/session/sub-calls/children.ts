@@ -24,7 +24,7 @@ export const isForChild = (request: SubCallRequest): request is ChildRequest => 
 export type ChildCall = Pick<PendingCall, "id" | "counts">;
 
 /** The session that makes the calls, and the way to open a child of it. */
-export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "places" | "parking"> {
+export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "places" | "space" | "parking"> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
@@ -144,10 +144,10 @@ async function discard(
   name: string,
   { callId, request, settings }: Pick<Asked, "callId" | "request" | "settings">,
 ): Promise<Answered | null> {
-  const { env, places, rules } = parts;
+  const { env, places, space, rules } = parts;
   const depth = rules.depth + 1;
   if ((await spentBy(env.store, name, depth)) === null) return null;
-  const above: Above = { budget: NOTHING_LEFT, places, depth, maxDepth: settings.max_depth, limits: rules.budget };
+  const above = { budget: NOTHING_LEFT, places, space, depth, maxDepth: settings.max_depth, limits: rules.budget };
   const { context, delivery } = request;
   const { session } = await parts.open(name, { callId, context, history: null, settings, delivery, above });
   try {
@@ -179,7 +179,7 @@ async function settled(
     stop,
   }: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
 ): Promise<Settlement> {
-  const { places, rules } = parts;
+  const { places, space, rules } = parts;
   const limits: BudgetLimits = {
     ...rules.budget,
     max_time_ms: time.wholeMs,
@@ -188,6 +188,7 @@ async function settled(
   const above: Above = {
     budget: context.budget,
     places,
+    space,
     depth: rules.depth + 1,
     maxDepth: settings.max_depth,
     limits,

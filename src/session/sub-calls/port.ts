@@ -2,6 +2,7 @@ import type { Json, PendingCall, Settlement, Thinking } from "../../../runtime/i
 import type { Context } from "../../context/index.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
+import type { Space } from "../space.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
 import type { Places } from "./places.ts";
 
@@ -59,6 +60,7 @@ export interface Above {
   readonly budget: SharedBudget;
   /** Those of the whole tree. */
   readonly places: Places;
+  readonly space: Space;
   /** The child's: 1 for a child of a session that a caller opened. */
   readonly depth: number;
   /** The depth that children may have. */

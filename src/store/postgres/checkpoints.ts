@@ -1,8 +1,15 @@
 import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import type { PackedPages } from "../rows/pages.ts";
 import { number, seal } from "../rows/seal.ts";
+import { insertPages } from "../sql/checkpoints.ts";
+import { get, type Plan, sql } from "../sql/sql.ts";
 import { bytesOfText } from "./commit.ts";
 import type { Sql } from "./connection.ts";
+
+/** Drops a checkpoint that no session reaches, and the bases that only it needed. */
+export function* dropUnneeded(checkpoint: string): Plan<void> {
+  yield* get(sql`SELECT drop_unneeded(${checkpoint})::text AS gone`);
+}
 
 /** Keeps a baseline, unless it is there. */
 export async function insertBaseline(sql: Sql, writing: Writing, pages: PackedPages): Promise<void> {
@@ -13,9 +20,5 @@ export async function insertBaseline(sql: Sql, writing: Writing, pages: PackedPa
       ON CONFLICT (id) DO NOTHING RETURNING n`,
     ...[...before, bytesOfText(meta), bytesOfText(extras), ...after, seal(sealed)],
   );
-  if (!row) return;
-  for (const [part, { numbers, bytes }] of pages.parts.entries()) {
-    const written = "INSERT INTO pages (checkpoint, part, numbers, bytes) VALUES ($1, $2, $3, $4)";
-    await sql.run(written, number(row, "n"), part, numbers, bytes);
-  }
+  if (row) await sql.perform(insertPages(number(row, "n"), pages));
 }

@@ -1,4 +1,4 @@
-import { checkpointLost, misuse } from "../failure.ts";
+import { checkpointLost, misuse, storeFull } from "../failure.ts";
 import type { NewCheckpoint, Step } from "../port.ts";
 import { fieldsOfCheckpoint } from "../rows/checkpoint.ts";
 import { packText } from "../rows/pack.ts";
@@ -14,24 +14,28 @@ import { codeOf, isCut, leaseLost, RAISED } from "./failure.ts";
 export interface Leased {
   readonly session: Session;
   readonly fence: number;
-  /** Ids of the checkpoints that it reaches. A commit that is kept changes it. */
-  readonly reach: Set<string>;
+  /** Bytes of the checkpoints that it reaches, by id. A commit that is kept changes it. */
+  readonly reach: Map<string, number>;
 }
 
-/** Keeps a step in one round trip, all of it or nothing. Returns the session as it is known afterwards. @throws RlmError `lease_lost` */
-export async function commit(server: Server, known: Leased, step: Step): Promise<Leased> {
+/**
+ * Keeps a step in one round trip, all of it or nothing. Returns the session as it is known afterwards, and the bytes that it
+ * takes more. @throws RlmError `lease_lost`, `store_full`
+ */
+export async function commit(server: Server, known: Leased, step: Step): Promise<{ known: Leased; more: number }> {
   const { session, fence } = known;
   const bytes = openBytes();
   const next = after(known, step, bytes);
   const { checkpoint, drop = [], cache = [], settle = [], delivered = [] } = step;
   const { facts, settings, ...changed } = next.session;
+  const made = checkpoint ? checkpointOf(checkpoint, next.pages, next.session, bytes) : null;
   const named = {
     session: session.id,
     fence,
     before: session.last_seq,
     ...changed,
     sha256: bytes.add(seal(fieldsOf(next.session))),
-    ...(checkpoint ? { checkpoint: checkpointOf(checkpoint, next.pages, next.session, bytes) } : {}),
+    ...(made ? { checkpoint: made } : {}),
     records: next.records,
     drop,
     delivered,
@@ -44,13 +48,16 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
       return { run, n, call, usd: spent.nanodollars, tokens: spent.tokens, calls: spent.sub_calls };
     }),
   };
+  const { reach } = known;
+  const image = made ? made.stored_bytes + made.meta[1] + made.beside[1] : 0;
+  const more = image + next.journal - drop.reduce((sum, id) => sum + (reach.get(id) ?? 0), 0);
+  if (step.space && step.space.taken + more > step.space.most) throw storeFull(step.space, more);
   const send = () =>
     server.run("SELECT commit_step($1, $2, $3, $4)", JSON.stringify(named), bytes.all(), facts, settings);
   await kept(server, { known, last_seq: next.session.last_seq, checkpoint: checkpoint ?? null }, send);
-  const { reach } = known;
   for (const id of drop) reach.delete(id);
-  if (checkpoint) reach.add(checkpoint.id);
-  return { session: next.session, fence, reach };
+  if (checkpoint) reach.set(checkpoint.id, image);
+  return { known: { session: next.session, fence, reach }, more };
 }
 
 interface Sending {
@@ -125,6 +132,7 @@ function after({ session, reach }: Leased, step: Step, bytes: Bytes) {
   const gone = new Set(drop.filter((id) => reach.has(id))).size;
   return {
     pages,
+    journal,
     records: written.map(({ kind, place, sha256 }) => [kind, place, bytes.add(sha256)]),
     session: {
       ...session,

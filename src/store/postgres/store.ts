@@ -13,6 +13,7 @@ import { dropUnreached } from "../sql/gc.ts";
 import { readable, readJournal } from "../sql/journal.ts";
 import { refuseSession } from "../sql/parcels.ts";
 import {
+  CHECKPOINT_BYTES,
   createSession,
   damagedSessions,
   findSession,
@@ -22,9 +23,10 @@ import {
   shownSession,
 } from "../sql/sessions.ts";
 import type { Plan } from "../sql/sql.ts";
+import { thin } from "../sql/thin.ts";
 import { type Verifying, verify } from "../sql/verify.ts";
 import type { SentLease, WireMethods } from "../thread/methods.ts";
-import { insertBaseline } from "./checkpoints.ts";
+import { dropUnneeded, insertBaseline } from "./checkpoints.ts";
 import { commit, type Leased } from "./commit.ts";
 import { connect, type Server } from "./connection.ts";
 import { leaseLost } from "./failure.ts";
@@ -76,8 +78,9 @@ function sessionMethods(server: Server, leases: Leases, holder: LeaseParts) {
     const row = await leases.take(await server.perform(readSession(id)));
     const session = decodeSession(row);
     const fence = number(row, "fence");
-    const reached = "SELECT c.id FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = $1";
-    const reach = new Set((await server.all(reached, id)).map((one) => text(one, "id")));
+    const reached = `SELECT c.id, ${CHECKPOINT_BYTES} AS bytes FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
+      WHERE r.session = $1`;
+    const reach = new Map((await server.all(reached, id)).map((one) => [text(one, "id"), number(one, "bytes")]));
     const shown = await server.perform(shownSession(id));
     // It may have been lost meanwhile, and nobody could be told yet.
     if (!leases.holds(id)) throw leaseLost(id);
@@ -99,11 +102,25 @@ function sessionMethods(server: Server, leases: Leases, holder: LeaseParts) {
       const before = known.get(id);
       if (!before) throw misuse(`session ${id} is written to without its lease`);
       try {
-        known.set(id, await commit(server, before, step));
+        const after = await commit(server, before, step);
+        known.set(id, after.known);
+        return after.more;
       } catch (error) {
         if (error instanceof RlmError && error.code === "lease_lost") leases.lose(id);
         throw error;
       }
+    },
+    async thin(id, ends) {
+      const before = known.get(id);
+      if (!before) throw misuse(`session ${id} is written to without its lease`);
+      const { gone, more } = await server.write(async (sql) => {
+        const held = await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, before.fence);
+        if (!held) throw leaseLost(id);
+        return sql.perform(thin(id, ends, dropUnneeded));
+      });
+      for (const end of gone) before.reach.delete(end);
+      known.set(id, { ...before, session: await server.perform(readSession(id)) });
+      return more;
     },
     async fork(session, checkpoint, wanted: NewSession) {
       await server.write((sql) => sql.perform(fork(session, checkpoint, wanted)));

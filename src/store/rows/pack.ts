@@ -1,26 +1,15 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { isPacked, MIN_PIECE, PACKING } from "../../../runtime/index.ts";
 import { isWithin, USUAL_BOUNDS } from "./bounds.ts";
 import type { Row } from "./seal.ts";
 
-/** Bytes of one row of a context before compression. What zstd cannot compress stays below 4 MiB too. */
-export const CHUNK_BYTES = 4_096_000;
-
-const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
 /** Below this a text is kept as it is: it would lie on one page of the database anyhow. */
 const PACKED_TEXT_UNITS = 4096;
-/** Node gathers output in pieces of this size; one for all spares a copy, many small rows want less. */
-const MIN_PIECE = 16 * 1024;
 /** If less than this comes out for a byte, it comes in one piece. */
 const USUAL_RATIO = 16;
 
-/** Below this zstd would take more time than it saves in writing. */
-const PACKED_BYTES = 16 * 1024;
-
-/** Compresses bytes unless they are few. Few bytes that begin like a zstd frame are compressed too. */
-export function pack(bytes: Uint8Array): Uint8Array {
-  if (bytes.byteLength < PACKED_BYTES && !isPacked(bytes)) return bytes;
-  return zstdCompressSync(bytes, { params: LEVEL, chunkSize: Math.max(bytes.byteLength >> 1, MIN_PIECE) });
-}
+/** Bytes of one row of a context before compression. What zstd cannot compress stays below 4 MiB too. */
+export const CHUNK_BYTES = 4_096_000;
 
 /** The bytes that `pack` was given; null if they are damaged or more than `most`: no more than that is unpacked. */
 export function unpack(packed: Uint8Array, most: number): Buffer | null {
@@ -34,16 +23,9 @@ export function unpack(packed: Uint8Array, most: number): Buffer | null {
   }
 }
 
-/** True if it begins as every frame of zstd does. */
-function isPacked(bytes: Uint8Array): boolean {
-  return FRAME.every((byte, index) => bytes[index] === byte);
-}
-
-const FRAME = [0x28, 0xb5, 0x2f, 0xfd];
-
 /** Compresses long texts. */
 export function packText(content: string): string | Uint8Array {
-  return content.length < PACKED_TEXT_UNITS ? content : zstdCompressSync(content, { params: LEVEL });
+  return content.length < PACKED_TEXT_UNITS ? content : zstdCompressSync(content, { params: PACKING });
 }
 
 /** The column's JSON text; null if it is damaged, or not within the bounds. */

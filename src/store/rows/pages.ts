@@ -1,7 +1,16 @@
 import { hash } from "node:crypto";
-import { countPages, type ImagePages, mostChangesOf, type PagesPart, problemOf } from "../../../runtime/index.ts";
+import {
+  countPages,
+  freeBytes,
+  type ImagePages,
+  isPacked,
+  mostChangesOf,
+  type PagesPart,
+  pack,
+  problemOf,
+} from "../../../runtime/index.ts";
 import { misuse } from "../failure.ts";
-import { pack, unpack } from "./pack.ts";
+import { unpack } from "./pack.ts";
 import type { Row } from "./seal.ts";
 
 /** Pages ready to be written. */
@@ -25,7 +34,7 @@ export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
     if (problem !== null) throw misuse(problem);
     last = part.numbers.at(-1) ?? last;
     const numbers = bytesOf(part.numbers);
-    const bytes = pack(bytesOf(part.changes));
+    const bytes = part.packed ?? pack(bytesOf(part.changes));
     parts.push({ numbers, bytes });
     seals.push(sealOf(numbers), sealOf(bytes));
     stored += numbers.byteLength + bytes.byteLength;
@@ -35,7 +44,7 @@ export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
 
 /**
  * Parts of a checkpoint's pages, which are changes of memory of at most so many bytes. null takes the place of the first that is
- * missing or damaged, and no more follow.
+ * missing or damaged, and no more follow. A part can be read until the next one is asked for.
  * @param rows in any order; a server numbers them, and in a file their places do
  */
 export function* partsIn(
@@ -46,11 +55,14 @@ export function* partsIn(
   const byPart = new Map(rows.map((row) => [row.part ?? Number(row.place) % PLACES, row]));
   let last = -1;
   for (let part = 0; part < partsOf(checkpoint); part += 1) {
-    const read = wholePart(byPart.get(part), checkpoint, part);
+    const row = byPart.get(part);
+    const read = wholePart(row, checkpoint, part);
     const isWhole = read !== null && problemOf(read, last, linearBytes) === null;
     yield isWhole ? read : null;
     if (!isWhole) return;
     last = read.numbers.at(-1) ?? last;
+    // Bytes as a row has them may lie in a buffer with those of other rows.
+    if (row?.bytes instanceof Uint8Array && isPacked(row.bytes)) freeBytes(read.changes);
   }
 }
 

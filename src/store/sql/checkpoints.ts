@@ -9,9 +9,9 @@ import {
   type ReadableCheckpoints,
   wholeCheckpoints,
 } from "../rows/checkpoint.ts";
-import { PLACES, partsIn } from "../rows/pages.ts";
+import { type PackedPages, PLACES, partsIn } from "../rows/pages.ts";
 import { readSession } from "./sessions.ts";
-import { all, get, type Plan, spelled, sql } from "./sql.ts";
+import { all, get, type Plan, run, spelled, sql } from "./sql.ts";
 
 /** All columns of a checkpoint `c`. A server gives the number after the row is sealed, so the seal is not over it. */
 export const CHECKPOINT = sql`c.*, ${spelled(sql`1`, sql`0`)} AS seals_number`;
@@ -87,11 +87,29 @@ export function* pagesAreWhole(checkpoint: Checkpoint): Plan<boolean> {
   return count === checkpoint.pages;
 }
 
-function* readParts(checkpoint: Checkpoint, linearBytes: number): Plan<Iterable<PagesPart | null>> {
-  const from = checkpoint.n * PLACES;
-  const where = spelled(sql`place >= ${from} AND place < ${from + PLACES}`, sql`checkpoint = ${checkpoint.n}`);
-  return partsIn(yield* all(sql`SELECT * FROM pages WHERE ${where}`), checkpoint, linearBytes);
+export function* readParts(checkpoint: Checkpoint, linearBytes: number): Plan<Iterable<PagesPart | null>> {
+  return partsIn(yield* all(sql`SELECT * FROM pages WHERE ${pagesOf(checkpoint.n)}`), checkpoint, linearBytes);
 }
+
+/** Writes the pages of the checkpoint with this number. */
+export function* insertPages(n: number, { parts }: PackedPages): Plan<void> {
+  for (const [part, { numbers, bytes }] of parts.entries()) {
+    yield* run(
+      sql`INSERT INTO pages ${spelled(
+        sql`(place, numbers, bytes) VALUES (${n * PLACES + part}, ${numbers}, ${bytes})`,
+        sql`(checkpoint, part, numbers, bytes) VALUES (${n}, ${part}, ${numbers}, ${bytes})`,
+      )}`,
+    );
+  }
+}
+
+/** Drops the pages of the checkpoint with this number. */
+export function* dropPages(n: number): Plan<void> {
+  yield* run(sql`DELETE FROM pages WHERE ${pagesOf(n)}`);
+}
+
+const pagesOf = (n: number) =>
+  spelled(sql`place >= ${n * PLACES} AND place < ${(n + 1) * PLACES}`, sql`checkpoint = ${n}`);
 
 function* baseOf(id: string, { base }: Checkpoint): Plan<Checkpoint | null> {
   if (base === null) return null;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Json } from "../../../runtime/index.ts";
+import { type Json, pack } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { StoredContext } from "../port.ts";
-import { CHUNK_BYTES, pack, unpack, unpackText } from "../rows/pack.ts";
+import { CHUNK_BYTES, unpack, unpackText } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
 import { isSealed, number, type Row, seal, text, value } from "../rows/seal.ts";
 import { all, get, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";

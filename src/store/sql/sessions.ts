@@ -44,7 +44,6 @@ export function* insertSession(session: Session): Plan<void> {
   throw new RlmError("session_exists", `a session named ${name ?? id} already exists`, { suggestion });
 }
 
-/** The label in messages of a session whose row may be damaged. @throws RlmError `session_not_found` */
 /** A session as messages name it, whose row may be damaged. @throws RlmError `session_not_found` */
 export function* labelOf(id: string): Plan<Pick<SessionRow, "id" | "name" | "holder">> {
   const row = yield* get(sql`SELECT name, pid, host FROM sessions WHERE id = ${id}`);
@@ -79,19 +78,33 @@ export function* familyOf(id: string): Plan<string[]> {
   return rows.map((row) => text(row, "id"));
 }
 
-/** For a file. A child's name begins with the id of its parent and a dot; the character after the dot is the slash. */
+/** For a file. A child's name begins with the id of its parent and a dot; the character after the dot is the slash. The plus keeps SQLite from indexing all sessions by their origin. */
 const familyFrom = (id: Statement) => sql`WITH RECURSIVE family (id) AS (SELECT ${id} UNION SELECT c.id FROM family f
-  JOIN sessions c ON c.name > f.id || '.' AND c.name < f.id || '/' AND c.origin = 'child')`;
+  JOIN sessions c ON c.name > f.id || '.' AND c.name < f.id || '/' AND +c.origin = 'child')`;
 
-/** Bytes of the checkpoints and journals of a session and its children. An array lets a server find their rows by index. */
+/** Bytes of a checkpoint `c`. */
+export const CHECKPOINT_BYTES = "(c.stored_bytes + octet_length(c.meta) + octet_length(c.beside))";
+
+/** Bytes of what these sessions reach. A part of a context counts once, by its text. */
+const bytesOf = (these: Statement, partsOfContexts: Statement) => sql`
+  coalesce((SELECT sum(journal_bytes) FROM sessions WHERE id ${these}), 0)
+  + coalesce((SELECT sum(${raw(CHECKPOINT_BYTES)}) FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
+    WHERE r.session ${these}), 0)
+  + coalesce((SELECT sum(octet_length(facts)) FROM contexts
+    WHERE hash IN (SELECT hash FROM uses WHERE session ${these})), 0)
+  + coalesce((SELECT sum(bytes) FROM parts WHERE hash IN (${partsOfContexts}
+    WHERE contexts.hash IN (SELECT hash FROM uses WHERE session ${these}))), 0)`;
+
+/** Bytes of a session and its children. An array lets a server find their rows by index. The list of a damaged context may be no JSON. */
 const BYTES = spelled(
-  sql`(${familyFrom(sql`s.id`)} SELECT (SELECT sum(journal_bytes) FROM sessions WHERE id IN (SELECT id FROM family))
-      + (SELECT coalesce(sum(stored_bytes + octet_length(meta) + octet_length(beside)), 0)
-        FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session IN (SELECT id FROM family)))`,
-  sql`(SELECT (coalesce((SELECT sum(journal_bytes) FROM sessions WHERE id = ANY(f.ids)), 0)
-      + coalesce((SELECT sum(c.stored_bytes + length(c.meta) + length(c.beside)) FROM reach r
-        JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ANY(f.ids)), 0))::bigint
-    FROM (SELECT ARRAY(SELECT family(s.id)) AS ids OFFSET 0) f)`,
+  sql`(${familyFrom(sql`s.id`)} SELECT ${bytesOf(
+    sql`IN (SELECT id FROM family)`,
+    sql`SELECT value FROM contexts, json_each(CASE WHEN json_valid(contexts.parts) THEN contexts.parts ELSE '[]' END)`,
+  )})`,
+  sql`(SELECT (${bytesOf(
+    sql`= ANY(f.ids)`,
+    sql`SELECT found[1] FROM contexts, regexp_matches(contexts.parts, '[0-9a-f]{64}', 'g') AS found`,
+  )})::bigint FROM (SELECT ARRAY(SELECT family(s.id)) AS ids OFFSET 0) f)`,
 );
 
 const SHOWN = sql`SELECT s.*, ${BYTES} AS bytes, ${BUSY} AS busy FROM sessions s`;

@@ -1,13 +1,14 @@
 import { checkpointLost } from "../failure.ts";
 import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packText } from "../rows/pack.ts";
-import { type PackedPages, PLACES } from "../rows/pages.ts";
+import type { PackedPages } from "../rows/pages.ts";
 import { number, type Row, seal, textOrNull } from "../rows/seal.ts";
-import { hasCheckpoint } from "../sql/checkpoints.ts";
-import { get, type Plan, run, sql } from "../sql/sql.ts";
+import { dropPages, hasCheckpoint, insertPages } from "../sql/checkpoints.ts";
+import { CHECKPOINT_BYTES } from "../sql/sessions.ts";
+import { get, type Plan, sql } from "../sql/sql.ts";
 import type { Database } from "./database.ts";
 
-/** @throws RlmError `checkpoint_lost` if its base is missing */
+/** Returns the bytes that it takes. @throws RlmError `checkpoint_lost` if its base is missing */
 export function insertCheckpoint(database: Database, writing: Writing, pages: PackedPages): number {
   const { base, session } = writing;
   if (base !== null && !database.perform(hasCheckpoint(base)))
@@ -15,25 +16,26 @@ export function insertCheckpoint(database: Database, writing: Writing, pages: Pa
   const last = database.get("SELECT coalesce(max(n), 0) AS n FROM checkpoints");
   const n = (last ? number(last, "n") : 0) + 1;
   const { meta, extras, before, after, sealed } = fieldsOfCheckpoint(writing, pages);
+  const [packedMeta, beside] = [packText(meta), packText(extras)];
   database.run(
     `INSERT INTO checkpoints (n, id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length, chain_bytes,
       pages, stored_bytes, at, parts, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[n, ...before, packText(meta), packText(extras), ...after, seal([n, ...sealed])],
+    ...[n, ...before, packedMeta, beside, ...after, seal([n, ...sealed])],
   );
-  pages.parts.forEach(({ numbers, bytes }, part) => {
-    database.run("INSERT INTO pages (place, numbers, bytes) VALUES (?, ?, ?)", n * PLACES + part, numbers, bytes);
-  });
+  database.perform(insertPages(n, pages));
   if (session !== null) database.run("INSERT INTO reach (session, checkpoint) VALUES (?, ?)", session, n);
-  return n;
+  return pages.bytes + Buffer.byteLength(packedMeta) + Buffer.byteLength(beside);
 }
 
-/** Takes checkpoints from the session, and drops those that nothing else needs. Returns how many were taken. */
-export function letGo(database: Database, session: string, ids: readonly string[]): number {
-  let gone = 0;
+/** Takes checkpoints from the session, and drops those that nothing else needs. Returns how many were taken, and their bytes. */
+export function letGo(database: Database, session: string, ids: readonly string[]) {
+  const gone = { count: 0, bytes: 0 };
   for (const id of ids) {
-    const row = database.get("SELECT n, base FROM checkpoints WHERE id = ?", id);
+    const row = database.get(`SELECT n, ${CHECKPOINT_BYTES} AS bytes FROM checkpoints c WHERE id = ?`, id);
     if (!row) continue;
-    gone += database.run("DELETE FROM reach WHERE session = ? AND checkpoint = ?", session, number(row, "n"));
+    const taken = database.run("DELETE FROM reach WHERE session = ? AND checkpoint = ?", session, number(row, "n"));
+    gone.count += taken;
+    gone.bytes += taken * number(row, "bytes");
     database.perform(dropUnneeded(id));
   }
   return gone;
@@ -46,8 +48,7 @@ export function* dropUnneeded(id: string): Plan<void> {
       AND NOT EXISTS (SELECT 1 FROM reach WHERE checkpoint = c.n)
       AND NOT EXISTS (SELECT 1 FROM checkpoints d WHERE d.base = c.id) RETURNING n, base`);
     if (!row) return;
-    const from = number(row, "n") * PLACES;
-    yield* run(sql`DELETE FROM pages WHERE place >= ${from} AND place < ${from + PLACES}`);
+    yield* dropPages(number(row, "n"));
     next = textOrNull(row, "base");
   }
 }

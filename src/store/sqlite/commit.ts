@@ -1,4 +1,4 @@
-import { misuse } from "../failure.ts";
+import { misuse, storeFull } from "../failure.ts";
 import type { Step } from "../port.ts";
 import { packPages } from "../rows/pages.ts";
 import { seal } from "../rows/seal.ts";
@@ -13,22 +13,30 @@ import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
 
 /**
- * Keeps a step, all of it or nothing. Returns the session's new row.
+ * Keeps a step, all of it or nothing. Answers the session's row, and the bytes that it takes more.
  *
- * @param known what the last commit answered, if no other process can have written to the session since
+ * @param known the row after the last commit, if no other process can have written to the session since
  */
-export function commit(database: Database, id: string, step: Step, known?: Session): Session {
+export function commit(
+  database: Database,
+  id: string,
+  step: Step,
+  known?: Session,
+): { session: Session; more: number } {
   const { checkpoint, records = [], drop = [], cache = [] } = step;
   const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
   return database.write(() => {
     const session = known ?? database.perform(readSession(id));
     const last_seq = session.last_seq + records.length;
-    if (checkpoint && pages) insertCheckpoint(database, { ...checkpoint, session: id, seq: last_seq }, pages);
+    const image =
+      checkpoint && pages ? insertCheckpoint(database, { ...checkpoint, session: id, seq: last_seq }, pages) : 0;
     const { written, bytes } = packedRecords(id, session.last_seq + 1, records);
     database.perform(insertRecords(written));
     const head = checkpoint?.kind === "end" ? checkpoint.id : session.head;
     if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${id}`);
     const gone = letGo(database, id, drop);
+    const more = image + bytes - gone.bytes;
+    if (step.space && step.space.taken + more > step.space.most) throw storeFull(step.space, more);
     database.perform(keepAnswers(cache));
     for (const settled of step.settle ?? []) database.perform(settle(settled));
     if (step.delivered) database.perform(dropDelivered(id, step.delivered));
@@ -36,7 +44,7 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
       ...session,
       head,
       last_seq,
-      checkpoints: session.checkpoints + (checkpoint ? 1 : 0) - gone,
+      checkpoints: session.checkpoints + (checkpoint ? 1 : 0) - gone.count,
       journal_bytes: session.journal_bytes + bytes,
       facts: step.facts === undefined ? session.facts : JSON.stringify(step.facts),
       settings: step.settings === undefined ? session.settings : JSON.stringify(step.settings),
@@ -44,7 +52,7 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
     };
     updateSession(database, next);
     database.perform(addUses(id, hashesIn([records, step.facts, step.settings, checkpoint?.extras])));
-    return next;
+    return { session: next, more };
   });
 }
 

@@ -17,7 +17,9 @@ import {
   readSession,
   shownSession,
 } from "../sql/sessions.ts";
+import { thin } from "../sql/thin.ts";
 import type { SyncMethods } from "../thread/methods.ts";
+import { dropUnneeded } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
 import { removeSession } from "./gc.ts";
@@ -76,7 +78,15 @@ export function sessionMethods(access: Access, holder: Holder) {
         const before = known.get(session);
         // After a failure it is read again.
         known.delete(session);
-        known.set(session, commit(database, session, step, before));
+        const after = commit(database, session, step, before);
+        known.set(session, after.session);
+        return after.more;
+      }),
+    thin: (session, ends) =>
+      guard(() => {
+        if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
+        known.delete(session);
+        return database.write(() => database.perform(thin(session, ends, dropUnneeded))).more;
       }),
     journal: (session, from = 1) => reading(() => database.perform(readJournal(session, from))),
     readable: (session) => reading(() => database.perform(readable(session))),

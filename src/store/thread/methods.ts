@@ -46,6 +46,7 @@ export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<N
     list: make("list"),
     damaged: make("damaged"),
     commit: make("commit"),
+    thin: make("thin"),
     journal: make("journal"),
     readable: make("readable"),
     checkpoints: make("checkpoints"),

@@ -1,7 +1,7 @@
 import { type EventEmitter, once } from "node:events";
 import { type Transferable, Worker } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
-import type { ImagePages } from "../../../runtime/index.ts";
+import { buffersOf, type ImagePages } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
 import type { Lease, Step, Store, StoredContext } from "../port.ts";
 import {
@@ -194,8 +194,8 @@ function threadEnded(why: string, cause?: unknown): RlmError {
 /** Views of a part of a buffer are copied: what else lies in it stays with its owner. */
 function handOver(given: ImagePages): { pages: ImagePages; buffers: Transferable[] } {
   const own = (words: Uint32Array) => (isWhole(words) ? words : words.slice());
-  const pages = given.map(({ numbers, changes }) => ({ numbers: own(numbers), changes: own(changes) }));
-  const buffers = pages.flatMap(({ numbers, changes }) => [numbers.buffer, changes.buffer]);
+  const pages = given.map((part) => ({ ...part, numbers: own(part.numbers), changes: own(part.changes) }));
+  const buffers = pages.flatMap(buffersOf);
   return { pages, buffers: buffers.filter((one) => one instanceof ArrayBuffer) };
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { applyPart } from "../../../runtime/images/changes.ts";
 import { type ImagePages, PAGE_BYTES } from "../../../runtime/images/image.ts";
 import { type Mask, openPages } from "../../../runtime/images/pages.ts";
+import { unpacked } from "../../support/unpacked.ts";
 
 const BLOCK_BYTES = 64 * 1024;
 const MOST_BLOCKS = 4;
@@ -126,7 +127,7 @@ function grown(memory: Uint8Array, bytes: number) {
 }
 
 function applied(memory: Uint8Array, pages: ImagePages): Uint8Array {
-  for (const part of pages) applyPart(memory, part);
+  for (const part of pages) applyPart(memory, unpacked(part));
   return memory;
 }
 
@@ -135,3 +136,19 @@ function masked(memory: Uint8Array, masks: readonly Mask[]): Uint8Array {
   for (const { address, bytes } of masks) copy.fill(0, address, address + bytes);
   return copy;
 }
+
+test("an image that takes too much memory is captured whole and not held, so nothing can be based on it", () => {
+  const memory = new Uint8Array(64 * BLOCK_BYTES);
+  const pages = openPages("a", memory.slice());
+  memory.fill(7, BLOCK_BYTES);
+  const take = (id: string, base: string | null, mostHeld: number) =>
+    pages.capture({ id, base, anchor: true, memory, masks: [], mostHeld });
+  const taken = take("b", "a", BLOCK_BYTES);
+  expect(taken).toMatchObject({ base: "a", isKept: false });
+  expect(Buffer.compare(applied(new Uint8Array(memory.length), taken.pages), memory)).toBe(0);
+  expect([pages.has("a"), pages.has("b"), pages.heldBytes()]).toEqual([false, false, 0]);
+  const again = take("c", "b", memory.length * 2);
+  expect(again).toMatchObject({ base: null, isKept: true });
+  expect(Buffer.compare(applied(new Uint8Array(memory.length), again.pages), memory)).toBe(0);
+  expect(pages.heldBytes()).toBe(63 * BLOCK_BYTES);
+});

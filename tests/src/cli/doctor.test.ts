@@ -39,7 +39,7 @@ test("doctor names every check, and cures what is wrong with the store folder", 
   expect(checks.slice(0, 5)).toEqual([
     { name: "node", state: "ok", detail: expect.stringContaining(process.versions.node) },
     { name: "engine", state: "ok", detail: expect.any(String) },
-    { name: "sqlite", state: "ok", detail: expect.stringMatching(/^3\.[\d.]+ with full-text search$/) },
+    { name: "sqlite", state: "ok", detail: expect.stringMatching(/^3\.[\d.]+, and a search ran$/) },
     { name: "settings", state: "ok", detail: expect.stringMatching(/^no model, .*; there is no .*config\.json$/) },
     {
       name: "store",
@@ -86,9 +86,13 @@ test("doctor reads the whole store, and finds what is damaged there", async () =
     return { code: run.code, ...checks.find(({ name }: { name: string }) => name === "sessions") };
   };
   expect(await sessions()).toMatchObject({ code: 0, state: "ok", detail: "none are kept yet" });
-  await belayHere(["exec", "-e", "let n = 1", "-s", "a"], { home });
-  const detail = expect.stringMatching(new RegExp(`^1 session in .*, schema ${SCHEMA_VERSION}$`));
-  expect(await sessions()).toMatchObject({ code: 0, state: "ok", detail });
+  const noise = "globalThis.noise = Array.from({ length: 100_000 }, Math.random); 0";
+  await belayHere(["exec", "-e", `let n = 1; ${noise}`, "-s", "a"], { home });
+  const whole = await sessions();
+  expect(whole).toMatchObject({ code: 0, state: "ok", biggest: [{ session: "a", mb: expect.any(Number) }] });
+  const [{ mb }] = whole.biggest;
+  expect(mb).toBeGreaterThan(1);
+  expect(whole.detail).toMatch(new RegExp(`^1 session in .*, schema ${SCHEMA_VERSION}\nbiggest: a ${mb} MB$`));
   const database = new DatabaseSync(join(home, "belay.db"));
   database.exec("UPDATE journal SET content = replace(content, 'let n', 'let m')");
   database.close();

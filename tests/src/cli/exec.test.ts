@@ -37,7 +37,7 @@ test("search keeps its index in the store folder and prints nothing but the resu
   expect(statSync(home).mode & 0o777).toBe(0o700);
   // If the process started slowly, it also keeps a record of the load: the files are old enough then.
   const indexes = readdirSync(join(home, "index")).filter((name) => !name.startsWith("load-"));
-  expect(indexes).toEqual([expect.stringMatching(/\.sqlite$/)]);
+  expect(indexes).toEqual([expect.stringMatching(/\.index$/)]);
 });
 
 test("a store folder that cannot be made is an error with two cures, and one of them works", async () => {

@@ -126,6 +126,10 @@ test.each<[Case, string]>([
     `${PROJECT}: max_sub_calls is 51; a project may lower a limit, and this one is 50 | ${elsewhere("MAX_SUB_CALLS")}`,
   ],
   [{ project: { memory_mb: 256 } }, `${PROJECT}: memory_mb is 256; a project may lower a limit, and this one is 128`],
+  [
+    { project: { max_session_mb: 4096 } },
+    `${PROJECT}: max_session_mb is 4096; a project may lower a limit, and this one is 2048`,
+  ],
   [{ project: { max_subcalls: 5 } }, `${PROJECT}: unknown key max_subcalls; did you mean max_sub_calls? | Keys are `],
   [{ user: { maxTokens: 5 } }, `${USER}: unknown key maxTokens; did you mean max_tokens? | Keys are model, `],
   [{ user: { api_key: "sk-secret" } }, `${USER}: unknown key api_key; did you mean api_key_env? | Keys are `],

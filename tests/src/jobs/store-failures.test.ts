@@ -21,8 +21,8 @@ async function jobOf(nth: number) {
   const dying: Store = {
     ...store,
     async commit(session, step) {
-      if (step.records?.some(({ record }) => record === "rlm_tool_result")) await refusing(store).commit(session, step);
-      else await store.commit(session, step);
+      const isResult = step.records?.some(({ record }) => record === "rlm_tool_result");
+      return (isResult ? refusing(store) : store).commit(session, step);
     },
   };
   expect(await tried(dying)).toEqual({ againMs: 5000, lapses: 0 });

@@ -257,7 +257,7 @@ test("an end by a lost machine is counted once, by whichever try finds it, and t
             }
           : record,
       );
-      await kept.commit(session, records ? { ...step, records } : step);
+      return kept.commit(session, records ? { ...step, records } : step);
     },
     jobs: {
       ...kept.jobs,

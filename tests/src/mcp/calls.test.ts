@@ -123,6 +123,10 @@ test("a load of what is loaded resets nothing and tells what is there, until it 
   const anew = await again("rlm_load", { path });
   expect(anew).toMatchObject({ success: true, stats: { document_count: 3 } });
   expect(anew).not.toHaveProperty("already_loaded");
+  writeFileSync(join(path, "page.html"), "<p>page</p>");
+  await again("rlm_load", { path });
+  expect(await again("rlm_load", { path, raw: true })).not.toHaveProperty("already_loaded");
+  expect(await again("rlm_load", { path, raw: true })).toMatchObject({ already_loaded: true });
 });
 
 test.each(ERAS)("%s: a call that the client cancels ends as cancelled, and its variables stay", async (era) => {

@@ -1,11 +1,12 @@
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { expect, test } from "vitest";
-import { answerOf, bytesShownBy, pageOf, readArguments } from "../../../src/mcp/answer.ts";
+import { answerOf, bytesShownBy, pageOf } from "../../../src/mcp/answer.ts";
 import { configFor } from "../../../src/mcp/clients.ts";
 import { listedTools } from "../../../src/mcp/listed-tools.ts";
 import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
 import { namesOf } from "../../../src/mcp/session-name.ts";
 import { checkSessionName } from "../../../src/platform/session-name.ts";
+import { readArguments } from "../../../src/tools/index.ts";
 import { openMovedClock } from "../../support/moved-clock.ts";
 
 const tokens = (shown: unknown) => Math.ceil(JSON.stringify(shown).length / 4);

@@ -185,7 +185,7 @@ test("nothing that a child does is told to the branch", async () => {
   const inner: Pick<Store, "create" | "lease" | "commit"> = {
     create: async ({ id, origin }): Promise<Lease> => row(id, origin),
     lease: async (id) => row(id, id),
-    commit: async (session) => void kept.push(session),
+    commit: async (session) => kept.push(session),
   };
   const told: string[] = [];
   const append = (type: string) => void told.push(type);

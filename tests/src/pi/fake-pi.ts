@@ -211,7 +211,7 @@ function mortal(store: Store, isDead: () => boolean): Store {
     ...store,
     commit: async (session, step) => {
       if (isDead()) throw new Error("the process is dead");
-      await store.commit(session, step);
+      return store.commit(session, step);
     },
     async release(id) {
       if (!isDead()) await store.release(id);

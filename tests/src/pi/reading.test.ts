@@ -359,7 +359,7 @@ test("if the start of keeping is on the branch alone, it is kept once", async ()
       async commit(session, step) {
         starts += step.records?.filter((one) => one.record === "rlm_start").length ?? 0;
         if (starts > 1) throw new Error("the process is gone");
-        await store.commit(session, step);
+        return store.commit(session, step);
       },
     }),
   });

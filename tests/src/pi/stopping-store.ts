@@ -18,9 +18,10 @@ export function stoppingAt(record: string, count = 1, side: "before" | "after" =
       ...store,
       async commit(session, step) {
         seen += step.records?.filter((one) => one.record === record).length ?? 0;
-        if (seen < count || side === "after") await store.commit(session, step);
+        const more = seen < count || side === "after" ? await store.commit(session, step) : 0;
         isReached ||= seen >= count;
         if (isReached) await stopped.promise;
+        return more;
       },
     }),
   };

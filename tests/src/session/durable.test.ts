@@ -71,7 +71,7 @@ async function openLives(): Promise<Lives> {
               // The store takes one thing after the other: what came before is kept once this is answered.
               if (when !== false) await store.journal(session).then(die);
               if (dead) await gone.promise;
-              await store.commit(session, step);
+              return store.commit(session, step);
             },
             release: async () => {},
           },

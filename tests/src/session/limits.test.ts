@@ -51,6 +51,7 @@ test.each([
   ["buffers", "let b = []; for (;;) b.push(new ArrayBuffer(1 << 20))"],
   ["strings", "let s = []; for (let i = 0; ; i++) s.push(String(i).repeat(10_000).toUpperCase())"],
   ["a map", "let m = new Map(); for (let i = 0; ; i++) m.set(i, i)"],
+  ["a regular expression", "/(?:(a)|b)*c/.test('ab'.repeat(2e6))"],
 ])("a guest heap filled by %s gives memory_limit_exceeded, and the next cell works", async (_name, source) => {
   const full = await small.exec(source, { limits: { max_execution_ms: 20_000 } });
   const error = { error_code: "memory_limit_exceeded", error_message: expect.stringContaining("16 MB") };

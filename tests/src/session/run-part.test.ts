@@ -22,8 +22,9 @@ async function scene(refuse: (call: string) => boolean = () => false) {
   const store: Store = {
     ...kept,
     async commit(session, step) {
-      await kept.commit(session, step);
+      const more = await kept.commit(session, step);
       settled.push(...(step.settle ?? []));
+      return more;
     },
   };
   const tail = (id: string) => id.slice(id.lastIndexOf(".") + 1);
@@ -121,7 +122,7 @@ test("an exec of a job whose commit fails is not over, and goes on later", async
     async commit(session, step) {
       if (fails && isResult(step))
         throw new RlmError("store_failed", "the disk is full", { suggestion: "Free space." });
-      await store.commit(session, step);
+      return store.commit(session, step);
     },
   };
   const { session, seen } = await openScripted(() => "yes", MODEL, undefined, { ...lent, store: failing });

@@ -259,6 +259,22 @@ test("a search index that cannot be written says so, and find goes on", async ()
   expect(await session.exec('find("fox").matches')).toMatchObject({ success: true, result_json: [[4, 7]] });
 });
 
+test("an index for search is made in the exec's time, and the next search goes on with it", async () => {
+  await using session = await openSession({ indexDir: folderWith() });
+  await session.load({ text: "the quick brown fox, number 1\n".repeat(200_000), name: "a.txt" });
+  expect(await session.exec('search("fox")', { limits: { max_execution_ms: 10 } })).toMatchObject({
+    success: false,
+    error_code: "js_timeout",
+    suggestion: expect.stringContaining("the next search goes on"),
+    warnings: [expect.stringMatching(/^search_index_unfinished: \d+ % is kept$/)],
+  });
+  expect(await session.exec('search("foxes", 1).length')).toMatchObject({
+    success: true,
+    result_json: 1,
+    warnings: [],
+  });
+});
+
 /** A thread that says it is ready, and ends at the first message to its machine. */
 const FRAGILE = new URL(
   `data:text/javascript,${encodeURIComponent(`

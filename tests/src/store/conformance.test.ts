@@ -181,6 +181,31 @@ describe.each(STORES)("the store $kind", (kind) => {
     expect(await store.journal("S1")).toHaveLength(1);
   });
 
+  stored(
+    "a commit answers what its session takes more, and is refused without a trace if there is no space",
+    async (store) => {
+      await store.create(sessionOf("S1"));
+      const context = contextOf("a text of its own");
+      await store.putContext(context);
+      const bytes = async () => (await store.find("S1"))?.bytes ?? 0;
+      const one = { checkpoint: checkpointOf("C1", { pages: pagesOf([1, 2], 1) }), records: [recordOf("E1", 2)] };
+      const first = await store.commit("S1", one);
+      expect(first).toBe(await bytes());
+      const two = () => ({ checkpoint: checkpointOf("C2", { pages: pagesOf([3], 2) }), records: [recordOf("E1", 3)] });
+      const space = { label: "mine", taken: 5 * 2 ** 20, most: 5 * 2 ** 20 + 100 };
+      await expect(store.commit("S1", { ...two(), space })).rejects.toMatchObject({
+        code: "store_full",
+        message: "session mine would take 5.0 MB of the store, and may take 5.0 MB",
+      });
+      expect([await bytes(), (await store.journal("S1")).length]).toEqual([first, 1]);
+      const swap = { ...two(), drop: ["C1"], space };
+      expect(await store.commit("S1", swap)).toBe((await bytes()) - first);
+      const before = await bytes();
+      await store.commit("S1", { records: [recordOf("E1", 4, { context_key: context.key })] });
+      expect((await bytes()) - before).toBeGreaterThan("a text of its own".length);
+    },
+  );
+
   stored("dropped steps go unless another checkpoint is based on them", async (store) => {
     await store.create(sessionOf("S1"));
     await store.commit("S1", { checkpoint: checkpointOf("C1", { pages: pagesOf([1], 1) }) });
@@ -196,6 +221,49 @@ describe.each(STORES)("the store $kind", (kind) => {
     await store.commit("S1", { checkpoint: whole, drop: ["C4"] });
     await expect(store.checkpoint("C1")).rejects.toMatchObject({ code: "checkpoint_lost" });
     await expect(store.commit("S1", { drop: ["C5"] })).rejects.toMatchObject({ code: "store_failed" });
+  });
+
+  stored("old ends are joined with the one that stays, and all images stay as they are", async (store) => {
+    await store.create(sessionOf("S1"));
+    await store.putBaseline("E0", META, pagesOf(range(0, 20), 1));
+    let memory = memoryOf(pagesOf(range(0, 20), 1));
+    const expected = new Map<string, Uint8Array>();
+    for (const n of range(1, 13)) {
+      // The seventh is a whole one.
+      const base = n === 7 ? null : `E${n - 1}`;
+      const changes = () => pagesOf([n, 30, 63 - n], n);
+      memory = base === null ? memoryOf(changes()) : changed(memory.slice(), changes());
+      expected.set(`E${n}`, memory);
+      const checkpoint = checkpointOf(`E${n}`, { pages: changes(), base, kind: "end", at: n });
+      await store.commit("S1", { checkpoint, records: [recordOf("E1", n)] });
+      if (n === 3) await store.fork("S1", "E3", sessionOf("F1"));
+    }
+    const bytes = async () => (await store.find("S1"))?.bytes ?? 0;
+    const before = await bytes();
+    const old = range(1, 13).map((n) => `E${n}`);
+    const more = await store.thin(
+      "S1",
+      old.filter((id) => !["E6", "E10"].includes(id)),
+    );
+    expect([more < 0, (await bytes()) - before]).toEqual([true, more]);
+    const left = await store.checkpoints("S1");
+    // The head stays, and so does the one that the fork began at.
+    expect(left.map(({ id, base }) => [id, base])).toEqual([
+      ["E3", "E2"],
+      ["E6", "E3"],
+      ["E10", null],
+      ["E12", "E10"],
+    ]);
+    for (const { id } of left)
+      expect(Buffer.compare((await store.image(id)).memory, expected.get(id) ?? Buffer.of())).toBe(0);
+    expect(await store.thin("S1", old.slice(0, 2))).toBe(0);
+    await expect(store.checkpoint("E8")).rejects.toMatchObject({ code: "checkpoint_lost" });
+    await store.commit("S1", { checkpoint: checkpointOf("E13", { pages: pagesOf([5], 9), base: "E12", kind: "end" }) });
+    // What only the fork held goes with it.
+    await store.lease("F1");
+    await store.remove("F1");
+    expect((await store.checkpoints("S1")).map(({ id }) => id)).toEqual(["E3", "E6", "E10", "E12", "E13"]);
+    expect(Buffer.compare((await store.image("E6")).memory, expected.get("E6") ?? Buffer.of())).toBe(0);
   });
 
   stored("contexts share their parts", async (store) => {

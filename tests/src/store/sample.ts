@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { countPages, openChanges } from "../../../runtime/images/changes.ts";
 import { applyPart, type ImageMeta, type ImagePages, PAGE_BYTES } from "../../../runtime/index.ts";
 import type { NewCheckpoint, NewSession, StoredContext, StoredRecord } from "../../../src/store/port.ts";
+import { unpacked } from "../../support/unpacked.ts";
 
 /** Bytes of linear memory of the sample's images: 64 pages. */
 const LINEAR_BYTES = 64 * PAGE_BYTES;
@@ -24,7 +25,7 @@ export function memoryOf(...all: readonly ImagePages[]): Uint8Array {
 
 /** The memory, with these changes made in it. */
 export function changed(memory: Uint8Array, ...all: readonly ImagePages[]): Uint8Array {
-  for (const part of all.flat()) applyPart(memory, part);
+  for (const part of all.flat()) applyPart(memory, unpacked(part));
   return memory;
 }
 

@@ -30,7 +30,7 @@ test("sessions beyond a thousand that wait are not sent, and each kind of failur
   const warnings: string[] = [];
   let committed = 0;
   const never = () => new Promise<never>(() => {});
-  const stuck = { ...real, find: never, list: never, commit: async () => void committed++ };
+  const stuck = { ...real, find: never, list: never, commit: async () => ++committed };
   const store = sendingStore(stuck, of("http://127.0.0.1:9", warnings));
   const end = { record: "rlm_complete", exec_id: "exec", at: 0 };
   for (let number = 0; number < 1010; number++) await store.commit(`session-${number}`, { records: [end] });
@@ -47,7 +47,7 @@ test("a session that cannot be read is told, and the spans of the others are sen
   await session.exec("1");
   await session.close();
   const [start] = await real.journal(session.id);
-  const store = sendingStore({ ...real, commit: async () => {} }, of(collector.url, warnings));
+  const store = sendingStore({ ...real, commit: async () => 0 }, of(collector.url, warnings));
   const end = { record: "rlm_complete", exec_id: start?.record.exec_id ?? "", at: 0 };
   await Promise.all([session.id, "nobody"].map((id) => store.commit(id, { records: [end] })));
   await store[Symbol.asyncDispose]();

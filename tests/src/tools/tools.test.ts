@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
@@ -60,7 +61,7 @@ test("parameters are those of the specification", () => {
       .join(" ");
   };
   expect(Object.fromEntries(NAMES.map((name) => [name, shape(name)]))).toEqual({
-    ...{ rlm_load: "path", rlm_load_append: "path", rlm_ingest: "paths", rlm_exec: "code limits_override?" },
+    ...{ rlm_load: "path raw?", rlm_load_append: "path raw?", rlm_ingest: "paths", rlm_exec: "code limits_override?" },
     rlm_query: "prompt? instructions? target? model? max_sections? search_strategy?",
     ...{ rlm_batch: "instructions targets model?", rlm_extract: "instructions target name" },
     ...{ rlm_ask: "question max_turns?", rlm_peek: "id offset? length?", rlm_search: "pattern scope?" },
@@ -221,6 +222,19 @@ test("a project is loaded, explored, and kept in memory and helpers", async () =
   expect(await call("rlm_helpers_remove", { name: "counting" })).toMatchObject({ success: true, removed: false });
 });
 
+test("raw loads a page as it is, and without it as its text", async () => {
+  const { folder, call } = await openProject();
+  const path = join(folder, "a.html");
+  writeFileSync(path, "<h1>Big</h1>");
+  const text = async () => (await call("rlm_exec", { code: "P.slice(0)" })).result_json;
+  await call("rlm_load", { path });
+  expect(await text()).toBe("# Big\n\n");
+  await call("rlm_load", { path, raw: true });
+  expect(await text()).toBe("<h1>Big</h1>");
+  await call("rlm_load_append", { path: "a.html", raw: true });
+  expect(await text()).toMatch(/^<h1>Big<\/h1>\s+===== APPENDED: .* =====\s+<h1>Big<\/h1>$/);
+});
+
 test("what goes wrong is an envelope with a code and a cure", async () => {
   const { call, folder } = await openProject();
   expect(await call("rlm_exec", { code: "1" })).toMatchObject({
@@ -233,7 +247,7 @@ test("what goes wrong is an envelope with a code and a cure", async () => {
   expect(await call("rlm_load", { path: "" })).toMatchObject({ error_code: "invalid_argument" });
   expect(await call("rlm_load", { path: "/" })).toMatchObject({ error_code: "path_outside_sandbox" });
   expect(await call("rlm_load", { path: join(folder, "gone") })).toMatchObject({ error_code: "path_not_found" });
-  const suggestion = "Parameters are path.";
+  const suggestion = "Parameters are path, raw.";
   expect(await call("rlm_load", { paths: [folder] })).toMatchObject({ error_code: "invalid_argument", suggestion });
   const told = await call("rlm_memory_batch", { ops: [{ op: "drop", key: "a" }] });
   expect(told).toMatchObject({ error_code: "invalid_argument", error_message: expect.stringContaining("ops.0.op") });

@@ -45,7 +45,7 @@ export function killing(store: Store, at: KillStep, kill: () => boolean): Store 
     create: (session) => then("session", store.create(session)),
     async commit(session, step) {
       const kind = kindOf(step);
-      await (kind === null ? store.commit(session, step) : then(kind, store.commit(session, step)));
+      return kind === null ? store.commit(session, step) : then(kind, store.commit(session, step));
     },
     jobs: {
       ...store.jobs,

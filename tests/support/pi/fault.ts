@@ -38,8 +38,9 @@ export function faultsFrom(text: string | undefined): Faults {
       async commit(session, step) {
         const side = due("commit", step.records?.map(({ record }) => record) ?? []);
         if (side === "before") die();
-        await store.commit(session, step);
+        const more = await store.commit(session, step);
         if (side === "after") die();
+        return more;
       },
     }),
     entries: (pi) => ({

@@ -3,6 +3,7 @@ import { number, text } from "../../rows/seal.ts";
 import { atMost, countStates } from "../../sql/jobs.ts";
 import { get, raw, sql } from "../../sql/sql.ts";
 import type { Changing } from "../../sql/tries.ts";
+import { dropUnneeded } from "../checkpoints.ts";
 import type { Sql } from "../connection.ts";
 import { NOW } from "../functions.ts";
 
@@ -49,7 +50,5 @@ export const CHANGING: Changing = {
       SELECT count(*) AS n, count(doubt_job(run, n, ${raw(String(isOver))})) FROM changed`);
     return row?.n === 1;
   },
-  *dropUnneeded(checkpoint) {
-    yield* get(sql`SELECT drop_unneeded(${checkpoint})::text AS gone`);
-  },
+  dropUnneeded,
 };

@@ -159,3 +159,27 @@ test("a second --jobs is named: its rows would be missing", async () => {
     said(2, "--jobs is b.csv: it takes one path, and a.csv stands there already"),
   );
 });
+
+test("--raw and --include-secrets say how the contexts of jobs load", async () => {
+  const page = "<h1>Hello</h1>";
+  const { type, folder } = await scene({ "in/a.html": page, "in/b.pem": "key", "in.csv": "id\na\n", "all.js": "P" });
+  const results = async (...flags: string[]) => {
+    const ran = await type(["batch", "all.js", "--jobs", ...flags, "-o", "-"]);
+    expect(ran).toMatchObject({ code: 0 });
+    const lines = ran.stdout.trim().split("\n");
+    return { stderr: ran.stderr, all: lines.map((line) => JSON.parse(line).result) };
+  };
+  const own = await results("in", "--name", "own");
+  expect(own).toMatchObject({
+    all: ["# Hello\n\n"],
+    stderr: expect.stringMatching(/b\.pem \(.*: --include-secrets\)/),
+  });
+  expect(await results("in", "--name", "as", "--raw", "--include-secrets")).toMatchObject({ all: [page, "key"] });
+  const shared = await results("in.csv", "--name", "shared", "-c", join(folder, "in"), "--raw");
+  expect(shared.all).toEqual([expect.stringContaining(page)]);
+  const other = await type(["batch", "all.js", "--jobs", "in", "--name", "own", "--raw"]);
+  expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("run_differs") });
+  expect(await type(["batch", "all.js", "--jobs", "in.csv", "--raw"])).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining("--raw tells how contexts load, and these jobs have none") },
+  });
+});

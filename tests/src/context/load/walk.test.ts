@@ -105,11 +105,15 @@ test("a repository inside the folder has its own rules, and no .git is entered",
   expect(await walked(folder)).toEqual([".gitignore", "inner/a.log", "module/b.log"]);
 });
 
-test("a rule file that is a symlink or too large, and rules that cost too much, are reported and not applied", async () => {
+test("a rule file that is a symlink or too large, and rules that are too long or cost too much, are reported and not applied", async () => {
   const folder = folderWith(
     {
       ...{ rules: "x", "a/x": "", "b/.gitignore": `x\n#${"-".repeat(256 * 1024)}`, "b/x": "" },
-      ...{ "c/.gitignore": `x\n**/a/**/b/**/c/**/d\n${"a/**/b/**/c/**/d\n".repeat(40)}y`, "c/x": "", "c/y": "" },
+      ...{
+        "c/.gitignore": `x\n**/a/**/b/**/c/**/d\n${"a/**/b/**/c/**/d\n".repeat(40)}${"A".repeat(70_000)}\ny`,
+        "c/x": "",
+        "c/y": "",
+      },
     },
     { "a/.gitignore": "../rules" },
   );
@@ -119,7 +123,10 @@ test("a rule file that is a symlink or too large, and rules that cost too much, 
   expect(skipped).toEqual([
     { path: "a/.gitignore", reason: "its rules are not applied: it is a symlink" },
     { path: "b/.gitignore", reason: "its rules are not applied: larger than 256 KB" },
-    { path: "c/.gitignore", reason: "2 of its rules are not applied: matching them could take too long" },
+    {
+      path: "c/.gitignore",
+      reason: "3 of its rules are not applied: they are too long, or matching them could take too long",
+    },
   ]);
 });
 

@@ -1,11 +1,12 @@
-import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { CHUNK_UNITS, chunksOf } from "../../../../src/context/search/build.ts";
+import { CHUNK_UNITS, chunksOf } from "../../../../src/context/search/chunks.ts";
 import { openSearchIndex, type SearchSource } from "../../../../src/context/search/search.ts";
+import { stemOf } from "../../../../src/context/search/stem.ts";
 import { INDEX_FORMAT, queryTerms, tokensOf } from "../../../../src/context/search/tokens.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
@@ -14,10 +15,14 @@ import { folderWith, grow } from "../../../support/tree.ts";
 vi.setConfig({ testTimeout: 30_000 });
 
 const HASH = "0123456789abcdef".repeat(4);
-const INDEX = `${HASH}-v${INDEX_FORMAT}.sqlite`;
+const INDEX = `${HASH}-v${INDEX_FORMAT}.index`;
 
 /** A folder that is not there yet. */
 const freshDir = () => join(folderWith(), "search");
+
+/** The chunks of a source with their texts. */
+const chunked = ({ text, documents }: SearchSource) =>
+  Array.from(chunksOf(text, documents), ({ start, end }) => ({ start, end, text: text.slice(start, end) }));
 
 /** A context of these documents with a separator before each. */
 function sourceOf(...contents: string[]): SearchSource {
@@ -127,16 +132,37 @@ test("the word itself ranks above any number of its other forms", () => {
   }
 });
 
+test("stems are those of SQLite's tokenizer", () => {
+  const random = seededRandom(3);
+  const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)] ?? "";
+  const endings =
+    "s es ies sses ed eed ing y e ll ational izer ization iveness aliti icate ical ness ement ion tion ate ize".split(
+      " ",
+    );
+  const words = Array.from({ length: 4000 }, () => {
+    const letters = Array.from({ length: 1 + Math.floor(random() * 6) }, () => pick([..."aeiouybcdlstzwxnrm"]));
+    return `${letters.join("")}${pick(endings)}${pick(["", "", ...endings])}`;
+  });
+  using database = new DatabaseSync(":memory:");
+  database.exec(`CREATE VIRTUAL TABLE words USING fts5 (word, tokenize = 'porter ascii');
+    CREATE VIRTUAL TABLE stems USING fts5vocab (words, instance); BEGIN`);
+  const add = database.prepare("INSERT INTO words (rowid, word) VALUES (?, ?)");
+  for (const [index, word] of words.entries()) add.run(index + 1, word);
+  const stems = database.prepare("SELECT doc, term FROM stems").all();
+  expect(stems).toHaveLength(words.length);
+  expect(stems.filter(({ doc, term }) => stemOf(words[Number(doc) - 1] ?? "") !== term)).toEqual([]);
+});
+
 test("chunks are whole lines, as many as fit", () => {
   const line = `${"x".repeat(399)}\n`;
   const source = sourceOf(line.repeat(7), "short");
-  const lengths = [...chunksOf(source.text, source.documents)].map(({ start, end }) => end - start);
+  const lengths = chunked(source).map(({ start, end }) => end - start);
   expect(lengths).toEqual([1200, 1200, 400, 5]);
 });
 
 test("a long line is cut at the limit, and not inside an emoji", () => {
   const source = sourceOf(`a${"😀".repeat(CHUNK_UNITS)}\nend`);
-  const chunks = [...chunksOf(source.text, source.documents)];
+  const chunks = chunked(source);
   expect(chunks.map(({ text }) => text.length)).toEqual([1499, 1500, 6]);
   expect(chunks.every(({ text }) => text.isWellFormed())).toBe(true);
   expect(chunks.at(-1)?.text).toBe("😀\nend");
@@ -147,8 +173,8 @@ test("chunks tile every document, end at a line end or at the limit, and hold th
   const content = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join("").toWellFormed());
   fc.assert(
     fc.property(fc.array(content, { maxLength: 4 }), (contents) => {
-      const { text, documents } = sourceOf(...contents);
-      const chunks = [...chunksOf(text, documents)];
+      const { text, documents, ...rest } = sourceOf(...contents);
+      const chunks = chunked({ text, documents, ...rest });
       for (const { start, end } of documents) {
         const inside = chunks.filter((chunk) => chunk.start >= start && chunk.end <= end);
         expect(inside.map((chunk) => chunk.text).join("")).toBe(text.slice(start, end));
@@ -285,32 +311,24 @@ test("the index is one private file per context, built once", () => {
 test("index files of earlier formats of the same context are removed, and others stay", () => {
   const dir = freshDir();
   const other = `${"f".repeat(64)}-v1.sqlite`;
-  grow(dir, { [`${HASH}-v1.sqlite`]: "old", [other]: "old" });
+  grow(dir, { [`${HASH}-v2.sqlite`]: "old", [other]: "old" });
   openSearchIndex(sourceOf("alpha"), { dir })[Symbol.dispose]();
   expect(readdirSync(dir).toSorted()).toEqual([INDEX, other]);
 });
 
 const DAMAGE: Record<string, (path: string, dir: string) => void> = {
   "an empty file": (path) => writeFileSync(path, ""),
-  "no database": (path) => writeFileSync(path, "SQLite format 4\0".repeat(600)),
-  "a truncated file": (path) => truncateSync(path, statSync(path).size - 4096),
-  "a database of something else": (path) => {
-    rmSync(path);
-    using database = new DatabaseSync(path);
-    database.exec("CREATE TABLE meta (mark TEXT, chunks INTEGER); INSERT INTO meta VALUES ('something else', 0)");
+  "something else": (path) => writeFileSync(path, "SQLite format 3\0".repeat(600)),
+  "a truncated file": (path) => truncateSync(path, statSync(path).size - 100),
+  "a file with one other bit": (path) => {
+    const bytes = readFileSync(path);
+    bytes.writeUInt8(bytes.readUInt8(30) ^ 4, 30);
+    writeFileSync(path, bytes);
   },
   "the index of other documents": (path, dir) => {
     const other = { ...sourceOf("alpha", "beta"), documents: [{ start: 0, end: 5 }] };
     rmSync(path);
     openSearchIndex(other, { dir })[Symbol.dispose]();
-  },
-  "an index with too few chunks": (path) => {
-    using database = new DatabaseSync(path);
-    database.exec("DELETE FROM chunks WHERE id = 2");
-  },
-  "an index of another version": (path) => {
-    using database = new DatabaseSync(path);
-    database.exec(`UPDATE meta SET mark = replace(mark, 'index ${INDEX_FORMAT}', 'index 0')`);
   },
 };
 
@@ -319,50 +337,48 @@ test.each(Object.entries(DAMAGE))("%s in its place is replaced", (_, damage) => 
   const path = join(dir, INDEX);
   const source = sourceOf("alpha", "beta");
   openSearchIndex(source, { dir })[Symbol.dispose]();
-  copyFileSync(path, `${path}.keep`);
+  const kept = readFileSync(path);
   damage(path, dir);
   let builds = 0;
   using index = openSearchIndex(source, { dir, onProgress: (fraction) => (builds += fraction === 1 ? 1 : 0) });
   expect(builds).toBe(1);
   expect(index.search("beta", 5).map(({ text }) => text)).toEqual(["beta"]);
-  expect(readFileSync(path)).toEqual(readFileSync(`${path}.keep`));
+  expect(readFileSync(path)).toEqual(kept);
 });
 
-test("damage that shows only in a search leads to one rebuild", () => {
-  const dir = freshDir();
-  const path = join(dir, INDEX);
-  const source = sourceOf(...generated());
-  openSearchIndex(source, { dir })[Symbol.dispose]();
-  const bytes = readFileSync(path);
-  const page = Math.floor(bytes.indexOf("große") / 4096) * 4096;
-  expect(page).toBeGreaterThan(0);
-  writeFileSync(path, bytes.fill(0xff, page, page + 4096));
-  let builds = 0;
-  using index = openSearchIndex(source, { dir, onProgress: (fraction) => (builds += fraction === 1 ? 1 : 0) });
-  expect(builds).toBe(0);
-  expect(index.search("readFile", 5)).toEqual(search(source, "readFile", 5));
-  expect(builds).toBe(1);
-});
+/** 9 MB: parts enough for a second thread. */
+const LARGE = sourceOf(
+  ...Array.from({ length: 7 }, (_, n) => `line ${n} of a largeText\n`.repeat(80_000)),
+  "größe 検索\n".repeat(1000),
+);
 
-test("what a killed builder left is removed, what a living one writes is not", () => {
+test("a build that is stopped keeps its parts, and the next one goes on from there", () => {
   const dir = freshDir();
-  const source = sourceOf("alpha");
-  openSearchIndex(source, { dir })[Symbol.dispose]();
-  rmSync(join(dir, INDEX));
-  writeFileSync(join(dir, `${INDEX}.0.tmp`), "half a page");
-  using living = new DatabaseSync(join(dir, `${INDEX}.1.tmp`));
-  living.exec("BEGIN EXCLUSIVE; CREATE TABLE t (x)");
-  using index = openSearchIndex(source, { dir });
-  expect(index.search("alpha", 1)).toHaveLength(1);
-  expect(readdirSync(dir).filter((name) => name.endsWith(".tmp"))).toEqual([`${INDEX}.1.tmp`]);
-});
-
-test("a failing progress callback leaves no file", () => {
-  const dir = freshDir();
-  const onProgress = () => {
-    throw new Error("stop");
+  const partsIn = () => readdirSync(dir).filter((name) => name.endsWith(".part"));
+  const between = () => {
+    if (partsIn().length > 1) throw new Error("stop");
   };
-  expect(() => openSearchIndex(sourceOf("alpha"), { dir, onProgress })).toThrow("stop");
+  expect(() => openSearchIndex(LARGE, { dir, between })).toThrow("stop");
+  const parts = partsIn();
+  expect(readdirSync(dir)).not.toContain(INDEX);
+  // A thread that was killed in the middle of a part leaves a piece of it.
+  truncateSync(join(dir, parts[0] ?? ""), 1000);
+  const times = () => parts.slice(1).map((part) => statSync(join(dir, part), { bigint: true }).mtimeNs);
+  const before = times();
+  let after: bigint[] = [];
+  const onProgress = (fraction: number) => {
+    if (fraction < 1) after = times();
+  };
+  using index = openSearchIndex(LARGE, { dir, onProgress });
+  expect(after).toEqual(before);
+  expect(partsIn()).toEqual([]);
+  expect(index.search("größe", 1)).toHaveLength(1);
+});
+
+test("an index that would be too large is refused by name, and leaves nothing", () => {
+  const dir = freshDir();
+  const error = { code: "search_too_large", message: expect.stringMatching(/P \(0\.\d* MB\) would have more than/) };
+  expect(() => openSearchIndex(sourceOf("alpha"), { dir, maxBytes: 10 })).toThrow(expect.objectContaining(error));
   expect(readdirSync(dir)).toEqual([]);
 });
 

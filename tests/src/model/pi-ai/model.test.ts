@@ -38,6 +38,14 @@ test("an answer without usage is not charged", async () => {
   expect(await answerTo({ text: "x", usage: null })).toMatchObject({ ok: true, charged: false, usage: NO_USAGE });
 });
 
+test.each(["-1", "[1, 2]", '"7"'])(
+  "%s answered tokens are no usage that is known: it would widen a budget",
+  async (told) => {
+    const answer = await answerTo({ text: "x", usage: { prompt: 5, completion: JSON.parse(told) } });
+    expect(answer).toMatchObject({ ok: true, charged: false, usage: NO_USAGE });
+  },
+);
+
 test("a text cut at the token limit says so, also where thinking took all tokens", async () => {
   expect(await answerTo({ text: "half an", finish: "length" })).toMatchObject({
     ok: true,

@@ -124,10 +124,11 @@ test("a call whose process dies between its deadline and its record is over in t
     ...store,
     async commit(id, step) {
       if (isDead) throw new Error("the process is gone");
-      await store.commit(id, step);
+      const more = await store.commit(id, step);
       // The child's ask has its end, and the call has none.
       isDead ||=
         step.records?.some((one) => one.record === "rlm_complete" && "kind" in one && one.kind === "ask") === true;
+      return more;
     },
   });
   const { session, store, open, server } = await scene({ Slow: [cell("print(1)"), { end: "stuck" }] }, {}, { seen });

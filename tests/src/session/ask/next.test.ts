@@ -20,7 +20,7 @@ const use = (code: unknown, id = "1", name = "rlm_exec"): ToolUse => ({
   ...{ id, name, arguments: JSON.parse(JSON.stringify({ code })) },
 });
 const ran = (source: string, more: Partial<RanCell> = {}): RanCell => ({
-  ...{ source, success: true, observation: `ran ${source}`, answer: null },
+  ...{ source, success: true, full: null, observation: `ran ${source}`, answer: null },
   ...more,
 });
 const answering = (source: string, value: RanCell["observation"]) => ran(source, { answer: { value, cite: null } });

@@ -20,10 +20,11 @@ async function losingStore(nth: number, isKept: boolean): Promise<Store> {
     async commit(id, step) {
       if (loss.signal.aborted) throw LOST;
       commits += 1;
-      if (commits < nth || isKept) await kept.commit(id, step);
-      if (commits < nth) return;
+      const more = commits < nth || isKept ? await kept.commit(id, step) : 0;
+      if (commits < nth) return more;
       loss.abort(LOST);
       if (!isKept) throw LOST;
+      return more;
     },
   };
   return store;

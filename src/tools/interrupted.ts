@@ -1,10 +1,40 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { Session, Unfinished } from "../session/index.ts";
-import { askAnswer, leavesLoaded, type Tool, type ToolEnvelope } from "../tools/index.ts";
-import type { Signals } from "./run.ts";
+import type { Tool, ToolCall, ToolEnvelope } from "./define.ts";
+import { withWarnings } from "./fit.ts";
+import { askAnswer } from "./rlm_ask.ts";
+import { leavesLoaded } from "./rlm_load.ts";
+
+type Signals = Pick<ToolCall, "signal" | "suspend">;
+
+/**
+ * Runs a tool in a session, and looks after what was interrupted first.
+ *
+ * @param open gives the session, once the arguments are known to be right
+ */
+export async function runTool(
+  open: () => Promise<Session>,
+  tool: Tool,
+  args: unknown,
+  call: ToolCall,
+): Promise<ToolEnvelope> {
+  let met: Met | undefined;
+  const opened = async () => {
+    const session = await open();
+    const { signal, suspend } = call;
+    met = await meetUnfinished(session, tool, args, { signal, suspend });
+    if (met.answer) throw ANSWERED;
+    return session;
+  };
+  const envelope = await tool.run(opened, args, call);
+  return withWarnings(met?.answer ?? envelope, met?.warnings ?? []);
+}
+
+/** Ends the opening of a tool whose answer is there already. It is never shown. */
+const ANSWERED = new RlmError("exec_unfinished", "the call was answered by what was interrupted", { suggestion: "" });
 
 /** The answer to a call that meets an exec which another process began, with a note on it. */
-export interface Met {
+interface Met {
   /** null: the call is still to be run. */
   readonly answer: ToolEnvelope | null;
   readonly warnings: readonly string[];
@@ -16,7 +46,7 @@ export interface Met {
  *
  * @throws RlmError `exec_unfinished` if it could not be finished; `path_not_found` … if the load of another path cannot be done
  */
-export async function meetUnfinished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<Met> {
+async function meetUnfinished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<Met> {
   const unfinished = session.unfinished();
   if (!unfinished) return { answer: null, warnings: [] };
   const { exec_id } = unfinished;

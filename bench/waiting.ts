@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { bundle, ENTRIES } from "../scripts/bundle.ts";
+import { startModelServer } from "../tests/support/model-server.ts";
+import type { Report } from "./report.ts";
+import { size } from "./size.ts";
+
+const PROCESS = fileURLToPath(new URL("./waiting-process.ts", import.meta.url));
+
+/** Each thing that waits, by its name in the process, and how many of it. */
+const WAITING: readonly (readonly [what: string, said: string, count: number])[] = [
+  ["rest", "session at rest", size(1000, 1)],
+  ["rest", "session at rest", size(10_000, 1)],
+  ["parked", "parked job", size(1000, 1)],
+  ["asks", "open ask", size(1000, 1)],
+  ["calls", "cell that waits for a sub-call", size(20, 1)],
+];
+
+/** What one of each thing that waits takes of a process's memory, beyond the first one. */
+export async function benchWaiting(): Promise<Report> {
+  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
+  const hold = Promise.withResolvers<{ text: string }>();
+  await using server = await startModelServer(() => hold.promise);
+  try {
+    await bundle(folder, [...ENTRIES, "bench/session-parts"]);
+    const notes: string[] = [];
+    for (const [what, said, count] of WAITING) {
+      const args = ["--expose-gc", PROCESS, what, join(folder, "src/index.js"), server.url, String(count)];
+      const { stdout } = await promisify(execFile)(process.execPath, args);
+      notes.push(`one ${said} takes ${(Number(stdout) / 1024).toFixed(1)} KB, of ${count.toLocaleString("en")}`);
+    }
+    return { title: "waiting: what one of each thing that waits takes of memory", cases: [], notes, aims: [] };
+  } finally {
+    hold.resolve({ text: "late" });
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,146 @@
+import * as v from "valibot";
+import { RlmError, type Thinking } from "../../runtime/index.ts";
+import { messageOf } from "../platform/errors.ts";
+import { failure, isFailureCode } from "./failure.ts";
+import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
+import { NO_USAGE } from "./usage.ts";
+
+/** A request of a sub-call or a turn, as a program's own function gets it. */
+export interface CompletionRequest {
+  /** The model that the caller names, `provider/id`; else that of the session. */
+  readonly model: string;
+  readonly system: string | null;
+  readonly messages: readonly CompletionMessage[];
+  /** Tools that the model may call: sub-agents and asks have some. */
+  readonly tools: readonly ToolSpec[];
+  /** Output tokens, thinking included. */
+  readonly maxTokens: number;
+  readonly thinking: Thinking;
+}
+
+export type CompletionMessage =
+  | { readonly role: "user"; readonly text: string }
+  | { readonly role: "assistant"; readonly text: string; readonly toolUses: readonly ToolUse[] }
+  | {
+      readonly role: "tool";
+      readonly id: string;
+      readonly name: string;
+      readonly text: string;
+      readonly isError: boolean;
+    };
+
+/** An answer of such a function; a text alone is one without usage. */
+export interface Completion {
+  readonly text: string;
+  readonly toolUses?: readonly ToolUse[];
+  /** It was cut at `maxTokens`. */
+  readonly isCut?: boolean;
+  /** Tokens, and USD if they are known; else they are by the session's `price`. Without it an estimate is charged. */
+  readonly usage?: { readonly input: number; readonly output: number; readonly cost_usd?: number | undefined };
+}
+
+/**
+ * Answers the requests of a session in place of a provider. It must end soon after the signal aborts. If it throws an `RlmError`
+ * with the code of a sub-call's failure, the call fails with it, else with `provider_error`.
+ */
+export type Complete = (
+  request: CompletionRequest,
+  options: { readonly signal: AbortSignal },
+) => Promise<Completion | string>;
+
+const figure = v.pipe(v.number(), v.finite(), v.minValue(0));
+const toolArguments = v.custom<ToolUse["arguments"]>((given) => typeof given === "object" && given !== null);
+const CompletionSchema = v.object({
+  text: v.string(),
+  toolUses: v.optional(v.array(v.object({ id: v.string(), name: v.string(), arguments: toolArguments })), []),
+  isCut: v.optional(v.boolean(), false),
+  usage: v.optional(v.object({ input: figure, output: figure, cost_usd: v.optional(figure) })),
+});
+
+/** Models whose requests a function of the program answers, whatever their names. */
+export function ownModels(complete: Complete, fallback = "own/model", price: Model["price"] = null): Models {
+  return {
+    fallback,
+    price: () => price,
+    resolve: (name) => ownModel({ id: name ?? fallback, price }, complete),
+  };
+}
+
+function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete): Model {
+  return {
+    ...{ id, price, window: null },
+    async complete(request, signal) {
+      const limit = AbortSignal.timeout(request.timeoutMs);
+      const either = AbortSignal.any([signal, limit]);
+      const ended = Promise.withResolvers<null>();
+      const end = () => ended.resolve(null);
+      either.addEventListener("abort", end, { once: true });
+      if (either.aborted) end();
+      try {
+        const given = await Promise.race([complete(requestOf(id, request), { signal: either }), ended.promise]);
+        if (given !== null) return answerOf(id, given, price);
+      } catch (error) {
+        if (!either.aborted) return failed(id, error);
+      } finally {
+        either.removeEventListener("abort", end);
+      }
+      const code = signal.aborted ? "cancelled" : "timeout";
+      const message = signal.aborted ? "the request was cancelled" : `no answer within ${request.timeoutMs} ms`;
+      return { ok: false, usage: NO_USAGE, charged: false, error: failure(code, `${id}: ${message}`) };
+    },
+  };
+}
+
+function requestOf(
+  model: string,
+  { system, messages, tools, maxTokens, thinking = "off" }: ModelRequest,
+): CompletionRequest {
+  return { model, system, messages: messages.map(said), tools, maxTokens, thinking };
+}
+
+function said(message: ModelMessage): CompletionMessage {
+  if (message.role === "user") return message;
+  if (message.role === "assistant") {
+    const { text, toolUses } = message.answer;
+    return { role: "assistant", text, toolUses };
+  }
+  const { use, text, isError } = message;
+  return { role: "tool", id: use.id, name: use.name, text, isError };
+}
+
+function answerOf(id: string, given: unknown, price: Model["price"]): ModelAnswer {
+  const read = v.safeParse(CompletionSchema, typeof given === "string" ? { text: given } : given);
+  if (!read.success) {
+    const [issue] = read.issues;
+    const place = v.getDotPath(issue) ?? "the answer";
+    const suggestion = "Return a text, or { text, toolUses, usage } with numbers of tokens.";
+    const message = `${id}: complete() gave what is not an answer: ${place}: ${issue.message}`;
+    return {
+      ok: false,
+      usage: NO_USAGE,
+      charged: false,
+      error: failure("provider_error", message, { retriable: false, suggestion }),
+    };
+  }
+  const { text, toolUses, isCut, usage: told } = read.output;
+  const usage = told ? usageOf(told, price) : NO_USAGE;
+  const charged = told !== undefined;
+  const stop = toolUses.length > 0 ? "tools" : isCut ? "length" : "end";
+  if (stop === "end" && text.trim() === "")
+    return { ok: false, usage, charged, error: failure("empty_answer", `${id}: the answer is empty`) };
+  return { ok: true, usage, charged, turn: { text, toolUses, stop, raw: null } };
+}
+
+function usageOf({ input, output, cost_usd }: NonNullable<Completion["usage"]>, price: Model["price"]): Usage {
+  const listed = price ? (input * price.input + output * price.output) / 1e6 : 0;
+  return { input, output, cache_read: 0, cache_write: 0, cost_usd: cost_usd ?? listed };
+}
+
+function failed(id: string, error: unknown): ModelAnswer {
+  const message = `${id}: ${messageOf(error)}`;
+  const unknown = { ok: false, usage: NO_USAGE, charged: false } as const;
+  if (!(error instanceof RlmError)) return { ...unknown, error: failure("provider_error", message) };
+  const { code, suggestion, retriable = false } = error;
+  const known = isFailureCode(code) ? code : "provider_error";
+  return { ...unknown, error: failure(known, message, { suggestion, retriable }) };
+}

@@ -1,0 +1,117 @@
+import { worded } from "../../runtime/index.ts";
+import { openSession, type Session, type SessionEvent, type SessionOptions } from "../session/index.ts";
+import { readArguments } from "./arguments.ts";
+import type { Tool, ToolEnvelope } from "./define.ts";
+import { fitted } from "./fit.ts";
+import { runTool } from "./interrupted.ts";
+import type { Parameters } from "./parameters.ts";
+import { rlm_ask } from "./rlm_ask.ts";
+import { rlm_exec } from "./rlm_exec.ts";
+import { rlm_load_append, rlm_load_unless_loaded, sourceAt } from "./rlm_load.ts";
+import { rlm_query } from "./rlm_query.ts";
+import { rlm_status } from "./rlm_status.ts";
+import { unfinishedOf } from "./unfinished.ts";
+
+/** A tool over a session, for the model of any program: each framework takes it in one line. */
+export interface SessionTool {
+  /** `rlm_load`, `rlm_load_append`, `rlm_exec`, `rlm_query`, `rlm_ask` or `rlm_status`. */
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments, draft 2020-12. */
+  readonly parameters: Parameters;
+  /**
+   * Runs the tool. Calls of all tools run one at a time, in the order they were made. It never rejects: a failure has
+   * `success: false`, `error_code`, `error_message` and `suggestion`. The same call after a crash goes on where the first
+   * one was.
+   *
+   * @returns JSON of at most `answerBytes`
+   */
+  execute(args: unknown, options?: CallOptions): Promise<ToolEnvelope>;
+}
+
+export interface CallOptions {
+  /** Aborting ends the call as `cancelled`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Gets the events of this call. A session that was given opened tells them to its own `onProgress` alone. */
+  readonly onProgress?: ((event: SessionEvent) => void) | undefined;
+}
+
+export interface ToolsOptions {
+  /** Folder at which relative paths of the model start (default: the working directory). */
+  readonly cwd?: string;
+  /** Bytes of an answer, as JSON (default 51,200). What is longer is cut, and a warning says so. */
+  readonly answerBytes?: number;
+}
+
+/** The tools of one session. Disposing of them closes the session, unless it was given opened. */
+export interface SessionTools extends ReadonlyArray<SessionTool>, AsyncDisposable {
+  readonly session: Session;
+}
+
+/**
+ * Opens the tools with which a model explores a context: in a session that is open, or in one that these options open.
+ *
+ * @throws RlmError as `openSession`
+ */
+export async function openTools(
+  given: Session | SessionOptions = {},
+  options: ToolsOptions = {},
+): Promise<SessionTools> {
+  const { cwd = process.cwd(), answerBytes } = options;
+  let heard: CallOptions["onProgress"];
+  const onProgress = (event: SessionEvent) => {
+    heard?.(event);
+    if (!isSession(given)) given.onProgress?.(event);
+  };
+  const session = isSession(given) ? given : await openSession({ cwd, ...given, onProgress });
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const shown = (tool: Tool): SessionTool => ({
+    ...{ name: tool.name, description: tool.description, parameters: tool.parameters },
+    execute(args, { signal = NEVER, onProgress: listener } = {}) {
+      const work = async () => {
+        heard = listener;
+        const asked = argumentsOf(tool, args, cwd);
+        const envelope = await runTool(async () => session, tool, asked, { cwd, signal, suspend: NEVER });
+        heard = undefined;
+        return fitted(inOurWords(envelope), tool.rest, answerBytes);
+      };
+      const done = turn.then(work);
+      turn = done.catch(() => {});
+      return done;
+    },
+  });
+  const close = async () => {
+    if (!isSession(given)) await session.close();
+  };
+  return Object.assign(toolsOf(session).map(shown), { session, [Symbol.asyncDispose]: close });
+}
+
+const NEVER = new AbortController().signal;
+
+function isSession(given: Session | SessionOptions): given is Session {
+  return "loadAppend" in given;
+}
+
+function toolsOf(session: Session): readonly Tool[] {
+  const status = async () => ({
+    ...{ session: session.name, session_id: session.id, context: session.stats(), budget: session.budget() },
+    unfinished: unfinishedOf(session),
+  });
+  return [rlm_load_unless_loaded, rlm_load_append, rlm_exec, rlm_query, rlm_ask, rlm_status({ status })];
+}
+
+/** Arguments as the schema has them, with the path absolute: the same call in another folder is another call. */
+function argumentsOf({ parameters }: Tool, given: unknown, cwd: string): unknown {
+  const args = readArguments(parameters, given);
+  const { path }: { readonly path?: unknown } = Object(args);
+  return typeof path === "string" ? { ...Object(args), path: sourceAt(path, cwd) } : args;
+}
+
+/** The cures that a model can use itself; the others are for the program that runs it. */
+const WORDING = { load: "load one with rlm_load", thenLoad: "then load `*` with rlm_load" };
+
+function inOurWords(envelope: ToolEnvelope): ToolEnvelope {
+  const { suggestion } = envelope;
+  return typeof suggestion === "string" ? { ...envelope, suggestion: worded(suggestion, WORDING) } : envelope;
+}

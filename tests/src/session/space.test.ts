@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openSessionWith } from "../../../src/session/session.ts";
+import { type Step, type Store, shareStore } from "../../../src/store/index.ts";
+import { askScene, cell } from "../../support/ask/scene.ts";
+import { openScripted } from "../../support/scripted-session.ts";
+import { folderWith } from "../../support/tree.ts";
+
+/** More than a MB that cannot be packed. */
+const NOISE = "globalThis.noise = Array.from({ length: 100_000 }, Math.random)";
+const FULL = /session \S+ would take \d+\.\d MB of the store, and may take 1\.0 MB$/;
+
+/** What a commit keeps, in words. */
+const told = ({ records = [], checkpoint }: Step) =>
+  [...(checkpoint ? ["image"] : []), ...records.map(({ record }) => record)].join(" + ");
+
+test("the check lies between the commit of the start and that of the end: a process killed there finds it again", async () => {
+  const store = await shareStore(join(folderWith(), "store"));
+  const commits: string[] = [];
+  let dies = true;
+  let isDead = false;
+  const noting: Store = {
+    ...store,
+    async commit(session, step) {
+      if (isDead) throw new Error("the process is gone");
+      const more = await store.commit(session, step).catch((error) => {
+        commits.push(`${told(step)} refused`);
+        isDead = dies;
+        throw error;
+      });
+      commits.push(told(step));
+      return more;
+    },
+  };
+  const open = () => openSessionWith({ session: "big", maxSessionMb: 1 }, { store: noting });
+  const first = await open();
+  expect((await first.exec("var x = 1")).success).toBe(true);
+  commits.length = 0;
+  await first.exec(`x = 2; ${NOISE}`).catch(() => {});
+  expect(commits).toEqual(["rlm_start", "image + rlm_complete refused"]);
+  await first.close();
+  [dies, isDead] = [false, false];
+  const second = await open();
+  expect(second.unfinished()).toMatchObject({ kind: "cell" });
+  const before = (await store.find("big"))?.bytes ?? 0;
+  commits.length = 0;
+  expect(await second.resume()).toMatchObject({ envelope: { success: false, error_code: "store_full" } });
+  expect(commits).toEqual(["rlm_resume", "image + rlm_complete refused", "rlm_complete"]);
+  expect((await store.find("big"))?.bytes).toBeLessThan(before + 10_000);
+  expect(await second.exec("[x, typeof noise]")).toMatchObject({ success: true, result_json: [1, "undefined"] });
+  await second.close();
+  const rows = await store.checkpoints((await store.find("big"))?.id ?? "");
+  expect(rows.map(({ kind }) => kind)).toEqual(["end", "end"]);
+});
+
+test("an image in the middle of a cell is refused too: nothing is sent, and the state is as before", async () => {
+  const { session, seen, store, journal } = await openScripted(() => "yes", { maxSessionMb: 1 });
+  const envelope = await session.exec(`var x = 1; ${NOISE}; await llm_query("a", { tools: [] })`);
+  expect(envelope).toMatchObject({
+    ...{ success: false, error_code: "store_full", error_message: expect.stringMatching(FULL) },
+    suggestion:
+      "Drop variables that are not needed, raise `maxSessionMb`, or begin another session; `remove(SESSION)` of the store drops one that is not needed.",
+    warnings: ["state_restored: a fresh guest, after 0 of 0 sub-calls"],
+  });
+  expect([seen.prompts, await store.checkpoints(session.id)]).toEqual([[], []]);
+  expect((await journal()).map(({ record }) => record)).toEqual(["rlm_start", "rlm_complete"]);
+  expect(await session.exec("typeof x")).toMatchObject({ success: true, result_json: "undefined" });
+});
+
+test("a load is refused before its text is kept, a command before its state is; parts that are there are not counted again", async () => {
+  const { session, store } = await openScripted(() => "yes", { maxSessionMb: 1 });
+  await session.load({ text: "a".repeat(500_000), name: "half" });
+  await session.load({ text: "a".repeat(500_000), name: "again" });
+  await session.loadAppend({ text: "small", name: "small" });
+  const chars = session.stats()?.length_chars;
+  const bytes = (await store.find(session.id))?.bytes ?? 0;
+  expect(bytes).toBeGreaterThan(500_000);
+  const refused = { code: "store_full", message: expect.stringMatching(FULL) };
+  await expect(session.loadAppend({ text: "b".repeat(600_000), name: "b" })).rejects.toMatchObject(refused);
+  expect((await store.find(session.id))?.bytes).toBeLessThan(bytes + 10_000);
+  const noise = Array.from({ length: 60_000 }, Math.random).join();
+  await expect(session.memory.put("noise", noise)).rejects.toMatchObject(refused);
+  expect(session.stats()?.length_chars).toBe(chars);
+  expect(await session.exec("[P.length, memory.list().length]")).toMatchObject({ result_json: [chars, 0] });
+});
+
+test("an ask ends with the cell for whose state there is no space", async () => {
+  const script = [cell("print(P.length)"), cell(NOISE), { text: "It is 4." }];
+  const { session, server } = await askScene(script, "four", { maxSessionMb: 1 });
+  const full = { success: false, error_code: "store_full", error_message: expect.stringMatching(FULL) };
+  expect(await session.ask("How long?")).toMatchObject({ ...full, turns: 2, cells: 2 });
+  expect([server.requests.length, session.unfinished()]).toEqual([2, null]);
+});
+
+test("a session that takes more than it may begins nothing, and goes on once it may take more", async () => {
+  const store = await shareStore(join(folderWith(), "store"));
+  const open = (maxSessionMb: number) => openSessionWith({ session: "s", maxSessionMb }, { store });
+  const large = await open(3);
+  await large.load({ text: "a".repeat(2_000_000), name: "large" });
+  await large.close();
+  const small = await open(1);
+  const records = (await store.journal(small.id)).length;
+  const refused = { code: "store_full", message: expect.stringMatching(FULL) };
+  await expect(small.exec("1")).rejects.toMatchObject(refused);
+  await expect(small.load({ text: "b", name: "b" })).rejects.toMatchObject(refused);
+  expect([small.unfinished(), (await store.journal(small.id)).length]).toEqual([null, records]);
+  await small.close();
+  const again = await open(3);
+  expect(await again.exec("P.length")).toMatchObject({ success: true, result_json: 2_000_000 });
+  await again.close();
+});

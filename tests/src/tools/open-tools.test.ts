@@ -1,0 +1,93 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { run } from "../../../scripts/process.ts";
+import type { SessionEvent } from "../../../src/index.ts";
+import { openSession } from "../../../src/session/index.ts";
+import { openTools, type SessionTools } from "../../../src/tools/open-tools.ts";
+import { startModelServer } from "../../support/model-server.ts";
+import { folderWith } from "../../support/tree.ts";
+
+function callerOf(tools: SessionTools) {
+  return (name: string, args: unknown, options = {}) => {
+    const tool = tools.find((known) => known.name === name);
+    if (!tool) throw new Error(`there is no ${name}`);
+    return tool.execute(args, options);
+  };
+}
+
+test("a program's model loads, runs cells and sees the session; each call has its own events and its signal", async () => {
+  const cwd = folderWith({ "a.txt": "alpha\nbeta\n" });
+  await using tools = await openTools({ cwd }, { cwd, answerBytes: 4_000 });
+  const call = callerOf(tools);
+  const names = ["rlm_load", "rlm_load_append", "rlm_exec", "rlm_query", "rlm_ask", "rlm_status"];
+  expect(tools.map(({ name }) => name)).toEqual(names);
+  const seen: SessionEvent["kind"][] = [];
+  const onProgress = ({ kind }: SessionEvent) => seen.push(kind);
+  expect(await call("rlm_exec", { code: "1" })).toMatchObject({
+    ...{ success: false, error_code: "context_not_loaded" },
+    suggestion: "Call rlm_load first.",
+  });
+  // They run one after the other, in this order.
+  const [loaded, found] = await Promise.all([
+    call("rlm_load", { path: "." }, { onProgress }),
+    call("rlm_exec", '{"code": "var kept = count(\'beta\'); kept"}'),
+  ]);
+  expect(loaded).toMatchObject({ success: true, stats: { document_count: 1 } });
+  expect(found).toMatchObject({ success: true, result_json: 1 });
+  expect(seen).toContain("checkpoint");
+  const told = seen.length;
+  const signal = AbortSignal.timeout(50);
+  expect(await call("rlm_exec", { code: "for (;;);" }, { signal })).toMatchObject({ error_code: "cancelled" });
+  expect(await call("rlm_exec", { code: "'x'.repeat(9000)" })).toMatchObject({
+    warnings: [expect.stringMatching(/^answer_cut: result_json shows \d+ of 9000 characters/)],
+  });
+  expect(seen).toHaveLength(told);
+  expect(await call("rlm_status", {})).toMatchObject({ context: { document_count: 1 }, unfinished: null });
+  expect(await call("rlm_load", { path: "/etc/hostname" })).toMatchObject({ error_code: "path_outside_sandbox" });
+  expect(await call("rlm_exec", { cod: "1" })).toMatchObject({ error_code: "invalid_argument" });
+});
+
+test("tools of an open session leave it open", async () => {
+  await using session = await openSession();
+  await session.load({ name: "a.txt", text: "alpha" });
+  const tools = await openTools(session);
+  expect(await callerOf(tools)("rlm_exec", { code: "var kept = P; kept" })).toMatchObject({ result_json: "alpha" });
+  await tools[Symbol.asyncDispose]();
+  expect(await session.exec("kept")).toMatchObject({ result_json: "alpha" });
+});
+
+test("after a kill the same call goes on, and no recorded answer is asked for again", async () => {
+  const third = Promise.withResolvers<void>();
+  const server = await startModelServer(async ({ prompt, index }) => {
+    if (prompt === "three" && index === 2) {
+      third.resolve();
+      return { end: "stuck" };
+    }
+    return { text: prompt.toUpperCase() };
+  });
+  onTestFinished(() => server.close());
+  const cwd = folderWith({ "a.txt": "alpha\n" });
+  const cell =
+    "var said = []; for (const word of ['one', 'two', 'three']) said.push(await llm_query(word, { tools: [] })); said";
+  const exec = ["rlm_exec", { code: cell }];
+  const typed = (calls: unknown) => [HOST, join(cwd, "store"), server.url, JSON.stringify(calls)];
+  const env = { ...process.env, K: "key" };
+  const host = spawn(process.execPath, typed([["rlm_load", { path: "a.txt" }], exec]), { cwd, env, stdio: "ignore" });
+  await third.promise;
+  host.kill("SIGKILL");
+  await once(host, "exit");
+  const { stdout, output } = await run(process.execPath, typed([exec, ["rlm_exec", { code: "said.length" }]]), {
+    cwd,
+    env,
+  });
+  const answers = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(answers, output).toMatchObject([{ success: true, result_json: ["ONE", "TWO", "THREE"] }, { result_json: 3 }]);
+  expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "two", "three", "three"]);
+});
+
+const HOST = join(import.meta.dirname, "../../support/tool-host.ts");
