@@ -96,6 +96,7 @@ export async function benchSearch(
   );
   const found = (query: string) => index?.search(query, BEST).map(({ start }) => start) ?? [];
   const size = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  const shared = isCompared ? [sharedLine(chunks, found)] : [];
   index?.[Symbol.dispose]();
   return {
     title: `search: ${chunks.length.toLocaleString("en-US")} chunks of the corpus, the ${BEST} best for ${QUERIES.length} queries`,
@@ -108,7 +109,7 @@ export async function benchSearch(
       "Belay's index is a file on disk, made anew each time, with the parts of names (readFile → read, file); minisearch's is in memory. The others are given the chunks ready-made.",
       "FTS5 is SQLite's, with a table of words and one of stems: the same scores.",
       `The index takes ${percent(size / text.data.bytes.length)} of the corpus's bytes; minisearch's, kept as JSON, ${percent(kept.length / text.data.bytes.length)}.`,
-      ...(isCompared ? [sharedLine(chunks, found)] : []),
+      ...shared,
     ],
     aims: [],
   };

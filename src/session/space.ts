@@ -18,7 +18,7 @@ export interface Space {
 
 /** @param known the context that the session has already */
 export function openSpace(
-  row: SessionRow,
+  row: Pick<SessionRow, "id" | "name" | "bytes">,
   known: Pick<Context, "parts"> | null,
   maxSessionMb: number = LIMITS.sessionMb,
 ): Space {

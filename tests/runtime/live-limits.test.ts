@@ -7,6 +7,7 @@ import { ROOT } from "../../scripts/process.ts";
 import { openTaskThread } from "../../src/model/tasks/task-thread.ts";
 import type { HostedOptions } from "../../src/session/api.ts";
 import { openTime } from "../../src/session/exec/time.ts";
+import { openSpace } from "../../src/session/space.ts";
 import { newState } from "../support/checkpoints.ts";
 import { openMachineHere } from "../support/machine-here.ts";
 import { openMovedClock } from "../support/moved-clock.ts";
@@ -28,6 +29,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, part: string]>>
   ],
   "LIMITS.contextBytes": ["tests/src/context/load/load.test.ts", "more than 100 MB is too much"],
   "LIMITS.directoryFileBytes": ["tests/src/context/load/load.test.ts", "what a folder's load skips is reported"],
+  "LIMITS.searchIndexBytes": ["tests/src/context/search/search.test.ts", "search_too_large"],
   "LIMITS.answerUnits": ["tests/src/model/sub-call/sub-call.test.ts", "200001 characters, the limit is 200000"],
   "LIMITS.replyBytes": ["tests/src/model/pi-ai/reply-bounds.test.ts", "without an end is cut by name"],
   "LIMITS.errorBodyBytes": ["tests/src/model/pi-ai/reply-bounds.test.ts", "an error without an end is read to 64 KB"],
@@ -69,6 +71,11 @@ const HERE: Readonly<Record<string, () => Promise<void>>> = {
       error_code: "memory_limit_exceeded",
       error_message: expect.stringContaining("128 MB"),
     });
+  },
+  async "LIMITS.sessionMb"() {
+    const space = openSpace({ id: "s", name: "s", bytes: 2048 * 2 ** 20 - 1 }, null);
+    space.take({ parts: [] }, 1);
+    expect(() => space.take({ parts: [] }, 1)).toThrow(expect.objectContaining({ code: "store_full" }));
   },
   async "LIMITS.searchResults"() {
     expect(await (await open({}, 150)).result('search("word", 1000).length')).toBe(100);
