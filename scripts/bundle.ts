@@ -5,7 +5,7 @@ import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import packageJson from "../package.json" with { type: "json" };
 import { ENTRIES as STARTED } from "../src/entries.ts";
 import { pageSource } from "../src/view/page-source.ts";
-import { ROOT } from "./process.ts";
+import { mustRun, ROOT } from "./process.ts";
 
 /** What is started or imported by its own file: everything else becomes chunks of these. */
 export const ENTRIES: readonly string[] = ["index", "tools/open-tools", "pi/index", ...STARTED].map(
@@ -36,6 +36,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
   await build.close();
   refuseSharedThreads(output);
   await copyGuestFiles(folder);
+  await mustRun(process.execPath, [join(ROOT, "scripts/fresh-guest.ts"), folder], { cwd: ROOT });
   return output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
 }
 

@@ -38,8 +38,7 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
     const memory = found.slice();
     const { address, bytes } = stackOf(place);
     memory.fill(0, address, address + bytes);
-    const id = `baseline:${sha256(memory, JSON.stringify({ gate, prelude: preludeHash, ...place }))}`;
-    return { id, memory };
+    return { id: baselineId(memory, { gate, prelude: preludeHash, ...place }), memory };
   }
 
   const { id: origin, memory: first } = opened ?? baseline();
@@ -99,6 +98,11 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
       };
     },
   };
+}
+
+/** Id of the image of a fresh guest. Builds of earlier versions wrote it too, so it must stay as it is. */
+export function baselineId(memory: Uint8Array, meta: Omit<ImageMeta, "granted" | "texts">): string {
+  return `baseline:${sha256(memory, JSON.stringify(meta))}`;
 }
 
 function shared(pages: ImagePages): ImagePages {

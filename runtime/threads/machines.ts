@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { backgroundClock, systemClock } from "../clock.ts";
+import { readFresh } from "../images/fresh.ts";
 import type { Baseline } from "../images/image.ts";
 import { imageFormat } from "../images/image-compat.ts";
 import { LIMITS } from "../limits.ts";
@@ -44,13 +45,10 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
     if (found) return found;
     async function start(): Promise<MachineThread> {
       const wasm = (await quickJsBuild()).module;
+      const format = await imageFormat();
+      made.baseline ??= readFresh(freshOf(entry), format);
       const makesBaseline = made.baseline === null;
-      const { thread, baseline } = await startMachineThread(entry, {
-        wasm,
-        format: await imageFormat(),
-        library,
-        makesBaseline,
-      });
+      const { thread, baseline } = await startMachineThread(entry, { wasm, format, library, makesBaseline });
       made.baseline ??= baseline;
       return thread;
     }
@@ -75,6 +73,9 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
     },
   };
 }
+
+/** The file in which a build has the fresh guest of the machines that this module serves. */
+export const freshOf = (entry: URL) => new URL(entry.href.replace(/\.[jt]s$/, ".fresh"));
 
 /** On any computer two sessions that take turns keep their machines. A thread takes about 20 MB. */
 const KEPT_AT_LEAST = 2;

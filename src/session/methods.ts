@@ -30,8 +30,6 @@ import { askToItsEnd, execToItsEnd, resumeToItsEnd } from "./until-delivered.ts"
 /** The methods of a session. Each that runs or reads something takes its turn. */
 export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Session {
   const { row, guest, state } = setup;
-  // Starting a thread takes longer than what comes before the first exec: the two overlap.
-  guest.prepare();
   // At the end of a turn the machine's state is kept, or the machine has been ended.
   const turns = openTurns(() => guest.rest());
   /** Runs work in its turn. Rejects with RlmError `exec_unfinished` while an exec is interrupted. */

@@ -9,6 +9,7 @@ import { envOf, type Host, modelsOf } from "./env.ts";
 import { excerptRequest } from "./exec/request.ts";
 import { runLoad } from "./exec/run-exec.ts";
 import { interruptedIn } from "./journal/account.ts";
+import { warmMachine } from "./machine/machines.ts";
 import { sessionOver } from "./methods.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
 import { type Setup, setUp } from "./setup.ts";
@@ -38,6 +39,8 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
   memoryBytesOf(options);
   // An option that is refused is not kept with a session first.
   const models = modelsOf(options, host);
+  // Starting a thread takes longer than what comes before the first exec: the two overlap.
+  warmMachine(host.machineEntry, host.machines);
   await pace();
   const place = options.store === undefined ? null : placeOf(options.store);
   const entry = host.storeEntry;

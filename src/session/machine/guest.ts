@@ -1,13 +1,6 @@
 import type { Restoration } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import {
-  type Machine,
-  type MachineAtStep,
-  type MachineOptions,
-  machineOpener,
-  type Position,
-  warmMachine,
-} from "./machines.ts";
+import { type Machine, type MachineAtStep, type MachineOptions, machineOpener, type Position } from "./machines.ts";
 
 export interface GuestOptions extends MachineOptions {
   /** Time that an unused machine stays open, ms. */
@@ -16,8 +9,6 @@ export interface GuestOptions extends MachineOptions {
 
 /** The guest of a session: at most one machine at a time. It is opened when needed and replaced when lost or reset. */
 export interface Guest extends AsyncDisposable {
-  /** Begins to start a thread, so that a machine opens soon when one is used. */
-  prepare(): void;
   /**
    * The machine is not in use, and its state is kept: it is given up after `idleMs`, or earlier if another machine needs
    * its thread. The next `use` opens it again.
@@ -79,7 +70,6 @@ export function openGuest(options: GuestOptions): Guest {
   }
 
   return {
-    prepare: () => warmMachine(options.machineEntry, options.env.machines),
     rest: () => live?.machine?.sandbox.rest(end, options.idleMs),
     async use(position) {
       live?.machine?.sandbox.wake();

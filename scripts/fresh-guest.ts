@@ -1,0 +1,32 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { FreshHead } from "../runtime/images/fresh.ts";
+import { pack } from "../runtime/images/pack.ts";
+import { freshOf, openMachines } from "../runtime/threads/machines.ts";
+
+// Writes the fresh guest of a bundle beside the entry of its machines' thread: fresh-guest.ts FOLDER
+
+const [folder = "dist"] = process.argv.slice(2);
+const entry = pathToFileURL(join(folder, "src/machine-thread-entry.js"));
+const { seat, baseline } = await openMachines().take({ entry, library: null });
+await seat.leave(false);
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array) => new Uint8Array(buffer, byteOffset, byteLength);
+const parts = baseline.pages.map(({ numbers, changes, packed }) => ({
+  numbers: bytesOf(numbers),
+  packed: packed ?? pack(bytesOf(changes)),
+}));
+const head: FreshHead = {
+  id: baseline.image.id,
+  meta: baseline.image.meta,
+  parts: parts.map(({ numbers, packed }) => ({ numbers: numbers.length, packed: packed.length })),
+};
+writeFileSync(
+  freshOf(entry),
+  Buffer.concat([
+    Buffer.from(`${JSON.stringify(head)}\n`),
+    baseline.image.memory.subarray(baseline.image.meta.stackPointer),
+    ...parts.flatMap(({ numbers, packed }) => [numbers, packed]),
+  ]),
+);
