@@ -91,7 +91,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
 
   async function open(): Promise<FromThread> {
     const image = await options.image?.();
-    const problem = image ? await imageProblem(image.image.meta) : null;
+    const problem = image ? imageProblem(image.image.meta) : null;
     if (problem) throw new RlmError("checkpoint_lost", problem, { suggestion: "Open it with the build that made it." });
     const setup: MachineSetup<Message> = {
       memoryBytes,

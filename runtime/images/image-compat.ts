@@ -15,13 +15,13 @@ const BRIDGE = 2;
 const OLDEST_BRIDGE = 1;
 
 /** The format that images of this build have. */
-export async function imageFormat(): Promise<ImageFormat> {
-  return { format: FORMAT, wasm: (await quickJsBuild()).sha256, bridge: BRIDGE };
+export function imageFormat(): ImageFormat {
+  return { format: FORMAT, wasm: quickJsBuild().sha256, bridge: BRIDGE };
 }
 
 /** Why this build cannot read an image, as a sentence without its full stop. Returns null if this build can. */
-export async function imageProblem({ gate }: Pick<ImageMeta, "gate">): Promise<string | null> {
-  const { format, wasm, bridge } = await imageFormat();
+export function imageProblem({ gate }: Pick<ImageMeta, "gate">): string | null {
+  const { format, wasm, bridge } = imageFormat();
   if (gate.format !== format) return `checkpoint format ${gate.format}, this build reads ${format}`;
   if (gate.bridge < OLDEST_BRIDGE || gate.bridge > bridge) {
     return `checkpoint bridge ${gate.bridge}, this build speaks ${OLDEST_BRIDGE} to ${bridge}`;

@@ -9,17 +9,19 @@ export interface QuickJsBuild {
   readonly sha256: string;
 }
 
-let build: Promise<QuickJsBuild> | undefined;
+let build: QuickJsBuild | undefined;
 
-/** Compiles the engine once per process. */
-export function quickJsBuild(): Promise<QuickJsBuild> {
+/**
+ * Compiles the engine once per process. It takes some ms, since V8 compiles functions when they are called; a thread that waited for
+ * other turns of the event loop would begin much later.
+ */
+export function quickJsBuild(): QuickJsBuild {
   build ??= compiled();
   return build;
 }
 
-async function compiled(): Promise<QuickJsBuild> {
-  // A read without turns of the event loop in between takes a tenth of the time, and threads wait for it.
+function compiled(): QuickJsBuild {
   const wasm = readFileSync(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const sha256 = createHash("sha256").update(wasm).digest("hex");
-  return { module: await WebAssembly.compile(boundMemory(wasm)), sha256 };
+  return { module: new WebAssembly.Module(boundMemory(wasm)), sha256 };
 }

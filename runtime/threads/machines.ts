@@ -44,8 +44,8 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
     const found = kinds.get(key);
     if (found) return found;
     async function start(): Promise<MachineThread> {
-      const wasm = (await quickJsBuild()).module;
-      const format = await imageFormat();
+      const wasm = quickJsBuild().module;
+      const format = imageFormat();
       made.baseline ??= readFresh(freshOf(entry), format);
       const makesBaseline = made.baseline === null;
       const { thread, baseline } = await startMachineThread(entry, { wasm, format, library, makesBaseline });

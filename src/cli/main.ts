@@ -7,9 +7,9 @@ import { nodeProblem } from "./node-version.ts";
 const problem = nodeProblem(process.versions.node);
 if (problem === null) {
   silenceSqliteWarning();
-  const { prepareProcess } = await import("./startup.ts");
+  const { prepareProcess, startMachine } = await import("./startup.ts");
   prepareProcess(process);
-  const { run } = await import("./run.ts");
+  const [{ run }] = await Promise.all([import("./run.ts"), startMachine(process.argv.slice(2))]);
   process.exitCode = await run(process.argv.slice(2));
 } else {
   process.stderr.write(`belay: ${problem}\n`);

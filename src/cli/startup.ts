@@ -1,6 +1,7 @@
 import { chmodSync, existsSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
+import { entryUrl } from "../entries.ts";
 import { homeFolder } from "../platform/home.ts";
 import { makeFolder } from "../platform/make-folder.ts";
 
@@ -15,6 +16,20 @@ export function prepareProcess({ env, stderr }: NodeJS.Process): void {
   silenceSdks(env);
   consoleToStderr(stderr);
   keepCompiledModules(env);
+}
+
+/** Commands that run cells. A short one is over sooner than a thread for its store would have started. */
+const NEED_MACHINE: Readonly<Record<string, "short" | "long">> = {
+  ...{ ask: "long", exec: "short", query: "short", repl: "long", resume: "long", search: "short" },
+};
+
+/** Starts the thread of the machine that a command will need, while the command itself is still being loaded. */
+export async function startMachine([command = "", ...rest]: readonly string[]): Promise<void> {
+  const need = Object.hasOwn(NEED_MACHINE, command) ? NEED_MACHINE[command] : undefined;
+  if (!need || rest.includes("--help") || rest.includes("-h")) return;
+  const { processMachines } = await import("../../runtime/index.ts");
+  processMachines().warm({ entry: entryUrl("machine-thread-entry"), library: null });
+  if (need === "short") (await import("../store/index.ts")).serveStoresHere();
 }
 
 /**

@@ -25,7 +25,7 @@ export async function processParts(
   const runsOfOthers = new Set<string>();
   return {
     jobs: store.jobs,
-    engine: { own: await ownEngine(), isForeign: isOfAnotherBuild },
+    engine: { own: ownEngine(), isForeign: isOfAnotherBuild },
     foreign({ run: { id, name } }) {
       if (runsOfOthers.has(id)) return;
       runsOfOthers.add(id);

@@ -9,7 +9,7 @@ import type { Troubles } from "./troubles.ts";
 export interface TryParts {
   readonly jobs: Pick<Jobs, "begin" | "change" | "counts" | "finish" | "put" | "read">;
   /** The image format of this build, and whether it can read another one. */
-  readonly engine: { readonly own: string; isForeign(engine: string | null): Promise<boolean> };
+  readonly engine: { readonly own: string; isForeign(engine: string | null): boolean };
   /** Why this worker does not run jobs of the run, as a sentence; null: it does. */
   refusal(spec: RunSpec): string | null;
   readonly troubles: Pick<Troubles, "done" | "wentBack">;

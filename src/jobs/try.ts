@@ -23,7 +23,7 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
   try {
     const found = await parts.jobs.read(ticket);
     if (found?.job.state === "waiting" && PUT_BACK.has(found.job.why)) busyMs = LEAVING_MS;
-    const isForeign = await parts.engine.isForeign(found?.job.engine ?? null);
+    const isForeign = parts.engine.isForeign(found?.job.engine ?? null);
     const early = standingOf(found, parts.now(), isForeign);
     if (!found || early === "over") return "over";
     if (early !== null && isForeign) parts.foreign(found);

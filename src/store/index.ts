@@ -58,7 +58,7 @@ export type {
 } from "./shipping/port.ts";
 export { textKey } from "./sql/cache.ts";
 export { shareStore } from "./thread/shared.ts";
-export { openStore } from "./thread/thread.ts";
+export { openStore, serveStoresHere } from "./thread/thread.ts";
 export { findingsIn, type Verified, verifyStore } from "./verify-store.ts";
 export type { ServerFacts };
 

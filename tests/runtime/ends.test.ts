@@ -11,8 +11,8 @@ const earlier = (result: string | null, size: number) =>
 const raised = { ...idleState(), limits: { ...DEFAULT_EXEC_LIMITS, max_result_bytes: 3 * 2 ** 20 } };
 
 test("a guest of the first bridge is opened, and its result is read", async () => {
-  const gate = await imageFormat();
-  expect(await imageProblem({ gate: { ...gate, bridge: 1 } })).toBeNull();
+  const gate = imageFormat();
+  expect(imageProblem({ gate: { ...gate, bridge: 1 } })).toBeNull();
   const warnings: string[] = [];
   const running = { parts: [], wantsWhole: true, state: raised };
   const small = resultEnd(earlier('"small"', 7), running, (text) => warnings.push(text));

@@ -17,11 +17,11 @@ export interface MachineHere extends Disposable {
 
 /** A machine in the thread of the test itself, which nothing watches. */
 export async function openMachineHere(clock: Clock = systemClock): Promise<MachineHere> {
-  const { module } = await quickJsBuild();
+  const { module } = quickJsBuild();
   const library = openLibrary();
   let parts: Pick<MachineHere, "engine" | "host"> | undefined;
   const machine = await openMachine({
-    ...{ library, memoryBytes: 2 ** 27, clock, format: await imageFormat(), notice() {}, printed() {} },
+    ...{ library, memoryBytes: 2 ** 27, clock, format: imageFormat(), notice() {}, printed() {} },
     shared: new Int32Array(new SharedArrayBuffer(64)),
     async openEngine(options) {
       parts = { engine: await openQuickJs(module, options), host: options.host };

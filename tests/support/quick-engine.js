@@ -6,13 +6,15 @@ import { setFlagsFromString } from "node:v8";
 const OPTIMISING = ["wasm-tier-up", "wasm-dynamic-tiering", "wasm-lazy-compilation"];
 
 /** V8 reads the flags while it compiles: they hold for that time alone, so everything is compiled at once. */
-WebAssembly.compile = async (bytes) => {
-  setFlagsFromString("--liftoff-only");
-  for (const flag of OPTIMISING) setFlagsFromString(`--no-${flag}`);
-  try {
-    return new WebAssembly.Module(bytes);
-  } finally {
-    for (const flag of OPTIMISING) setFlagsFromString(`--${flag}`);
-    setFlagsFromString("--no-liftoff-only");
-  }
-};
+WebAssembly.Module = new Proxy(WebAssembly.Module, {
+  construct(module, [bytes]) {
+    setFlagsFromString("--liftoff-only");
+    for (const flag of OPTIMISING) setFlagsFromString(`--no-${flag}`);
+    try {
+      return new module(bytes);
+    } finally {
+      for (const flag of OPTIMISING) setFlagsFromString(`--${flag}`);
+      setFlagsFromString("--no-liftoff-only");
+    }
+  },
+});

@@ -114,7 +114,7 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
   for await (const { state, run_at, engine } of jobsOf(list)) {
     // Parked without an instant: it goes on when its run is resumed.
     if (state === "parked" && run_at === null) continue;
-    if (!(await isOfAnotherBuild(engine))) return 0;
+    if (!isOfAnotherBuild(engine)) return 0;
     left += 1;
   }
   return left;

@@ -85,7 +85,7 @@ export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]
 export async function waitText({ state, why, run_at, engine }: JobRow): Promise<string | null> {
   const ms = run_at === null ? 0 : run_at - Date.now();
   const until = ms > 0 ? [`goes on in ${age(Math.max(ms, 1000))}`] : [];
-  const isOther = UNFINISHED.includes(state) && (await isOfAnotherBuild(engine));
+  const isOther = UNFINISHED.includes(state) && isOfAnotherBuild(engine);
   const build = isOther ? ["waits for the build of Belay that began it"] : [];
   return [...(why === null ? [] : [why]), ...until, ...build].join(", ") || null;
 }

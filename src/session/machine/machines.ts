@@ -98,7 +98,7 @@ export function machineOpener(options: MachineOptions) {
 
   async function atCheckpoint(id: string, position: Position): Promise<Machine> {
     const row = await store.checkpoint(id);
-    const problem = await imageProblem(row.meta);
+    const problem = imageProblem(row.meta);
     if (problem !== null) return rebuilt(row, problem, position);
     try {
       const read = async () => ({ image: await store.image(id), pending: "drop", cells: position.sources }) as const;
@@ -127,7 +127,7 @@ export function machineOpener(options: MachineOptions) {
     /** @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost` */
     async atStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep> {
       const row = await store.checkpoint(step);
-      const problem = await imageProblem(row.meta);
+      const problem = imageProblem(row.meta);
       if (problem !== null) throw foreign(step, problem);
       const image = async () => ({ image: await store.image(step), pending, cells: position.sources });
       const opened = await sandbox(position, image);

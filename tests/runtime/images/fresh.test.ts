@@ -13,7 +13,7 @@ import { BUNDLED } from "../../support/command.ts";
 const KEPT = freshOf(pathToFileURL(join(BUNDLED, "src/machine-thread-entry.js")));
 
 test("the fresh guest of a build is the one that its sources make, and a store keeps it whole", async () => {
-  const kept = readFresh(KEPT, await imageFormat());
+  const kept = readFresh(KEPT, imageFormat());
   const entry = pathToFileURL(join(ROOT, "src/machine-thread-entry.ts"));
   const { seat, baseline: made } = await openMachines().take({ entry, library: null });
   await seat.leave(false);
@@ -30,7 +30,7 @@ test("the fresh guest of a build is the one that its sources make, and a store k
 test("a fresh guest that is missing, damaged or of another build is made anew", async () => {
   const folder = mkdtempSync(join(tmpdir(), "belay-fresh-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const format = await imageFormat();
+  const format = imageFormat();
   const file = pathToFileURL(join(folder, "machine-thread-entry.fresh"));
   expect(readFresh(file, format)).toBeNull();
   const bytes = readFileSync(KEPT);

@@ -32,7 +32,7 @@ const RAISE_BRIDGE = `raise BRIDGE, since what lives in images has changed:
 These lines are no longer true`;
 
 async function versionsOf(): Promise<string[]> {
-  const { bridge, format } = await imageFormat();
+  const { bridge, format } = imageFormat();
   return [`bridge: ${bridge}`, `format: ${format}`];
 }
 

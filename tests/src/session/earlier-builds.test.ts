@@ -106,5 +106,5 @@ test("a cell that waits in a guest which cannot be read is refused by name, and 
 });
 
 test("sessions of the present bridge are among those that are kept", async () => {
-  expect(STORED).toContain(`bridge-${(await imageFormat()).bridge}`);
+  expect(STORED).toContain(`bridge-${imageFormat().bridge}`);
 });

@@ -133,7 +133,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
     },
     parts: {
       jobs,
-      engine: { own: "own", isForeign: async () => knobs.isForeign ?? false },
+      engine: { own: "own", isForeign: () => knobs.isForeign ?? false },
       refusal: () => knobs.refusal ?? null,
       troubles: openTroubles(),
       async lease(found: JobOfRun) {
