@@ -18,13 +18,33 @@ export const ENTRIES: readonly string[] = ["index", "tools/open-tools", "pi/inde
  * modules that it consists of, by their paths.
  */
 export async function bundle(folder: string, entries: readonly string[]): Promise<readonly string[]> {
+  const parts = [
+    entries.filter((entry) => !ALONE.has(entry)),
+    ...entries.filter((entry) => ALONE.has(entry)).map((one) => [one]),
+  ];
+  const outputs: RolldownOutput["output"][] = [];
+  for (const part of parts) outputs.push(await bundled(folder, part));
+  await copyGuestFiles(folder);
+  await mustRun(process.execPath, [join(ROOT, "scripts/fresh-guest.ts"), folder], { cwd: ROOT });
+  return [...new Set(outputs.flat().flatMap((file) => (file.type === "chunk" ? file.moduleIds : [])))];
+}
+
+/**
+ * Threads that a process waits for with its first cell. They share no file with others and have small packages in them: a thread
+ * takes longer to find twenty files than to run them.
+ */
+const ALONE: ReadonlySet<string> = new Set(["src/machine-thread-entry", "src/store-thread-entry"]);
+const SMALL = ["acorn", "ignore", "minisearch", "ulid", "valibot"];
+
+async function bundled(folder: string, entries: readonly string[]): Promise<RolldownOutput["output"]> {
+  const isAlone = entries.every((entry) => ALONE.has(entry));
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(entries.map((entry) => [entry, join(ROOT, `${entry}.ts`)])),
     platform: "node",
     // The oldest that package.json admits: it has no `using`.
     transform: { target: "node22.19" },
-    external: (id) => isBuiltin(id) || isInstalled(id),
+    external: (id) => isBuiltin(id) || (isInstalled(id) && !(isAlone && SMALL.includes(id))),
     plugins: [builtPage, ownPlaces],
   });
   const { output } = await build.write({
@@ -35,9 +55,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
   });
   await build.close();
   refuseSharedThreads(output);
-  await copyGuestFiles(folder);
-  await mustRun(process.execPath, [join(ROOT, "scripts/fresh-guest.ts"), folder], { cwd: ROOT });
-  return output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+  return output;
 }
 
 /** Whoever imports a part of a chunk runs all of it: what a thread shares with others must not lie in the chunk of its entry. */
