@@ -20,6 +20,9 @@ import { traceOf } from "./trace.ts";
 /** For cells that make a sub-call without a model. */
 const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
 
+/** Time for which a cure counts that names the providers with keys. */
+const CURE_MS = 1000;
+
 /** The parts of a session that its calls are answered with. */
 export type AnsweringSession = Pick<
   Setup,
@@ -59,6 +62,13 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
   const policy = options.subAgents ?? {};
   const parts: AnswersParts = { ...asking, session, limitsCost, policy, fullPrice: new Set() };
   const gateOf = openGates(rules.concurrency);
+  let cured = { at: Number.NEGATIVE_INFINITY, cure: NO_MODEL };
+  /** Every exec is told of it, and it reads files. */
+  const cure = () => {
+    const at = session.env.clock.monotonic();
+    if (at - cured.at > CURE_MS) cured = { at, cure: models.noModelCure?.() ?? NO_MODEL };
+    return cured.cure;
+  };
 
   /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
   async function answerByChild(call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> {
@@ -82,7 +92,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
   return {
     facts: {
       get no_model() {
-        return models.fallback === null ? (models.noModelCure?.() ?? NO_MODEL) : null;
+        return models.fallback === null ? cure() : null;
       },
       depth_left: Math.max(0, settings.max_depth - (above?.depth ?? 0)),
     },
