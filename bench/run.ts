@@ -17,6 +17,7 @@ import { benchManyCalls } from "./many-calls.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchOtlp } from "./otlp.ts";
 import { benchOutside } from "./outside.ts";
+import { benchPeers } from "./peers.ts";
 import { benchPostgres } from "./postgres.ts";
 import { benchRegex } from "./regex.ts";
 import { figuresOf, printed, type Report } from "./report.ts";
@@ -58,9 +59,12 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   waiting: benchWaiting,
   view: benchView,
 };
+/** Parts that install packages, so they run only if they are named. */
+const BY_NAME: typeof PARTS = { peers: benchPeers };
 const MB = 1024 * 1024;
 const CORPUS_BYTES = size(10 * MB, MB / 4);
 const USAGE = `usage: npm run bench -- [--json] [--smallest] [${Object.keys(PARTS).join("] [")}]
+       npm run bench -- peers, which installs sandboxes of others in bench/peers
        npm run bench -- --size ${Object.keys(SIZES).join("|")} [--write]`;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -111,7 +115,7 @@ function read(args: string[]) {
     });
     const names = positionals.length > 0 ? positionals : Object.keys(PARTS);
     const parts = names.flatMap((name) => {
-      const part = PARTS[name];
+      const part = PARTS[name] ?? BY_NAME[name];
       return part ? [[name, part] as const] : [];
     });
     const isKnown = parts.length === names.length && (values.size === undefined || values.size in SIZES);

@@ -1,0 +1,123 @@
+import { execFile, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { mustRun } from "../scripts/process.ts";
+import { type BuiltCommand, buildCommand } from "./built.ts";
+import { type Contestant, median, takeTurns } from "./measure.ts";
+import type { Case, Report } from "./report.ts";
+import { size } from "./size.ts";
+
+const FOLDER = fileURLToPath(new URL("./peers", import.meta.url));
+const NAMES = ["belay", "ax", "langchain", "codemode", "quickjs-emscripten", "sebastianwessel"] as const;
+const KILLS = size(20, 1);
+const ROUNDS = { rounds: 5, warmups: 1 };
+/** A filled memory takes some of them half a minute. */
+const FEW_ROUNDS = { rounds: 3, warmups: 0, budgetMs: 10_000 };
+
+interface Bomb {
+  readonly refused: boolean;
+  readonly ms: number;
+  readonly mb: number;
+}
+
+/** Sandboxes of others from npm, which are installed in bench/peers first. Each sample is a process of its own, and they take turns. */
+export async function benchPeers(): Promise<Report> {
+  if (!existsSync(join(FOLDER, "node_modules"))) {
+    const flags = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"];
+    await mustRun("npm", ["install", ...flags], { cwd: FOLDER });
+  }
+  using built = await buildCommand();
+  const bombs = new Map<string, Bomb[]>(NAMES.map((name) => [name, []]));
+  const bomb = async (name: string) => {
+    const found: Bomb = await measured(built, name, "bomb");
+    bombs.get(name)?.push(found);
+    return found.ms;
+  };
+  const cases: Case[] = [
+    await compared("opening and first cell of a process", (name) => measured(built, name, "first")),
+    await compared("a call of the host that answers at once", (name) => measured(built, name, "calls")),
+    await compared("one of 50 open sessions, MB and not ms", (name) => measured(built, name, "sessions")),
+    await compared("a cell that fills 64 MB", bomb, FEW_ROUNDS),
+  ];
+  const { kinds } = await import(pathToFileURL(join(FOLDER, "kinds.js")).href).then(({ KINDS }) => ({
+    kinds: Object.keys(KINDS),
+  }));
+  const notes: string[] = [];
+  for (const name of NAMES) {
+    const most = median(bombs.get(name)?.map(({ mb }) => mb) ?? []);
+    const refused = bombs.get(name)?.every((one) => one.refused) ? "" : ", and is not refused";
+    const again = await askedAgain(built, name);
+    const restored = await kindsRestored(built, name, kinds);
+    notes.push(
+      `${name}: the cell that fills its memory takes ${most.toFixed(0)} MB${refused}; ${again} settled calls asked again in ${KILLS} kills; ${restored} of ${kinds.length} kinds of state in another process.`,
+    );
+  }
+  return { title: "peers: sandboxes of others, each sample in a process of its own", cases, notes, aims: [] };
+}
+
+async function compared(
+  name: string,
+  once: (name: string) => Promise<number>,
+  turns: typeof ROUNDS | typeof FEW_ROUNDS = ROUNDS,
+): Promise<Case> {
+  const contestants = NAMES.map((name): Contestant => ({ name, once: () => once(name).catch(() => undefined) }));
+  return { name, measured: await takeTurns(contestants, turns) };
+}
+
+function argumentsOf(built: BuiltCommand, name: string, what: string, folder = tmpdir(), kind = ""): string[] {
+  return [join(FOLDER, "process.js"), name, what, folder, join(built.main, "../../index.js"), kind];
+}
+
+async function measured(built: BuiltCommand, name: string, what: string, folder?: string, kind?: string) {
+  const args = argumentsOf(built, name, what, folder, kind);
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 120_000 });
+  return JSON.parse(stdout);
+}
+
+/** Kills a process whenever it has had one answer more than before, and counts calls that are made although they have an answer. */
+async function askedAgain(built: BuiltCommand, name: string): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "belay-peers-"));
+  const log = join(folder, "asks");
+  const lines = () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []);
+  try {
+    for (let kill = 0; kill < KILLS; kill++) {
+      const child = spawn(process.execPath, argumentsOf(built, name, "asks", folder), { stdio: "ignore" });
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      const wanted = `ask ${kill + 1}`;
+      while (child.exitCode === null && !lines().includes(wanted)) await delay(1);
+      child.kill("SIGKILL");
+      await ended;
+    }
+    const answered = new Set<string>();
+    let again = 0;
+    for (const line of lines()) {
+      const [what, n = ""] = line.split(" ");
+      if (what === "answer") answered.add(n);
+      else if (answered.has(n)) again++;
+    }
+    return again;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function kindsRestored(built: BuiltCommand, name: string, kinds: readonly string[]): Promise<number> {
+  let restored = 0;
+  for (const kind of kinds.slice(0, size(kinds.length, 1))) {
+    const folder = mkdtempSync(join(tmpdir(), "belay-peers-"));
+    mkdirSync(join(folder, "store"));
+    try {
+      const isSaved = await measured(built, name, "make", folder, kind).catch(() => false);
+      if (isSaved && (await measured(built, name, "look", folder, kind).catch(() => false))) restored++;
+      // A sandbox that saves nothing restores nothing.
+      else if (isSaved === false && kind === kinds[0]) break;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  return restored;
+}
