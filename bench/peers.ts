@@ -48,12 +48,13 @@ export async function benchPeers(): Promise<Report> {
   }));
   const notes: string[] = [];
   for (const name of NAMES) {
-    const most = median(bombs.get(name)?.map(({ mb }) => mb) ?? []);
-    const refused = bombs.get(name)?.every((one) => one.refused) ? "" : ", and is not refused";
+    const found = bombs.get(name) ?? [];
+    const most = `takes ${median(found.map(({ mb }) => mb)).toFixed(0)} MB${found.every((one) => one.refused) ? "" : ", and is not refused"}`;
+    const filled = found.length > 0 ? most : "ends the process";
     const again = await askedAgain(built, name);
     const restored = await kindsRestored(built, name, kinds);
     notes.push(
-      `${name}: the cell that fills its memory takes ${most.toFixed(0)} MB${refused}; ${again} settled calls asked again in ${KILLS} kills; ${restored} of ${kinds.length} kinds of state in another process.`,
+      `${name}: the cell that fills its memory ${filled}; ${again} settled calls asked again in ${KILLS} kills; ${restored} of ${kinds.length} kinds of state in another process.`,
     );
   }
   return { title: "peers: sandboxes of others, each sample in a process of its own", cases, notes, aims: [] };

@@ -60,7 +60,9 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   view: benchView,
 };
 /** Parts that install packages, so they run only if they are named. */
-const BY_NAME: typeof PARTS = { peers: benchPeers };
+const BY_NAME: typeof PARTS = {
+  peers: benchPeers,
+};
 const MB = 1024 * 1024;
 const CORPUS_BYTES = size(10 * MB, MB / 4);
 const USAGE = `usage: npm run bench -- [--json] [--smallest] [${Object.keys(PARTS).join("] [")}]
