@@ -29,7 +29,9 @@ export async function startMachine([command = "", ...rest]: readonly string[]): 
   if (!need || rest.includes("--help") || rest.includes("-h")) return;
   const { processMachines } = await import("../../runtime/index.ts");
   processMachines().warm({ entry: entryUrl("machine-thread-entry"), library: null });
-  if (need === "short") (await import("../store/index.ts")).serveStoresHere();
+  if (need === "long") return;
+  const { StoreHere, startStoresBy } = await import("../store/index.ts");
+  startStoresBy((entry, setup) => new StoreHere(entry, setup));
 }
 
 /**

@@ -57,8 +57,9 @@ export type {
   Waits,
 } from "./shipping/port.ts";
 export { textKey } from "./sql/cache.ts";
+export { StoreHere } from "./thread/here.ts";
 export { shareStore } from "./thread/shared.ts";
-export { openStore, serveStoresHere } from "./thread/thread.ts";
+export { openStore, startStoresBy } from "./thread/thread.ts";
 export { findingsIn, type Verified, verifyStore } from "./verify-store.ts";
 export type { ServerFacts };
 

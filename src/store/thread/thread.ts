@@ -4,7 +4,6 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { buffersOf, type ImagePages } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
 import type { Lease, Step, Store, StoredContext } from "../port.ts";
-import { StoreHere } from "./here.ts";
 import {
   type Answer,
   type Arguments,
@@ -95,11 +94,6 @@ type ServingThread = EventEmitter & Pick<Worker, "postMessage" | "ref" | "unref"
 
 // Flags of a caller such as --input-type are refused for a thread.
 let startWorker: StartThread = (entry, setup) => new Worker(entry, { workerData: setup, execArgv: [] });
-
-/** Serves stores in the thread that asks them from now on, in the whole process. */
-export function serveStoresHere(): void {
-  startWorker = (entry, setup) => new StoreHere(entry, setup);
-}
 
 /** Starts threads of stores in another way from now on, in the whole process. */
 export function startStoresBy(start: StartThread): void {
