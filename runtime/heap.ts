@@ -89,10 +89,10 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
 }
 
 /**
- * Linear memory for each byte of the limit: a list that grows is copied to a block half as large again, so both take 1.7 times the
+ * Linear memory for each byte of the limit: a list that grows is copied to a block half as large again, so both take 5/3 of the
  * larger one.
  */
-const LINEAR_SHARE = 1.7;
+const LINEAR_SHARE = 5 / 3;
 /** Linear memory of a fresh guest: 1.3 MB. */
 const FRESH_BYTES = 2 * 2 ** 20;
 const SPARE_BYTES = 16 * 2 ** 20;
