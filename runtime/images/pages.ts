@@ -45,6 +45,9 @@ const ZERO_PAGE = new Int32Array(PAGE_WORDS);
 /** Bytes of a capture that are held even if there is no room for them: to open a guest anew takes longer than to copy them. */
 const ALWAYS_HELD = 2 * 2 ** 20;
 
+/** Bytes that one of a capture takes until it is on disk: it is gathered, handed over and written. */
+const CHANGE_COPIES = 4;
+
 /** The anchor is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
 const MOST_CHANGES_HELD = 4096;
 
@@ -104,7 +107,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
         if (own) now.bytes.copy(own.bytes, page, at, at + PAGE_BYTES);
       }
       const more = heldBytes - heldBefore + changes.bytes();
-      isKept &&= more <= ALWAYS_HELD || heldBytes + 2 * changes.bytes() <= mostHeld;
+      isKept &&= more <= ALWAYS_HELD || heldBytes + CHANGE_COPIES * changes.bytes() <= mostHeld;
     }
     return isKept;
   }

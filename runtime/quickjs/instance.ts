@@ -52,7 +52,7 @@ async function restored({ memory, ...image }: EngineImage, options: QuickJSOptio
   return vm;
 }
 
-/** What a fresh guest has, with the engine's own structures. */
+/** The part of memory that a fresh guest has, with the engine's own structures. */
 const FIRST_BYTES = 2 * 2 ** 20;
 
 /** The blocks that are not zero. Memory that nobody has written to takes none of the computer's: to write zeros there would take it. */
