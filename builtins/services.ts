@@ -89,7 +89,21 @@ export interface HistoryServices extends ContextServices {
   documentOf(object: string): string | undefined;
 }
 
+/** The effects that a run of a function has outside, and with them what becomes of a run that a kill interrupts. */
+export type Effects = "none" | "idempotent" | "once";
+
+/** A function that the program lends to cells. */
+export interface FunctionFacts {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of its argument. */
+  readonly parameters: Json;
+  readonly effects: Effects;
+}
+
 export interface Services {
+  /** The functions that the program lends; none in most sessions. */
+  functions(): readonly FunctionFacts[];
   /** The conversation in which the exec runs. @throws RlmError `context_not_loaded`, `context_lost` */
   history(): HistoryServices;
   /** @throws RlmError `context_not_loaded` */

@@ -67,6 +67,8 @@ export const ERROR_CODES = [
   "document_unreadable",
   "store_full",
   "search_too_large",
+  "function_failed",
+  "function_missing",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

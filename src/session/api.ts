@@ -1,3 +1,4 @@
+import type { Effects } from "../../builtins/index.ts";
 import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats, Converters } from "../context/index.ts";
 import type { AgentTool, Complete } from "../model/index.ts";
@@ -50,6 +51,8 @@ export interface CallProgress {
   /** Held by requests in flight: what they may take at the most. */
   readonly held_tokens: number;
   readonly held_cost_usd: number;
+  /** Calls of functions that the budget still allows; absent if the program lends none. */
+  readonly functions_left?: number;
 }
 
 /** A session outlives the process in the folder of a `store`; without one it lives in memory, and has no name. */
@@ -119,6 +122,8 @@ interface CommonOptions extends RemarkOptions {
   readonly maxDepth?: number;
   /** Tools that sub-agents may be given beyond reading. */
   readonly subAgents?: SubAgentPolicy;
+  /** Functions of the program that cells call by name: `await NAME({ … })`. Children do not get them. */
+  readonly functions?: { readonly [name: string]: SessionFunction };
   /** The treatment of calls that were in flight when the process ended: they are sent again (default), or fail in the cell. */
   readonly onRestart?: OnRestart;
   /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
@@ -128,6 +133,33 @@ interface CommonOptions extends RemarkOptions {
   /** Called with each checkpoint once it is kept. `onProgress` gets it too; a later version has only that. */
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
   readonly onProgress?: (event: SessionEvent) => void;
+}
+
+/** A function that the program lends to cells. Its calls are recorded as sub-calls are. */
+export interface SessionFunction {
+  /** A sentence for models. */
+  readonly description: string;
+  /** JSON Schema of the one object that it is called with. */
+  readonly parameters: object;
+  /**
+   * Returns JSON of at most 1 MB; undefined counts as null. What it throws rejects the call with `function_failed`. It must not
+   * wait for the session itself. `idempotencyKey` is the same whenever the same call is run.
+   */
+  run(
+    args: { readonly [name: string]: Json },
+    call: {
+      /** Aborts at the end of the call's time, of the session's time and of the exec. The call then has its error. */
+      readonly signal: AbortSignal;
+      readonly idempotencyKey: string;
+    },
+  ): unknown;
+  /**
+   * The effects of a run outside. A call that was in flight when the process ended is run again with `none` and `idempotent`; with
+   * `once` it rejects with `process_restarted`.
+   */
+  readonly effects: Effects;
+  /** Time of one call, ms (default 120,000). */
+  readonly timeoutMs?: number;
 }
 
 export type OnRestart = "send" | "fail";
@@ -214,16 +246,21 @@ export interface CallEstimate {
   readonly child_sub_calls: number;
 }
 
+/** The estimate of a whole cell. */
+export interface CellEstimate extends CallEstimate {
+  /** By the place in the code that makes the calls, `<cell 1>:3`. */
+  readonly sites: readonly (CallEstimate & { readonly site: string })[];
+  /** The cell did not come to its end: a real run may make more calls. */
+  readonly partial: boolean;
+  /** Calls of functions, which were not run; absent if there were none. */
+  readonly functions?: number;
+}
+
 /** Answer of a dry run (semantics 24). */
 export interface DryRun {
   /** The cell as it went with placeholders for answers. */
   readonly envelope: ExecEnvelope;
-  readonly estimate: CallEstimate & {
-    /** By the place in the code that makes the calls, `<cell 1>:3`. */
-    readonly sites: readonly (CallEstimate & { readonly site: string })[];
-    /** The cell did not come to its end: a real run may make more calls. */
-    readonly partial: boolean;
-  };
+  readonly estimate: CellEstimate;
 }
 
 export interface LoadingOptions {

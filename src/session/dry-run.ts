@@ -6,6 +6,7 @@ import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun, ExecOptions } from "./api.ts";
 import type { Env } from "./env.ts";
 import { runCell } from "./exec/run-exec.ts";
+import { isFunctionCall } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
 import type { Setup } from "./setup.ts";
 import { openSpace } from "./space.ts";
@@ -48,7 +49,12 @@ async function placeholders({ answers, env, rules, granted, loading, options }: 
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
   const sites = new Map<string, CallEstimate>();
+  let functions = 0;
   const answer: Answers["answer"] = async (call, { signal, timeOver }) => {
+    if (isFunctionCall(call.name)) {
+      functions++;
+      return { settlement: { ok: true, value: PLACEHOLDER }, record: FREE, cacheKey: null };
+    }
     const request = readSubCall(call.name, call.args);
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if (!plan.ok) return plan.answered;
@@ -66,10 +72,14 @@ async function placeholders({ answers, env, rules, granted, loading, options }: 
     repeatable: () => true,
     estimate(partial: boolean): DryRun["estimate"] {
       const list = [...sites].map(([site, estimate]) => ({ site, ...estimate }));
-      return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial };
+      const made = functions > 0 ? { functions } : {};
+      return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial, ...made };
     },
   };
 }
+
+/** In place of a function's result, whose form nobody has declared. */
+const PLACEHOLDER = "placeholder";
 
 const NONE: CallEstimate = {
   sub_calls: 0,

@@ -19,8 +19,18 @@ export function childOpener(
   host: Host,
   openSession: OpenSession,
 ): ChildrenParts["open"] {
-  // Its budget and its models are handed down, and it has no name that a person gave.
-  const { store: _folder, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
+  // Its budget and its models are handed down, and it has no functions and no name that a person gave.
+  const {
+    store: _folder,
+    session: _name,
+    budget,
+    model,
+    apiKeyEnv,
+    label,
+    onCheckpoint,
+    functions,
+    ...shared
+  } = options;
   const { settings: _settings, job: _job, cacheScope: _scope, leased: _leased, ...lent } = host;
   return async (name, { callId, context, history, settings, delivery = options.delivery, above }) => {
     const parent = "of" in context ? (history ?? (await storedHistory(env.store, state()))) : state().context;
