@@ -1,7 +1,7 @@
 import { argumentError, type CallScope, firstly, type Json, LIMITS, RlmError } from "../runtime/index.ts";
-import { type CallCheck, type Described, defineGuestBuiltin } from "./define.ts";
+import { type CallCheck, defineGuestBuiltin } from "./define.ts";
 import { factsOf } from "./facts.ts";
-import type { Effects, FunctionFacts } from "./services.ts";
+import type { FunctionFacts } from "./services.ts";
 import { budgetExceeded } from "./sub-call.ts";
 
 /** The calls of a function `NAME` are named `functions.NAME`. */
@@ -48,13 +48,11 @@ const checkCall: CallCheck = (services, args, scope, called) => {
     throw argumentError(
       "TypeError",
       `${name} takes one object`,
-      `Call it as ${name}({ … }); help("${name}") has its keys.`,
+      `Call it as ${name}({ … }); functions() has its keys.`,
     );
   }
-  const bytes = Buffer.byteLength(JSON.stringify(argument));
-  if (bytes > LIMITS.functionBytes) {
-    const size = `${(bytes / 2 ** 20).toFixed(1)} MB`;
-    throw argumentError("RangeError", `${name}: the argument has ${size} (limit 1 MB)`, "Pass less in one call.");
+  if (Buffer.byteLength(JSON.stringify(argument)) > LIMITS.functionBytes) {
+    throw argumentError("RangeError", `${name}: the argument is too large (limit 1 MB)`, "Pass less in one call.");
   }
   if (hasPrototype(argument)) {
     throw argumentError("TypeError", `${name}: the argument has a key __proto__`, "Leave that key out.");
@@ -76,28 +74,9 @@ export function functionsLeft(scope: CallScope): number | undefined {
   return left === undefined ? undefined : Math.max(0, left - scope.newCallsOf(FUNCTION_FAMILY));
 }
 
-const AFTER_A_KILL: Readonly<Record<Effects, string>> = {
-  none: "is run again",
-  idempotent: "is run again with the same key",
-  once: "is not run again, and rejects with `process_restarted`",
-};
-
-/** A function as `help` explains it. */
-export function describedFunction({ name, description, parameters, effects }: FunctionFacts): Described {
-  return {
-    name,
-    signature: `function ${name}(args: object): Promise<any>`,
-    summary: `${description} A call that a kill interrupts ${AFTER_A_KILL[effects]}.`,
-    types: `The JSON Schema of args is ${JSON.stringify(parameters)}.`,
-    example: "",
-  };
-}
-
 /** The functions as a model reads them, a line each; empty if there are none. */
 export function functionLines(lent: readonly FunctionFacts[]): string {
   if (lent.length === 0) return "";
-  const lines = lent.map(
-    ({ name, description, parameters }) => `${name}(args) — ${description} args: ${JSON.stringify(parameters)}`,
-  );
+  const lines = lent.map((one) => `${one.name}(args) — ${one.description} args: ${JSON.stringify(one.parameters)}`);
   return `\n\nFunctions of the program; await each, with one object:\n${lines.join("\n")}`;
 }

@@ -7,7 +7,7 @@ import type { Builtin, HostFunction } from "./define.ts";
 import { doc_at } from "./doc_at.ts";
 import { find } from "./find.ts";
 import { find_routes } from "./find_routes.ts";
-import { describedFunction, functions } from "./functions.ts";
+import { functions } from "./functions.ts";
 import { help } from "./help.ts";
 import { helpers } from "./helpers.ts";
 import { history } from "./history.ts";
@@ -39,7 +39,6 @@ export {
   type ContextServices,
   type CoverageNotes,
   contextNotLoaded,
-  type Effects,
   type FunctionFacts,
   type HistoryServices,
   noConversation,
@@ -88,12 +87,7 @@ export function createLibrary<Message>(
     ...Object.keys(MACHINE_NAMES).filter((name) => !name.startsWith("result")),
     ...defined.flatMap((builtin) => [builtin.name, ...(builtin.kind === "guest" ? builtin.aliases : [])]),
   ];
-  const host = {
-    ...services,
-    get described() {
-      return [...defined, ...services.functions().map(describedFunction)];
-    },
-  };
+  const host = { ...services, described: defined };
   return {
     sync: {
       ...Object.fromEntries(

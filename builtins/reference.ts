@@ -13,8 +13,7 @@ export function cellReference(
 ): string {
   const isCore = ({ name }: Builtin) => CORE.has(name) || (recursion === "explained" && name === RECURSIVE);
   const absent = [
-    JOB,
-    FUNCTIONS,
+    ...OF_PROGRAMS,
     ...(recursion === "absent" ? [RECURSIVE] : []),
     ...(conversation ? [] : [CONVERSATION]),
   ];
@@ -34,10 +33,8 @@ const CORE: ReadonlySet<string> = new Set([
 
 const RECURSIVE = "rlm_query";
 const CONVERSATION = "history";
-/** Scripts of runs are written by people: no model that is told of builtins has a job. */
-const JOB = "job";
-/** Most sessions have none; `functionLines` tells of those that there are. */
-const FUNCTIONS = "functions";
+/** Scripts of runs are written by people. Most sessions have no functions, and `functionLines` tells of those that there are. */
+const OF_PROGRAMS = ["job", "functions"];
 
 /** The line of a builtin, without what it says of calls with a context of their own. */
 const plainLine = (builtin: Builtin) =>

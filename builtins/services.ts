@@ -89,16 +89,18 @@ export interface HistoryServices extends ContextServices {
   documentOf(object: string): string | undefined;
 }
 
-/** The effects that a run of a function has outside, and with them what becomes of a run that a kill interrupts. */
-export type Effects = "none" | "idempotent" | "once";
-
 /** A function that the program lends to cells. */
 export interface FunctionFacts {
   readonly name: string;
+  /** A sentence for models. */
   readonly description: string;
   /** JSON Schema of its argument. */
   readonly parameters: Json;
-  readonly effects: Effects;
+  /**
+   * The effects of a run outside. A call that was in flight when the process ended is run again with `none` and `idempotent`; with
+   * `once` it rejects with `process_restarted`.
+   */
+  readonly effects: "none" | "idempotent" | "once";
 }
 
 export interface Services {

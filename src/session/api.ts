@@ -1,4 +1,4 @@
-import type { Effects } from "../../builtins/index.ts";
+import type { FunctionFacts } from "../../builtins/index.ts";
 import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats, Converters } from "../context/index.ts";
 import type { AgentTool, Complete } from "../model/index.ts";
@@ -136,28 +136,18 @@ interface CommonOptions extends RemarkOptions {
 }
 
 /** A function that the program lends to cells. Its calls are recorded as sub-calls are. */
-export interface SessionFunction {
-  /** A sentence for models. */
-  readonly description: string;
+export interface SessionFunction extends Pick<FunctionFacts, "description" | "effects"> {
   /** JSON Schema of the one object that it is called with. */
   readonly parameters: object;
   /**
    * Returns JSON of at most 1 MB; undefined counts as null. What it throws rejects the call with `function_failed`. It must not
-   * wait for the session itself. `idempotencyKey` is the same whenever the same call is run.
+   * wait for the session itself. `signal` aborts when the call is given up: at the end of its time, of the session's time or of
+   * the exec. `idempotencyKey` is the same whenever the same call is run.
    */
   run(
     args: { readonly [name: string]: Json },
-    call: {
-      /** Aborts at the end of the call's time, of the session's time and of the exec. The call then has its error. */
-      readonly signal: AbortSignal;
-      readonly idempotencyKey: string;
-    },
+    call: { readonly signal: AbortSignal; readonly idempotencyKey: string },
   ): unknown;
-  /**
-   * The effects of a run outside. A call that was in flight when the process ended is run again with `none` and `idempotent`; with
-   * `once` it rejects with `process_restarted`.
-   */
-  readonly effects: Effects;
   /** Time of one call, ms (default 120,000). */
   readonly timeoutMs?: number;
 }
@@ -246,21 +236,18 @@ export interface CallEstimate {
   readonly child_sub_calls: number;
 }
 
-/** The estimate of a whole cell. */
-export interface CellEstimate extends CallEstimate {
-  /** By the place in the code that makes the calls, `<cell 1>:3`. */
-  readonly sites: readonly (CallEstimate & { readonly site: string })[];
-  /** The cell did not come to its end: a real run may make more calls. */
-  readonly partial: boolean;
-  /** Calls of functions, which were not run; absent if there were none. */
-  readonly functions?: number;
-}
-
 /** Answer of a dry run (semantics 24). */
 export interface DryRun {
   /** The cell as it went with placeholders for answers. */
   readonly envelope: ExecEnvelope;
-  readonly estimate: CellEstimate;
+  readonly estimate: CallEstimate & {
+    /** By the place in the code that makes the calls, `<cell 1>:3`. */
+    readonly sites: readonly (CallEstimate & { readonly site: string })[];
+    /** The cell did not come to its end: a real run may make more calls. */
+    readonly partial: boolean;
+    /** Calls of functions, which were not run; absent if there were none. */
+    readonly functions?: number;
+  };
 }
 
 export interface LoadingOptions {

@@ -119,9 +119,10 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
 
 export function rulesOf(options: HostedOptions, above: Above | undefined): Rules {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
+  const lent = options.functions ? { max_functions: LIMITS.functionCalls } : {};
   return {
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
-    budget: above?.limits ?? { ...DEFAULT_BUDGET, ...functionLimit(options), ...options.budget },
+    budget: above?.limits ?? { ...DEFAULT_BUDGET, ...lent, ...options.budget },
     concurrency: Math.min(concurrency, LIMITS.maxConcurrency),
     depth: above?.depth ?? 0,
     maxDepth: above?.maxDepth ?? maxDepth,
@@ -129,7 +130,3 @@ export function rulesOf(options: HostedOptions, above: Above | undefined): Rules
     keepSteps,
   };
 }
-
-/** A session without functions tells nothing of them. */
-const functionLimit = ({ functions = {} }: HostedOptions) =>
-  Object.keys(functions).length > 0 ? { max_functions: LIMITS.functionCalls } : {};

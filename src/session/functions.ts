@@ -2,7 +2,6 @@ import { Script } from "node:vm";
 import { builtins, type FunctionFacts, MACHINE_NAMES } from "../../builtins/index.ts";
 import { firstly, type Json, OWNED_NAMES, RlmError, remedy } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../model/index.ts";
-import { messageOf } from "../platform/errors.ts";
 import type { HostedOptions } from "./api.ts";
 import type { ExecRecords } from "./journal/exec-records.ts";
 import { functionOf } from "./journal/ledger.ts";
@@ -23,24 +22,13 @@ export async function checkFunctions(lent: Lent = {}): Promise<void> {
     const place = `openSession(): functions.${name}`;
     if (!isIdentifier(name))
       throw refused(`${place} is no identifier`, "Name it by letters, digits, _ and $, and no keyword.");
-    if (TAKEN.has(name)) throw refused(`${place} has the name of a builtin or a global`, "Give it another name.");
-    const flaw = await schemaFlaw(parameters);
+    if (TAKEN.has(name) || name in {})
+      throw refused(`${place} has the name of a builtin or a global`, "Give it another name.");
+    const { schemaProblem, taskThread } = await loadSubCallLayer();
+    const flaw = await schemaProblem(jsonOf(parameters), taskThread(), new AbortController().signal);
     if (flaw) throw refused(`${place}.parameters: ${flaw.message}`, flaw.suggestion);
   }
 }
-
-async function schemaFlaw(
-  parameters: object,
-): Promise<{ readonly message: string; readonly suggestion: string } | null> {
-  const { schemaProblem, taskThread } = await loadSubCallLayer();
-  try {
-    return await schemaProblem(jsonOf(parameters), taskThread(), NEVER);
-  } catch (error) {
-    return { message: `the schema is no JSON: ${messageOf(error)}`, suggestion: "Pass a JSON Schema." };
-  }
-}
-
-const NEVER = new AbortController().signal;
 
 const TAKEN: ReadonlySet<string> = new Set([
   ...OWNED_NAMES,
@@ -48,10 +36,8 @@ const TAKEN: ReadonlySet<string> = new Set([
   ...builtins.flatMap((builtin) => [builtin.name, ...(builtin.kind === "guest" ? builtin.aliases : [])]),
 ]);
 
-const NAME_UNITS = 64;
-
 function isIdentifier(name: string): boolean {
-  if (!/^[A-Za-z_$][\w$]*$/.test(name) || name.length > NAME_UNITS) return false;
+  if (!/^[A-Za-z_$][\w$]{0,63}$/.test(name)) return false;
   try {
     // It is compiled and not run.
     new Script(`"use strict"; async () => { var ${name}; }`);
@@ -61,7 +47,13 @@ function isIdentifier(name: string): boolean {
   }
 }
 
-const jsonOf = (schema: object): Json => JSON.parse(JSON.stringify(schema));
+function jsonOf(parameters: object): Json {
+  try {
+    return JSON.parse(JSON.stringify(parameters));
+  } catch {
+    throw refused("openSession(): the parameters of a function are no JSON", "Pass a JSON Schema as plain data.");
+  }
+}
 
 /** @throws RlmError `function_missing` if an interrupted exec calls a function that the session is opened without */
 export function refuseMissing(lent: Lent = {}, { start, calls }: ExecRecords): void {

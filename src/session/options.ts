@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import type { Effects } from "../../builtins/index.ts";
 import { type ExecLimits, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { nearest } from "../platform/nearest.ts";
@@ -136,8 +135,6 @@ const subAgents = v.optional(
   } satisfies SchemaOf<SubAgentPolicy>),
 );
 
-const EFFECTS = ["none", "idempotent", "once"] as const satisfies readonly Effects[];
-
 const functions = v.optional(
   v.record(
     v.string(),
@@ -145,7 +142,7 @@ const functions = v.optional(
       description: text,
       parameters: v.looseObject({}, "a JSON Schema, an object"),
       run: v.function("a function"),
-      effects: v.picklist(EFFECTS, `one of ${EFFECTS.join(", ")}`),
+      effects: v.picklist(["none", "idempotent", "once"], "one of none, idempotent, once"),
       timeoutMs: count,
     } satisfies SchemaOf<SessionFunction>),
     "an object of functions by name",

@@ -13,7 +13,7 @@ test(`${KILLS} kills of programs that lend functions: none is run that was answe
     seed: 112,
     kills: KILLS,
     most: 2,
-    jobs: 2,
+    jobs: 1,
     say: (line) => said.push(line),
   });
   console.log(printedFunctions(report));

@@ -3,7 +3,6 @@ import { type Json, RlmError, THINKING_TOKENS, type Thinking } from "../../../ru
 import { loadSubCallLayer } from "../../model/index.ts";
 import type { Env, Rules } from "../env.ts";
 import type { ExecAsked } from "../exec/request.ts";
-import { factsOfFunctions } from "../functions.ts";
 import type { Setup } from "../setup.ts";
 import type { Answers } from "../sub-calls/port.ts";
 import type { AskEnvelope, AskOptions } from "./api.ts";
@@ -28,8 +27,7 @@ const HISTORY_CHARS = 400_000;
 const CHARS_OF_WINDOW = 2;
 
 /** The part of its session that an ask begins with. */
-interface AskedSession extends Pick<Setup, "askModels"> {
-  readonly options: Pick<Setup["options"], "functions">;
+interface AskedSession extends Pick<Setup, "askModels" | "functions"> {
   readonly env: Pick<Env, "models">;
   readonly rules: Pick<Rules, "depth" | "maxDepth">;
   readonly answers: Pick<Answers, "thinking">;
@@ -62,8 +60,7 @@ export async function begin(question: string, options: AskOptions, session: Aske
     prompt: PROMPT_VERSION,
   };
   const mayRecurse = depth < max_depth;
-  const lines = functionLines(factsOfFunctions(session.options.functions));
-  const reference = cellReference(builtins, mayRecurse ? "explained" : "absent") + lines;
+  const reference = cellReference(builtins, mayRecurse ? "explained" : "absent") + functionLines(session.functions);
   const signed = depth === 0 ? { signed: session.askModels.sign(settings) } : {};
   return { question, settings: { ...settings }, system: systemPrompt(reference, mayRecurse), ...signed };
 }

@@ -12,7 +12,6 @@ import {
 import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
-import { factsOfFunctions } from "../functions.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/envelope.ts";
 import { callIn, type ExecRecords } from "../journal/exec-records.ts";
@@ -132,7 +131,7 @@ async function runOnMachine(
       : { machine: await openAtState(work, isScratch), from: null };
     machine = opened.machine;
     await machine.useHistory(asked.history.given);
-    if (!isScratch) await machine.useFunctions(factsOfFunctions(work.setup.options.functions));
+    if (!isScratch) await machine.useFunctions(work.setup.functions);
     const over = await runCell(work, request, asked, machine, opened.from);
     for (const warning of machine.takeWarnings()) warn(over.state, warning);
     return { machine, over };

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Effects } from "../../../builtins/index.ts";
+import type { FunctionFacts } from "../../../builtins/index.ts";
 import {
   type CellEnd,
   DEFAULT_EXEC_LIMITS,
@@ -85,8 +85,8 @@ export interface ToolCall {
   readonly counts?: number;
   /** The level of thinking, if the call names none itself. Absent: off. */
   readonly thinking?: Thinking;
-  /** Of a function of the program: what its run may do outside. A call that says "once" is run by one process alone. */
-  readonly effects?: Effects;
+  /** Those of a function of the program. A call with `once` is run by one process alone. */
+  readonly effects?: FunctionFacts["effects"];
   /** Calls that the exec has made, this one included. */
   readonly call_count: number;
   /** Bytes printed so far. */

@@ -19,18 +19,8 @@ export function childOpener(
   host: Host,
   openSession: OpenSession,
 ): ChildrenParts["open"] {
-  // Its budget and its models are handed down, and it has no functions and no name that a person gave.
-  const {
-    store: _folder,
-    session: _name,
-    budget,
-    model,
-    apiKeyEnv,
-    label,
-    onCheckpoint,
-    functions,
-    ...shared
-  } = options;
+  // Its budget and its models are handed down, and it has no name that a person gave.
+  const { store: _folder, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
   const { settings: _settings, job: _job, cacheScope: _scope, leased: _leased, ...lent } = host;
   return async (name, { callId, context, history, settings, delivery = options.delivery, above }) => {
     const parent = "of" in context ? (history ?? (await storedHistory(env.store, state()))) : state().context;
@@ -43,7 +33,15 @@ export function childOpener(
     const { subAgents: { tools: _tools, ...policy } = {} } = options;
     const subAgents = state().account.last?.start.kind === "query" ? { subAgents: policy } : {};
     const session = await openSession(
-      { ...shared, ...subAgents, ...(delivery ? { delivery } : {}), roots: [], session: name, onProgress },
+      {
+        ...shared,
+        ...subAgents,
+        ...(delivery ? { delivery } : {}),
+        roots: [],
+        functions: {},
+        session: name,
+        onProgress,
+      },
       {
         ...{ ...lent, ...env, above, excerpt },
         origin: "child",

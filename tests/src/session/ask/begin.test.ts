@@ -13,7 +13,7 @@ function modelsOf(window: number | null): Models {
 
 const askModels = { sign: (models: object) => ({ ...models, by: "this user" }), foreign: () => null };
 const session = {
-  options: {},
+  functions: [],
   env: { models: modelsOf(null) },
   rules: { depth: 0, maxDepth: 2 },
   answers: {},

@@ -45,7 +45,7 @@ test("a cell calls a function by its name, many at once, and gets what it return
     996,
     ["fetchPagenone"],
   ]);
-  expect(await result("help('fetchPage')")).toContain("Fetches a page.");
+  expect(await result("functions()[0].description")).toBe("Fetches a page.");
 });
 
 test.each<[string, string, object]>([
@@ -96,7 +96,7 @@ test.each<[string, SessionFunction["run"], unknown]>([
   [
     "2 MB",
     () => "x".repeat(2 ** 21),
-    ["function_failed", "Error", "fetchPage failed: its result has 2.0 MB (limit 1 MB)"],
+    ["function_failed", "Error", "fetchPage failed: its result is too large (limit 1 MB)"],
   ],
   ["what it throws", () => Promise.reject(new Error("404")), ["function_failed", "Error", "fetchPage failed: 404"]],
 ])("a result that is %s", async (_what, work, expected) => {
