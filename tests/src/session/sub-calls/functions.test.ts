@@ -1,8 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { callLines } from "../../../../src/cli/render/calls.ts";
 import type { SessionFunction, SessionOptions } from "../../../../src/session/api.ts";
 import { readJournal } from "../../../../src/session/journal/records.ts";
 import { openSession } from "../../../../src/session/session.ts";
+import { describeExecs } from "../../../../src/session/stored/exec-description.ts";
 import { openStore } from "../../../../src/store/index.ts";
 import { openScripted } from "../../../support/scripted-session.ts";
 import { folderWith } from "../../../support/tree.ts";
@@ -156,10 +158,22 @@ test("a cell or a helper may take the name for itself", async () => {
 
 test("a function changes its argument, and the record has it as the cell gave it", async () => {
   const { functions } = lent((args) => Object.assign(args, { url: "other" }));
-  const { session, journal } = await openScripted(() => "ok", { functions });
+  const { session, journal, store } = await openScripted(() => "ok", { functions });
   expect(await session.exec("await fetchPage({ url: 'a' })")).toMatchObject({ result_json: { url: "other" } });
   const calls = (await journal()).filter(({ record }) => record === "rlm_tool_call");
   expect(calls).toMatchObject([{ name: "functions.fetchPage", args: [{ url: "a" }], effects: "none" }]);
+  const [exec] = describeExecs((await store.journal(session.id)).map(({ record }) => record));
+  expect(exec?.calls).toMatchObject([{ prompt: null, effects: "none", status: "ok", tokens: 0 }]);
+  const plain = {
+    isTerminal: false,
+    columns: 120,
+    colours: false,
+    paint: (text: string) => text,
+    write() {},
+    writeRaw() {},
+  };
+  const [line] = callLines(exec?.calls ?? [], "", plain);
+  expect(line).toMatch(/^1 {2}ok {2}none .*functions\.fetchPage\(\{"url":"a"\}\)$/);
 });
 
 test("a dry run counts functions, and runs none", async () => {
