@@ -3,7 +3,7 @@
 //   node examples/library-functions.ts
 //
 // In a project of your own: import { openSession } from "belay-rlm";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSession } from "../src/index.ts";
@@ -51,3 +51,4 @@ const again = await openSession({ ...kept, functions });
 const resumed = await again.resume();
 if (resumed?.envelope && "result_json" in resumed.envelope) console.log(resumed.envelope.result_json);
 await again.close();
+rmSync(kept.store, { recursive: true });
