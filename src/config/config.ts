@@ -1,9 +1,10 @@
+import { given } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
 import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
 import { lowered } from "./lowered.ts";
 import { invalidConfig } from "./problems.ts";
 import { type AskedSettings, KEYS, type Settings, TAKEN_BACK, variableOf } from "./settings.ts";
-import { given, settingsFromTexts } from "./texts.ts";
+import { settingsFromTexts } from "./texts.ts";
 
 /** Places in which configuration is looked for. */
 export interface ConfigPlaces {
