@@ -308,23 +308,31 @@ interface ResumedAsk {
 
 /**
  * A guest over a context. Calls queue: one runs at a time, in the order they were made. A failing cell is a value
- * (`success: false`); what a caller gets wrong rejects with `RlmError`.
+ * (`success: false`); what a caller gets wrong rejects with `RlmError`. Every method that returns a promise may reject with
+ * `invalid_argument`, `session_closed` or `store_failed`; `exec_unfinished`: an interrupted exec is to be finished first.
  */
 export interface Session extends AsyncDisposable {
   readonly id: string;
   /** null for a session without one. */
   readonly name: string | null;
-  /** Loads a context and starts anew: variables, helpers, memory and budget are reset. */
+  /**
+   * Loads a context and starts anew: variables, helpers, memory and budget are reset.
+   *
+   * @throws RlmError `path_not_found`, `path_outside_sandbox`, `context_too_large`, `document_unreadable`, `store_full`,
+   * `cancelled`
+   */
   load(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
-  /** Adds to the context; variables, helpers, memory and budget stay. */
+  /** Adds to the context; variables, helpers, memory and budget stay. @throws RlmError as `load` */
   loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
   /** True if the context begins with what a load of this source would give now. Rejects as `load` does, and changes nothing. */
   holds(source: LoadSource, options?: LoadingOptions): Promise<boolean>;
-  /** Runs a cell. */
+  /** Runs a cell. @returns its result and output; a cell that fails is a value too */
   exec(code: string, options?: ExecOptions): Promise<ExecEnvelope>;
   /**
    * Answers a question about the context: a root model writes cells, turn by turn, until it answers. The cells run on the
    * session's own guest, so their variables stay. While an ask is not over, only `resume` and `discard` are possible.
+   *
+   * @throws RlmError `no_model_configured`
    */
   ask(question: string, options?: AskOptions): Promise<AskEnvelope>;
   /**
@@ -354,6 +362,8 @@ export interface Session extends AsyncDisposable {
   /**
    * Finishes what was interrupted: settled sub-calls are not sent again. If nothing was interrupted, answers
    * the recorded outcome of the last cell or query, or null if there is none.
+   *
+   * @throws RlmError `checkpoint_lost`, `context_lost`, `settings_untrusted`
    */
   resume(
     options?: Pick<ExecOptions, "signal" | "suspend" | "deliver" | "history" | keyof WaitOptions> &
@@ -366,7 +376,7 @@ export interface Session extends AsyncDisposable {
   /** The loaded context's facts, or null. */
   stats(): ContextStats | null;
   budget(): RemainingBudget;
-  /** Waits for what is queued, then ends the guest. */
+  /** Waits for what is queued, then ends the guest. Nothing is lost of a session in a store. */
   close(): Promise<void>;
 }
 
