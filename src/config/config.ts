@@ -44,4 +44,4 @@ export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
 }
 
 /** Variables of Belay that are not settings. */
-const OTHERS = ["BELAY_HOME", "BELAY_STORE", "BELAY_DEBUG", "BELAY_SESSION"];
+const OTHERS = ["BELAY_HOME", "BELAY_STORE", "BELAY_DEBUG", "BELAY_SESSION", "BELAY_MCP_TOKEN"];
