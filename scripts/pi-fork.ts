@@ -64,7 +64,7 @@ async function continued(line: PiLine, prompt: string, options: PiOptions) {
   for (let refusal = ""; ; ) {
     const printed = await printPi(line, prompt, options, ["--continue"]);
     if (printed.stdout === `done: ${prompt}\n` || Date.now() > until) return { ...printed, refusal };
-    refusal ||= printed.stderr.trim();
+    refusal ||= /^Error: .*/m.exec(printed.stderr)?.[0] ?? printed.stderr.trim();
     await sleep(1_000);
   }
 }

@@ -70,9 +70,9 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
     const asked = await requestOf(incoming, gone, bounds.bodyBytes);
     if (asked === null) return refusal(413, `a message has at most ${bounds.bodyBytes} bytes`);
     const id = asked.headers.get("mcp-session-id");
-    if (id !== null) return clients.answer(id, asked);
+    if (id !== null) return clients.answer(id, asked, gone);
     const isLegacy = await isLegacyRequest(asked, undefined, { maxRequestBodySize: bounds.bodyBytes });
-    return isLegacy ? clients.greet(asked) : modern.fetch(asked);
+    return isLegacy ? clients.greet(asked, gone) : modern.fetch(asked);
   }
 
   server.on("request", async (incoming, outgoing) => {
@@ -119,11 +119,15 @@ function openClient(parts: HttpParts) {
       return opened;
     },
     isBusy: () => current?.runs.current() != null,
-    /** Stops what runs where it is, and closes the session. */
+    /** Stops what runs where it is, and closes the session. Never rejects. */
     async end(): Promise<void> {
       leave.abort();
       left[Symbol.dispose]();
-      await (await opened)?.[Symbol.asyncDispose]();
+      try {
+        await (await opened)?.[Symbol.asyncDispose]();
+      } catch (error) {
+        parts.note(`a session could not be closed (${nameOf(error)})`);
+      }
     },
   };
 }
@@ -169,10 +173,11 @@ function openClients(parts: HttpParts, bounds: HttpBounds) {
     return clients.size < bounds.clients;
   }
 
-  function handled(known: Known, request: Request): Promise<Response> {
+  /** @param gone aborted when the connection is done with the request; the signal of a request may be collected before */
+  function handled(known: Known, request: Request, gone: AbortSignal): Promise<Response> {
     const isListener = request.method === "GET";
     known.open++;
-    whenAborted(request.signal, () => {
+    whenAborted(gone, () => {
       known.open--;
       known.usedAt = clock.monotonic();
       const { sessionId = "" } = known.transport;
@@ -183,7 +188,7 @@ function openClients(parts: HttpParts, bounds: HttpBounds) {
 
   return {
     /** A request without an id: the first of a client, or a mistake. */
-    async greet(request: Request): Promise<Response> {
+    async greet(request: Request, gone: AbortSignal): Promise<Response> {
       if (!(await hasRoom())) return refusal(503, `${bounds.clients} clients are at work`, { "Retry-After": "60" });
       const client = openClient(parts);
       const transport: SessionTransport = new SessionTransport({
@@ -194,13 +199,15 @@ function openClients(parts: HttpParts, bounds: HttpBounds) {
       });
       const known: Known = { client, transport, open: 0, usedAt: 0 };
       await serverFor(parts, client.calls, client.suspend).connect(transport);
-      const response = await handled(known, request);
+      const response = await handled(known, request, gone);
       if (transport.sessionId === undefined) await client.end();
       return response;
     },
-    async answer(id: string, request: Request): Promise<Response> {
+    async answer(id: string, request: Request, gone: AbortSignal): Promise<Response> {
       const known = clients.get(id);
-      return known ? handled(known, request) : refusal(404, "this client is not known any more: initialize again");
+      return known
+        ? handled(known, request, gone)
+        : refusal(404, "this client is not known any more: initialize again");
     },
     async end(): Promise<void> {
       await Promise.all([...clients.keys()].map(end));
