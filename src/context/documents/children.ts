@@ -5,7 +5,7 @@ import { cancelled } from "../load/reading.ts";
 import { type Frame, frameOf, framesOf } from "./frames.ts";
 import { megabytes, oneLine, Unreadable } from "./growing.ts";
 import { type Answer, answerOf, type Job, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
-import { readablePaths, readerEntry } from "./packages.ts";
+import { readablePaths, readerEntries } from "./packages.ts";
 import { CHILDREN } from "./ways.ts";
 
 /** A child that has read so many makes room for a fresh one. */
@@ -91,7 +91,10 @@ function start(file?: string): Child {
   const paths = file === undefined ? readablePaths() : [...readablePaths(), `${dirname(file)}/*`];
   const allowed = ["--permission", "--allow-worker", ...paths.map((path) => `--allow-fs-read=${path}`)];
   const options = [...allowed, "--no-warnings", `--max-old-space-size=${RSS_BYTES / 2 ** 20}`];
-  const started = spawn(process.execPath, [...options, readerEntry(), String(process.pid)], {
+  const { guard, reader } = readerEntries();
+  const code = ["--disallow-code-generation-from-strings", "--import", guard, reader];
+  const words = [process.pid, RSS_BYTES, OUT_OF_MEMORY, file ?? ""].map(String);
+  const started = spawn(process.execPath, [...options, ...code, ...words], {
     env: {},
     cwd: "/",
     stdio: "pipe",
