@@ -59,12 +59,13 @@ test("the oldest texts go when all take too much, and what is used stays", async
   const keys = await Promise.all(["a", "b", "c"].map((name) => textKey([name], [])));
   const answer = { isArchive: false, refused: [], texts: [{ name: "a", text: Buffer.alloc(1000, "x") }] };
   for (const [n, key] of keys.slice(0, 2).entries()) {
-    keep(key, answer);
+    await keep(key, answer);
     utimesSync(join(dir, `text-${key}`), n + 1, n + 1);
   }
-  expect(find(keys[0] ?? "")).toEqual(answer);
-  keep(keys[2] ?? "", answer);
-  expect(keys.map((key) => find(key) !== undefined)).toEqual([true, false, true]);
+  expect(await find(keys[0] ?? "")).toEqual(answer);
+  await keep(keys[2] ?? "", answer);
+  const found = await Promise.all(keys.map(find));
+  expect(found.map((one) => one !== undefined)).toEqual([true, false, true]);
 });
 
 test("a database that cannot be copied is skipped, and the reason is told", async () => {

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../platform/make-folder.ts";
 
@@ -14,11 +15,16 @@ interface KeptKind {
 }
 
 /** Writes a file that is found whole or not at all, and removes the oldest of its kind. It may fail: then nothing is kept. */
-export function keepFile(dir: string, name: string, content: string | Uint8Array, kind: KeptKind): void {
+export async function keepFile(
+  dir: string,
+  name: string,
+  content: string | readonly Uint8Array[],
+  kind: KeptKind,
+): Promise<void> {
   const temporary = join(dir, `${name}.${process.pid}`);
   try {
     makeFolder(dir);
-    writeFileSync(temporary, content, { mode: 0o600 });
+    await writeFile(temporary, content, { mode: 0o600 });
     renameSync(temporary, join(dir, name));
     dropOldest(dir, kind);
   } catch {

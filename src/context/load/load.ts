@@ -101,7 +101,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   // Of younger files a change could be missed.
   if (seen && reading.isWhole && seen.isOld) {
     const used = reading.hasDocuments ? await readers() : "";
-    known.loads.keep(seen.key, seen.print, { hash: context.hash, key: context.key }, used);
+    await known.loads.keep(seen.key, seen.print, { hash: context.hash, key: context.key }, used);
   }
   return context;
 }
