@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -57,6 +57,9 @@ test("the oldest texts go when all take too much, and what is used stays", async
   const dir = folderWith();
   const { find, keep } = openKeptTexts(dir, 3000);
   const keys = await Promise.all(["a", "b", "c"].map((name) => textKey([name], [])));
+  // A killed process has left the first one, and this process still writes the other.
+  const half = [4194304, process.pid].map((pid) => `text-${"f".repeat(64)}.${pid}`);
+  for (const name of half) writeFileSync(join(dir, name), "half");
   const answer = { isArchive: false, refused: [], texts: [{ name: "a", text: Buffer.alloc(1000, "x") }] };
   for (const [n, key] of keys.slice(0, 2).entries()) {
     await keep(key, answer);
@@ -66,6 +69,7 @@ test("the oldest texts go when all take too much, and what is used stays", async
   await keep(keys[2] ?? "", answer);
   const found = await Promise.all(keys.map(find));
   expect(found.map((one) => one !== undefined)).toEqual([true, false, true]);
+  expect(half.map((name) => existsSync(join(dir, name)))).toEqual([false, true]);
 });
 
 test("a database that cannot be copied is skipped, and the reason is told", async () => {
