@@ -80,7 +80,8 @@ async function runBatch(wanted: ReadyRun): Promise<number> {
   await using store = await withSpansSent(await openRunStore(wanted.asked.store, host), settings.otlp, progress.say);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);
-  const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal });
+  const leftOut = (why: string) => progress.say(`left out: ${why}`);
+  const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal, leftOut });
   const asked = begunAs(wanted.asked, submitted.run.name);
   const ready = { ...wanted, asked };
   progress.say(submittedLine(submitted));
@@ -100,7 +101,7 @@ async function runBatch(wanted: ReadyRun): Promise<number> {
   if (asked.own.detach) return detached(ready, submitted, await countedRun(store, submitted.run.id));
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
-  const first = submitted.order.length < spooled.count && stop.exitCode === undefined;
+  const first = own.first !== undefined && submitted.order.length < spooled.count && stop.exitCode === undefined;
   const forecast = first
     ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs, inputs: submitted.inputs(), all: spooled.count })
     : null;

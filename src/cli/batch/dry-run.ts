@@ -17,7 +17,8 @@ export async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }
   const runs = openRuns(store);
   const own = workerSession(asked.settings, null);
   const tried: DryRun[] = [];
-  for await (const job of openAskedJobs(asked, spooled, runs, stop.signal)()) {
+  const leftOut = (why: string) => terminal.stderr.write(`left out: ${inLine(why)}\n`, "dim");
+  for await (const job of openAskedJobs(asked, spooled, { runs, signal: stop.signal, leftOut })()) {
     const dry = await runs.dryRun(spec, job, own);
     if (stop.exitCode !== undefined) return stop.exitCode;
     tried.push(dry);

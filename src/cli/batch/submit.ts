@@ -23,7 +23,7 @@ export async function submit(
   asked: AskedRun,
   spec: RunSpec,
   spooled: Spool,
-  { runs, store, signal }: { readonly runs: Runs; readonly store: Store; readonly signal: AbortSignal },
+  { runs, store, signal, leftOut }: SubmitParts,
 ): Promise<Given> {
   const { jobs, shipping } = store;
   const { own, limits } = asked;
@@ -36,7 +36,7 @@ export async function submit(
   if (there) checkSame(asked, there);
   // Jobs of a process that has ended are nobody's.
   if (there && own.retryChanged) await jobs.lapse(there.id);
-  const inputs = openAskedJobs(asked, spooled, runs, signal);
+  const inputs = openAskedJobs(asked, spooled, { runs, signal, leftOut });
   if (there && own.first) await checkFirst(asked, there, { runs, jobs, inputs: inputs() });
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const run = { name, queue, share: own.share ?? 1, spec, limits };
@@ -45,6 +45,14 @@ export async function submit(
   if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
   if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
   return { ...submitted, inputs };
+}
+
+interface SubmitParts {
+  readonly runs: Runs;
+  readonly store: Store;
+  readonly signal: AbortSignal;
+  /** Told of each file of a folder that no load can read. */
+  leftOut(why: string): void;
 }
 
 interface First {
