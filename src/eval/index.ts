@@ -1,2 +1,4 @@
-export { type Item, itemOf, SUITES, type SuiteName, tokensIn } from "./items.ts";
-export { type Expected, SCORE_NAMES, type ScoreName, scoreOf } from "./scores.ts";
+export { cellsOf, isFigure, lineOf, lossesOf, lossLine, markdownOf, TITLES } from "./report.ts";
+export { type EvalRow, figuresOf, type JobEnd, METHODS, type Method, roomOf, rowOf } from "./rows.ts";
+export { SCORE_NAMES } from "./scores.ts";
+export { type Item, itemOf, SUITES, type SuiteName, tokensIn } from "./suites.ts";

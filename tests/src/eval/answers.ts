@@ -1,4 +1,4 @@
-import type { SuiteName } from "../../../src/eval/items.ts";
+import type { SuiteName } from "../../../src/eval/suites.ts";
 
 // What each question asks, worked out from the texts alone: nothing of the generators is used.
 

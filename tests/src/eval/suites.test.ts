@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { itemOf, SUITES, type SuiteName, tokensIn } from "../../../src/eval/items.ts";
+import { itemOf, SUITES, type SuiteName, tokensIn } from "../../../src/eval/suites.ts";
 import { READERS } from "./answers.ts";
 
 const names = Object.keys(SUITES).filter((name): name is SuiteName => name in SUITES);
 const sorted = (answer: unknown) => (Array.isArray(answer) ? answer.toSorted() : answer);
 
-const made = (suite: SuiteName, size: string, number = 1, seed = 1) => itemOf({ suite, size, number, seed });
+const made = (suite: SuiteName, size: string, number = 1, seed = 1) => itemOf(suite, size, number, seed);
 
 describe.each(names)("%s", (suite) => {
   test.each([
