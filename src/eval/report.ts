@@ -105,7 +105,7 @@ export function* markdownOf(
   if (bad.length > 0) yield "\n## Jobs without an answer that can be read\n\n";
   for (const row of bad) {
     const why = row.no_answer ?? (row.misformed ? "another form" : (row.error_code ?? row.status));
-    yield `- ${safe(`${row.item}, ${row.method}: ${why}`)}; \`${show(row)}\`\n`;
+    yield `- ${safe(`${row.item}, ${row.method}: ${why}`)}; \`${show(row).replaceAll("`", "'")}\`\n`;
   }
 }
 

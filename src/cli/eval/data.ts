@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import * as v from "valibot";
 import { openRoots } from "../../context/index.ts";
 import { type Item, itemOf, SCORE_NAMES, SUITES, type SuiteName } from "../../eval/index.ts";
@@ -45,7 +46,15 @@ export async function dataItems(data: string, most: number | undefined, roots: r
       context === undefined
         ? contextPath(input, "file", places)
         : keepTexts(folder, new Map([["context.txt", context]]));
-    items.push({ ...{ id, suite, size, question, expected, score: line.score ?? usual }, file });
+    const { score = usual } = line;
+    if (score === "count" && typeof expected !== "number") {
+      throw new BadLine(
+        input.at,
+        'has the score "count" and an answer that is no number',
+        "docs/eval.md has the scores.",
+      );
+    }
+    items.push({ id, suite, size, question, expected, score, file });
     if (items.length === most) break;
   }
   if (items.length === 0) throw new UsageError(`--data ${data} has no line`, HELP);
@@ -62,21 +71,24 @@ function questionIn({ at, value }: Input): v.InferOutput<typeof Line> {
 
 export const HELP = commandLine(["help", "eval"]);
 
-/** The questions of generated suites, with their contexts in `folder`. */
-export function madeItems(
-  suites: readonly SuiteName[],
-  { sizes, amount, seed }: { readonly sizes: readonly string[]; readonly amount: number; readonly seed: number },
-  folder: string,
-): Placed[] {
-  const numbers = Array.from({ length: amount }, (_, at) => at + 1);
-  return suites.flatMap((suite) =>
-    sizes.flatMap((size) =>
-      numbers.map((number) => {
-        const { item, files } = itemOf(suite, size, number, seed);
-        return { ...item, file: keepTexts(folder, files) };
-      }),
-    ),
-  );
+interface Making {
+  readonly sizes: readonly string[];
+  readonly amount: number;
+  readonly seed: number;
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+/** The questions of generated suites, with their contexts in the folder. Each may take a second: a signal ends it between two. */
+export async function* madeItems(suites: readonly SuiteName[], { sizes, amount, seed, folder, signal }: Making) {
+  for (const [suite, size] of suites.flatMap((one) => sizes.map((other) => [one, other] as const))) {
+    for (let number = 1; number <= amount; number++) {
+      const { item, files } = itemOf(suite, size, number, seed);
+      yield { ...item, file: keepTexts(folder, files) } satisfies Placed;
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+  }
 }
 
 /** @throws UsageError that names the suites */

@@ -2,6 +2,7 @@ import { basename, join } from "node:path";
 import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
 import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
+import { checkModel } from "../../jobs/index.ts";
 import { listModels, modelsAt } from "../../model/index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
@@ -24,32 +25,20 @@ const [FOLDER, SIZES, ITEMS] = ["belay-eval", ["32k"], 5] as const;
 /** `belay eval`: asks questions with known answers, by a run of jobs, and reports. Gives the exit code. */
 export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promise<number> {
   return withRun(args, async (stop, terminal) => {
-    const {
-      against: _a,
-      size: _s,
-      items: amount = ITEMS,
-      seed: _seed,
-      data,
-      root: _r,
-      window: _w,
-      folder = FOLDER,
-      ...run
-    } = own;
+    const { data, items: amount = ITEMS } = own;
     const suites = suitesIn(args.positionals);
     const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
-    const of = {
-      command: "eval",
-      script: ["eval", ...names].join("-"),
-      jobs: folder,
-      inputs: names.join(", ") || "all suites",
-    };
-    const found = await askedRun(args, run, of);
+    const [script, inputs] = [["eval", ...names].join("-"), names.join(", ") || "all suites"];
+    const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs });
     const asked = { ...found, settings: withDepth(found.settings) };
+    const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
+    const spec = specOf(asked, { name: "eval", source }, "each");
+    // Without a model, or its key, texts would be made for nothing.
+    if (!own.dryRun) checkModel(spec, modelsOf(asked.settings));
     try {
-      const evaluation = await evaluationOf(own, suites, asked.settings);
+      const evaluation = await evaluationOf(own, suites, asked.settings, stop.signal);
       await using spooled = await spooledJobs(evaluation);
-      const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
-      const ready = { asked, spec: specOf(asked, { name: "eval", source }, "each"), spooled, host, terminal, stop };
+      const ready = { asked, spec, spooled, host, terminal, stop };
       if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
       // One question of each suite and size stands for all of them.
       const most = data === undefined ? spooled.count : 3 * evaluation.methods.length;
@@ -69,17 +58,20 @@ function withDepth(settings: Settings): Settings {
 }
 
 /** The questions, with their contexts on disk. @throws UsageError, BadLine */
-async function evaluationOf(own: EvalFlags, typed: readonly SuiteName[], settings: Settings): Promise<AskedEval> {
-  const { data, folder = FOLDER, dryRun, items, seed = 1, size: sizes = SIZES } = own;
+async function evaluationOf(
+  own: EvalFlags,
+  typed: readonly SuiteName[],
+  settings: Settings,
+  signal: AbortSignal,
+): Promise<AskedEval> {
+  const { data, folder = FOLDER, items, seed = 1, size: sizes = SIZES } = own;
   const methods = METHODS.filter((method) => method === "ask" || (own.against?.includes(method) ?? true));
-  const window = methods.length === 1 ? null : (own.window ?? (await windowOf(settings)));
+  const window =
+    methods.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
   const suites = typed.length > 0 || data !== undefined ? typed : suitesIn(Object.keys(SUITES));
   const contexts = join(folder, "contexts");
-  const made = madeItems(
-    suites,
-    { sizes, amount: dryRun && data === undefined ? 1 : (items ?? ITEMS), seed },
-    contexts,
-  );
+  const amount = own.dryRun && data === undefined ? 1 : (items ?? ITEMS);
+  const made = await Array.fromAsync(madeItems(suites, { sizes, amount, seed, folder: contexts, signal }));
   const given = data === undefined ? [] : await dataItems(data, items, own.root ?? [], contexts);
   return { items: [...given, ...made], methods, window, folder, seed };
 }
@@ -93,7 +85,7 @@ async function windowOf({ model = "", base_url, api_key_env }: Settings): Promis
   const window = listed?.find(({ id }) => idOf(id) === idOf(model))?.window;
   if (window) return window;
   throw new UsageError(
-    `the window of ${model || "the model"} is not known, and direct and bm25 need it: add --window TOKENS, or --against none`,
+    `the window of ${model} is not known, and direct and bm25 need it: add --window TOKENS, or --against none`,
     HELP,
   );
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { itemOf, type SuiteName } from "../../../../src/eval/suites.ts";
@@ -139,7 +139,11 @@ test("what cannot be asked is refused by name", async () => {
   const data = (line: object) => writeFileSync(join(folder, "bad.jsonl"), `${JSON.stringify(line)}\n`);
   data({ question: "Where?", context: "P" });
   await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is no question: answer is missing or wrong");
-  mkdirSync(join(folder, "in"));
+  data({ question: "How many?", answer: "three", score: "count", context: "P" });
+  await refused(
+    "--against none --data bad.jsonl",
+    'line 1 of bad.jsonl has the score "count" and an answer that is no number',
+  );
   data({ question: "Where?", answer: "here", file: "/etc/hostname" });
   await refused(
     "--against none --data bad.jsonl",
