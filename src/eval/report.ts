@@ -71,12 +71,15 @@ const NAMED = 5;
 export const TITLES =
   "suite,size,method,score,n,cost,in,cached,out,calls,depth,time,seen,no answer,misformed,refused,resumes".split(",");
 export const isFigure = (column: number) => column > 2;
+/** The column behind the score and the number of questions. */
+const FIGURES_FROM = 5;
 
 export function lineOf(cell: Cell): string[] {
   const { suite, size, method, score, spread, scored, jobs, coverage } = cell;
+  if (score === null) return [suite, size, method, "-", `0 of ${jobs}`, ...TITLES.slice(FIGURES_FROM).map(() => "-")];
   return [
     ...[suite, size, method],
-    score === null ? "-" : `${score.toFixed(2)}${spread === null ? "" : ` ±${spread.toFixed(2)}`}`,
+    `${score.toFixed(2)}${spread === null ? "" : ` ±${spread.toFixed(2)}`}`,
     scored === jobs ? String(jobs) : `${scored} of ${jobs}`,
     cell.cost_usd > 0 ? dollars(cell.cost_usd) : "-",
     ...[cell.tokens_in, cell.tokens_cached, cell.tokens_out].map((tokens) => compact(Math.round(tokens))),
@@ -99,7 +102,7 @@ export function* markdownOf(
   for (const cell of cellsOf(rows)) yield `| ${lineOf(cell).map(safe).join(" | ")} |\n`;
   yield "\nScores are means with their standard deviation, other figures means of a question; the last four are sums. `seen` is the share of P that a model was shown, at the least.\n\n## Where the ask loses\n\n";
   const losses = lossesOf(rows);
-  if (losses.length === 0) yield "In none of these suites, by the mean.\n";
+  if (losses.length === 0) yield "In no suite, by the questions that both have answered.\n";
   for (const loss of losses) yield `- ${safe(lossLine(loss))}\n`;
   const bad = rows.filter(({ score, no_answer, misformed }) => score === null || no_answer !== null || misformed);
   if (bad.length > 0) yield "\n## Jobs without an answer that can be read\n\n";

@@ -60,7 +60,8 @@ export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promis
   if (isStopped) return;
   showTable(TITLES, cells.map(lineOf), COLUMNS, stdout);
   for (const loss of losses) stdout.write(`${inLine(lossLine(loss))}\n`, "yellow");
-  if (losses.length === 0 && evaluation.methods.length > 1) stdout.write("the ask loses in no suite, by the mean\n");
+  const isWhole = evaluation.methods.length > 1 && cells.every(({ score }) => score !== null);
+  if (losses.length === 0 && isWhole) stdout.write("the ask loses in no suite, by the mean\n");
 }
 
 /** A narrow terminal leaves out the last columns first. */

@@ -62,6 +62,11 @@ test("means and spread are those of the jobs that have a score", () => {
   );
 });
 
+test("a cell without a score has no figures", () => {
+  const [cell] = cellsOf([row(4, "ask", FAILED), row(5, "ask", null)]);
+  expect(cell && lineOf(cell)).toEqual(["own|suite", "8k", "ask", "-", "0 of 2", ...Array(12).fill("-")]);
+});
+
 test("a loss is told by the questions that both have answered", () => {
   const [loss, ...others] = lossesOf(ROWS);
   expect(others).toEqual([]);
