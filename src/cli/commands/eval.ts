@@ -1,4 +1,4 @@
-import { SUITES, tokensIn } from "../../eval/index.ts";
+import { SUITES, tokensIn } from "../../eval/suites.ts";
 import type { Given } from "../flags/arguments.ts";
 import { CONTEXT, JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
 import { count, flags, path, paths, toggle, words } from "../flags/flag.ts";
