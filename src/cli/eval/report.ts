@@ -102,20 +102,17 @@ async function writeReports(
   } catch (error) {
     throw outputFailed(folder, error);
   }
-  const rooms =
-    window === null ? [] : methods.filter((method) => method !== "ask").map((method) => [method, window] as const);
+  const dollars = spent.nanodollars > 0 ? `, $${(spent.nanodollars / 1e9).toFixed(4)}` : "";
+  const roomText = (method: Method, of: number) =>
+    `at most ${thousands(roomOf(method, of))} characters in a prompt, of a window of ${thousands(of)} tokens`;
   const facts: [string, string][] = [
     ["run", `${name}; its jobs: ${commandLine(["view", name, ...asked.store.flags])}`],
     ["model", `${asked.settings.model ?? "none"}, thinking ${asked.settings.thinking ?? "off"}`],
     ["questions", `${items.length}, seed ${seed}`],
-    ...rooms.map(([method, of]): [string, string] => [
-      method,
-      `at most ${thousands(roomOf(method, of))} characters in a prompt, of a window of ${thousands(of)} tokens`,
-    ]),
-    [
-      "spent by the run",
-      `${thousands(spent.tokens)} tokens${spent.nanodollars > 0 ? `, $${(spent.nanodollars / 1e9).toFixed(4)}` : ""}`,
-    ],
+    ...methods.flatMap((method): [string, string][] =>
+      window === null || method === "ask" ? [] : [[method, roomText(method, window)]],
+    ),
+    ["spent by the run", `${thousands(spent.tokens)} tokens${dollars}`],
     ["Belay", version()],
   ];
   const show = ({ item, method }: EvalRow) =>
