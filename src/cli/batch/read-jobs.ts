@@ -61,7 +61,7 @@ function tableRoots({ jobs, own }: Pick<AskedRun, "jobs" | "own">): readonly str
 }
 
 /** @param roots within which the path must lie; null: the user has named it @throws BadLine if nothing may be read there */
-function contextPath({ at, value }: Input, field: string, roots: Roots | null): string {
+export function contextPath({ at, value }: Input, field: string, roots: Roots | null): string {
   const path = isRecord(value) && Object.hasOwn(value, field) ? value[field] : undefined;
   if (typeof path !== "string" || path === "" || path.includes("\0")) {
     throw new BadLine(at, `has no path in ${JSON.stringify(field)}, which --context-field names`);
