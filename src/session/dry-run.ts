@@ -1,6 +1,7 @@
 import { callsOf, readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../model/index.ts";
+import { given } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun, ExecOptions } from "./api.ts";
@@ -26,7 +27,13 @@ export async function dryRun(
   try {
     const space = openSpace(setup.row, null, setup.options.maxSessionMb);
     const scratch: Setup = { ...setup, env, space, guest, answers, moved() {} };
-    const request = { kind: "cell", source, limits, sites: true, ...(name === undefined ? {} : { name }) } as const;
+    const request = {
+      kind: "cell",
+      source,
+      limits: given(limits),
+      sites: true,
+      ...(name === undefined ? {} : { name }),
+    } as const;
     const asked = { ...(signal ? { signal } : {}), ...(history ? { history } : {}) };
     const envelope = await runCell(scratch, request, asked);
     return { envelope, estimate: answers.estimate(!envelope.success) };

@@ -45,9 +45,9 @@ export interface CallOptions {
 
 export interface ToolsOptions {
   /** Folder at which relative paths of the model start (default: the working directory). */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** Bytes of an answer, as JSON (default 51,200). What is longer is cut, and a warning says so. */
-  readonly answerBytes?: number;
+  readonly answerBytes?: number | undefined;
 }
 
 /** The tools of one session. Disposing of them closes the session, unless it was given opened. */
@@ -71,7 +71,7 @@ export async function openTools(
     heard?.(event);
     if (!isSession(given)) given.onProgress?.(event);
   };
-  const session = isSession(given) ? given : await openSession({ cwd, ...given, onProgress });
+  const session = isSession(given) ? given : await openSession({ ...given, cwd: given.cwd ?? cwd, onProgress });
   let turn: Promise<unknown> = Promise.resolve();
 
   const shown = (tool: Tool): SessionTool => ({
