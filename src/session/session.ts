@@ -8,6 +8,7 @@ import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { envOf, type Host, modelsOf } from "./env.ts";
 import { excerptRequest } from "./exec/request.ts";
 import { runLoad } from "./exec/run-exec.ts";
+import { checkFunctions } from "./functions.ts";
 import { interruptedIn } from "./journal/account.ts";
 import { sessionOver } from "./methods.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
@@ -37,6 +38,7 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
   }
   memoryBytesOf(options);
   // An option that is refused is not kept with a session first.
+  await checkFunctions(options.functions);
   const models = modelsOf(options, host);
   await pace();
   const place = options.store === undefined ? null : placeOf(options.store);
