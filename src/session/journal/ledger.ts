@@ -9,7 +9,7 @@ export interface BudgetLimits {
   /** USD by the models' price lists; null: no limit. */
   readonly max_cost_usd: number | null;
   /** Calls of functions that the program lends. Absent: it lends none. */
-  readonly max_functions?: number;
+  readonly max_functions?: number | undefined;
 }
 
 /** The spending of a session since its last load: a fold over its journal. */
