@@ -164,6 +164,12 @@ declare const history: {
  */
 declare const job: unknown;
 
+/**
+ * The functions that the program lends to cells; none in most sessions. A cell calls one by its name with one object,
+ * and awaits it. An answer that is recorded is never asked for again.
+ */
+declare function functions(): LentFunction[];
+
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
 
@@ -301,11 +307,14 @@ interface Budget {
   time_ms: number;
   /** Only if dollars are limited. */
   cost_usd?: number;
+  /** Calls of functions; only if the program lends some. */
+  functions?: number;
   /** The same values by their longer names. */
   remaining_tokens: number;
   remaining_sub_calls: number;
   remaining_time_ms: number;
   remaining_cost_usd?: number;
+  remaining_functions?: number;
 }
 
 /** Any JSON value. A cell is not typed, so editors accept every use of it. */
@@ -401,4 +410,12 @@ interface HistoryDocument extends DocumentEntry {
   /** `rlm-obj-` and 12 hex digits. */
   object: string;
   of: "history";
+}
+
+interface LentFunction {
+  name: string;
+  description: string;
+  /** JSON Schema of the argument. */
+  parameters: object;
+  effects: "none" | "idempotent" | "once";
 }

@@ -1,7 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { promisify } from "node:util";
 import { load } from "../src/context/load/load.ts";
 import { pdf, zip } from "../tests/documents/packed.ts";
@@ -84,17 +83,23 @@ function ratios(cases: readonly Case[]): Aim[] {
   });
 }
 
-/** The longest time for which a load of this document has held the main loop. */
+/** The most work of the main thread between two turns of its loop in a load of this document. Other programs do not count. */
 async function held(path: string): Promise<Aim> {
-  const delays = monitorEventLoopDelay({ resolution: 1 });
-  delays.enable();
+  let [longest, isLoading] = [0, true];
+  let before = process.threadCpuUsage();
+  const turn = () => {
+    const { user, system } = process.threadCpuUsage(before);
+    before = process.threadCpuUsage();
+    longest = Math.max(longest, (user + system) / 1000);
+    if (isLoading) setImmediate(turn);
+  };
+  setImmediate(turn);
   await loading(path);
-  delays.disable();
-  const ms = delays.max / 1e6;
+  isLoading = false;
   return {
-    text: "a load of the PDF holds the main loop for at most 20 ms",
-    value: `${ms.toFixed(1)} ms`,
-    met: ms <= 20,
+    text: "a load of the PDF holds the main loop for at most 20 ms of its time",
+    value: `${longest.toFixed(1)} ms`,
+    met: longest <= 20,
   };
 }
 

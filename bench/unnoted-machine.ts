@@ -10,7 +10,7 @@ await serveSandbox<null, ContextMessage>(() => {
   let context: ContextServices | undefined;
   const unnoted = { ...services, context: () => context ?? services.context(), loaded: () => context };
   return createLibrary(unnoted, (message) => {
-    if ("history" in message) return;
+    if ("history" in message || "functions" in message) return;
     services.use(message);
     const { slice } = openText(message.text);
     context = { ...services.context(), slice, coverage: { whole() {}, matched() {}, sent() {} } };

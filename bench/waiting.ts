@@ -15,6 +15,7 @@ const WAITING: readonly (readonly [what: string, said: string, count: number])[]
   ["rest", "session at rest", size(1000, 1)],
   ["rest", "session at rest", size(10_000, 0)],
   ["parked", "parked job", size(1000, 1)],
+  ["parked", "parked job", size(10_000, 0)],
   ["asks", "open ask", size(1000, 1)],
   ["calls", "cell that waits for a sub-call", size(20, 1)],
 ];

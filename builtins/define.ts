@@ -44,7 +44,7 @@ export interface AsyncBuiltin extends Described {
  *
  * @throws RlmError with what is wrong: the guest's promise rejects
  */
-export type CallCheck = (services: Services, args: readonly Json[], scope: CallScope) => number;
+export type CallCheck = (services: Services, args: readonly Json[], scope: CallScope, name: string) => number;
 
 /** Lives in the guest's heap, as guest code in the file beside it; `host` are the functions that this code calls. */
 export interface GuestBuiltin extends Described {

@@ -8,6 +8,8 @@ const Facts = v.object({
   remaining_tokens: count,
   remaining_sub_calls: count,
   remaining_time_ms: count,
+  /** Absent if the program lends no functions. */
+  remaining_functions: v.fallback(v.optional(v.number()), undefined),
   /** Absent if dollars are not limited. */
   remaining_cost_usd: v.fallback(v.optional(v.number()), undefined),
   /** Levels of calls with a context of their own that are left. */

@@ -7,6 +7,7 @@ import type { Builtin, HostFunction } from "./define.ts";
 import { doc_at } from "./doc_at.ts";
 import { find } from "./find.ts";
 import { find_routes } from "./find_routes.ts";
+import { functions } from "./functions.ts";
 import { help } from "./help.ts";
 import { helpers } from "./helpers.ts";
 import { history } from "./history.ts";
@@ -30,6 +31,7 @@ import { stats } from "./stats.ts";
 export { type ChildContext, OF_HISTORY } from "./child-context.ts";
 export type { Builtin, Described } from "./define.ts";
 export { factsOf } from "./facts.ts";
+export { functionLines } from "./functions.ts";
 export { MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";
 export { isReserved } from "./reserved.ts";
@@ -37,6 +39,7 @@ export {
   type ContextServices,
   type CoverageNotes,
   contextNotLoaded,
+  type FunctionFacts,
   type HistoryServices,
   noConversation,
   type Services,
@@ -67,6 +70,7 @@ export const builtins: readonly Builtin[] = [
   rlm_query,
   history,
   job,
+  functions,
 ];
 
 /** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */
@@ -101,7 +105,7 @@ export function createLibrary<Message>(
         const calls = installed ? { [builtin.name]: builtin.check } : builtin.calls;
         return Object.entries(calls).map(([name, check]) => [
           name,
-          { installed, check: (args, scope) => check(services, args, scope) },
+          { installed, check: (args, scope, full) => check(services, args, scope, full) },
         ]);
       }),
     ),
@@ -116,6 +120,7 @@ export function createLibrary<Message>(
     ),
     reserved: new Set(names.filter(isReserved)),
     younger: new Set(names.filter((name) => !isReserved(name))),
+    beginning: () => (services.functions().length > 0 ? "functions.offer" : null),
     preamble: { list: "helpers.sources", setAside: "helpers.aside" },
     receive,
   };

@@ -12,7 +12,11 @@ export function cellReference(
   conversation = false,
 ): string {
   const isCore = ({ name }: Builtin) => CORE.has(name) || (recursion === "explained" && name === RECURSIVE);
-  const absent = [JOB, ...(recursion === "absent" ? [RECURSIVE] : []), ...(conversation ? [] : [CONVERSATION])];
+  const absent = [
+    ...OF_PROGRAMS,
+    ...(recursion === "absent" ? [RECURSIVE] : []),
+    ...(conversation ? [] : [CONVERSATION]),
+  ];
   const known = defined.filter(({ name }) => !absent.includes(name));
   const core = known.filter(isCore);
   const further = known.filter((builtin) => !isCore(builtin)).map(({ name }) => name);
@@ -29,8 +33,8 @@ const CORE: ReadonlySet<string> = new Set([
 
 const RECURSIVE = "rlm_query";
 const CONVERSATION = "history";
-/** Scripts of runs are written by people: no model that is told of builtins has a job. */
-const JOB = "job";
+/** Scripts of runs are written by people. Most sessions have no functions, and `functionLines` tells of those that there are. */
+const OF_PROGRAMS = ["job", "functions"];
 
 /** The line of a builtin, without what it says of calls with a context of their own. */
 const plainLine = (builtin: Builtin) =>

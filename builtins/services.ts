@@ -89,7 +89,23 @@ export interface HistoryServices extends ContextServices {
   documentOf(object: string): string | undefined;
 }
 
+/** A function that the program lends to cells. */
+export interface FunctionFacts {
+  readonly name: string;
+  /** A sentence for models. */
+  readonly description: string;
+  /** JSON Schema of its argument. */
+  readonly parameters: Json;
+  /**
+   * The effects of a run outside. A call that was in flight when the process ended is run again with `none` and `idempotent`; with
+   * `once` it rejects with `process_restarted`.
+   */
+  readonly effects: "none" | "idempotent" | "once";
+}
+
 export interface Services {
+  /** The functions that the program lends; none in most sessions. */
+  functions(): readonly FunctionFacts[];
   /** The conversation in which the exec runs. @throws RlmError `context_not_loaded`, `context_lost` */
   history(): HistoryServices;
   /** @throws RlmError `context_not_loaded` */

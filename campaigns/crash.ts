@@ -6,17 +6,18 @@ import { bundleCommands } from "../tests/support/command.ts";
 import { script, seedOf, wholeNumber } from "./arguments.ts";
 import { askCampaign, printedAsks } from "./crash/asks/campaign.ts";
 import { crashCampaign } from "./crash/campaign.ts";
+import { functionCampaign, printedFunctions } from "./crash/functions/campaign.ts";
 import type { KillsAt } from "./crash/plan.ts";
 import { type CrashProgram, crashPrograms } from "./crash/programs.ts";
 import { printed } from "./crash/report.ts";
 
 // Kills real processes of the command, has others go on, and compares with what uninterrupted ones come to. With --asks these
-// are asks over a tree of depth 2, else execs and queries.
+// are asks over a tree of depth 2, with --functions programs that lend functions to a cell, else execs and queries.
 
 const AT: readonly KillsAt[] = ["operations", "random", "both"];
-const USAGE = `npm run crash -- [--runs N | --kills N] [--seed N] [--programs A,B] [--at ${AT.join("|")}] [--most N] [--jobs N] [--keep]\n       npm run crash -- --asks [--runs N] [--seed N] [--most N] [--jobs N] [--keep]`;
+const USAGE = `npm run crash -- [--runs N | --kills N] [--seed N] [--programs A,B] [--at ${AT.join("|")}] [--most N] [--jobs N] [--keep]\n       npm run crash -- --asks [--runs N] [--seed N] [--most N] [--jobs N] [--keep]\n       npm run crash -- --functions [--kills N] [--seed N] [--most N] [--jobs N] [--keep]`;
 
-await script(USAGE, read, async ({ keep, asks, ...options }) => {
+await script(USAGE, read, async ({ keep, asks, functions, ...options }) => {
   const folder = mkdtempSync(join(tmpdir(), "belay-crash-"));
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
   process.once("exit", () => {
@@ -34,6 +35,10 @@ await script(USAGE, read, async ({ keep, asks, ...options }) => {
     const report = await askCampaign({ ...options, runs: asks, folder, say });
     return isDone(printedAsks(report), report);
   }
+  if (functions !== null) {
+    const report = await functionCampaign({ ...options, kills: functions, folder, say });
+    return isDone(printedFunctions(report), report);
+  }
   const report = await crashCampaign({ ...options, folder, apart: true, say });
   return isDone(printed(report), report);
 });
@@ -49,6 +54,7 @@ function read(args: string[]) {
     jobs: { type: "string", default: "2" },
     keep: { type: "boolean", default: false },
     asks: { type: "boolean", default: false },
+    functions: { type: "boolean", default: false },
   } as const;
   const { values } = parseArgs({ args, options });
   const at = AT.find((known) => known === values.at);
@@ -64,6 +70,7 @@ function read(args: string[]) {
     most: wholeNumber("most", values.most),
     jobs: wholeNumber("jobs", values.jobs),
     keep: values.keep,
+    functions: values.functions ? wholeNumber("kills", values.kills ?? "100") : null,
     asks: values.asks ? wholeNumber("runs", values.runs) : null,
   };
 }

@@ -1,22 +1,29 @@
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildCommand } from "../bench/built.ts";
 import { script, wholeNumber } from "./arguments.ts";
-import { boundFor, CASES, peakOf } from "./attack/memory.ts";
+import { boundFor, CASES, peakOf, peakOfSessions, SESSIONS } from "./attack/memory.ts";
 
 // Cells that take memory, at several limits of the guest: the peak of the whole process against its bound. It needs Linux.
 
+const PROCESS = "campaigns/attack/memory-process";
+const NAMES = [...Object.keys(CASES), ...Object.keys(SESSIONS)];
 const USAGE = "npm run memory -- [--limits 16,64,256] [--cases NAME,NAME]";
 
 await script(USAGE, read, async ({ limits, cases }) => {
-  using built = await buildCommand();
+  using built = await buildCommand([PROCESS]);
   let over = 0;
   console.log(`${"cell".padEnd(40)} limit  peak bound`);
   for (const name of cases) {
     for (const limit of limits) {
-      const { mb, seconds, end } = await peakOf([built.main], CASES[name]?.(limit) ?? "", limit);
-      const isOver = mb > boundFor(limit);
+      const asked = SESSIONS[name]?.(limit);
+      const peak = asked
+        ? peakOfSessions(join(built.folder, `${PROCESS}.js`), asked, limit)
+        : peakOf([built.main], CASES[name]?.(limit) ?? "", limit);
+      const { mb, seconds, end } = await peak;
+      const isOver = mb > boundFor(limit, asked);
       if (isOver) over++;
-      const figures = [limit, mb, boundFor(limit)].map((figure) => figure.toFixed().padStart(5)).join(" ");
+      const figures = [limit, mb, boundFor(limit, asked)].map((figure) => figure.toFixed().padStart(5)).join(" ");
       console.log(`${name.padEnd(40)} ${figures} ${isOver ? "over" : "    "} ${seconds.toFixed(1)} s ${end}`);
     }
   }
@@ -27,11 +34,11 @@ await script(USAGE, read, async ({ limits, cases }) => {
 function read(args: string[]) {
   const options = {
     limits: { type: "string", default: "16,64,256" },
-    cases: { type: "string", default: Object.keys(CASES).join(",") },
+    cases: { type: "string", default: NAMES.join(",") },
   } as const;
   const { values } = parseArgs({ args, options });
   const cases = values.cases.split(",");
-  const unknown = cases.find((name) => !(name in CASES));
-  if (unknown !== undefined) throw new Error(`--cases are ${Object.keys(CASES).join(", ")}, not ${unknown}`);
+  const unknown = cases.find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) throw new Error(`--cases are ${NAMES.join(", ")}, not ${unknown}`);
   return { cases, limits: values.limits.split(",").map((limit) => wholeNumber("limits", limit)) };
 }

@@ -67,6 +67,8 @@ export const ERROR_CODES = [
   "document_unreadable",
   "store_full",
   "search_too_large",
+  "function_failed",
+  "function_missing",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
@@ -79,10 +81,10 @@ export interface RlmErrorOptions {
   /** The remedy for the caller, as a sentence. */
   suggestion: string;
   /** The error class that the guest sees if this error reaches a cell (default `Error`). */
-  guestName?: string;
+  guestName?: string | undefined;
   /** For errors of sub-calls: the same call may succeed if it is made again. */
-  retriable?: boolean;
-  cause?: unknown;
+  retriable?: boolean | undefined;
+  cause?: unknown | undefined;
 }
 
 /** A failure with a code, a message that names the thing, and a suggestion that names the cure. */

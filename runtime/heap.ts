@@ -47,7 +47,7 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
       setLimit();
     },
     /** Bytes that linear memory, without texts, and what images hold of it may take together. */
-    copiesBytes: limitBytes,
+    copiesBytes: limitBytes * COPIES_SHARE,
     /** Bytes that the guest may hold beyond its own limit: the size of the texts that it has. */
     granted: () => granted,
     grant(bytes: number): void {
@@ -89,10 +89,12 @@ export function openHeap({ limitBytes, engine, ...options }: HeapOptions) {
 }
 
 /**
- * Linear memory for each byte of the limit: a list that grows is copied to a block half as large again, so both take 1.7 times the
+ * Linear memory for each byte of the limit: a list that grows is copied to a block half as large again, so both take 5/3 of the
  * larger one.
  */
-const LINEAR_SHARE = 1.7;
+const LINEAR_SHARE = 5 / 3;
+/** It is less than what linear memory may have: the image is handed to the store beside it. */
+const COPIES_SHARE = 1.6;
 /** Linear memory of a fresh guest: 1.3 MB. */
 const FRESH_BYTES = 2 * 2 ** 20;
 const SPARE_BYTES = 16 * 2 ** 20;

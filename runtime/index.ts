@@ -1,3 +1,4 @@
+export { OWNED_NAMES } from "./cells/owned-names.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";

@@ -20,6 +20,8 @@ export interface CallScope {
   checkHelper(name: string, source: string): void;
   /** The number that the calls of this slice count as. They are not sent yet. */
   newCalls(): number;
+  /** The number of those that are named `family.…`. */
+  newCallsOf(family: string): number;
   /** Wall time since this slice of the exec began, ms. */
   sliceMs(): number;
   /** The guest gives up the text of this name. If it keeps the bytes all the same, they count as its own again. */
@@ -55,10 +57,13 @@ export interface Library<Message = never> {
   /**
    * Functions that the host answers later. `check` looks at the arguments at call time, and returns as how many calls this one
    * counts. If `installed` is set, cells call the
-   * function by its name; otherwise only guest modules call it.
+   * function by its name; otherwise only guest modules call it. A call `family.member` is looked at by that of its family.
    */
   readonly async: Readonly<
-    Record<string, { readonly installed: boolean; check(args: readonly Json[], scope: CallScope): number }>
+    Record<
+      string,
+      { readonly installed: boolean; check(args: readonly Json[], scope: CallScope, name: string): number }
+    >
   >;
   /** Texts that the guest takes whole. What they take in its heap is granted in addition to its own limit. */
   readonly texts: Readonly<Record<string, LibraryText>>;
@@ -72,6 +77,8 @@ export interface Library<Message = never> {
    * if one is left out; `setAside` leaves one out from now on, `{ name, why }`.
    */
   readonly preamble?: { readonly list: string; readonly setAside: string };
+  /** Names the guest command that is run when a cell begins, before its helpers; null: none. */
+  readonly beginning?: () => string | null;
   /**
    * The library's state of an exec. `kept` is asked for when the guest has come to rest: to wait for calls, with null, or
    * because the exec is over. `resume` gets what was kept when the image was captured; null if that is nothing.

@@ -52,6 +52,9 @@ export const LIMITS = {
   errorMessageUnits: 8 * KB,
   batchPrompts: 1000,
   promptBytes: MB,
+  /** Calls of functions that the program lends, and the JSON of an argument and of a result. */
+  functionCalls: 1000,
+  functionBytes: MB,
   /** Places of P that a sub-call with a context of its own may name. */
   contextPlaces: 10_000,
   askTurns: 100,

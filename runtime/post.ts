@@ -93,6 +93,7 @@ function scopeOf({ library, clock, heap, scripts, running, engine, notice }: Pos
     notice,
     checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
     newCalls: () => running.fresh.reduce((sum, { counts = 1 }) => sum + counts, 0),
+    newCallsOf: (family) => running.fresh.filter(({ name }) => name.startsWith(`${family}.`)).length,
     sliceMs: clock.sliceMs,
     releaseText(name) {
       engine().releaseText(name);
@@ -107,7 +108,8 @@ const TIME_OVER = "Search less text or with a simpler pattern, or raise max_exec
 /** Starts a call of an async builtin. The host sends it when the guest waits for it. */
 function startCall({ library, running }: PostOptions, scope: CallScope, name: string, args: readonly Json[]): string {
   if (running.refusal) return `e${JSON.stringify(running.refusal)}`;
-  const counts = library.async[name]?.check(args, scope) ?? 1;
+  const { check } = library.async[name] ?? library.async[name.slice(0, name.indexOf("."))] ?? {};
+  const counts = check?.(args, scope, name) ?? 1;
   const id = `${running.state.exec_id}.${running.state.next_call++}`;
   const site = running.site === undefined ? undefined : callSite(running.site);
   running.fresh.push({ id, name, args, ...(site ? { site } : {}), ...(counts === 1 ? {} : { counts }) });

@@ -19,6 +19,7 @@ export const REMEDIES = {
   fewerSections: "ask again with a smaller `maxSections`",
   moreSubCalls: "raise `budget.max_sub_calls`",
   raiseDepth: "raise `maxDepth`",
+  giveFunction: "pass `functions: { * }` to `openSession`",
   raiseSpace: "raise `maxSessionMb`",
   beginAnew: "begin a new session, or load the context again with `load()`",
   removeHelper: "remove it with `helpers.remove(*)`",

@@ -37,9 +37,9 @@ export interface Over extends Omit<Ended, "kind" | "clean"> {
 /** Signals that end an exec from outside. */
 export interface ExecSignals {
   /** Ends the exec as `cancelled`. The guest lives on if it comes to rest. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Ends the machine within a second, whatever it does. The exec is then `cancelled`, with `lost: "suspended"`. */
-  readonly suspend?: AbortSignal;
+  readonly suspend?: AbortSignal | undefined;
 }
 
 /** Advances an exec slice by slice. A slice ends when the guest waits for calls or when the exec is over. */

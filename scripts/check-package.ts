@@ -47,6 +47,17 @@ async function checkSize(tarball: string): Promise<void> {
   if (!isSmall) process.exitCode = 1;
 }
 
+/** Passes on an option that may be undefined. */
+const CALLER = `import { openSession } from "belay-rlm";
+import { openTools } from "belay-rlm/tools";
+export const opened = async (signal: AbortSignal | undefined, store: string | undefined) => {
+  const session = await openSession({ memoryMb: 64, store });
+  const [tool] = await openTools(session);
+  await tool?.execute({}, { signal });
+  return session.exec("1 + 1", { signal });
+};
+`;
+
 /** Compiles a caller of each kind as strictly as can be: without the DOM, and with the declarations checked too. */
 async function checkTypes(tarball: string): Promise<void> {
   const app = join(folder, "app");
@@ -54,10 +65,20 @@ async function checkTypes(tarball: string): Promise<void> {
   await mkdir(join(modules, "belay-rlm"), { recursive: true });
   await symlink(join(ROOT, "node_modules/@types"), join(modules, "@types"));
   await mustRun("tar", ["-xzf", tarball, "--strip-components=1", "-C", join(modules, "belay-rlm")], { cwd: app });
-  const use = "export const opened = openSession({ memoryMb: 64 }).then((session) => session.exec('1 + 1'));";
-  await writeFile(join(app, "a.mts"), `import { openSession } from "belay-rlm";\n${use}\n`);
-  await writeFile(join(app, "b.cts"), `import { openSession } from "belay-rlm";\n${use}\n`);
-  const strict = ["--strict", "--skipLibCheck", "false", "--lib", "es2022", "--types", "node", "--module", "nodenext"];
+  await writeFile(join(app, "a.mts"), CALLER);
+  await writeFile(join(app, "b.cts"), CALLER);
+  const strict = [
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--skipLibCheck",
+    "false",
+    "--lib",
+    "es2022",
+    "--types",
+    "node",
+    "--module",
+    "nodenext",
+  ];
   const { code, output } = await run("tsc", ["--noEmit", ...strict, "a.mts", "b.cts"], { cwd: app });
   console.log(code === 0 ? "The types compile without the DOM and with skipLibCheck: false." : output.trim());
   if (code !== 0) process.exitCode = 1;

@@ -1,21 +1,28 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { newUserOf } from "../tests/support/pi/installed.ts";
 import type { PiLine } from "../tests/support/pi/process.ts";
 import { install, installPacked } from "./package.ts";
+import { checkFork } from "./pi-fork.ts";
 import { mustRun } from "./process.ts";
 
 // The packed package in a Pi that cannot be a development dependency: npm does not install it, because it needs packages
 // that are not published. Its bundled command needs two packages beside it. Usage: npm run check:pi -- 1.5.2
+// Or in a fork of Pi, such as Prime Agent, whose command is named: npm run check:pi -- --host node_modules/prime-agent/dist/bundle/cli.js
 
 const BESIDE = ["jiti", "typebox"];
 
-const [, , version = "1.5.2"] = process.argv;
+const [, , version = "1.5.2", command] = process.argv;
+if (version === "--host" && command === undefined) throw new Error("--host takes the path of the host's command");
 const folder = await mkdtemp(join(tmpdir(), "belay-pi-newest-"));
 try {
-  const line = await unpacked(version);
-  await check(line, await installPacked(folder));
+  if (version === "--host" && command !== undefined) {
+    await checkFork(resolve(command), await installPacked(folder));
+  } else {
+    const line = await unpacked(version);
+    await check(line, await installPacked(folder));
+  }
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

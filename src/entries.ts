@@ -4,6 +4,7 @@ import { extname } from "node:path";
 export const ENTRIES = [
   "cli/main",
   "context/documents/child-entry",
+  "context/documents/guard-entry",
   "context/search/thread-entry",
   "jobs/child-entry",
   "machine-thread-entry",

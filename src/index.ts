@@ -41,6 +41,7 @@ export {
   type SessionCoverage,
   type SessionDescription,
   type SessionEvent,
+  type SessionFunction,
   type SessionHelpers,
   type SessionMemory,
   type SessionOptions,

@@ -1,5 +1,1 @@
-import { silenceSqliteWarning } from "./platform/sqlite-warning.ts";
-
-// The machine's thread in the library and in Pi. Its host has not asked for node:sqlite and need not hear of it.
-silenceSqliteWarning();
-await import("./session/thread-entry.ts");
+import "./session/thread-entry.ts";

@@ -37,7 +37,8 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
     `${amount(Number(detail), "sub-call")} ended with the cell before an answer came; await every call`,
   unawaited_value_in_prompt: () => 'a prompt has "[object Promise]" in it: a value was not awaited',
   unhandled_rejection: ({ detail }) => `a promise failed, and nothing handled it: ${detail}`,
-  state_restored: ({ detail }) => `what the cell left could not be kept; variables are those of ${detail}`,
+  state_restored: ({ detail }) =>
+    `what the cell left could not be kept; variables are those of ${detail.replace(/, after 0 of 0 .*/, "")}`,
   helper_set_aside: ({ detail, cures }) =>
     `a helper failed and is left out until it is added again, or ${cures.removeHelper}: ${detail}`,
   builtin_shadowed: ({ detail }) => `${detail} is from here on what the cell declared, and no longer the builtin`,

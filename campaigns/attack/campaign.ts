@@ -68,6 +68,8 @@ async function attackIn(id: string, judging: Judging): Promise<Verdict> {
   const victim = fork(fileURLToPath(new URL("./victim.ts", import.meta.url)), [JSON.stringify({ id, judging })], {
     env: { ...process.env, [KEY_VARIABLE]: CANARY, BELAY_ATTACK_SECRET: CANARY },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
+    // V8 lets a host's short-lived objects take 48 MB before it looks at them, after many execs of any kind.
+    execArgv: ["--max-semi-space-size=1"],
   });
   let verdict: Verdict | null = null;
   let said = "";

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { BudgetLimits, ExecEnvelope } from "../../src/index.ts";
 import { ERROR_CODES } from "../../src/index.ts";
@@ -181,6 +182,9 @@ const CELLS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** Times from which a session has a store in a folder. */
+const MANY = 100;
+
 /** An attack by the code of a listed case. */
 export function guestAttack(one: Case): Attack {
   const setup: GuestSetup = {
@@ -192,12 +196,14 @@ export function guestAttack(one: Case): Attack {
     ...one,
     async run(stage) {
       const server = setup.model ? await stage.model(setup.model) : null;
-      const session = await stage.open(setup.budget ? { budget: setup.budget } : {});
+      const times = Math.min(setup.times ?? 1, stage.bounds.times);
+      // The journal of a session without a folder is memory of the host.
+      const store = times > MANY ? { store: join(stage.folder, "store") } : {};
+      const session = await stage.open({ ...store, ...(setup.budget ? { budget: setup.budget } : {}) });
       await stage.load(session, { text: (setup.text ?? (() => TEXT))(), name: "notes.txt" });
       const next = async (code: string) => (await stage.exec(session, code)).result_json;
       await next("globalThis.sentinel = { n: 42 }");
       const max_execution_ms = mayTimeOut(one) ? stage.bounds.limitMs : stage.bounds.patientMs;
-      const times = Math.min(setup.times ?? 1, stage.bounds.times);
       let isOver = false;
       for (let n = 0; n < times && !isOver; n++)
         for (const code of cells) {

@@ -39,6 +39,38 @@ export const CASES: Readonly<Record<string, (mb: number) => string>> = {
     1`,
 };
 
+/** What a process does with a library that it imports, by names: it opens sessions and runs their cells. */
+export const SESSIONS: Readonly<Record<string, (mb: number) => SessionsCase>> = {
+  "a later cell beside bytes that stay": (mb) => ({
+    cells: [stays("bytes that stay", mb), "kept.push(1); 1", "kept.push(2); 1"],
+  }),
+  "a later cell beside objects that stay": (mb) => ({
+    cells: [stays("objects that stay", mb), "kept.length", "kept.length"],
+  }),
+  "a later cell beside noise that stays": (mb) => ({
+    cells: [stays("noise that stays", mb), "kept.push(1); 1", "kept.length"],
+  }),
+  "a later cell that fills the heap": (mb) => ({
+    cells: [stays("bytes that stay", mb), CASES["typed arrays"]?.(mb) ?? "", "1"],
+  }),
+  "a cell with P": () => ({ cells: ["P.length", "count(/x/g)", "peek(0, 10)"], contextMb: 50 }),
+  "a cell that fills the heap beside P": (mb) => ({
+    cells: ["P.length", CASES["one list"]?.(mb) ?? ""],
+    contextMb: 50,
+  }),
+  "ten cells that wait": () => ({ cells: ["1"], waiting: 10 }),
+};
+
+export interface SessionsCase {
+  readonly cells: readonly string[];
+  /** MB of text that the session has. */
+  readonly contextMb?: number;
+  /** Further sessions, whose cells wait for a sub-call. */
+  readonly waiting?: number;
+}
+
+const stays = (name: string, mb: number) => CASES[name]?.(mb) ?? "";
+
 export interface Peak {
   /** The most memory that the process had at once, MB. */
   readonly mb: number;
@@ -52,11 +84,21 @@ export interface Peak {
  * @param command arguments of node that make it `belay`
  */
 export async function peakOf(command: readonly string[], cell: string, limitMb: number): Promise<Peak> {
-  const home = mkdtempSync(join(tmpdir(), "belay-memory-"));
   const args = ["exec", "--json", "--memory-mb", String(limitMb), "--max-execution-ms", "120000", "-e", cell];
+  return peakOfProcess([...command, ...args]);
+}
+
+/** Runs what a case says in a process of its own. @param program `memory-process.ts`, built */
+export function peakOfSessions(program: string, asked: SessionsCase, limitMb: number): Promise<Peak> {
+  return peakOfProcess([program, JSON.stringify({ ...asked, limitMb })]);
+}
+
+/** @param args of node. The process prints an envelope, and its files are in HOME */
+async function peakOfProcess(args: readonly string[]): Promise<Peak> {
+  const home = mkdtempSync(join(tmpdir(), "belay-memory-"));
   const from = performance.now();
-  const child = spawn(process.execPath, ["--import", TELLS, ...command, ...args], {
-    env: { ...process.env, HOME: home, BELAY_HOME: home },
+  const child = spawn(process.execPath, ["--import", TELLS, ...args], {
+    env: { ...process.env, HOME: home, BELAY_HOME: join(home, "belay") },
   });
   let told = "";
   let printed = "";
@@ -66,12 +108,17 @@ export async function peakOf(command: readonly string[], cell: string, limitMb: 
   rmSync(home, { recursive: true, force: true });
   const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(told) ?? [];
   if (kilobytes === undefined) throw new Error(`the process did not say how much memory it had: ${told}`);
+  if (printed === "") throw new Error(`the process printed nothing: ${told.slice(0, 1000)}`);
   const { success, error_code: code } = JSON.parse(printed);
   return { mb: Number(kilobytes) / 1024, seconds: (performance.now() - from) / 1000, end: success ? "ok" : code };
 }
 
-/** The most that a process may have for a guest of this limit, without a context, MB. */
-export const boundFor = (limitMb: number) => 150 + 1.7 * limitMb;
+/** The most that a process may have for a guest of this limit, MB. P lies there as UTF-8 and, once a cell has touched it, in the guest. */
+export const boundFor = (limitMb: number, { contextMb = 0, waiting = 0 }: Partial<SessionsCase> = {}) =>
+  150 + 1.7 * limitMb + 2 * contextMb + WAITING_MB * waiting;
+
+/** A thread of Node takes 11 MB before it does anything. */
+const WAITING_MB = 24;
 
 /** A module that prints the peak when the process ends. What the system says of ended children has the parent's memory in it too. */
 const TELLS = `data:text/javascript,${encodeURIComponent(`

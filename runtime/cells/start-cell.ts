@@ -43,6 +43,8 @@ function enterCell(guest: Guest, { sites = false, seed, kept }: ExecInput): Ende
     ...(seed ? { seed } : {}),
   };
   heap.withSpareBytes(() => step(guest, "begin", options));
+  const command = library.beginning?.() ?? null;
+  if (command !== null) step(guest, command, null);
   const ended = runHelpers(guest);
   if (ended) return ended;
   if (script) engine.startCell(script.source, script.filename);

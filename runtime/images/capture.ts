@@ -52,11 +52,12 @@ function hasRoom({ engine, heap, scripts }: Guest, helpers: Json): boolean {
 }
 
 /**
- * A guest with less room than this is tried out before its state is kept. Room for a helper, in bytes for each unit of its code
+ * A guest with less room than this is tried out before its state is kept, and opened anew, which takes 0.15 s. A small cell
+ * needs less than 50 KB beside what must be left. Room for a helper, in bytes for each unit of its code
  * and for each name. Helpers of 900 KB took 20 MB with 9,000 functions, 13 MB as one list, and 70 MB with 60,000 small
  * functions.
  */
-const ROOM_BYTES = 4 * 2 ** 20;
+const ROOM_BYTES = 1.25 * 2 ** 20;
 const ROOM_PER_HELPER_UNIT = 16;
 const ROOM_PER_HELPER_NAME = 1024;
 /** JSON that is longer than what the engine keeps room for in small blocks: the engine must ask for memory. */

@@ -1,4 +1,4 @@
-import { type Changes, openChanges } from "./changes.ts";
+import { type Changes, freeBytes, openChanges } from "./changes.ts";
 import { type ImagePages, PAGE_BYTES } from "./image.ts";
 
 /** A range of memory that counts as zero, whatever lies there. */
@@ -45,6 +45,9 @@ const ZERO_PAGE = new Int32Array(PAGE_WORDS);
 /** Bytes of a capture that are held even if there is no room for them: to open a guest anew takes longer than to copy them. */
 const ALWAYS_HELD = 2 * 2 ** 20;
 
+/** Bytes that one of a capture takes until it is on disk: it is gathered, handed over and written. */
+const CHANGE_COPIES = 4;
+
 /** The anchor is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
 const MOST_CHANGES_HELD = 4096;
 
@@ -61,22 +64,17 @@ interface Anchor {
  */
 export function openPages(id: string, memory: Uint8Array): Pages {
   const changes = openChanges();
+  const slabs = openSlabs();
   let held: string | undefined = id;
   let anchor: Anchor | undefined = { id, before: new Map() };
-  let blocks: (Block | undefined)[] = [];
-  let heldBytes = 0;
-  const whole = viewOf(memory);
-  for (let at = 0; at < whole.length; at += BLOCK_BYTES) {
-    const block = whole.subarray(at, at + BLOCK_BYTES);
-    blocks.push(block.equals(ZERO.bytes) ? undefined : blockOf(block));
-    if (blocks.at(-1)) heldBytes += BLOCK_BYTES;
-  }
+  let blocks = blocksIn(viewOf(memory));
+  let heldBytes = blocks.filter((block) => block).length * BLOCK_BYTES;
   /** True if the block may be written to. */
   const isOwn = blocks.map(() => !(memory.buffer instanceof SharedArrayBuffer));
 
   /** Returns the block as it was, in a form that may be written to. */
   function ownBlock(index: number, was: Block): Block {
-    const own = was !== ZERO && isOwn[index] ? was : blockOf(Buffer.from(was.bytes));
+    const own = was !== ZERO && isOwn[index] ? was : blockOf(slabs.copy(was.bytes));
     if (was === ZERO) heldBytes += BLOCK_BYTES;
     blocks[index] = own;
     isOwn[index] = true;
@@ -109,7 +107,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
         if (own) now.bytes.copy(own.bytes, page, at, at + PAGE_BYTES);
       }
       const more = heldBytes - heldBefore + changes.bytes();
-      isKept &&= more <= ALWAYS_HELD || heldBytes + changes.bytes() <= mostHeld;
+      isKept &&= more <= ALWAYS_HELD || heldBytes + CHANGE_COPIES * changes.bytes() <= mostHeld;
     }
     return isKept;
   }
@@ -136,12 +134,48 @@ export function openPages(id: string, memory: Uint8Array): Pages {
         held = undefined;
         anchor = undefined;
         blocks = [];
+        slabs.free();
         heldBytes = 0;
       }
       return { base: isNext || since ? base : null, pages: changes.flush(), isKept };
     },
   };
 }
+
+/** The blocks that are not zero, in their places. */
+function blocksIn(memory: Buffer): (Block | undefined)[] {
+  return Array.from({ length: memory.length / BLOCK_BYTES }, (_, index) => {
+    const block = memory.subarray(index * BLOCK_BYTES, (index + 1) * BLOCK_BYTES);
+    return block.equals(ZERO.bytes) ? undefined : blockOf(block);
+  });
+}
+
+/** Room for copies of blocks. The C library keeps what was freed in small pieces, but gives a large one back at once. */
+function openSlabs() {
+  const slabs: Uint8Array[] = [];
+  let copied = 0;
+  return {
+    copy(bytes: Buffer): Buffer {
+      const at = copied - SMALL_BYTES;
+      copied += BLOCK_BYTES;
+      if (at < 0) return Buffer.from(bytes);
+      if (at % SLAB_BYTES === 0) slabs.push(new Uint8Array(SLAB_BYTES));
+      const own = slabs.at(-1)?.subarray(at % SLAB_BYTES, (at % SLAB_BYTES) + BLOCK_BYTES);
+      if (!own) throw new Error("there is no slab");
+      own.set(bytes);
+      return viewOf(own);
+    },
+    free(): void {
+      for (const slab of slabs.splice(0)) freeBytes(slab);
+      copied = 0;
+    },
+  };
+}
+
+/** Copies of a small guest. */
+const SMALL_BYTES = 2 * 2 ** 20;
+/** More than the C library ever takes from what it keeps. What is not used of it takes no memory. */
+const SLAB_BYTES = 33 * 2 ** 20;
 
 /** The part of the memory that is gathered while the held image is made equal to it. */
 type Gathered = "changes" | "all" | "none";

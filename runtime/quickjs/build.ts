@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
 import { boundMemory } from "./bounded.ts";
 
 /** The engine, compiled. It is handed to each thread. */
@@ -21,7 +22,16 @@ export function quickJsBuild(): QuickJsBuild {
 }
 
 function compiled(): QuickJsBuild {
+  keepWasmCode();
   const wasm = readFileSync(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const sha256 = createHash("sha256").update(wasm).digest("hex");
   return { module: new WebAssembly.Module(boundMemory(wasm)), sha256 };
+}
+
+/**
+ * Keeps V8 13 from freeing replaced wasm code before its module goes. It can free the code of an import twice while threads start
+ * and end, and then ends the process: https://github.com/nodejs/node/issues/66366. Neither V8 12 nor 14 does.
+ */
+function keepWasmCode(): void {
+  if (process.versions.v8.startsWith("13.")) setFlagsFromString("--no-wasm-code-gc");
 }

@@ -38,10 +38,34 @@ export async function openInstance(
     },
     wasi: (memory) => systemCalls(memory, host),
   };
-  const vm = image ? await QuickJS.restore({ ...image, extensions: [] }, options) : await QuickJS.create(options);
+  const vm = image ? await restored(image, options) : await QuickJS.create(options);
   instance = { vm, raw: vm._getExports(), entries: undefined, stopped: false };
   return instance;
 }
+
+async function restored({ memory, ...image }: EngineImage, options: QuickJSOptions): Promise<QuickJS> {
+  const vm = await QuickJS.restore({ ...image, memory: memory.subarray(0, FIRST_BYTES), extensions: [] }, options);
+  const { memory: own } = vm._getExports();
+  own.grow(Math.max(0, memory.length - own.buffer.byteLength) / BLOCK_BYTES);
+  const into = new Uint8Array(own.buffer);
+  for (const block of nonZero(memory.subarray(FIRST_BYTES))) into.set(block, block.byteOffset - memory.byteOffset);
+  return vm;
+}
+
+/** The part of memory that a fresh guest has, with the engine's own structures. */
+const FIRST_BYTES = 2 * 2 ** 20;
+
+/** The blocks that are not zero. Memory that nobody has written to takes none of the computer's: to write zeros there would take it. */
+export function* nonZero(memory: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < memory.length; at += BLOCK_BYTES) {
+    const block = memory.subarray(at, at + BLOCK_BYTES);
+    if (ZEROS.compare(block, 0, block.length, 0, block.length) !== 0) yield block;
+  }
+}
+
+/** Linear memory grows by it. */
+const BLOCK_BYTES = 65_536;
+const ZEROS = Buffer.alloc(BLOCK_BYTES);
 
 /** Functions that the engine calls as its system. The guest can provoke each of these. */
 function systemCalls(memory: WebAssembly.Memory, host: EngineHost) {

@@ -9,7 +9,7 @@ import {
 } from "../engine.ts";
 import { MOST_PAGES } from "./bounded.ts";
 import { openGuestCode } from "./code.ts";
-import { call, type Entries, entriesOf, fault, type Instance, openInstance } from "./instance.ts";
+import { call, type Entries, entriesOf, fault, type Instance, nonZero, openInstance } from "./instance.ts";
 import { openGuestPost, type PostFunction } from "./post.ts";
 import { openStrings } from "./strings.ts";
 
@@ -68,7 +68,7 @@ function clearFree(raw: Instance["raw"], mostPages: WebAssembly.Global): void {
     const at = raw.wasm_malloc(bytes);
     if (at === 0) bytes /= 2;
     else {
-      new Uint8Array(raw.memory.buffer, at, bytes).fill(0);
+      for (const block of nonZero(new Uint8Array(raw.memory.buffer, at, bytes))) block.fill(0);
       taken.push(at);
     }
   }

@@ -38,6 +38,7 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
   let printed: Printed[] = [];
   let waiting: ((message: FromThread) => void) | undefined;
   let dead: string | undefined;
+  let ended: Promise<void> | undefined;
   /** A message failed: no other machine may be opened in this thread. */
   let isPoisoned = false;
 
@@ -89,7 +90,8 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
 
   async function end(why: string): Promise<void> {
     died(why);
-    await thread.end();
+    ended ??= thread.end();
+    await ended;
   }
 
   return {
@@ -99,8 +101,7 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
     printed: () => printed,
     end,
     async release(why) {
-      // It is gone, or about to be.
-      if (dead !== undefined) return;
+      if (dead !== undefined) return ended;
       if (waiting || isPoisoned) return end(why);
       const reply = await ask({ kind: "close" }, COMMAND_MS, "not");
       if (reply.kind !== "closed") return end(why);

@@ -243,6 +243,14 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The index for search would take more disk than its limit.",
     cure: "`find` needs no index; or load fewer files.",
   },
+  function_failed: {
+    meaning: "A function of the program threw, or its result is no JSON or larger than 1 MB.",
+    cure: "Look at the message: it is the function's own.",
+  },
+  function_missing: {
+    meaning: "A cell calls a function that the program does not lend, or an interrupted exec has called it.",
+    cure: "Pass the function to `openSession` again, or discard the exec.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one.",

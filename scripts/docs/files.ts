@@ -1,4 +1,5 @@
 import { builtins } from "../../builtins/index.ts";
+import { apiFile } from "./api.ts";
 import { declarationsFile } from "./declarations.ts";
 import { runExamples } from "./examples.ts";
 import { layersFile } from "./layers.ts";
@@ -8,6 +9,7 @@ import { referenceFile } from "./reference.ts";
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["docs/builtins.md", referenceFile(builtins, await runExamples(builtins))],
+    ["docs/api.md", apiFile()],
     ["belay.d.ts", declarationsFile(builtins)],
     ["biome.layers.jsonc", layersFile()],
   ]);

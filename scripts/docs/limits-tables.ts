@@ -35,6 +35,8 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   errorMessageUnits: { what: "message of an error, in characters", unit: "count" },
   batchPrompts: { what: "prompts of one llm_query_batch", unit: "count" },
   promptBytes: { what: "one prompt", unit: "bytes" },
+  functionCalls: { what: "calls of functions since the last load (`budget.max_functions` sets it)", unit: "count" },
+  functionBytes: { what: "the argument of a function, and its result, as JSON", unit: "bytes" },
   contextPlaces: { what: "places of P that the `context` of one sub-call names", unit: "count" },
   askTurns: { what: "turns of an ask that can be asked for", unit: "count" },
   childSubCalls: { what: "`max_sub_calls` of a sub-call with `context`", unit: "count" },

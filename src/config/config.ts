@@ -1,9 +1,10 @@
+import { given } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
 import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
 import { lowered } from "./lowered.ts";
 import { invalidConfig } from "./problems.ts";
 import { type AskedSettings, KEYS, type Settings, TAKEN_BACK, variableOf } from "./settings.ts";
-import { given, settingsFromTexts } from "./texts.ts";
+import { settingsFromTexts } from "./texts.ts";
 
 /** Places in which configuration is looked for. */
 export interface ConfigPlaces {
@@ -43,4 +44,4 @@ export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
 }
 
 /** Variables of Belay that are not settings. */
-const OTHERS = ["BELAY_HOME", "BELAY_STORE", "BELAY_DEBUG", "BELAY_SESSION"];
+const OTHERS = ["BELAY_HOME", "BELAY_STORE", "BELAY_DEBUG", "BELAY_SESSION", "BELAY_MCP_TOKEN"];

@@ -12,4 +12,4 @@ export {
   SettingsSchema,
   variableOf,
 } from "./settings.ts";
-export { given, settingsFromTexts } from "./texts.ts";
+export { settingsFromTexts } from "./texts.ts";

@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
+import { given } from "../platform/json.ts";
 import { type ConfigPlaces, readVariables } from "./config.ts";
 import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
 import { lesserOf, lowered } from "./lowered.ts";
@@ -15,7 +16,6 @@ import {
 } from "./pi-keys.ts";
 import { invalidConfig, unknownKey } from "./problems.ts";
 import { type Settings, variableOf } from "./settings.ts";
-import { given } from "./texts.ts";
 
 /** An epoch that freed less than this part of the window would be followed by the next one at once. */
 const LEAST_PART = 0.1;

@@ -28,9 +28,3 @@ function fromText(key: string, text: string): unknown {
   if (isLimit(key)) return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   return key === "roots" ? text.split(delimiter) : text;
 }
-
-/** The fields that have a value. */
-export function given<T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> };
-export function given(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}

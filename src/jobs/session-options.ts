@@ -1,5 +1,6 @@
 import { DEFAULT_JOB_MS, RlmError } from "../../runtime/index.ts";
 import type { Models } from "../model/index.ts";
+import { given } from "../platform/json.ts";
 import type { HostedOptions } from "../session/index.ts";
 import type { WorkerSession } from "./api.ts";
 import type { RunSpec } from "./spec.ts";
@@ -10,14 +11,14 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
   return {
     // A job sees its context alone, and reads no files.
     roots: [],
-    ...present({
+    ...given({
       cwd: own.cwd,
       indexDir: own.indexDir,
       baseUrl: own.baseUrl,
       apiKeyEnv: own.apiKeyEnv,
       price: own.price,
     }),
-    ...present({
+    ...given({
       model: model ?? undefined,
       thinking: spec.thinking,
       delivery: spec.delivery,
@@ -26,7 +27,7 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
       concurrency: least(call_concurrency, own.concurrency),
       maxDepth: least(max_depth, own.maxDepth),
     }),
-    subAgents: present({ maxTurns: least(max_turns, own.subAgents?.maxTurns) }),
+    subAgents: given({ maxTurns: least(max_turns, own.subAgents?.maxTurns) }),
     limits: lesser(limits, own.limits ?? {}),
     budget: lesser({ max_time_ms: DEFAULT_JOB_MS, ...budget }, own.budget ?? {}),
     onRestart: spec.on_restart,
@@ -59,16 +60,10 @@ type Numbers = { readonly [name: string]: number | null | undefined };
 function lesser<A extends Numbers, B extends Numbers>(a: A, b: B): { [Name in keyof (A & B)]?: number };
 function lesser(a: Numbers, b: Numbers): { [name: string]: number | undefined } {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return present(Object.fromEntries([...names].map((name) => [name, least(a[name], b[name])])));
+  return given(Object.fromEntries([...names].map((name) => [name, least(a[name], b[name])])));
 }
 
 function least(a: number | null | undefined, b: number | null | undefined): number | undefined {
   const given = [a, b].filter((one) => one !== null && one !== undefined);
   return given.length === 0 ? undefined : Math.min(...given);
-}
-
-/** Without what is undefined. */
-function present<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[Name], undefined> };
-function present(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -23,8 +23,6 @@ import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
 export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limits"> {
   readonly version: string;
   readonly leaving: Leaving;
-  /** Default: stdin and stdout of the process. */
-  readonly transport?: Transport;
   /** Default: that of the system. */
   readonly clock?: Clock;
   /** Takes one line for people, without contents. */
@@ -34,8 +32,10 @@ export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limi
 /**
  * Serves MCP until the client goes away, in both eras of the protocol. What is listed is answered at once; what works
  * with sessions is loaded by the first call.
+ *
+ * @param parts with the transport; default: stdin and stdout of the process
  */
-export function serve(parts: ServerParts): void {
+export function serve(parts: ServerParts & { readonly transport?: Transport }): void {
   const { leaving, note, transport = stdioTransport() } = parts;
   let calls: Promise<Calls> | null = null;
   leaving.after(async () => (await calls)?.[Symbol.asyncDispose]());
@@ -51,13 +51,7 @@ export function serve(parts: ServerParts): void {
 
   serveStdio(
     ({ era }) => {
-      const server = new Server(
-        { name: "belay", title: "Belay", version: parts.version },
-        { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
-      );
-      listTools(server, parts.tools);
-      answerCalls(server, () => callsFor(server), leaving);
-      serveResources(server, () => callsFor(server));
+      const server = serverFor(parts, callsFor, leaving.suspend);
       if (era === "legacy") {
         server.setNotificationHandler("notifications/roots/list_changed", async () => {
           (await calls)?.connection.roots.changed();
@@ -68,6 +62,29 @@ export function serve(parts: ServerParts): void {
     { transport, onerror: (error) => note(`a message could not be read or sent (${error.name})`) },
   );
   endBefore(transport, leaving);
+}
+
+/**
+ * A server for one client, or for one request of any.
+ *
+ * @param suspend aborted when the server is going away @param closing what the end of the connection is to a request: over HTTP a
+ * request of the newer era is given up by it
+ */
+export function serverFor(
+  { version, tools }: Pick<ServerParts, "version" | "tools">,
+  callsFor: (server: Server) => Promise<Calls>,
+  suspend: AbortSignal,
+  closing: "cancels" | "suspends" = "suspends",
+): Server {
+  const server = new Server(
+    { name: "belay", title: "Belay", version },
+    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+  );
+  const calls = () => callsFor(server);
+  listTools(server, tools);
+  answerCalls(server, calls, suspend, closing === "cancels");
+  serveResources(server, calls);
+  return server;
 }
 
 /** Stdin and stdout of the process. The SDK ends a connection whose buffer is full: no line comes near that. */
@@ -99,11 +116,11 @@ function listTools(server: Server, set: "core" | "all"): void {
   });
 }
 
-function answerCalls(server: Server, calls: () => Promise<Calls>, leaving: Leaving): void {
+function answerCalls(server: Server, calls: () => Promise<Calls>, suspend: AbortSignal, cancels: boolean): void {
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     const token = params._meta?.progressToken;
     const notify = (progress: number, message: string) => {
-      if (token === undefined || leaving.suspend.aborted) return;
+      if (token === undefined || suspend.aborted) return;
       const sent = mcpReq.notify({
         method: "notifications/progress",
         params: { progressToken: token, progress, message },
@@ -112,7 +129,7 @@ function answerCalls(server: Server, calls: () => Promise<Calls>, leaving: Leavi
       sent.catch(() => {});
     };
     const opened = await calls();
-    using cancelled = cancelledBy(mcpReq.signal);
+    using cancelled = cancelledBy(mcpReq.signal, cancels);
     return await opened.call(params.name, params.arguments ?? {}, {
       signal: cancelled.signal,
       notify: token === undefined ? null : notify,
@@ -128,13 +145,13 @@ function clientName(envelope: object = {}): string | null {
   return typeof name === "string" ? name : null;
 }
 
-/** Aborts when the client gives the request up, and not when the connection closes. */
-function cancelledBy(request: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+/** Aborts when the client gives the request up. @param byClosing also when the connection closes */
+function cancelledBy(request: AbortSignal, byClosing: boolean): Disposable & { readonly signal: AbortSignal } {
   const cancelled = new AbortController();
   const abort = () => {
     const { reason } = request;
     const isClosed = reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
-    if (!isClosed) cancelled.abort();
+    if (byClosing || !isClosed) cancelled.abort();
   };
   if (request.aborted) abort();
   return { signal: cancelled.signal, [Symbol.dispose]: whenAborted(request, abort) };

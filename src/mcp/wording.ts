@@ -17,6 +17,7 @@ const MCP: Wording = {
   fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to add `--max-sub-calls N` to the arguments of this server",
   raiseDepth: "ask the user to add `--depth N` to the arguments of this server",
+  giveFunction: "ask the user to go on in the program that lends `*`",
   raiseSpace: "ask the user to add `--max-session-mb N` to the arguments of this server",
   beginAnew: "go over to a new session with rlm_wait and session: NAME, or load the context again with rlm_load",
   removeHelper: "remove it in a cell with helpers.remove(*)",

@@ -32,11 +32,13 @@ export type CompletionMessage =
 /** An answer of such a function; a text alone is one without usage. */
 export interface Completion {
   readonly text: string;
-  readonly toolUses?: readonly ToolUse[];
+  readonly toolUses?: readonly ToolUse[] | undefined;
   /** It was cut at `maxTokens`. */
-  readonly isCut?: boolean;
+  readonly isCut?: boolean | undefined;
   /** Tokens, and USD if they are known; else they are by the session's `price`. Without it an estimate is charged. */
-  readonly usage?: { readonly input: number; readonly output: number; readonly cost_usd?: number | undefined };
+  readonly usage?:
+    | { readonly input: number; readonly output: number; readonly cost_usd?: number | undefined }
+    | undefined;
 }
 
 /**

@@ -18,6 +18,7 @@ const PI: Wording = {
   fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to raise max_sub_calls in belay.json",
   raiseDepth: "ask the user to raise max_depth in belay.json",
+  giveFunction: "ask the user to go on in the program that lends `*`",
   raiseSpace: "ask the user to raise max_session_mb in belay.json",
   beginAnew: "load the context again with rlm_load",
   removeHelper: "remove it with rlm_helpers_remove",

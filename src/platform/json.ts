@@ -11,3 +11,9 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** The fields that have a value. */
+export function given<T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> };
+export function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

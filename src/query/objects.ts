@@ -24,15 +24,15 @@ export const isFound = (object: ObjectToRead): object is FoundObject => !("error
 /** Options of a reading. */
 export interface ReadingOptions {
   /** `provider/id`; default: the session's. */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /** A larger object is explored with cells: tokens, four characters each. */
   readonly inlineTokens: number;
   /** Output tokens of the answer about an object that stands in a prompt. */
   readonly maxTokens: number;
   /** One model reads all objects, and gives one answer. By default each object has a model that sees nothing else. */
-  readonly together?: boolean;
+  readonly together?: boolean | undefined;
   /** The estimate that the answer contains, as the caller gave it. */
-  readonly estimate?: ReadingEstimate;
+  readonly estimate?: ReadingEstimate | undefined;
 }
 
 /** The highest cost of reading objects. */

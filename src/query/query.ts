@@ -6,8 +6,8 @@ export type SearchStrategy = (typeof SEARCH_STRATEGIES)[number];
 
 /** Options of the search for relevant parts, and the number of parts that are read (default 10, at most 50). */
 export interface QueryOptions {
-  readonly maxSections?: number;
-  readonly searchStrategy?: SearchStrategy;
+  readonly maxSections?: number | undefined;
+  readonly searchStrategy?: SearchStrategy | undefined;
 }
 
 const DEFAULT_SECTIONS = 10;

@@ -1,3 +1,4 @@
+import type { FunctionFacts } from "../../builtins/index.ts";
 import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats, Converters } from "../context/index.ts";
 import type { AgentTool, Complete } from "../model/index.ts";
@@ -34,9 +35,9 @@ export interface WaitOptions {
    * ms until an exec that can go on only when a provider answers is given back: it is not over, and the envelope has `waits`.
    * Default: until it is over.
    */
-  readonly wait_ms?: number;
+  readonly wait_ms?: number | undefined;
   /** Makes a batch again of which nobody can tell whether it was made: its calls may be paid twice (default false). */
-  readonly resendDoubtful?: boolean;
+  readonly resendDoubtful?: boolean | undefined;
 }
 
 export interface CallProgress {
@@ -50,13 +51,15 @@ export interface CallProgress {
   /** Held by requests in flight: what they may take at the most. */
   readonly held_tokens: number;
   readonly held_cost_usd: number;
+  /** Calls of functions that the budget still allows; absent if the program lends none. */
+  readonly functions_left?: number;
 }
 
 /** A session outlives the process in the folder of a `store`; without one it lives in memory, and has no name. */
 export type SessionOptions = CommonOptions &
   (
     | (Required<Pick<Keeping, "store">> & Pick<Keeping, "session">)
-    | { readonly store?: never; readonly session?: never }
+    | { readonly store?: string | undefined; readonly session?: undefined }
   );
 
 /** Options of a host that may bring the store itself. */
@@ -64,70 +67,91 @@ export type HostedOptions = CommonOptions & Keeping;
 
 interface Keeping {
   /** Folder of the store: the session then outlives the process. Default: it lives in memory. */
-  readonly store?: string;
+  readonly store?: string | undefined;
   /** Name, or id, of the session: continued if the store has it, else made under this name. */
-  readonly session?: string;
+  readonly session?: string | undefined;
 }
+
+type Some<Options> = { readonly [option in keyof Options]?: Options[option] | undefined };
 
 interface CommonOptions extends RemarkOptions {
   /** Folders from which contexts may be loaded; default: `cwd`. */
-  readonly roots?: readonly string[];
+  readonly roots?: readonly string[] | undefined;
   /** The folder of relative paths; default: the process's. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** Limits of every exec of the session, unless it overrides them. */
-  readonly limits?: Partial<ExecLimits>;
-  readonly budget?: Partial<BudgetLimits>;
+  readonly limits?: Some<ExecLimits> | undefined;
+  readonly budget?: Some<BudgetLimits> | undefined;
   /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
-  readonly memoryMb?: number;
+  readonly memoryMb?: number | undefined;
   /**
    * Space that the session takes in the store with its contexts and children, MB (default 2,048). What would take more ends with
    * `store_full`, and the state is as before.
    */
-  readonly maxSessionMb?: number;
+  readonly maxSessionMb?: number | undefined;
   /**
    * Time that the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back; the
    * next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
    * another session needs its thread.
    */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
   /** Folder that keeps search indexes and texts of documents for later sessions; default: a temporary one without texts, removed by `close`. */
-  readonly indexDir?: string;
+  readonly indexDir?: string | undefined;
   /** Converters of the user's own by extension: a command whose argument `{}` is a file; false: none; true: in a repository too. */
-  readonly convert?: Converters;
+  readonly convert?: Converters | undefined;
   /** Model of sub-calls, `provider/id`; without one they fail with `no_model_configured`. */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /** Answers the requests of all models in place of their providers. */
-  readonly complete?: Complete;
+  readonly complete?: Complete | undefined;
   /** An OpenAI-compatible server: the provider's name is then free, as in `local/scripted`. */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
   /** Name of the environment variable that holds the key. */
-  readonly apiKeyEnv?: string;
+  readonly apiKeyEnv?: string | undefined;
   /** `IN/OUT`: dollars per million tokens of models whose price no list knows. */
-  readonly price?: string;
+  readonly price?: string | undefined;
   /** The host has chosen the model for the user: the first answer says so in the warning `model_chosen`. */
-  readonly modelChosen?: boolean;
+  readonly modelChosen?: boolean | undefined;
   /** The level of thinking of calls that name none (default `off`: as little as each model can). */
-  readonly thinking?: Thinking;
+  readonly thinking?: Thinking | undefined;
   /** Delivery of sub-calls that name none (default `now`). */
-  readonly delivery?: Delivery;
+  readonly delivery?: Delivery | undefined;
   /** Sub-calls in flight at once (default 5). */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /**
    * Levels of sub-calls with a context of their own (default 2; 0 to 5): 0 allows none, 1 those whose own cells make none.
    * A deeper one fails in its cell with `depth_exceeded`.
    */
-  readonly maxDepth?: number;
+  readonly maxDepth?: number | undefined;
   /** Tools that sub-agents may be given beyond reading. */
-  readonly subAgents?: SubAgentPolicy;
+  readonly subAgents?: SubAgentPolicy | undefined;
+  /** Functions of the program that cells call by name: `await NAME({ … })`. Children do not get them. */
+  readonly functions?: { readonly [name: string]: SessionFunction } | undefined;
   /** The treatment of calls that were in flight when the process ended: they are sent again (default), or fail in the cell. */
-  readonly onRestart?: OnRestart;
+  readonly onRestart?: OnRestart | undefined;
   /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
-  readonly cache?: boolean;
+  readonly cache?: boolean | undefined;
   /** Keeps checkpoints from within an exec after its end, and all ends (default false). */
-  readonly keepSteps?: boolean;
+  readonly keepSteps?: boolean | undefined;
   /** Called with each checkpoint once it is kept. `onProgress` gets it too; a later version has only that. */
-  readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
-  readonly onProgress?: (event: SessionEvent) => void;
+  readonly onCheckpoint?: ((checkpoint: CheckpointNotice) => void) | undefined;
+  readonly onProgress?: ((event: SessionEvent) => void) | undefined;
+}
+
+/** A function that the program lends to cells. Its calls are recorded as sub-calls are. */
+export interface SessionFunction extends Pick<FunctionFacts, "description" | "effects"> {
+  /** JSON Schema of the one object that it is called with. */
+  readonly parameters: object;
+  /**
+   * Returns JSON of at most 1 MB; undefined counts as null. What it throws rejects the call with `function_failed`. It must not
+   * wait for the session itself. `signal` aborts when the call is given up: at the end of its time, of the session's time or of
+   * the exec. `idempotencyKey` is the same whenever the same call is run.
+   */
+  run(
+    args: { readonly [name: string]: Json },
+    call: { readonly signal: AbortSignal; readonly idempotencyKey: string },
+  ): unknown;
+  /** Time of one call, ms (default 120,000). */
+  readonly timeoutMs?: number | undefined;
 }
 
 export type OnRestart = "send" | "fail";
@@ -147,42 +171,44 @@ export interface CheckpointNotice {
 /** Tools of sub-agents beyond the default ones, which only read (spec §6.3). */
 export interface SubAgentPolicy {
   /** Tools that the host can lend. */
-  readonly tools?: readonly AgentTool[];
+  readonly tools?: readonly AgentTool[] | undefined;
   /** Names of those that cells may ask for. */
-  readonly allowed_tool_overrides?: readonly string[];
+  readonly allowed_tool_overrides?: readonly string[] | undefined;
   /** Ask `approve` for each call that wants one (default true). */
-  readonly require_approval?: boolean;
-  readonly approve?: (request: {
-    readonly builtin: string;
-    readonly tools: readonly string[];
-    readonly prompt: string;
-  }) => Promise<boolean>;
+  readonly require_approval?: boolean | undefined;
+  readonly approve?:
+    | ((request: {
+        readonly builtin: string;
+        readonly tools: readonly string[];
+        readonly prompt: string;
+      }) => Promise<boolean>)
+    | undefined;
   /** Turns of a sub-agent (default 10). */
-  readonly maxTurns?: number;
+  readonly maxTurns?: number | undefined;
 }
 
 export interface ExecOptions extends WaitOptions {
   /** Limits for this exec alone; clamped by policy, and shown in `limits_applied`. */
-  readonly limits?: Partial<ExecLimits>;
+  readonly limits?: Some<ExecLimits> | undefined;
   /** Aborting ends the cell as `cancelled`; what it changed so far stays. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Aborting stops the exec where it is: it is not over, and `resume` finishes it, in this process or another. */
-  readonly suspend?: AbortSignal;
+  readonly suspend?: AbortSignal | undefined;
   /** The name of the cell in tracebacks, such as its file; default: `<cell 3>`. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /**
    * Takes the whole result of a cell that succeeds, as JSON of up to 100 MB, before the end of its exec is recorded; of a
    * query the answer. If it rejects, the exec is not over: `resume` goes on from its newest checkpoint. A result that is
    * larger is not given, and the warning `result_too_large` says so.
    */
-  readonly deliver?: (json: string) => Promise<void>;
+  readonly deliver?: ((json: string) => Promise<void>) | undefined;
   /**
    * The conversation in which the caller runs the cell: cells read it as `history`. It is fixed until the exec is over, and
    * `resume` needs the same one again, unless a cell has touched it.
    */
-  readonly history?: Context;
+  readonly history?: Context | undefined;
   /** Cells that the caller will run after this one: recorded, so that another process can. */
-  readonly rest?: readonly CellFile[];
+  readonly rest?: readonly CellFile[] | undefined;
 }
 
 /** An exec that has begun and not ended. */
@@ -223,17 +249,19 @@ export interface DryRun {
     readonly sites: readonly (CallEstimate & { readonly site: string })[];
     /** The cell did not come to its end: a real run may make more calls. */
     readonly partial: boolean;
+    /** Calls of functions, which were not run; absent if there were none. */
+    readonly functions?: number;
   };
 }
 
 export interface LoadingOptions {
   /** Folders that may be read for this load, beside the session's. */
-  readonly roots?: readonly string[];
-  readonly signal?: AbortSignal;
+  readonly roots?: readonly string[] | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Loads files as they are, no document as its text (default false). */
-  readonly raw?: boolean;
+  readonly raw?: boolean | undefined;
   /** Loads files of a folder that may contain secrets by their names, such as `.env` and `*.pem` (default false). */
-  readonly includeSecrets?: boolean;
+  readonly includeSecrets?: boolean | undefined;
 }
 
 /** A path, text at hand under a document name, or files of several places. */
@@ -246,8 +274,8 @@ export type LoadSource = string | { readonly text: string | Uint8Array; readonly
 export interface LoadPaths {
   readonly paths: readonly string[];
   /** The load fails with `context_too_large` if it would add more. */
-  readonly maxFiles?: number;
-  readonly maxBytes?: number;
+  readonly maxFiles?: number | undefined;
+  readonly maxBytes?: number | undefined;
 }
 
 export interface LoadResult {
@@ -304,23 +332,31 @@ interface ResumedAsk {
 
 /**
  * A guest over a context. Calls queue: one runs at a time, in the order they were made. A failing cell is a value
- * (`success: false`); what a caller gets wrong rejects with `RlmError`.
+ * (`success: false`); what a caller gets wrong rejects with `RlmError`. Every method that returns a promise may reject with
+ * `invalid_argument`, `session_closed` or `store_failed`; `exec_unfinished`: an interrupted exec is to be finished first.
  */
 export interface Session extends AsyncDisposable {
   readonly id: string;
   /** null for a session without one. */
   readonly name: string | null;
-  /** Loads a context and starts anew: variables, helpers, memory and budget are reset. */
+  /**
+   * Loads a context and starts anew: variables, helpers, memory and budget are reset.
+   *
+   * @throws RlmError `path_not_found`, `path_outside_sandbox`, `context_too_large`, `document_unreadable`, `store_full`,
+   * `cancelled`
+   */
   load(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
-  /** Adds to the context; variables, helpers, memory and budget stay. */
+  /** Adds to the context; variables, helpers, memory and budget stay. @throws RlmError as `load` */
   loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
   /** True if the context begins with what a load of this source would give now. Rejects as `load` does, and changes nothing. */
   holds(source: LoadSource, options?: LoadingOptions): Promise<boolean>;
-  /** Runs a cell. */
+  /** Runs a cell. @returns its result and output; a cell that fails is a value too */
   exec(code: string, options?: ExecOptions): Promise<ExecEnvelope>;
   /**
    * Answers a question about the context: a root model writes cells, turn by turn, until it answers. The cells run on the
    * session's own guest, so their variables stay. While an ask is not over, only `resume` and `discard` are possible.
+   *
+   * @throws RlmError `no_model_configured`
    */
   ask(question: string, options?: AskOptions): Promise<AskEnvelope>;
   /**
@@ -350,6 +386,8 @@ export interface Session extends AsyncDisposable {
   /**
    * Finishes what was interrupted: settled sub-calls are not sent again. If nothing was interrupted, answers
    * the recorded outcome of the last cell or query, or null if there is none.
+   *
+   * @throws RlmError `checkpoint_lost`, `context_lost`, `settings_untrusted`
    */
   resume(
     options?: Pick<ExecOptions, "signal" | "suspend" | "deliver" | "history" | keyof WaitOptions> &
@@ -362,18 +400,18 @@ export interface Session extends AsyncDisposable {
   /** The loaded context's facts, or null. */
   stats(): ContextStats | null;
   budget(): RemainingBudget;
-  /** Waits for what is queued, then ends the guest. */
+  /** Waits for what is queued, then ends the guest. Nothing is lost of a session in a store. */
   close(): Promise<void>;
 }
 
 /** Rules for `SessionStore.collect`. */
 export interface CollectOptions {
   /** Finished sessions without a name go after this time, ms (default: a day). */
-  readonly anonymousMs?: number;
+  readonly anonymousMs?: number | undefined;
   /** Those with a name go after this time, ms (default: never). */
-  readonly namedMs?: number;
+  readonly namedMs?: number | undefined;
   /** `namedMs` counts for sessions of Pi too (default false). */
-  readonly pi?: boolean;
+  readonly pi?: boolean | undefined;
   /** Only tells what would go (default false). */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }

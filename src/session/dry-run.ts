@@ -1,11 +1,13 @@
 import { callsOf, readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../model/index.ts";
+import { given } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun, ExecOptions } from "./api.ts";
 import type { Env } from "./env.ts";
 import { runCell } from "./exec/run-exec.ts";
+import { isFunctionCall } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
 import type { Setup } from "./setup.ts";
 import { openSpace } from "./space.ts";
@@ -25,7 +27,13 @@ export async function dryRun(
   try {
     const space = openSpace(setup.row, null, setup.options.maxSessionMb);
     const scratch: Setup = { ...setup, env, space, guest, answers, moved() {} };
-    const request = { kind: "cell", source, limits, sites: true, ...(name === undefined ? {} : { name }) } as const;
+    const request = {
+      kind: "cell",
+      source,
+      limits: given(limits),
+      sites: true,
+      ...(name === undefined ? {} : { name }),
+    } as const;
     const asked = { ...(signal ? { signal } : {}), ...(history ? { history } : {}) };
     const envelope = await runCell(scratch, request, asked);
     return { envelope, estimate: answers.estimate(!envelope.success) };
@@ -48,7 +56,12 @@ async function placeholders({ answers, env, rules, granted, loading, options }: 
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
   const sites = new Map<string, CallEstimate>();
+  let functions = 0;
   const answer: Answers["answer"] = async (call, { signal, timeOver }) => {
+    if (isFunctionCall(call.name)) {
+      functions++;
+      return { settlement: { ok: true, value: PLACEHOLDER }, record: FREE, cacheKey: null };
+    }
     const request = readSubCall(call.name, call.args);
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if (!plan.ok) return plan.answered;
@@ -66,10 +79,14 @@ async function placeholders({ answers, env, rules, granted, loading, options }: 
     repeatable: () => true,
     estimate(partial: boolean): DryRun["estimate"] {
       const list = [...sites].map(([site, estimate]) => ({ site, ...estimate }));
-      return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial };
+      const made = functions > 0 ? { functions } : {};
+      return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial, ...made };
     },
   };
 }
+
+/** In place of a function's result, whose form nobody has declared. */
+const PLACEHOLDER = "placeholder";
 
 const NONE: CallEstimate = {
   sub_calls: 0,

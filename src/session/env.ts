@@ -11,6 +11,7 @@ import {
 } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { type Models, openModels, ownModels, priceOf } from "../model/index.ts";
+import { given } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";
 import type { Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions, OnRestart, SessionEvent } from "./api.ts";
@@ -119,9 +120,10 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
 
 export function rulesOf(options: HostedOptions, above: Above | undefined): Rules {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
+  const lent = options.functions ? { max_functions: LIMITS.functionCalls } : {};
   return {
-    limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
-    budget: above?.limits ?? { ...DEFAULT_BUDGET, ...options.budget },
+    limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
+    budget: above?.limits ?? { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) },
     concurrency: Math.min(concurrency, LIMITS.maxConcurrency),
     depth: above?.depth ?? 0,
     maxDepth: above?.maxDepth ?? maxDepth,

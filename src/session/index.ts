@@ -16,6 +16,7 @@ export type {
   Resumed,
   Session,
   SessionEvent,
+  SessionFunction,
   SessionHelpers,
   SessionMemory,
   SessionOptions,
@@ -29,6 +30,7 @@ export type { AskDescription, TurnDescription } from "./ask/description.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
+export { factsOfFunctions } from "./functions.ts";
 export { type AskRecords, EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
 export {

@@ -1,5 +1,6 @@
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { displayName } from "../platform/ids.ts";
+import { given } from "../platform/json.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
 import { questionOf } from "./ask/description.ts";
@@ -70,7 +71,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
       checkOptions("exec()", EXEC_OPTIONS, options);
       const { limits = {}, rest = [], name, ...asked } = options;
       const named = name === undefined ? {} : { name };
-      const request = { kind: "cell", source, limits, rest, ...named } as const;
+      const request = { kind: "cell", source, limits: given(limits), rest, ...named } as const;
       return whenFree(() => execToItsEnd(setup, request, asked));
     },
     ...queriesOver(setup, whenFree),

@@ -3,7 +3,15 @@ import { type ExecLimits, LIMITS, RlmError, THINKING } from "../../runtime/index
 import type { Context } from "../context/index.ts";
 import { nearest } from "../platform/nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
-import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, LoadPaths, SubAgentPolicy } from "./api.ts";
+import type {
+  CollectOptions,
+  ExecOptions,
+  HostedOptions,
+  LoadingOptions,
+  LoadPaths,
+  SessionFunction,
+  SubAgentPolicy,
+} from "./api.ts";
 import type { AskOptions } from "./ask/api.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
@@ -110,6 +118,7 @@ const budget = v.optional(
     max_sub_calls: count,
     max_time_ms: count,
     max_cost_usd: dollars,
+    max_functions: count,
   } satisfies SchemaOf<BudgetLimits>),
 );
 
@@ -124,6 +133,20 @@ const subAgents = v.optional(
     approve: callback,
     maxTurns: count,
   } satisfies SchemaOf<SubAgentPolicy>),
+);
+
+const functions = v.optional(
+  v.record(
+    v.string(),
+    options({
+      description: text,
+      parameters: v.looseObject({}, "a JSON Schema, an object"),
+      run: v.function("a function"),
+      effects: v.picklist(["none", "idempotent", "once"], "one of none, idempotent, once"),
+      timeoutMs: count,
+    } satisfies SchemaOf<SessionFunction>),
+    "an object of functions by name",
+  ),
 );
 
 const MODEL = "PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
@@ -155,6 +178,7 @@ export const SESSION_OPTIONS = options({
   concurrency: whole(1, LIMITS.maxConcurrency),
   maxDepth: depth,
   subAgents,
+  functions,
   store: v.optional(text),
   session: v.optional(text),
   onRestart: oneOf(["send", "fail"]),

@@ -8,6 +8,7 @@ import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { envOf, type Host, modelsOf } from "./env.ts";
 import { excerptRequest } from "./exec/request.ts";
 import { runLoad } from "./exec/run-exec.ts";
+import { checkFunctions } from "./functions.ts";
 import { interruptedIn } from "./journal/account.ts";
 import { warmMachine } from "./machine/machines.ts";
 import { sessionOver } from "./methods.ts";
@@ -38,6 +39,7 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
   }
   memoryBytesOf(options);
   // An option that is refused is not kept with a session first.
+  await checkFunctions(options.functions);
   const models = modelsOf(options, host);
   // Starting a thread takes longer than what comes before the first exec: the two overlap.
   warmMachine(host.machineEntry, host.machines);

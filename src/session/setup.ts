@@ -1,3 +1,4 @@
+import type { FunctionFacts } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, withFallback } from "../model/index.ts";
@@ -11,6 +12,7 @@ import { type Env, type Host, type Root, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
 import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/session-state.ts";
+import { factsOfFunctions } from "./functions.ts";
 import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 import { readJournal } from "./journal/records.ts";
 import { type Guest, type GuestOptions, openGuest } from "./machine/guest.ts";
@@ -41,6 +43,8 @@ export interface Setup {
   readonly root: Root;
   /** Ids of the calls that have parcels: these go with the record of the call. */
   readonly deliveries: Set<string>;
+  /** The functions that the program lends, as cells and models are told of them. */
+  readonly functions: readonly FunctionFacts[];
   /** The input of the job that the session is of, as JSON; null: it is of none. */
   readonly job: string | null;
   readonly granted: Granted;
@@ -118,6 +122,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
     moved(next) {
       current = next;
     },
+    functions: factsOfFunctions(options.functions),
     job: host.job === undefined ? null : JSON.stringify(host.job),
     answers: answersOf(ownSettings(options, rules, env.models.fallback), env.models),
     answersBy: (settings) => answersOf(settings, withFallback(env.models, settings.sub_model)),

@@ -106,10 +106,12 @@ async function untilDelivered<A>(
   }
 }
 
+type Waiting = { readonly [key in keyof WaitOptions]-?: NonNullable<WaitOptions[key]> };
+
 /** Collects until the session waits for nothing, its time is over or something hinders it. Returns what it still waits for. */
 async function collected(
   { env, root }: Setup,
-  { wait_ms, resendDoubtful, signal, suspend }: Required<WaitOptions> & Pick<ExecAsked, "signal" | "suspend">,
+  { wait_ms, resendDoubtful, signal, suspend }: Waiting & Pick<ExecAsked, "signal" | "suspend">,
   stuck: readonly RlmError[],
 ): Promise<{ readonly waits: readonly ProviderWait[]; readonly problem: RlmError | null }> {
   const { store, models, clock, random } = env;

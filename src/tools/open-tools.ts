@@ -1,5 +1,12 @@
+import { functionLines } from "../../builtins/index.ts";
 import { worded } from "../../runtime/index.ts";
-import { openSession, type Session, type SessionEvent, type SessionOptions } from "../session/index.ts";
+import {
+  factsOfFunctions,
+  openSession,
+  type Session,
+  type SessionEvent,
+  type SessionOptions,
+} from "../session/index.ts";
 import { readArguments } from "./arguments.ts";
 import type { Tool, ToolEnvelope } from "./define.ts";
 import { fitted } from "./fit.ts";
@@ -38,9 +45,9 @@ export interface CallOptions {
 
 export interface ToolsOptions {
   /** Folder at which relative paths of the model start (default: the working directory). */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** Bytes of an answer, as JSON (default 51,200). What is longer is cut, and a warning says so. */
-  readonly answerBytes?: number;
+  readonly answerBytes?: number | undefined;
 }
 
 /** The tools of one session. Disposing of them closes the session, unless it was given opened. */
@@ -58,16 +65,18 @@ export async function openTools(
   options: ToolsOptions = {},
 ): Promise<SessionTools> {
   const { cwd = process.cwd(), answerBytes } = options;
+  const lent = isSession(given) ? "" : functionLines(factsOfFunctions(given.functions));
   let heard: CallOptions["onProgress"];
   const onProgress = (event: SessionEvent) => {
     heard?.(event);
     if (!isSession(given)) given.onProgress?.(event);
   };
-  const session = isSession(given) ? given : await openSession({ cwd, ...given, onProgress });
+  const session = isSession(given) ? given : await openSession({ ...given, cwd: given.cwd ?? cwd, onProgress });
   let turn: Promise<unknown> = Promise.resolve();
 
   const shown = (tool: Tool): SessionTool => ({
     ...{ name: tool.name, description: tool.description, parameters: tool.parameters },
+    ...(tool === rlm_exec && lent !== "" ? { description: tool.description + lent } : {}),
     execute(args, { signal = NEVER, onProgress: listener } = {}) {
       const work = async () => {
         heard = listener;

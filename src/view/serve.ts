@@ -1,6 +1,7 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { RlmError } from "../../runtime/index.ts";
+import { bears, foreignHeader, listenOnLoopback, newToken } from "../platform/loopback.ts";
 import type { Store } from "../store/index.ts";
 import type { Tracing } from "./assembled.ts";
 import { livePage, livePolicy } from "./file.ts";
@@ -56,7 +57,7 @@ export async function serveView(serving: Serving) {
   const own = openFollower(serving.subject, serving);
   const jobs = openJobs(serving);
   const { damaged } = await own.newest();
-  const token = randomBytes(24).toString("base64url");
+  const token = newToken();
   const page = Buffer.from(livePage(serving.source));
   let port = 0;
   const server = createServer(async (request, response) => {
@@ -81,7 +82,7 @@ export async function serveView(serving: Serving) {
     const [path = "", query] = (request.url ?? "").split("?");
     const [, job = null, part] = /^\/(?:job\/(\d{1,9})\/)?(\w*)$/.exec(path) ?? [];
     if (part === "") return reply(200, page, { "Content-Type": "text/html; charset=utf-8" });
-    if (!isToken(request.headers.authorization, token)) return reply(401, UNKNOWN);
+    if (!bears(request.headers.authorization, token)) return reply(401, UNKNOWN);
     clearTimeout(idle);
     idle = setTimeout(close, serving.idleMs);
     const follower = job === null ? own : await jobs(Number(job));
@@ -95,13 +96,7 @@ export async function serveView(serving: Serving) {
     return block ? reply(200, block, PACKED) : reply(404, "there is no such part, or a newer one is there");
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server has no port");
-  port = address.port;
+  port = await listenOnLoopback(server, 0);
   return { url: `http://127.0.0.1:${port}/#token=${token}`, damaged, ended: ended.promise, close };
 }
 
@@ -123,18 +118,11 @@ const headersFor = (source: PageSource) => ({
 });
 
 /** Other names of this computer, and pages of other origins, get nothing: neither data nor the page. */
-function refused({ headers, method }: IncomingMessage, port: number) {
-  const { host = "", origin } = headers;
-  const isOurs = host === `127.0.0.1:${port}` || host === `localhost:${port}`;
-  if (!isOurs) return reply(403, "this Host is not served");
-  if (origin !== undefined && origin !== `http://${host}`) return reply(403, "this Origin is not served");
-  if (method !== "GET") return reply(405, "GET alone is served", { Allow: "GET" });
+function refused(request: IncomingMessage, port: number) {
+  const foreign = foreignHeader(request, port);
+  if (foreign) return reply(403, `this ${foreign} is not served`);
+  if (request.method !== "GET") return reply(405, "GET alone is served", { Allow: "GET" });
   return null;
-}
-
-function isToken(header: string | undefined, token: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(header ?? ""), digest(`Bearer ${token}`));
 }
 
 /** Jobs whose sessions are held in memory at once, for those who look at them. */

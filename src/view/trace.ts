@@ -81,7 +81,11 @@ function rowOf(exec: ExecDescription, call: CallDescription, index: number, text
     ...{ exec: index, number: call.number, batch: call.batch ?? 0, asked: asked_at - exec.began_at },
     queue: sent_at === null ? null : sent_at - asked_at,
     run: ended_at === null ? null : ended_at - (sent_at ?? asked_at),
-    ...{ kind: KINDS.indexOf(kindOf(exec, call)), model: names.models.numberOf(call.model), why: 0 },
+    ...{
+      kind: KINDS.indexOf(kindOf(exec, call)),
+      model: names.models.numberOf(call.effects ? call.name : call.model),
+      why: 0,
+    },
     error: names.errors.numberOf(call.error_code),
     ...{ input: own.input, output: own.output, cached_in: own.cache_read, cache_write: own.cache_write },
     ...{ micro: Math.floor(nanos / 1000), nano: nanos % 1000, tries: call.attempts, resent: call.resent },

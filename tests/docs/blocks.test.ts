@@ -14,10 +14,11 @@ import { expectShown, type Reader, replay, stepsOf } from "./transcript.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
-// What README and docs/ show is run as it stands. docs/builtins.md is generated from examples that ran; the transcript of
+// What README and docs/ show is run as it stands. docs/builtins.md is generated from examples that ran, docs/api.md from types; the transcript of
 // `belay demo` has a test beside the command.
 
-const PAGES = ["README.md", ...globSync("docs/**/*.md", { cwd: ROOT })].filter((page) => page !== "docs/builtins.md");
+const GENERATED = ["docs/builtins.md", "docs/api.md"];
+const PAGES = ["README.md", ...globSync("docs/**/*.md", { cwd: ROOT })].filter((page) => !GENERATED.includes(page));
 
 interface Block {
   readonly page: string;

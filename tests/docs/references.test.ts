@@ -69,8 +69,8 @@ test("every option that is named is one of a command", () => {
   expect(unknown).toEqual([]);
 });
 
-/** An option of Pi. */
-const OF_OTHERS = ["continue"];
+/** Options of Pi and Prime Agent, of Node, and of a script. */
+const OF_OTHERS = ["continue", "local", "host", "no-wasm-code-gc"];
 
 test("every npm script that is named exists", () => {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));

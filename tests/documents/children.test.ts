@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readInChild } from "../../src/context/documents/children.ts";
@@ -94,33 +96,70 @@ test("a text that does not fit into the room is refused", async () => {
 
 /** A reader that tries to leave its process, and answers what came of it. */
 const EVIL = `
+import * as cp from "node:child_process";
+import * as dgram from "node:dgram";
+import * as dns from "node:dns";
 import fs from "node:fs";
-import { execFileSync } from "node:child_process";
-const tried = { env: Object.keys(process.env) };
-const attempt = (name, work) => {
-  try { work(); tried[name] = "done"; } catch (error) { tried[name] = error.code; }
-};
-attempt("read", () => fs.readFileSync("/etc/hostname"));
-attempt("write", () => fs.writeFileSync("/tmp/belay-written", "x"));
-attempt("list", () => fs.readdirSync("/"));
-attempt("spawn", () => execFileSync("true"));
-attempt("own", () => fs.readFileSync(new URL(import.meta.url)));
-const text = Buffer.from(JSON.stringify(tried));
-const header = Buffer.from(JSON.stringify({ isArchive: false, texts: [{ name: "a", length: text.length }], refused: [] }));
-const prefix = Buffer.alloc(8);
-prefix.writeUInt32BE(header.length, 0);
-prefix.writeUInt32BE(text.length, 4);
-process.stdin.once("data", () => process.stdout.write(Buffer.concat([prefix, header, text])));
+import * as module from "node:module";
+import * as net from "node:net";
+import * as sqlite from "node:sqlite";
+import * as threads from "node:worker_threads";
+process.stdin.once("data", async (job) => {
+  const port = Number(/port=(\\d+)/.exec(job.toString("latin1"))[1]);
+  const tried = { env: Object.keys(process.env) };
+  const attempt = async (name, work) => {
+    try { await work(); tried[name] = "done"; } catch (error) { tried[name] = (error.cause ?? error).code ?? error.name; }
+  };
+  const socket = (one) => new Promise((done, fail) => one().on("connect", done).on("error", fail));
+  const { openDatabase } = await import("./guard-entry.js");
+  await attempt("own", () => fs.readFileSync(new URL(import.meta.url)));
+  await attempt("read", () => fs.readFileSync("/etc/hostname"));
+  await attempt("write", () => fs.writeFileSync("/tmp/belay-written", "x"));
+  await attempt("list", () => fs.readdirSync("/"));
+  await attempt("spawn", () => cp.execFileSync("true"));
+  await attempt("database", () => new sqlite.DatabaseSync("/tmp/belay-opened"));
+  await attempt("opened", () => openDatabase("/tmp/belay-opened"));
+  await attempt("built", () => new (openDatabase().constructor)("/tmp/belay-opened"));
+  await attempt("vacuum", () => openDatabase().exec("VACUUM INTO '/tmp/belay-vacuumed'"));
+  await attempt("backup", () => sqlite.backup(openDatabase(), "/tmp/belay-backed-up"));
+  await attempt("connect", () => socket(() => net.connect(port, "127.0.0.1")));
+  await attempt("socket", () => socket(() => new (process.stdin.constructor)().connect(port, "127.0.0.1")));
+  await attempt("fetch", () => fetch("http://127.0.0.1:" + port));
+  await attempt("listen", () => new Promise((done, fail) => net.createServer().listen(0, done).on("error", fail)));
+  await attempt("datagram", () => dgram.createSocket("udp4").send("x", port));
+  await attempt("lookup", () => dns.promises.lookup("localhost"));
+  await attempt("binding", () => process.binding("tcp_wrap").TCP.name);
+  await attempt("thread", () => new threads.Worker("", { eval: true, execArgv: [] }));
+  await attempt("hooks", () => module.register("data:text/javascript,"));
+  await attempt("signal", () => process.kill(process.ppid, 0));
+  await attempt("eval", () => new Function("return 1")());
+  RegExp.prototype.test = String.prototype.startsWith = () => true;
+  await attempt("attach", () => openDatabase().prepare("ATTACH '/tmp/belay-attached' AS a").run());
+  const text = Buffer.from(JSON.stringify(tried));
+  const header = Buffer.from(JSON.stringify({ isArchive: false, texts: [{ name: "a", length: text.length }], refused: [] }));
+  const prefix = Buffer.alloc(8);
+  prefix.writeUInt32BE(header.length, 0);
+  prefix.writeUInt32BE(text.length, 4);
+  process.stdout.write(Buffer.concat([prefix, header, text]));
+});
 `;
 
-test("a reader may read its own code, and neither other files nor variables; it cannot write or start a program", async () => {
+test("a reader may read its own code, and nothing else: no file, variable, program, connection or thread", async () => {
   const build = useReader(EVIL);
+  let connections = 0;
+  const server = createServer(() => void connections++).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const port = Object(server.address()).port;
   // A document that needs a file has a child of its own.
-  const { texts } = await readInChild(Buffer.from("x"), { ...JOB, file: join(build, "copy", "original") }, {});
-  expect(JSON.parse(Buffer.from(texts[0]?.text ?? "").toString())).toEqual({
-    ...{ env: [], read: "ERR_ACCESS_DENIED", write: "ERR_ACCESS_DENIED", list: "ERR_ACCESS_DENIED" },
-    ...{ spawn: "ERR_ACCESS_DENIED", own: "done" },
-  });
+  const job = { ...JOB, name: `port=${port}`, file: join(build, "copy", "original") };
+  const { texts } = await readInChild(Buffer.from("x"), job, {});
+  const { env, own, eval: evaluated, ...others } = JSON.parse(Buffer.from(texts[0]?.text ?? "").toString());
+  expect([env, own, evaluated]).toEqual([[], "done", "EvalError"]);
+  const files = ["read", "write", "list", "spawn", "database", "opened", "built", "attach", "vacuum", "backup"];
+  const ways = ["connect", "socket", "fetch", "listen", "datagram", "lookup", "binding", "thread", "hooks", "signal"];
+  expect(others).toEqual(Object.fromEntries([...files, ...ways].map((name) => [name, "ERR_ACCESS_DENIED"])));
+  expect(connections).toBe(0);
 });
 
 test.for([

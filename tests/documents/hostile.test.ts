@@ -1,8 +1,10 @@
 import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test, vi } from "vitest";
+import * as v from "valibot";
+import { expect, test } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
-import { load } from "../../src/context/load/load.ts";
+import { RSS_BYTES, timeFor } from "../../src/context/documents/messages.ts";
 import { folderWith } from "../support/tree.ts";
 import { REFUSED, TAMED } from "./hostile.ts";
 import { ORIGINALS } from "./originals.ts";
@@ -10,44 +12,39 @@ import { ORIGINALS } from "./originals.ts";
 const made = (all: Readonly<Record<string, readonly [make: () => string | Uint8Array, ...unknown[]]>>) =>
   Object.fromEntries(Object.entries(all).map(([name, [make]]) => [name, make()]));
 
-test("hostile originals end within their limits, and the other files of their folder are loaded", {
-  timeout: 120_000,
-}, async () => {
-  const hostile = { ...made(REFUSED), ...made(TAMED) };
-  const cwd = folderWith({ ...hostile, "a.txt": "plain", "report.pdf": ORIGINALS["report.pdf"]?.() ?? "" });
-  const inside = readdirSync(cwd);
-  const temporary = folderWith();
-  vi.stubEnv("TMPDIR", temporary);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const { documents, stats, text } = await load({ kind: "path", path: "." }, { cwd, roots: [cwd] });
-  const tamed = Object.values(TAMED);
-  expect(documents.map(({ id }) => id)).toEqual(["a.txt", "report.pdf", ...tamed.flatMap(([, ids]) => ids)].toSorted());
-  const reasons = new Map(stats.skipped.files.map(({ path, reason }) => [path, reason]));
-  for (const [name, [, why]] of Object.entries(REFUSED)) expect(reasons.get(name), name).toMatch(why);
-  const members = stats.skipped.files.filter(({ path }) => path.includes("/"));
-  expect(members.map(({ path, reason }) => `${path}: ${reason}`)).toEqual(
-    tamed.flatMap(([, , skipped]) => skipped).toSorted(),
-  );
-  const words = documents.find(({ id }) => id === "entities.docx");
-  // No entity is expanded, and no file is read.
-  expect(text.slice(words?.start ?? 0, words?.end ?? 0).trim()).toBe("start &j; &f; end");
-  expect(readdirSync(cwd)).toEqual(inside);
-  expect(readdirSync(temporary)).toEqual([]);
+const Measured = v.object({
+  files: v.array(v.object({ name: v.string(), ms: v.number(), memory: v.number() })),
+  growth: v.number(),
+  texts: v.array(v.tuple([v.string(), v.string()])),
+  skipped: v.array(v.object({ path: v.string(), reason: v.string() })),
 });
 
-/** Each unpacks to 1 GB. */
-const HEAVY = ["bomb.pdf", "bomb.gz"];
-
-test("the memory that a hostile original takes is that of another process", { timeout: 120_000 }, async () => {
+test("hostile originals end within their time and memory, outside of the process that loads the others", {
+  timeout: 120_000,
+}, async () => {
   const plain = { "a.txt": "plain", "report.pdf": ORIGINALS["report.pdf"]?.() ?? "" };
-  const hostile = Object.fromEntries(HEAVY.map((name) => [name, REFUSED[name]?.[0]() ?? ""]));
-  const folders = [folderWith(plain), folderWith({ ...plain, ...hostile })];
-  const { stdout } = await mustRun(
-    process.execPath,
-    [fileURLToPath(new URL("growth.ts", import.meta.url)), ...folders],
-    { cwd: ROOT },
-  );
-  const { skipped, growth } = JSON.parse(stdout);
-  expect(skipped).toBe(HEAVY.length);
+  const all: Readonly<Record<string, string | Uint8Array>> = { ...made(REFUSED), ...made(TAMED), ...plain };
+  const [before, cwd, kept, temporary] = [folderWith(plain), folderWith(all), folderWith(), folderWith()];
+  const words = [fileURLToPath(new URL("growth.ts", import.meta.url)), before, cwd, join(kept, "index")];
+  const env = { ...process.env, TMPDIR: temporary };
+  const { stdout } = await mustRun(process.execPath, words, { cwd: ROOT, env });
+  const { files, growth, texts, skipped } = v.parse(v.pipe(v.string(), v.parseJson(), Measured), stdout);
+  for (const { name, ms, memory } of files) {
+    expect(ms, name).toBeLessThan(timeFor(Buffer.byteLength(all[name] ?? "")) + 1000);
+    // A reader that has too much is ended at the next look.
+    expect(memory, name).toBeLessThan(1.25 * RSS_BYTES);
+  }
   expect(growth).toBeLessThanOrEqual(100 * 2 ** 20);
+  const tamed = Object.values(TAMED);
+  expect(texts.map(([id]) => id)).toEqual(["a.txt", "report.pdf", ...tamed.flatMap(([, ids]) => ids)].toSorted());
+  const reasons = new Map(skipped.map(({ path, reason }) => [path, reason]));
+  for (const [name, [, why]] of Object.entries(REFUSED)) expect(reasons.get(name), name).toMatch(why);
+  const members = skipped.filter(({ path }) => path.includes("/"));
+  expect(members.map(({ path, reason }) => `${path}: ${reason}`)).toEqual(
+    tamed.flatMap(([, , left]) => left).toSorted(),
+  );
+  // No entity is expanded, and no file is read.
+  expect(new Map(texts).get("entities.docx")?.trim()).toBe("start &j; &f; end");
+  expect(readdirSync(cwd)).toEqual(Object.keys(all).toSorted());
+  expect(readdirSync(temporary)).toEqual([]);
 });

@@ -56,6 +56,14 @@ function bombGzip(): Buffer {
   return Buffer.concat([Buffer.from("1f8b0800000000000003", "hex"), GB, Buffer.alloc(8)]);
 }
 
+/** A PDF whose password is not the empty one. */
+function lockedPdf(): Buffer {
+  const [id, hash] = ["<30313233>", `<${"00".repeat(32)}>`];
+  const encrypt = `/Encrypt<</Filter/Standard/V 1/R 2/O${hash}/U${hash}/P -4>>/ID[${id}${id}]`;
+  const open = pdfWith([streamOf("BT ET")]).toString("latin1");
+  return Buffer.from(open.replace("/Root 1 0 R", `/Root 1 0 R${encrypt}`), "latin1");
+}
+
 function nestedGzip(): Buffer {
   let packed = Buffer.from("core");
   for (let n = 0; n < 20; n++) packed = gzipSync(packed);
@@ -114,6 +122,19 @@ export const REFUSED: Readonly<Record<string, readonly [make: () => string | Uin
     /^has no text$/,
   ],
   "nest.eml": [nestedMail, /^is damaged: .*nesting/],
+  "locked.pdf": [lockedPdf, /^is encrypted: it needs a password$/],
+  "locked.odt": [
+    () =>
+      zip([
+        { name: "mimetype", data: "application/vnd.oasis.opendocument.text" },
+        { name: "META-INF/manifest.xml", data: "<manifest:encryption-data/>" },
+      ]),
+    /^is encrypted: it needs a password$/,
+  ],
+  "locked.docx": [
+    () => Buffer.concat([Buffer.from("d0cf11e0a1b11ae1", "hex"), Buffer.from("EncryptedPackage", "utf16le")]),
+    /^is encrypted: it needs a password$/,
+  ],
   "half.pdf": [() => pdfWith([streamOf("BT ET")]).subarray(0, 60), /^is damaged: it is not a whole PDF$/],
   "garbage.docx": [
     () => Buffer.concat([Buffer.from("PK\x03\x04"), Buffer.alloc(2000, 7)]),

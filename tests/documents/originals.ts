@@ -143,7 +143,7 @@ function odt(): Buffer {
       [
         "<office:text><text:tracked-changes><text:p>deleted</text:p></text:tracked-changes>",
         '<text:h text:outline-level="2">A title</text:h>',
-        '<text:p>Some<text:s text:c="2"/>words<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>The note</text:p></text:note-body></text:note>, on.</text:p>',
+        '<text:p>Some<text:s text:c="2"/>words<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>The note</text:p></text:note-body></text:note>, on<office:annotation><dc:creator>Jane</dc:creator><dc:date>2026-01-01</dc:date><text:p>Is it?</text:p></office:annotation>.</text:p>',
         "<text:list><text:list-item><text:p>item</text:p></text:list-item></text:list>",
         `<table:table><table:table-row>${cell("a")}${cell("b")}</table:table-row></table:table></office:text>`,
       ].join(""),
@@ -200,7 +200,7 @@ function epub(): Buffer {
 
 export const html = () =>
   Buffer.from(
-    '<!doctype html><html><head><meta charset="iso-8859-1"><title>Caf\xe9</title><style>p{}</style><script>var no = 1;</script></head><body><h1>Big</h1>\n<p>Some <b>bold</b>\n words &amp; more.<br>Next</p><ul><li>a</li><li>b<ol><li>c</li></ol></li></ul><table><tr><th>x</th><th>y</th></tr><tr><td>1</td><td><p>2</p></td></tr></table><pre>  keep\n   this</pre><img src="http://example.com/a.png" alt="A cat"></body></html>',
+    '<!doctype html><html><head><meta charset="iso-8859-1"><title>Caf\xe9</title><style>p{}</style><script>var no = 1;</script></head><body><h1>Big</h1>\n<p>Some <b>bold</b>\n words &amp; more.<br>Next</p><ul><li><p> a</p></li><li>b<ol><li>c</li></ol></li></ul><table><tr><th>x</th><th>y</th></tr><tr><td>1</td><td><p>2</p></td></tr></table><pre>  keep\n   this</pre><img src="http://example.com/a.png" alt="A cat"></body></html>',
     "latin1",
   );
 

@@ -65,3 +65,9 @@ test("the library example runs to its end", async () => {
   expect(stdout).toMatch(/^js_timeout after 200 ms$/m);
   expect(stdout.trimEnd()).toMatch(/\nstill there: \d+$/);
 });
+
+test("the example of functions orders nothing twice", async () => {
+  const { stdout } = await mustRun(process.execPath, ["examples/library-functions.ts"], { cwd: ROOT });
+  expect(stdout.match(/^order of axe$/gm)).toHaveLength(1);
+  expect(stdout).toContain("[ 'axe', 3, 'process_restarted' ]");
+});

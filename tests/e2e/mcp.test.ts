@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, onTestFinished, test } from "vitest";
-import { CRASHING_COMMAND } from "../support/command.ts";
+import { COMMAND, CRASHING_COMMAND } from "../support/command.ts";
 import { CRASH_VARIABLE, type CrashPoint } from "../support/crash/point.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
@@ -193,4 +194,66 @@ test("whatever an SDK, Node and a cell print, stdout has JSON-RPC alone", async 
   server.child.stdout?.resume();
   await Promise.all(lists);
   expect(stderr).not.toContain("MaxListeners");
+});
+
+/** A server on loopback, and a client of it. */
+async function startedOnLoopback({ cwd, home, models }: Scene, port = 0) {
+  const flags = ["--store", home, "--model", "local/m", "--base-url", models.url, "--api-key-env", "K"];
+  const child = spawn(process.execPath, [...COMMAND, "mcp", "--http", "--port", `${port}`, ...flags], {
+    cwd,
+    env: { ...process.env, K: "key", BELAY_MCP_TOKEN: "" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const gone = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await gone;
+  });
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stderr })) {
+    lines.push(line);
+    if (lines.length === 2) break;
+  }
+  const [, url = ""] = /listens on (http\S+)/.exec(lines[0] ?? "") ?? [];
+  const [, bearer = ""] = /Authorization: (Bearer \S+)$/.exec(lines[1] ?? "") ?? [];
+  if (url === "") return { child, gone, lines, url, call: async () => ({}) };
+  const client = new Client({ name: "t", version: "1" });
+  const requestInit = { headers: { Authorization: bearer } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  const call = async (name: string, args: Record<string, unknown>): Promise<Record<string, unknown>> => {
+    const { content } = await client.callTool({ name, arguments: args });
+    const [{ text }] = Object(content);
+    return JSON.parse(text);
+  };
+  return { child, gone, lines, url, call };
+}
+
+test("on loopback: kill -9 of the server, and the same call to the next one; Ctrl-C ends it; a port that is taken is named", async () => {
+  const reached = Promise.withResolvers<void>();
+  let isHeld = true;
+  const of = await scene(async (prompt) => {
+    if (prompt !== "two" || !isHeld) return;
+    reached.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 20_000).unref());
+  });
+  const first = await startedOnLoopback(of);
+  await first.call("rlm_load", { path: of.cwd });
+  void first.call("rlm_exec", { code: CELL }).catch(() => {});
+  await reached.promise;
+  first.child.kill("SIGKILL");
+  await first.gone;
+  isHeld = false;
+  const next = await startedOnLoopback(of);
+  const resumed = { success: true, result_json: SAID, resumed: 1 };
+  expect(await next.call("rlm_exec", { code: CELL })).toMatchObject(resumed);
+  expect(of.models.requests.map(({ prompt }) => prompt)).toEqual(["one", "two", "two", "three"]);
+  const port = Number(new URL(next.url).port);
+  const late = await startedOnLoopback(of, port);
+  expect(await late.gone).toEqual([2, null]);
+  expect(late.lines).toEqual([
+    `belay mcp: --port: another program listens on port ${port}`,
+    "try: belay mcp --http --port 0",
+  ]);
+  next.child.kill("SIGINT");
+  expect(await next.gone).toEqual([0, null]);
 });

@@ -298,12 +298,12 @@ test("a guest whose image would take too much memory beside it is opened anew fr
   const images = keepImages();
   const sandbox = await open({ memoryBytes: 16 * 2 ** 20 });
   await keepBaseline(sandbox, images);
-  await run(sandbox, "const kept = Array.from({ length: 11 }, (_, n) => new Uint8Array(2 ** 20).fill(n + 1)); 1");
+  await run(sandbox, "const kept = Array.from({ length: 13 }, (_, n) => new Uint8Array(2 ** 20).fill(n + 1)); 1");
   const request = { id: "a", base: sandbox.origin, kind: "end", commands: [] } as const;
   expect(await take(sandbox, images, request)).toMatchObject({ isSpent: true, delta: { base: sandbox.origin } });
   const copy = await reopened(images.image("a"));
   expect(await run(copy, "kept.map((bytes) => bytes.every((byte) => byte === bytes[0]) && bytes[0])")).toEqual(
-    Array.from({ length: 11 }, (_, n) => n + 1),
+    Array.from({ length: 13 }, (_, n) => n + 1),
   );
 });
 

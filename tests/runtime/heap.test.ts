@@ -58,9 +58,9 @@ test("texts do not count against the limit that a guest may have outgrown", () =
   expect(open({ held: 65 * MB }).heap.overLimit()).toMatchObject({ code: "memory_limit_exceeded" });
 });
 
-test("linear memory may be 1.7 times the limit and 2 MB, and the texts come on top", () => {
+test("linear memory may be five thirds of the limit and 2 MB, and the texts come on top", () => {
   const { heap, linear } = open();
   heap.grant(10 * MB);
-  expect(linear() / MB).toBeCloseTo(64 * 1.7 + 2 + 10);
+  expect(linear() / MB).toBeCloseTo((64 * 5) / 3 + 2 + 10);
   heap.withoutLimit(() => expect(linear()).toBe(0));
 });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import * as limits from "../../runtime/limits.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { openTaskThread } from "../../src/model/tasks/task-thread.ts";
-import type { HostedOptions } from "../../src/session/api.ts";
+import type { HostedOptions, SessionFunction } from "../../src/session/api.ts";
 import { openTime } from "../../src/session/exec/time.ts";
 import { openSpace } from "../../src/session/space.ts";
 import { newState } from "../support/checkpoints.ts";
@@ -60,6 +60,11 @@ async function open(options: HostedOptions = {}, documents = 1) {
   return { ...scripted, result, message };
 }
 
+const lent: SessionFunction = {
+  ...{ description: "f", parameters: {}, effects: "none" },
+  run: () => "x".repeat(2 ** 20),
+};
+
 const wide = { budget: { max_sub_calls: 1e6, max_tokens: 1e9 } };
 
 /** By limit: what crosses it, and is bounded. */
@@ -96,6 +101,15 @@ const HERE: Readonly<Record<string, () => Promise<void>>> = {
   },
   async "LIMITS.promptBytes"() {
     expect(await (await open(wide)).message('llm_query("x".repeat(2 ** 20 + 1))')).toMatch(/limit 1 MB/);
+  },
+  async "LIMITS.functionCalls"() {
+    const { session } = await open({ functions: { f: lent } });
+    expect(session.budget().remaining_functions).toBe(1000);
+  },
+  async "LIMITS.functionBytes"() {
+    const { message } = await open({ functions: { f: lent } });
+    expect(await message('f({ x: "x".repeat(2 ** 20) })')).toMatch(/limit 1 MB/);
+    expect(await message("f({})")).toMatch(/limit 1 MB/);
   },
   async "LIMITS.contextPlaces"() {
     const code = 'rlm_query("q", { context: Array(10_001).fill([0, 1]) })';

@@ -16,7 +16,7 @@ export function servicesOver(documents: readonly DocumentEntry[]): HostServices 
   const history = () => {
     throw noConversation();
   };
-  return { context: () => context, loaded: () => context, history, described: [] };
+  return { context: () => context, loaded: () => context, history, functions: () => [], described: [] };
 }
 
 /** The scope of a call in which nothing happens but what a test names. */
@@ -24,7 +24,7 @@ export function scopeWith(named: Partial<CallScope>): CallScope {
   return {
     ...{ limits: DEFAULT_EXEC_LIMITS, facts: null, warn: () => {}, answer: () => {}, offClock: (work) => work() },
     ...{ checkTime: () => {}, notice: () => {}, checkHelper: () => {}, releaseText: () => {} },
-    ...{ sliceMs: () => 0, newCalls: () => 0 },
+    ...{ sliceMs: () => 0, newCalls: () => 0, newCallsOf: () => 0 },
     ...named,
   };
 }

@@ -23,6 +23,9 @@ export const COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "src/cli/main
 /** As COMMAND, over a store that kills the process where it is told to. */
 export const CRASHING_COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/crash/cli.js")];
 
+/** A program that lends functions to a cell, over such a store. */
+export const LENDING_PROGRAM: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/crash/functions.js")];
+
 /** A worker that ends itself after a step of a try. */
 export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/jobs/killed-worker.js")];
 
@@ -35,6 +38,7 @@ export async function bundleCommands(): Promise<void> {
   await bundle(BUNDLED, [
     ...ENTRIES,
     "tests/support/crash/cli",
+    "tests/support/crash/functions",
     "tests/support/jobs/killed-worker",
     "tests/support/pi/extension",
   ]);

@@ -17,6 +17,7 @@ export const openPosts: OpenSurface = async () => {
   const library = openLibrary();
   const context = await contextOf("alpha beta\ngamma alpha\n".repeat(200));
   library.receive(contextMessage(context, tmpdir()));
+  library.receive({ functions: [{ name: "lookUp", description: "Looks up", parameters: {}, effects: "none" }] });
   const scope = scopeWith({});
   const names = [...Object.keys(library.sync), ...Object.keys(library.async)];
   return {
@@ -28,7 +29,7 @@ export const openPosts: OpenSurface = async () => {
       // All that crosses is JSON.
       const args = JSON.parse(JSON.stringify(values));
       const run = library.sync[name] ?? library.async[name]?.check;
-      const problem = await named(() => run?.(args, scope));
+      const problem = await named(() => run?.(args, scope, name === "functions" ? "functions.lookUp" : name));
       return problem && `${name}(${JSON.stringify(args).slice(1, 200)}): ${problem}`;
     },
     async [Symbol.asyncDispose]() {

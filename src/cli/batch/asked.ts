@@ -19,6 +19,8 @@ import { type RunStore, runStore } from "./run-store.ts";
 export interface AskedRun {
   readonly script: string;
   readonly jobs: string;
+  /** The inputs in messages: `--jobs mails.csv`. */
+  readonly inputs: string;
   /** One context for all jobs. */
   readonly contexts: readonly string[];
   /** The way in which contexts load. */
@@ -36,6 +38,7 @@ export interface AskedRun {
   readonly out: OutPlace;
   readonly json: boolean;
   readonly quiet: boolean;
+  readonly command: string;
   readonly typed: readonly string[];
   /** The same line, with a flag more, or with another value of one. */
   line(...more: string[]): string;
@@ -45,25 +48,37 @@ export interface AskedRun {
 
 const HELP = commandLine(["help", "batch"]);
 
+/** `belay batch`, or a command that makes the script and the inputs itself. */
+export interface RunCommand {
+  readonly command: string;
+  readonly script: string;
+  readonly jobs: string;
+  readonly inputs: string;
+}
+
+/** @throws UsageError */
+export function batchRun(args: Arguments, { jobs }: BatchFlags): RunCommand {
+  if (jobs === undefined) throw new UsageError("--jobs is missing: the inputs, one job for each", HELP);
+  return { command: "batch", script: onlyScript(args), jobs, inputs: `--jobs ${jobs}` };
+}
+
 /** @throws UsageError, and RlmError `invalid_config` and the like */
-export async function askedRun(args: Arguments, own: BatchFlags): Promise<AskedRun> {
+export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand): Promise<AskedRun> {
+  const { command, script, jobs, inputs } = of;
   const store = runStore(args);
   const limits = limitsIn(args);
-  const asked = { command: "batch", settings: settingsIn(args, HELP, OF_JOBS), typed: args.typed };
+  const asked = { command, settings: settingsIn(args, commandLine(["help", command]), OF_JOBS), typed: args.typed };
   const { settings, isChosen: isModelChosen } = await withModel(readSettings(asked), asked);
   checkPrice(settings);
   checkRunPrice(limits, settings.model ?? null, [modelsOf(settings)]);
-  const { jobs } = own;
-  if (jobs === undefined) throw new UsageError("--jobs is missing: the inputs, one job for each", HELP);
   const contexts = args.get(CONTEXT);
   if (contexts.includes("-") && (jobs === "-" || contexts.filter((path) => path === "-").length > 1)) {
     throw new UsageError("`-` is given twice, but stdin can be read only once", HELP);
   }
   checkWorkers(own, store);
   const json = args.get(JSON_OUTPUT);
-  const script = onlyScript(args);
   return {
-    ...{ script, jobs, contexts, own, store, settings, isModelChosen, limits, json },
+    ...{ script, jobs, inputs, contexts, own, store, settings, isModelChosen, limits, json },
     loading: { raw: args.get(RAW), secrets: args.get(INCLUDE_SECRETS) },
     queue: own.queue ?? DEFAULT_QUEUE,
     concurrency: own.concurrency ?? usualConcurrency(),
@@ -71,7 +86,7 @@ export async function askedRun(args: Arguments, own: BatchFlags): Promise<AskedR
     rates: ratesIn(own.rate ?? []),
     out: checkedOut(own, json, [jobs, script, ...contexts]),
     quiet: args.get(QUIET),
-    ...linesOf(args.typed),
+    ...linesOf(command, args.typed),
   };
 }
 
@@ -79,14 +94,14 @@ export async function askedRun(args: Arguments, own: BatchFlags): Promise<AskedR
 export function begunAs(asked: AskedRun, name: string): AskedRun {
   if (!asked.own.isNew) return asked;
   const typed = asked.typed.filter((word) => word !== "--new");
-  return { ...asked, ...linesOf([...without(typed, "--name"), "--name", name]) };
+  return { ...asked, ...linesOf(asked.command, [...without(typed, "--name"), "--name", name]) };
 }
 
-function linesOf(typed: readonly string[]): Pick<AskedRun, "typed" | "line" | "whole"> {
+function linesOf(command: string, typed: readonly string[]): Pick<AskedRun, "command" | "typed" | "line" | "whole"> {
   return {
-    typed,
-    line: (...more) => commandLine(["batch", ...(more.length === 2 ? without(typed, more[0] ?? "") : typed), ...more]),
-    whole: () => commandLine(["batch", ...without(typed, "--first")]),
+    ...{ command, typed },
+    line: (...more) => commandLine([command, ...(more.length === 2 ? without(typed, more[0] ?? "") : typed), ...more]),
+    whole: () => commandLine([command, ...without(typed, "--first")]),
   };
 }
 

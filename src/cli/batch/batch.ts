@@ -2,9 +2,10 @@ import { RlmError } from "../../index.ts";
 import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import type { Jobs } from "../../store/index.ts";
+import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { reportFailure } from "../render/failure.ts";
 import { processClock } from "../render/status-line.ts";
@@ -13,7 +14,7 @@ import { warningText } from "../render/warnings.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { modelsOf } from "../session/settings.ts";
 import { type Stop, untilStopped } from "../stop.ts";
-import { type AskedRun, askedRun, begunAs } from "./asked.ts";
+import { type AskedRun, askedRun, batchRun, begunAs } from "./asked.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { type CountedRun, countedRun, leftToOtherBuild } from "./follow.ts";
 import { forecastOf } from "./forecast.ts";
@@ -40,20 +41,23 @@ export interface ReadyRun {
 
 /** `belay batch`: submits a run, works on it, and ends with it. Gives the exit code. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
-  return untilStopped((stop) => reported(stop, args, host, own));
+  return withRun(args, async (stop, terminal) =>
+    batchUntil(await askedRun(args, own, batchRun(args, own)), host, terminal, stop),
+  );
 }
 
-async function reported(stop: Stop, args: Arguments, host: Host, own: BatchFlags): Promise<number> {
-  const terminal = processTerminal(stop.close);
-  let asked: AskedRun | null = null;
-  try {
-    asked = await askedRun(args, own);
-    return await batchUntil(asked, host, terminal, stop);
-  } catch (error) {
-    // Reading stdin that is aborted throws an error of its own.
-    if (stop.signal.aborted && !(error instanceof RlmError)) return 1;
-    return reportFailure(error, terminal, asked?.json === true);
-  }
+/** Does the work of a command that runs jobs, until it is stopped, and reports its failure. Gives the exit code. */
+export function withRun(args: Arguments, work: (stop: Stop, terminal: Terminal) => Promise<number>): Promise<number> {
+  return untilStopped(async (stop) => {
+    const terminal = processTerminal(stop.close);
+    try {
+      return await work(stop, terminal);
+    } catch (error) {
+      // Reading stdin that is aborted throws an error of its own.
+      if (stop.signal.aborted && !(error instanceof RlmError)) return 1;
+      return reportFailure(error, terminal, args.get(JSON_OUTPUT));
+    }
+  });
 }
 
 async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop: Stop): Promise<number> {
@@ -70,8 +74,22 @@ async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop:
 
 const LEFT_OUT_SHOWN = 10;
 
-/** Submits the run, works on it, and ends with it. Gives the exit code. @throws RlmError */
-async function runBatch(wanted: ReadyRun): Promise<number> {
+/** A run that the command ends with, and its open store. */
+export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
+  readonly store: Store;
+  readonly submitted: Submitted;
+  readonly counted: CountedRun;
+  /** Lines for people: the last one is the line to type next. */
+  readonly lines: string[];
+  readonly code: number;
+  readonly among: Pick<Among, "inputs" | "forecast">;
+}
+
+/** Submits the run, works on it, and ends with it. Gives the exit code. @param report prints the end @throws RlmError */
+export async function runBatch(
+  wanted: ReadyRun,
+  report: (ended: EndedRun) => Promise<void> = async (ended) => tell(ended),
+): Promise<number> {
   const { host, stop, terminal, spec, spooled } = wanted;
   const { own, settings } = wanted.asked;
   checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
@@ -80,7 +98,8 @@ async function runBatch(wanted: ReadyRun): Promise<number> {
   await using store = await withSpansSent(await openRunStore(wanted.asked.store, host), settings.otlp, progress.say);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);
-  const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal });
+  const leftOut = (why: string) => progress.say(`left out: ${why}`);
+  const submitted = await submit(wanted.asked, spec, spooled, { runs, store, signal: stop.signal, leftOut });
   const asked = begunAs(wanted.asked, submitted.run.name);
   const ready = { ...wanted, asked };
   progress.say(submittedLine(submitted));
@@ -97,14 +116,23 @@ async function runBatch(wanted: ReadyRun): Promise<number> {
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
   const offering = runs.offer(submitted.run, dispatcher.dispatcher);
   if (asked.own.detach) await offering;
-  if (asked.own.detach) return detached(ready, submitted, await countedRun(store, submitted.run.id));
+  if (asked.own.detach) {
+    const counted = await countedRun(store, submitted.run.id);
+    const among = { inputs: submitted.order.length, forecast: null };
+    tell({ ...{ asked, terminal, counted, among, code: RUN_EXIT.done }, lines: detachedLines(asked, submitted.run) });
+    return RUN_EXIT.done;
+  }
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
-  const first = submitted.order.length < spooled.count && stop.exitCode === undefined;
+  const first = own.first !== undefined && submitted.order.length < spooled.count && stop.exitCode === undefined;
   const forecast = first
     ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs, inputs: submitted.inputs(), all: spooled.count })
     : null;
-  return endOf(ready, end, { left, inputs: submitted.order.length, forecast });
+  const among = { left, inputs: submitted.order.length, forecast };
+  const ended = endOf(ready, end, among);
+  await report({ ...ended, asked, terminal, store, submitted, among });
+  if (end.isLate) stop.leaving.leave(ended.code);
+  return ended.code;
 }
 
 function submittedLine({ run, order, added }: Submitted): string {
@@ -127,42 +155,32 @@ async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs
   return before.failed + before.cancelled - after.failed - after.cancelled;
 }
 
-function endOf({ asked, terminal, stop }: ReadyRun, { counted, results, isLate }: End, among: Among): number {
+function endOf({ asked, stop }: ReadyRun, { counted, results }: End, among: Among) {
   const { exitCode } = stop;
   const code = exitCode ?? Math.max(runExitCode(counted), results.problem ? 1 : 0);
   const lines =
     exitCode === undefined ? endLines(asked, counted, results.problem, among) : [stoppedLine(asked, counted)];
-  tell({ asked, terminal }, counted, lines, code, among);
-  if (isLate) stop.leaving.leave(code);
-  return code;
-}
-
-function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, counted: CountedRun): number {
-  tell({ asked, terminal }, counted, detachedLines(asked, run), RUN_EXIT.done, {
-    inputs: order.length,
-    forecast: null,
-  });
-  return RUN_EXIT.done;
+  return { counted, code, lines };
 }
 
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */
-function tell(
-  { asked, terminal }: Pick<ReadyRun, "asked" | "terminal">,
-  counted: CountedRun,
-  lines: string[],
-  code: number,
-  { inputs, forecast }: Pick<Among, "inputs" | "forecast">,
-): void {
+function tell({ asked, terminal, counted, lines, code, among }: Omit<EndedRun, "store" | "submitted">): void {
   if (!asked.json) {
-    if (asked.quiet && code === RUN_EXIT.done && !forecast) return;
+    if (asked.quiet && code === RUN_EXIT.done && !among.forecast) return;
     for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
     return;
   }
+  terminal.stdout.writeRaw(`${jsonText(endJson({ counted, lines, code, among }))}\n`);
+}
+
+/** The end of a run for programs. */
+export function endJson({ counted, lines, code, among }: Pick<EndedRun, "counted" | "lines" | "code" | "among">) {
   const { name, why } = counted.run;
-  const success = code === RUN_EXIT.done;
-  const next = lines.at(-1) ?? null;
+  const { inputs, forecast } = among;
   const told = { inputs, ...(forecast ? { forecast } : {}) };
-  const state = stateOf(counted);
-  const said = { success, run: name, state, why, ...told, ...runStateJson(counted), exit_code: code, next };
-  terminal.stdout.writeRaw(`${jsonText(said)}\n`);
+  const next = lines.at(-1) ?? null;
+  return {
+    ...{ success: code === RUN_EXIT.done, run: name, state: stateOf(counted), why, ...told },
+    ...{ ...runStateJson(counted), exit_code: code, next },
+  };
 }

@@ -11,13 +11,21 @@ import { workerSession } from "./working.ts";
 /** The number of jobs that are tried in place of all. */
 const TRIED = 3;
 
-/** `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would take. Gives the exit code. */
-export async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }: ReadyRun): Promise<number> {
+/**
+ * `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would take. Gives the exit code.
+ * @param count how many all are @param most how many are run
+ */
+export async function dryRunBatch(
+  { asked, spec, spooled, host, terminal, stop }: ReadyRun,
+  count = spooled.count,
+  most = TRIED,
+): Promise<number> {
   await using store = await host.openStore(null);
   const runs = openRuns(store);
   const own = workerSession(asked.settings, null);
   const tried: DryRun[] = [];
-  for await (const job of openAskedJobs(asked, spooled, runs, stop.signal)()) {
+  const leftOut = (why: string) => terminal.stderr.write(`left out: ${inLine(why)}\n`, "dim");
+  for await (const job of openAskedJobs(asked, spooled, { runs, signal: stop.signal, leftOut })()) {
     const dry = await runs.dryRun(spec, job, own);
     if (stop.exitCode !== undefined) return stop.exitCode;
     tried.push(dry);
@@ -25,14 +33,14 @@ export async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }
       terminal.stdout.write(`job ${inLine(job.id)}\n`);
       showDryRun(dry, terminal);
     }
-    if (tried.length === TRIED) break;
+    if (tried.length === most) break;
   }
-  const all = estimateOf(tried, spooled.count);
+  const all = estimateOf(tried, count);
   const failed = tried.filter(({ envelope }) => !envelope.success).length;
   if (asked.json) {
     const jobs = tried.map(({ envelope, estimate }) => ({ ...envelope, estimate }));
-    terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: spooled.count, tried: jobs, all })}\n`);
-  } else terminal.stdout.write(`${estimateText(all, tried.length, spooled.count, batchShare(asked.settings))}\n`);
+    terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: count, tried: jobs, all })}\n`);
+  } else terminal.stdout.write(`${estimateText(all, tried.length, count, batchShare(asked.settings))}\n`);
   return failed === 0 ? 0 : 1;
 }
 

@@ -9,8 +9,12 @@ export interface Input {
 }
 
 /** A JSON value on each line; blank lines are passed over. @throws BadLine */
-export async function* jsonLines(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Input> {
-  for await (const { number, text } of linesOf(chunks, name)) {
+export async function* jsonLines(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  most = LINE_BYTES,
+): AsyncIterable<Input> {
+  for await (const { number, text } of linesOf(chunks, name, most)) {
     if (text.trim() === "") continue;
     const at = placeOf(number, name);
     yield { at, value: readValue(text, at) };
@@ -68,7 +72,11 @@ export async function* linesOf(
   const take = (part: Uint8Array): void => {
     bytes += part.length;
     if (bytes > most) {
-      throw new BadLine(placeOf(number, name), "is longer than 1 MB", "Put long texts into files: --context-field F.");
+      throw new BadLine(
+        placeOf(number, name),
+        `is longer than ${most / 2 ** 20} MB`,
+        "Put long texts into files: --context-field F.",
+      );
     }
     held.push(part);
   };

@@ -61,7 +61,7 @@ function tableRoots({ jobs, own }: Pick<AskedRun, "jobs" | "own">): readonly str
 }
 
 /** @param roots within which the path must lie; null: the user has named it @throws BadLine if nothing may be read there */
-function contextPath({ at, value }: Input, field: string, roots: Roots | null): string {
+export function contextPath({ at, value }: Input, field: string, roots: Roots | null): string {
   const path = isRecord(value) && Object.hasOwn(value, field) ? value[field] : undefined;
   if (typeof path !== "string" || path === "" || path.includes("\0")) {
     throw new BadLine(at, `has no path in ${JSON.stringify(field)}, which --context-field names`);
@@ -83,13 +83,13 @@ const SHOWN_UNITS = 200;
 
 /**
  * The jobs of a line, or the first of them, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
- * Reading them throws RlmError `cancelled` and what loading throws.
+ * A file of a folder that no load can read is left out. Reading them throws RlmError `cancelled` and what loading throws.
+ * @param leftOut told once of each such file
  */
 export function openAskedJobs(
   asked: Pick<AskedRun, "contexts" | "jobs" | "loading" | "own">,
   spooled: Spool,
-  runs: Pick<Runs, "keepContext">,
-  signal: AbortSignal,
+  { runs, signal, leftOut }: AskedParts,
 ): () => AsyncIterable<Asked> {
   const { contexts, loading, own } = asked;
   const rootsOf = (path: string) => (own.contextField === undefined ? [path] : tableRoots(asked));
@@ -103,15 +103,42 @@ export function openAskedJobs(
     kept.set(path, hash);
     return hash;
   }
+  const isFolder = statSync(asked.jobs, { throwIfNoEntry: false })?.isDirectory() === true;
+  const refused = new Map<string | null, RlmError>();
+  /** Undefined for a file that is left out. */
+  async function contextUnlessRefused(path: string | null): Promise<string | null | undefined> {
+    if (refused.has(path)) return undefined;
+    try {
+      return await contextOf(path);
+    } catch (error) {
+      if (!isFolder || !(error instanceof RlmError) || !UNREADABLE.includes(error.code)) throw error;
+      refused.set(path, error);
+      leftOut(error.message);
+      return undefined;
+    }
+  }
   return async function* () {
     let given = 0;
-    for await (const { id, input, context } of spooled.jobs()) {
+    for await (const { id, input, context: path } of spooled.jobs()) {
       if (given === own.first) return;
-      given += 1;
       if (signal.aborted) throw cancelled();
-      yield { id, input, context: await contextOf(context) };
+      const context = await contextUnlessRefused(path);
+      if (context === undefined) continue;
+      given += 1;
+      yield { id, input, context };
     }
+    const [first] = refused.values();
+    if (given === 0 && first) throw first;
   };
+}
+
+/** Codes of loading a file that is no text, or too much of it. */
+const UNREADABLE: readonly string[] = ["document_unreadable", "invalid_argument", "context_too_large"];
+
+interface AskedParts {
+  readonly runs: Pick<Runs, "keepContext">;
+  readonly signal: AbortSignal;
+  leftOut(why: string): void;
 }
 
 function cancelled(): RlmError {

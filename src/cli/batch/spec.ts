@@ -1,6 +1,6 @@
 import { basename, extname } from "node:path";
-import { given } from "../../config/index.ts";
 import { newSpec, type RunSpec } from "../../jobs/index.ts";
+import { given } from "../../platform/json.ts";
 import { readCells } from "../input/cells.ts";
 import type { AskedRun } from "./asked.ts";
 

@@ -23,7 +23,7 @@ export async function submit(
   asked: AskedRun,
   spec: RunSpec,
   spooled: Spool,
-  { runs, store, signal }: { readonly runs: Runs; readonly store: Store; readonly signal: AbortSignal },
+  { runs, store, signal, leftOut }: SubmitParts,
 ): Promise<Given> {
   const { jobs, shipping } = store;
   const { own, limits } = asked;
@@ -36,7 +36,7 @@ export async function submit(
   if (there) checkSame(asked, there);
   // Jobs of a process that has ended are nobody's.
   if (there && own.retryChanged) await jobs.lapse(there.id);
-  const inputs = openAskedJobs(asked, spooled, runs, signal);
+  const inputs = openAskedJobs(asked, spooled, { runs, signal, leftOut });
   if (there && own.first) await checkFirst(asked, there, { runs, jobs, inputs: inputs() });
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const run = { name, queue, share: own.share ?? 1, spec, limits };
@@ -45,6 +45,14 @@ export async function submit(
   if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
   if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
   return { ...submitted, inputs };
+}
+
+interface SubmitParts {
+  readonly runs: Runs;
+  readonly store: Store;
+  readonly signal: AbortSignal;
+  /** Told of each file of a folder that no load can read. */
+  leftOut(why: string): void;
 }
 
 interface First {
@@ -90,7 +98,7 @@ function hasOtherLimits({ limits }: AskedRun, { run }: Submitted): boolean {
  * @throws RlmError `run_differs` if other inputs have changed, `session_busy` if a changed job is being tried
  */
 async function jobsAnew(
-  { own, jobs, line }: Pick<AskedRun, "own" | "jobs" | "line">,
+  { own, inputs, line }: Pick<AskedRun, "own" | "inputs" | "line">,
   known: ReturnType<Runs["known"]>,
   hasContexts: boolean,
 ): Promise<ReadonlySet<string>> {
@@ -102,12 +110,12 @@ async function jobsAnew(
     else if (job.isChanged) (own.retryChanged ? tried : changed).add(id);
   }
   if (tried.count > 0) {
-    throw new RlmError("session_busy", `${changedText(tried, jobs, hasContexts)}, and each is being tried`, {
+    throw new RlmError("session_busy", `${changedText(tried, inputs, hasContexts)}, and each is being tried`, {
       suggestion: "Wait until they are over, or cancel them: belay jobs cancel RUN ID.",
     });
   }
   if (changed.count === 0) return anew;
-  throw new RlmError("run_differs", `${changedText(changed, jobs, hasContexts)}; nothing was written`, {
+  throw new RlmError("run_differs", `${changedText(changed, inputs, hasContexts)}; nothing was written`, {
     suggestion: `Run what has changed again: \`${line("--retry-changed")}\`. --new begins another run, and --name NAME gives it a name.`,
   });
 }
@@ -148,9 +156,9 @@ function openNames(): Names {
   };
 }
 
-function changedText({ count, text }: Names, jobs: string, hasContexts: boolean): string {
+function changedText({ count, text }: Names, inputs: string, hasContexts: boolean): string {
   const what = hasContexts
     ? amount(count, "input or its context", "inputs or their contexts")
     : amount(count, "input", "inputs");
-  return `--jobs ${jobs}: ${what} changed since: ${text}`;
+  return `${inputs}: ${what} changed since: ${text}`;
 }

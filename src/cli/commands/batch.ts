@@ -113,6 +113,9 @@ function onlyInputs(typed: readonly string[], fail: (value: string, takes: strin
 
 export type BatchFlags = Given<typeof OWN>;
 
+/** The flags of a command that makes its jobs itself. */
+export const { name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait } = OWN;
+
 export const batch = defineCommand({
   name: "batch",
   summary: "run a script over many inputs, and continue where it was interrupted",

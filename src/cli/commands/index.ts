@@ -4,6 +4,7 @@ import { completion } from "./completion.ts";
 import type { Command } from "./define.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
+import { evaluate } from "./eval.ts";
 import { exec } from "./exec.ts";
 import { find } from "./find.ts";
 import { fork } from "./fork.ts";
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   batch,
   jobs,
   worker,
+  evaluate,
   repl,
   mcp,
   demo,

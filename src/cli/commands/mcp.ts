@@ -14,7 +14,7 @@ import {
   VERBOSE,
   withHelps,
 } from "../flags/declared.ts";
-import { choice, count, type Flag, flags } from "../flags/flag.ts";
+import { choice, count, type Flag, flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const LEAST_BYTES = 4_000;
@@ -27,6 +27,11 @@ const CLIENTS = [
 ] satisfies readonly Client[];
 
 const OWN = flags({
+  http: {
+    type: toggle,
+    help: "serve on 127.0.0.1 instead, to clients that bear the token which is printed, or that of BELAY_MCP_TOKEN",
+  },
+  port: { type: count(65_535, 0), needs: ["http"], help: "listen on port N (default 7431; 0: any that is free)" },
   tools: {
     type: choice(["core", "all"]),
     heading: "output",
@@ -44,6 +49,7 @@ const OWN = flags({
   },
   printConfig: {
     type: { ...choice(CLIENTS), word: "CLIENT" },
+    excludes: ["http"],
     heading: "output",
     help: `print the entry that registers this server with CLIENT (${CLIENTS.join(", ")}), with the other flags, and end`,
   },
@@ -77,6 +83,7 @@ export const mcp = defineCommand({
   details: [
     "A client starts it. `belay mcp --print-config claude` prints what registers it there; docs/mcp.md has the entry of each client.",
     "The session is that of the project's folder, so that the next server finds its variables and finishes what was cut. --session NAME, or the variable BELAY_SESSION, chooses another. Settings are those of the flags, variables and files of the server that is running.",
+    "With --http it serves several clients, such as programs and web servers, until Ctrl-C. Each gets a session of its own, the first one that of the folder.",
     "When the client goes away, what runs stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
   ],
   own: OWN,

@@ -1,22 +1,8 @@
 import type { Given } from "../flags/arguments.ts";
 import { QUIET, STORE, WAIT } from "../flags/declared.ts";
-import { count, flags, type Type, texts, toggle } from "../flags/flag.ts";
+import { count, flags, toggle, words } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_WORKER, queueIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
-
-/** Several words, each given apart or with commas between them. */
-function words(word: string, takes: string, isOne: (text: string) => boolean): Type<readonly string[]> {
-  const split = (typed: readonly string[]) => typed.flatMap((text) => text.split(","));
-  return {
-    ...texts(word),
-    read(typed, fail) {
-      const wrong = split(typed).find((text) => !isOne(text));
-      if (wrong !== undefined) throw fail(wrong, takes);
-      return [...new Set(split(typed))];
-    },
-    accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string" && isOne(item)),
-  };
-}
 
 const OWN = flags({
   queue: {

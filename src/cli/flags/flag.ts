@@ -110,6 +110,20 @@ export function texts(word: string): Type<readonly string[]> {
   };
 }
 
+/** Several words, each given apart or with commas between them. */
+export function words(word: string, takes: string, isOne: (text: string) => boolean): Type<readonly string[]> {
+  const split = (typed: readonly string[]) => typed.flatMap((text) => text.split(","));
+  return {
+    ...texts(word),
+    read(typed, fail) {
+      const wrong = split(typed).find((text) => !isOne(text));
+      if (wrong !== undefined) throw fail(wrong, takes);
+      return [...new Set(split(typed))];
+    },
+    accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string" && isOne(item)),
+  };
+}
+
 export const path = (word: string): Type<string | undefined> => ({ ...text(word), completes: "files", isPath: true });
 
 export const paths = (word: string): Type<readonly string[]> => ({ ...texts(word), completes: "files", isPath: true });

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { RlmError } from "../../../runtime/index.ts";
-import { openLeaving, type SessionSource, serve } from "../../mcp/index.ts";
+import { type HttpParts, openLeaving, type SessionSource, serve, serveHttp } from "../../mcp/index.ts";
+import { newToken } from "../../platform/loopback.ts";
 import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { version } from "../../platform/version.ts";
@@ -19,10 +20,11 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
     const { printConfig } = await import("./print-config.ts");
     return printConfig(own.printConfig, args);
   }
-  if (process.stdin.isTTY) {
+  if (process.stdin.isTTY && !own.http) {
     const problem = "an MCP client starts this server and talks to it on stdin and stdout; this is a terminal";
     throw new UsageError(problem, commandLine(["mcp", "--print-config", "claude"]));
   }
+  const token = own.http ? chosenToken() : null;
   // Before the transport listens: what runs must be suspended before the client's end is told to its requests.
   const leaving = openLeaving({
     exit: (code) => process.exit(code),
@@ -31,15 +33,44 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
   const { tools = "core", answerBytes = null } = own;
   // Each answer that a slow client has not read yet listens for the stream.
   process.stdout.setMaxListeners(0);
-  serve({
+  const note = (line: string) => void process.stderr.write(`belay mcp: ${inLine(line)}\n`);
+  const parts = {
     version: version(),
     source: sessionSource(args, host),
     tools,
     limits: { answerMs: msOf(own, ANSWER_MS), answerMsWithProgress: msOf(own, ANSWER_MS_WITH_PROGRESS), answerBytes },
     leaving,
-    note: (line) => void process.stderr.write(`belay mcp: ${inLine(line)}\n`),
-  });
+    note,
+  };
+  if (token === null) serve(parts);
+  else await listen({ ...parts, ...token, port: own.port ?? PORT });
   return new Promise(() => {});
+}
+
+const PORT = 7431;
+const TOKEN_VARIABLE = "BELAY_MCP_TOKEN";
+
+/** The user's token, which clients can keep in their settings, or one for this start. @throws UsageError */
+function chosenToken() {
+  const { [TOKEN_VARIABLE]: given } = process.env;
+  if (!given) return { token: newToken(), isNew: true };
+  if (/^[\w.~+/=-]{16,512}$/.test(given)) return { token: given, isNew: false };
+  const problem = `${TOKEN_VARIABLE} must be 16 to 512 letters, digits and characters of _-.~+/=, without spaces`;
+  throw new UsageError(problem, "export BELAY_MCP_TOKEN=$(openssl rand -hex 24)");
+}
+
+/** Serves on loopback, and prints what clients need. @throws UsageError if the port is taken */
+async function listen(parts: HttpParts & { readonly isNew: boolean }): Promise<void> {
+  try {
+    parts.note(`listens on ${await serveHttp(parts)} until Ctrl-C`);
+  } catch (error) {
+    const { code }: { readonly code?: unknown } = Object(error);
+    if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
+    const problem = code === "EACCES" ? "this user may not listen on" : "another program listens on";
+    throw new UsageError(`--port: ${problem} port ${parts.port}`, commandLine(["mcp", "--http", "--port", "0"]));
+  }
+  const header = parts.isNew ? `Bearer ${parts.token}` : `Bearer $${TOKEN_VARIABLE}`;
+  parts.note(`clients need the header Authorization: ${header}`);
 }
 
 /** Times of an answer, ms, under the limits of known clients: 60 s without progress, 300 s with it. */

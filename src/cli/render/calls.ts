@@ -36,10 +36,10 @@ export function callLines(calls: readonly CallDescription[], margin: string, out
   const rows = calls.map((call) => [
     margin + String(call.number).padStart(digits),
     call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
-    call.model || "-",
+    call.model || (call.effects ?? "-"),
     call.time_ms === null ? "-" : duration(call.time_ms),
     [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
-    [...sentAgain(call), firstWords(call.prompt ?? call.name)].join(" "),
+    [...sentAgain(call), firstWords(call.prompt ?? calledAs(call))].join(" "),
   ]);
   return table(rows, COLUMNS, output);
 }
@@ -52,6 +52,9 @@ const COLUMNS: readonly Column[] = [
   { align: "right", drop: 1 },
   "left",
 ];
+
+/** A function of the program with its argument. */
+const calledAs = ({ name, args, effects }: CallDescription) => (effects ? `${name}(${JSON.stringify(args[0])})` : name);
 
 function sentAgain({ attempts, resent }: CallDescription): string[] {
   const sent = 1 + attempts + resent;

@@ -66,18 +66,12 @@ function linesOf({ id, places, lost }: ConvertedFile, isVerbose: boolean): strin
   return lost.flatMap(({ kind, count, where }) => {
     const part = partIn(kind);
     if (part === null) return isVerbose ? [inLine(`${id}: ${lossText(kind, count)}${listed(where, count, "")}`)] : [];
-    const of = part.noun === "page" || part.noun === "slide" ? `${thousands(count)} of ` : "";
-    const parts = of === "" ? amount(count, part.noun) : `${of}${amount(places, part.noun)}`;
-    const is = part.isDamaged
-      ? count === 1
-        ? "is damaged"
-        : "are damaged"
-      : count === 1
-        ? "has no text"
-        : "have no text";
-    const scans = part.noun === "page" && !part.isDamaged ? " (scans?)" : "";
-    const prefix = part.noun === "page" ? "p." : part.noun === "slide" ? "slide " : "";
-    return [inLine(`${id}: ${parts} ${is}${listed(where, count, prefix)}${scans}`)];
+    const { noun, isDamaged } = part;
+    const prefix = { page: "p.", slide: "slide " }[noun];
+    const parts = prefix === undefined ? amount(count, noun) : `${thousands(count)} of ${amount(places, noun)}`;
+    const [has, have] = isDamaged ? ["is damaged", "are damaged"] : ["has no text", "have no text"];
+    const scans = noun === "page" && !isDamaged ? " (scans?)" : "";
+    return [inLine(`${id}: ${parts} ${count === 1 ? has : have}${listed(where, count, prefix ?? "")}${scans}`)];
   });
 }
 

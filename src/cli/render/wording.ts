@@ -17,6 +17,7 @@ const COMMAND: Wording = {
   fewerSections: "ask again with a smaller `--max-sections`",
   moreSubCalls: "raise `--max-sub-calls`",
   raiseDepth: "raise `--depth`",
+  giveFunction: "go on in the program that lends `*`",
   raiseSpace: "raise `--max-session-mb`",
   beginAnew: "begin a new session with `--session NAME`, or load the context again with `--reload`",
   removeHelper: "remove it in a cell with `helpers.remove(*)`",

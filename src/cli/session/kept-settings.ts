@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { given, type Settings, SettingsSchema } from "../../config/index.ts";
+import { type Settings, SettingsSchema } from "../../config/index.ts";
 import type { Json, SessionOptions } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
+import { given } from "../../platform/json.ts";
 import { FORMATS, OPTION_FLAGS } from "../flags/declared.ts";
 import type { Flag } from "../flags/flag.ts";
 import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";

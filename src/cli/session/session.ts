@@ -3,6 +3,7 @@ import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts"
 import type { Settings } from "../../config/index.ts";
 import type { LoadSource, Session, SessionEvent } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
+import { given } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
@@ -141,7 +142,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     progress,
     output,
     waiting: flags.waiting,
-    limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
+    limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
     resumeCommand: (...options) => lineAbout(["resume", ...options], session, flags),
     replCommand: () => lineAbout(["repl", "--session"], session, flags),
     loadAll: (signal) =>

@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { systemClock } from "../../../runtime/index.ts";
-import { type ConfigPlaces, given, readConfig, type Settings } from "../../config/index.ts";
+import { type ConfigPlaces, readConfig, type Settings } from "../../config/index.ts";
 import type { DocumentOptions } from "../../context/index.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
 import { defaultModels, type Models, modelsAt, openModels } from "../../model/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
+import { given } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../shipping/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";

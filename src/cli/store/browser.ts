@@ -29,3 +29,11 @@ export function openBrowser(url: string, env = process.env, platform = process.p
   opener.unref();
   return { [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
+
+/** The line that leads a port of the user's own computer to the address, if the user came by SSH, else null. */
+export function tunnelTo(url: string, { SSH_CONNECTION } = process.env): string | null {
+  // The client's address and port, then the server's.
+  const [, , server] = SSH_CONNECTION?.split(" ") ?? [];
+  const { host, port } = new URL(url);
+  return server ? `ssh -N -L ${port}:${host} ${server}` : null;
+}

@@ -32,7 +32,7 @@ import { damageError, outcomeOf } from "../render/failure.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { onSignals } from "../stop.ts";
-import { openBrowser } from "./browser.ts";
+import { openBrowser, tunnelTo } from "./browser.ts";
 import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 
 const MAX_MB = 32;
@@ -141,6 +141,8 @@ async function untilEnd(served: Served, own: ViewFlags, { stdout, stderr }: Term
   using _signals = onSignals(served.close);
   stdout.write(`${served.url}\n`);
   stderr.write("Whoever has this address sees the session. Ctrl-C ends it.\n", "dim");
+  const tunnel = tunnelTo(served.url);
+  if (tunnel) stderr.write(`It is an address of this computer. On yours, type this first: ${tunnel}\n`, "dim");
   using _opened = own.noOpen || !stdout.isTerminal ? null : openBrowser(served.url);
   await served.ended;
 }

@@ -40,8 +40,8 @@ export function membersOfTar(bytes: Buffer): Member[] {
     else if (type !== "g") {
       if (members.length >= MOST_MEMBERS) throw tooManyMembers();
       const name = (longName ?? nameIn(header)).replace(/^\.\//, "");
-      const refusal = type === "0" || type === "7" ? refusalOf(name) : { refusal: "a link or a special file" };
-      if (type !== "5") members.push({ name, ...refusal, read: () => data });
+      const refusal = type === "0" || type === "7" ? refusalOf(name) : "a link or a special file";
+      if (type !== "5") members.push({ name, refusal, read: () => data });
       longName = null;
     }
   }

@@ -1,28 +1,10 @@
-import { writeSync } from "node:fs";
-import { Worker } from "node:worker_threads";
 import { convert } from "./convert.ts";
 import { frameOf, framesOf } from "./frames.ts";
-import { answerFrame, jobOf, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
+import { until } from "./guard-entry.ts";
+import { answerFrame, jobOf, MOST_FRAME_BYTES, timeFor } from "./messages.ts";
 
 // The process that reads documents for another one: jobs come over stdin and answers go over stdout. It has no environment and no
 // keys, and may read nothing but its own code.
-
-/**
- * A parser may hold up its thread, so another one looks: heap limits do not count the buffers of arrays. It ends the process, too,
- * when the one that started it is gone, or the thread of that one which would have ended it in time.
- */
-const WATCH = `
-const { workerData: { most, parent, said, until } } = require("node:worker_threads");
-const { writeSync } = require("node:fs");
-setInterval(() => {
-  if (process.ppid !== parent || Date.now() > until[0]) process.kill(process.pid, "SIGKILL");
-  if (process.memoryUsage.rss() <= most) return;
-  writeSync(2, said);
-  process.kill(process.pid, "SIGKILL");
-}, 20);`;
-const until = new Float64Array(new SharedArrayBuffer(8)).fill(Number.POSITIVE_INFINITY);
-const workerData = { until, most: RSS_BYTES, parent: Number(process.argv[2]), said: OUT_OF_MEMORY };
-new Worker(WATCH, { eval: true, workerData, resourceLimits: { maxOldGenerationSizeMb: 16 } }).unref();
 
 const GRACE_MS = 5000;
 
@@ -37,20 +19,7 @@ for await (const { header, body } of framesOf(process.stdin, MOST_FRAME_BYTES)) 
 }
 process.exit(0);
 
-/** Waits until the pipe has taken it: a progress is told from within a parser. */
+/** A place is told from within a parser: to a pipe Node writes at once. */
 function say(pieces: readonly Uint8Array[]): void {
-  for (const piece of pieces) {
-    for (let at = 0; at < piece.length; ) at += written(piece, at);
-  }
-}
-
-function written(piece: Uint8Array, at: number): number {
-  try {
-    return writeSync(1, piece, at);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
-    // The pipe is full.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-    return 0;
-  }
+  for (const piece of pieces) process.stdout.write(piece);
 }

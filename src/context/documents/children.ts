@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { dirname } from "node:path";
+import PQueue from "p-queue";
 import { cancelled } from "../load/reading.ts";
 import { type Frame, frameOf, framesOf } from "./frames.ts";
 import { megabytes, oneLine, Unreadable } from "./growing.ts";
 import { type Answer, answerOf, type Job, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
-import { readablePaths, readerEntry } from "./packages.ts";
+import { readablePaths, readerEntries } from "./packages.ts";
 import { CHILDREN } from "./ways.ts";
 
 /** A child that has read so many makes room for a fresh one. */
@@ -29,45 +30,30 @@ interface Child {
 }
 
 const idle = new Set<Child>();
-const waiting: (() => void)[] = [];
-let running = 0;
+const turns = new PQueue({ concurrency: CHILDREN });
 
-/** Reads an original in a process of its own. @throws Unreadable; RlmError `cancelled` */
+/** Reads an original in a process of its own, when its turn comes. @throws Unreadable; RlmError `cancelled` */
 export async function readInChild(bytes: Uint8Array, job: Job, asked: Asked): Promise<Answer> {
-  await turn(asked.signal);
-  let child: Child | undefined;
+  const { signal } = asked;
+  return turns
+    .add(() => readNow(bytes, job, asked), signal ? { signal } : {})
+    .catch((error: unknown) => {
+      throw signal?.aborted ? cancelled(signal) : error;
+    });
+}
+
+async function readNow(bytes: Uint8Array, job: Job, asked: Asked): Promise<Answer> {
+  // A child that may read the copy of one file reads nothing else.
+  const child = (job.file === undefined ? rested() : undefined) ?? start(job.file);
   let isWhole = false;
   try {
-    // A child that may read the copy of one file reads nothing else.
-    child = (job.file === undefined ? rested() : undefined) ?? start(job.file);
     const answer = await readIn(child, bytes, job, asked);
     isWhole = true;
     return answer;
   } finally {
-    if (child && isWhole && job.file === undefined && child.served < MOST_SERVED) rest(child);
-    else child?.process.kill("SIGKILL");
-    const next = waiting.shift();
-    if (next) next();
-    else running -= 1;
+    if (isWhole && job.file === undefined && child.served < MOST_SERVED) rest(child);
+    else child.process.kill("SIGKILL");
   }
-}
-
-/** Waits until fewer children than may be are at work. Whoever ends hands the turn on. @throws RlmError `cancelled` */
-async function turn(signal: AbortSignal | undefined): Promise<void> {
-  if (running < CHILDREN) {
-    running += 1;
-    return;
-  }
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  waiting.push(resolve);
-  const leave = () => {
-    const at = waiting.indexOf(resolve);
-    if (at >= 0) waiting.splice(at, 1);
-    if (at >= 0) reject(cancelled(signal));
-  };
-  if (signal?.aborted) leave();
-  signal?.addEventListener("abort", leave, { once: true });
-  await promise.finally(() => signal?.removeEventListener("abort", leave));
 }
 
 /** Keeps a child for a while. It does not keep this process alive. */
@@ -91,7 +77,10 @@ function start(file?: string): Child {
   const paths = file === undefined ? readablePaths() : [...readablePaths(), `${dirname(file)}/*`];
   const allowed = ["--permission", "--allow-worker", ...paths.map((path) => `--allow-fs-read=${path}`)];
   const options = [...allowed, "--no-warnings", `--max-old-space-size=${RSS_BYTES / 2 ** 20}`];
-  const started = spawn(process.execPath, [...options, readerEntry(), String(process.pid)], {
+  const { guard, reader } = readerEntries();
+  const code = ["--disallow-code-generation-from-strings", "--import", guard, reader];
+  const words = [process.pid, RSS_BYTES, OUT_OF_MEMORY, file ?? ""].map(String);
+  const started = spawn(process.execPath, [...options, ...code, ...words], {
     env: {},
     cwd: "/",
     stdio: "pipe",

@@ -26,21 +26,13 @@ export function withPlacesWithin(files: readonly LoadedFile[], documents: readon
   let room = LIMITS.documentPlaces - documents.reduce((sum, document) => sum + labelled(document), 0);
   return files.map((file) => {
     const { places = [], lost = [] } = file;
-    const before = lost.find(({ kind }) => kind === UNPLACED);
-    if (places.length <= room && !before) {
-      room -= labelled(file);
-      return file;
-    }
-    // The last label of a reader that has given up would go on to the end.
-    const most = Math.max(0, Math.min(room, places.length - (before ? 1 : 0)));
-    room -= most;
-    const [next] = places.slice(most);
-    const loss = { kind: UNPLACED, count: places.length - most + (before?.count ?? 0), where: [] };
-    return {
-      ...file,
-      places: [...places.slice(0, most), ...(next ? [[next[0], ""] as const] : [])],
-      lost: [...lost.filter((one) => one !== before), loss],
-    };
+    const over = labelled(file) - Math.max(0, room);
+    room -= labelled(file);
+    if (over <= 0) return file;
+    const most = labelled(file) - over;
+    const [[unit] = [0]] = places.slice(most);
+    const loss = { kind: UNPLACED, count: over, where: [] };
+    return { ...file, places: [...places.slice(0, most), [unit, ""]], lost: [...lost, loss] };
   });
 }
 

@@ -1,7 +1,7 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { errorCode } from "../../platform/errors.ts";
+import { isAlive } from "../../platform/is-alive.ts";
 
 /** Private copies lie in folders that name their process, so that those of a killed one can be told. */
 const PREFIX = "belay-documents-";
@@ -31,14 +31,5 @@ function sweep(): void {
     if (pid === undefined || isAlive(Number(pid))) continue;
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats?.isDirectory() && stats.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) !== "ESRCH";
   }
 }

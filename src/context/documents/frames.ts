@@ -20,24 +20,29 @@ export function frameOf(header: unknown, body: readonly Uint8Array[] = []): Uint
 
 /** The frames of a stream, until it ends. @throws Error if one has more than `most` bytes */
 export async function* framesOf(stream: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Frame, undefined> {
-  let [held, size]: [Uint8Array[], number] = [[], 0];
-  let wanted = PREFIX;
+  // A frame is put together as its pieces come: to join a large one at once would hold up the thread.
+  let [held, size]: [Buffer, number] = [Buffer.alloc(PREFIX), 0];
   for await (const chunk of stream) {
-    held.push(chunk);
-    size += chunk.length;
-    while (size >= wanted) {
-      const all = Buffer.concat(held, size);
-      wanted = PREFIX + all.readUInt32BE(0) + all.readUInt32BE(4);
-      if (wanted > most) throw new Error("a frame is too large");
-      if (size < wanted) {
-        held = [all];
-        break;
-      }
-      yield frameIn(all.subarray(0, wanted));
-      [held, size] = [[all.subarray(wanted)], size - wanted];
-      wanted = PREFIX;
+    for (let at = 0; at < chunk.length; ) {
+      const taken = chunk.subarray(at, at + held.length - size);
+      held.set(taken, size);
+      at += taken.length;
+      size += taken.length;
+      if (size === PREFIX) held = begun(held, most);
+      if (size < held.length) continue;
+      yield frameIn(held);
+      [held, size] = [Buffer.alloc(PREFIX), 0];
     }
   }
+}
+
+/** Room for the frame that begins with these bytes. */
+function begun(prefix: Buffer, most: number): Buffer {
+  const length = PREFIX + prefix.readUInt32BE(0) + prefix.readUInt32BE(4);
+  if (length > most) throw new Error("a frame is too large");
+  const frame = Buffer.allocUnsafeSlow(length);
+  prefix.copy(frame);
+  return frame;
 }
 
 /** The frame that these bytes are. @throws SyntaxError */

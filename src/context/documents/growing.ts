@@ -71,7 +71,9 @@ export function growing(room: number, progress: (place: string) => void = () => 
       grown.gap();
       const name = oneLine(label);
       if (places.length % 20 === 19) progress(name);
-      if (places.length >= MOST_PLACES) grown.lose(UNPLACED);
+      // The last label would go on to the end.
+      if (places.length === MOST_PLACES) places.push([units, ""]);
+      if (places.length > MOST_PLACES) grown.lose(UNPLACED);
       else places.push(firstRow === undefined ? [units, name] : [units, name, firstRow]);
       const before = isBlank;
       grown.add(`[${name}]\n`);

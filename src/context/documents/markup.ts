@@ -5,7 +5,7 @@ import { damaged } from "./zip.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Handlers by the name of an element, `/name` for its end; `text` for text. */
+/** Handlers by the name of an element, `/name` for its end. */
 export type Handlers = Readonly<Record<string, (attributes: Attributes) => void>>;
 
 const MOST_DEPTH = 5000;
@@ -99,21 +99,19 @@ const BLOCKS = words(
 );
 const LEFT_OUT = words("script style template noscript svg iframe object");
 
-const NO_ROW: { row: string[] | null; cell: string | null } = { row: null, cell: null };
-
 /** The state of a pass through HTML. */
-const begun = (text: Growing, lists: (number | null)[] = []) => ({
+const begun = (text: Growing, lists: (number | null)[] = [], row: string[] | null = null) => ({
   text,
   /** The number of open elements that are left out. */
   leftOut: 0,
   pre: 0,
-  /** A space stands before the next word. */
-  isSpaced: false,
-  isFresh: true,
+  /** The words of the block or cell that is open, and what stands before them once there are some. */
+  words: "",
+  mark: "",
   /** The numbers of the open lists; null for one without numbers. */
   lists,
-  /** The cells of the open row, and the open one of them. */
-  ...NO_ROW,
+  /** The cells of the open row, and whether another one is open. */
+  ...{ row, isCell: false },
 });
 type Html = ReturnType<typeof begun>;
 
@@ -122,13 +120,18 @@ export function readHtml(source: string, text: Growing): void {
   const html = begun(text);
   parse(source, false, {
     onopentag: (name, attributes) => open(html, name, attributes),
-    ontext: (given) => say(html, given),
+    ontext(given) {
+      if (html.leftOut > 0) return;
+      html.words += given;
+      if (html.pre > 0 && !html.isCell) put(html, taken(html, false));
+    },
     onclosetag: (name) => close(html, name),
   });
+  put(html, taken(html));
   text.line();
 }
 
-function open(html: Html, name: string, attributes: Attributes): void {
+function open(html: Html, name: string, { alt = "" }: Attributes): void {
   if (LEFT_OUT.has(name)) {
     if (name === "iframe" || name === "object") html.text.lose("embedded object");
     html.leftOut += 1;
@@ -136,54 +139,56 @@ function open(html: Html, name: string, attributes: Attributes): void {
   if (html.leftOut > 0) return;
   end(html, name);
   if (name === "br") lineBreak(html);
-  else if (name === "img") image(html, attributes.alt?.trim() ?? "");
-  else if (/^h[1-6]$/.test(name)) put(html, `${"#".repeat(Number(name[1]))} `);
+  else if (name === "img") {
+    html.text.lose("image");
+    html.words += alt.trim() === "" ? "" : `[image: ${alt.trim()}]`;
+  } else if (/^h[1-6]$/.test(name)) mark(html, `${"#".repeat(Number(name[1]))} `);
   else if (name === "ul" || name === "ol") html.lists.push(name === "ol" ? 0 : null);
-  else if (name === "li") put(html, bullet(html.lists));
+  else if (name === "li") mark(html, bullet(html.lists));
   else if (name === "pre") html.pre += 1;
   else if (name === "tr") html.row ??= [];
-  else if ((name === "td" || name === "th") && html.row) html.cell ??= "";
+  else if ((name === "td" || name === "th") && html.row) html.isCell = true;
 }
 
 function close(html: Html, name: string): void {
   if (LEFT_OUT.has(name)) html.leftOut = Math.max(0, html.leftOut - 1);
   if (html.leftOut > 0 || LEFT_OUT.has(name)) return;
-  if ((name === "td" || name === "th") && html.cell !== null) {
-    html.row?.push(html.cell.trim());
-    Object.assign(html, { cell: null, isSpaced: false });
-  } else if (name === "tr" && html.row && html.cell === null) {
-    const row = html.row.join(" | ");
+  if ((name === "td" || name === "th") && html.isCell) {
+    html.row?.push(taken(html));
+    html.isCell = false;
+  } else if (name === "tr" && html.row && !html.isCell) {
+    put(html, html.row.join(" | "));
     html.row = null;
-    put(html, row);
   } else if (name === "pre") html.pre = Math.max(0, html.pre - 1);
   else if (name === "ul" || name === "ol") html.lists.pop();
   end(html, name);
+  if (name === "li" || /^h[1-6]$/.test(name)) html.mark = "";
 }
 
-function say(html: Html, given: string): void {
-  if (html.leftOut > 0) return;
-  if (html.pre > 0 && html.cell === null) {
-    put(html, given);
-    return;
-  }
-  const body = given.trim().replace(/\s+/g, " ");
-  const isSpaced = html.isSpaced || /^\s/.test(given);
-  if (body !== "") {
-    const isFirst = html.cell === null ? html.isFresh : html.cell === "" || html.cell.endsWith(" ");
-    put(html, isSpaced && !isFirst ? ` ${body}` : body);
-  }
-  html.isSpaced = body === "" ? isSpaced || given !== "" : /\s$/.test(given);
+/** Takes the words that are open, with one space where there are several. */
+function taken(html: Html, isFilled = true): string {
+  const { words } = html;
+  html.words = "";
+  return isFilled ? words.replace(/\s+/g, " ").trim() : words;
+}
+
+function put(html: Html, said: string): void {
+  if (said === "") return;
+  html.text.add(`${html.mark}${said}`);
+  html.mark = "";
+}
+
+function mark(html: Html, said: string): void {
+  if (html.isCell) html.words += said;
+  else html.mark = said;
 }
 
 function lineBreak(html: Html): void {
-  put(html, html.cell === null ? "\n" : " ");
-  html.isSpaced = false;
-}
-
-function image(html: Html, alt: string): void {
-  html.text.lose("image");
-  if (alt !== "") put(html, `${html.isSpaced ? " " : ""}[image: ${alt}]`);
-  if (alt !== "") html.isSpaced = false;
+  if (html.isCell) html.words += " ";
+  else {
+    put(html, taken(html));
+    html.text.add("\n");
+  }
 }
 
 function bullet(lists: (number | null)[]): string {
@@ -197,18 +202,11 @@ function bullet(lists: (number | null)[]): string {
 function end(html: Html, name: string): void {
   const hasGap = GAPS.has(name);
   if (!hasGap && !BLOCKS.has(name)) return;
-  html.isSpaced = false;
-  if (html.cell !== null) {
-    if (!html.cell.endsWith(" ")) html.cell += " ";
+  if (html.isCell) {
+    html.words += " ";
     return;
   }
+  put(html, taken(html));
   if (hasGap && html.lists.length === 0) html.text.gap();
   else html.text.line();
-  html.isFresh = true;
-}
-
-function put(html: Html, text: string): void {
-  if (html.cell !== null) html.cell += text;
-  else html.text.add(text);
-  html.isFresh = text.endsWith("\n") || (html.isFresh && text === "");
 }

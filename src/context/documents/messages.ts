@@ -64,7 +64,7 @@ const TextSchema = v.object({
   name: v.string(),
   length: count,
   original: v.exactOptional(v.object({ kind: line, sha256: line, bytes: count })),
-  places: v.exactOptional(v.pipe(v.array(PlaceSchema), v.maxLength(MOST_PLACES))),
+  places: v.exactOptional(v.pipe(v.array(PlaceSchema), v.maxLength(MOST_PLACES + 1))),
   lost: v.exactOptional(v.array(LossSchema)),
 });
 const RefusedSchema = v.object({ name: line, reason: v.picklist(REASONS), problem: line });

@@ -209,7 +209,7 @@ export function readOdf(parts: Parts, text: Growing): void {
   refuseEncrypted(parts);
   const table = tableOf(text, "table:table", "table:table-row", "table:table-cell");
   const lists = within("text:list");
-  const left = within("text:tracked-changes", "text:note-citation");
+  const left = within("text:tracked-changes", "text:note-citation", "dc:creator", "dc:date");
   const content = parts.text("content.xml");
   const notes: string[] = [];
   // Paragraphs that are open: one in a frame or a note lies in another one.

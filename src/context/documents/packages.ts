@@ -17,14 +17,15 @@ interface Found {
 
 let found: ReadonlyMap<string, Found> | undefined;
 
-/** The file that a child runs, where no symlink leads to it. */
-export function readerEntry(): string {
-  return realpathSync(fileURLToPath(entryUrl("context/documents/child-entry")));
+/** The files that a child runs, where no symlink leads to them. */
+export function readerEntries(): { readonly guard: string; readonly reader: string } {
+  const file = (entry: Parameters<typeof entryUrl>[0]) => realpathSync(fileURLToPath(entryUrl(entry)));
+  return { guard: file("context/documents/guard-entry"), reader: file("context/documents/child-entry") };
 }
 
 /** Paths that a child may read, as Node's permission model takes them: the readers and their packages. */
 export function readablePaths(): string[] {
-  const context = dirname(dirname(readerEntry()));
+  const context = dirname(dirname(readerEntries().reader));
   const folders = [...packages().values()].flatMap((one) => one.folders);
   // In a build the readers are chunks.
   const all = [context, join(dirname(dirname(context)), "chunks"), ...folders];
@@ -41,10 +42,10 @@ function linksTo(place: string): string[] {
 /** Readers: a number, to be raised if the text differs from before, their kinds, and their packages. */
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
   pdf: [1, "pdf", "unpdf"],
-  markup: [1, "html epub", "htmlparser2"],
-  office: [1, "docx pptx odt odp", "htmlparser2"],
+  markup: [2, "html epub", "htmlparser2"],
+  office: [2, "docx pptx odt odp", "htmlparser2"],
   sheets: [1, "xlsx ods", "htmlparser2"],
-  mail: [1, "eml mbox", "postal-mime", "htmlparser2"],
+  mail: [2, "eml mbox", "postal-mime", "htmlparser2"],
   notebook: [1, "ipynb"],
   tables: [1, "sqlite"],
   parquet: [1, "parquet", "hyparquet"],

@@ -58,9 +58,9 @@ async function answerTo(
   const facts = "kind" in way ? [way.kind, extension, ...way.plain] : [extension];
   const kept = keptIn === undefined ? null : openKeptTexts(keptIn);
   const key = await textKey([readerFor(way), ...facts], wal ? [bytes, wal] : [bytes]);
-  const known = kept?.find(key);
+  const known = await kept?.find(key);
   const answer = known ?? (await converted(basename(name), original, asked));
-  if (!known) kept?.keep(key, answer);
+  if (!known) await kept?.keep(key, answer);
   return answer;
 }
 

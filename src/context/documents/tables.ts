@@ -1,17 +1,15 @@
-import { DatabaseSync } from "node:sqlite";
 import { cell, type Growing, Unreadable } from "./growing.ts";
+import { openDatabase, type Queried } from "./guard-entry.ts";
 import { damaged } from "./zip.ts";
 
 /** Reads the tables of an SQLite database: of its copy, or in an archive of its bytes. Views and triggers are not run. @throws Unreadable */
 export function readSqlite(from: string | Buffer, text: Growing): void {
   try {
-    const isFile = typeof from === "string";
-    using database = new DatabaseSync(isFile ? from : ":memory:", {
-      readOnly: isFile,
-      enableForeignKeyConstraints: false,
-    });
-    if (!isFile) deserialize(database, from);
-    database.exec("PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA query_only=ON");
+    using database = openDatabase(typeof from === "string" ? from : undefined);
+    if (typeof from !== "string") deserialize(database, from);
+    for (const safe of ["trusted_schema=OFF", "cell_size_check=ON", "query_only=ON"]) {
+      database.prepare(`PRAGMA ${safe}`).run();
+    }
     for (const { name, type } of tablesIn(database)) {
       if (type === "virtual") text.lose("virtual table", name);
       else readTable(database, name, text);
@@ -26,16 +24,17 @@ export function readSqlite(from: string | Buffer, text: Growing): void {
 /** Bytes that tell of a write-ahead log, which memory has not. */
 const [WRITES, READS] = [18, 19];
 
-function deserialize(database: DatabaseSync, bytes: Buffer): void {
+function deserialize(database: Queried, bytes: Buffer): void {
   // Node has it since 24.16.
-  if (!("deserialize" in database)) throw new Unreadable("left_out", "a database in an archive");
+  if (!("deserialize" in database && typeof database.deserialize === "function"))
+    throw new Unreadable("left_out", "a database in an archive");
   const content = new Uint8Array(bytes);
   content[WRITES] = content[READS] = 1;
   database.deserialize(content);
 }
 
 /** The tables by their names, without views and the tables in which virtual ones keep their content. */
-function tablesIn(database: DatabaseSync): { readonly name: string; readonly type: string }[] {
+function tablesIn(database: Queried): { readonly name: string; readonly type: string }[] {
   const listed = database.prepare("PRAGMA main.table_list").all();
   const tables = listed.map(({ name, type }) => ({ name: String(name), type: String(type) }));
   return tables
@@ -43,7 +42,7 @@ function tablesIn(database: DatabaseSync): { readonly name: string; readonly typ
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function readTable(database: DatabaseSync, name: string, text: Growing): void {
+function readTable(database: Queried, name: string, text: Growing): void {
   const rows = database.prepare(`SELECT * FROM "${name.replaceAll('"', '""')}"`);
   rows.setReadBigInts(true);
   const columns = rows.columns().map((column) => column.name);

@@ -6,7 +6,7 @@ import { megabytes, Unreadable } from "./growing.ts";
 export interface Member {
   readonly name: string;
   /** Why it is left out by its name or type. */
-  readonly refusal?: string;
+  readonly refusal: string | undefined;
   /** @throws Unreadable */
   read(): Buffer;
 }
@@ -51,12 +51,9 @@ export function isTooLong(error: unknown): boolean {
 }
 
 /** The refusal of a name that leads elsewhere. */
-export function refusalOf(name: string): { readonly refusal?: string } {
-  const parts = name.split("/");
-  if (name === "" || /[\p{Cc}\\]/u.test(name) || /^(\/|[a-z]:)/i.test(name) || parts.includes("..")) {
-    return { refusal: "a name that leads out of the archive" };
-  }
-  return {};
+export function refusalOf(name: string): string | undefined {
+  const isOut = name === "" || /[\p{Cc}\\]|^\/|^[a-z]:/iu.test(name) || name.split("/").includes("..");
+  return isOut ? "a name that leads out of the archive" : undefined;
 }
 
 /** A zip whose members may be the parts of one document. */
@@ -80,7 +77,8 @@ export async function openParts(bytes: Buffer): Promise<Parts> {
       if (packed > bytes.length) throw damaged("its members overlap");
       if (members.length >= MOST_MEMBERS) throw tooManyMembers();
       const name = entry.fileNameRaw.toString("utf8");
-      if (!name.endsWith("/")) members.push({ name, ...refusalOf(name), read: () => unpacked(bytes, entry, left) });
+      if (!name.endsWith("/"))
+        members.push({ name, refusal: refusalOf(name), read: () => unpacked(bytes, entry, left) });
     }
   } catch (error) {
     throw error instanceof Unreadable ? error : damaged("its directory cannot be read");

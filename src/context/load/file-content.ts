@@ -50,6 +50,22 @@ export function documentsOfFile(
   return "bytes" in content ? { files: [{ ...file, bytes: content.bytes }], skipped: [], isFolder: false } : content;
 }
 
+/** The line that names a document of a folder. */
+export const separatorOf = (name: string) => `\n===== ${name} =====\n`;
+
+/** A document behind what stands before it in P. Its size is added. */
+export function placed(document: Omit<LoadedFile, "separator">, before: string, size: ContextSize): LoadedFile {
+  const separator = Buffer.from(before);
+  size.files += 1;
+  size.bytes += separator.length + document.bytes.length;
+  return { ...document, separator };
+}
+
+/** A document of a folder, behind the line that names it. */
+export function named(document: Omit<LoadedFile, "separator">, lead: string, size: ContextSize): LoadedFile {
+  return placed(document, `${lead}${separatorOf(document.relative)}`, size);
+}
+
 /** Bytes that were read, or counted. */
 export function bytesOf(found: Found): number {
   return "files" in found ? found.files.reduce((sum, { bytes }) => sum + bytes.length, 0) : 0;

@@ -1,5 +1,7 @@
-import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isAlive } from "../../platform/is-alive.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 
 // Derived data in a folder of the user's own, such as that of the search indexes. What is missing there is made again.
@@ -14,11 +16,16 @@ interface KeptKind {
 }
 
 /** Writes a file that is found whole or not at all, and removes the oldest of its kind. It may fail: then nothing is kept. */
-export function keepFile(dir: string, name: string, content: string | Uint8Array, kind: KeptKind): void {
+export async function keepFile(
+  dir: string,
+  name: string,
+  content: string | readonly Uint8Array[],
+  kind: KeptKind,
+): Promise<void> {
   const temporary = join(dir, `${name}.${process.pid}`);
   try {
     makeFolder(dir);
-    writeFileSync(temporary, content, { mode: 0o600 });
+    await writeFile(temporary, content, { mode: 0o600 });
     renameSync(temporary, join(dir, name));
     dropOldest(dir, kind);
   } catch {
@@ -28,7 +35,9 @@ export function keepFile(dir: string, name: string, content: string | Uint8Array
 }
 
 function dropOldest(dir: string, { names, few, stays }: KeptKind): void {
-  const found = readdirSync(dir).filter((name) => names.test(name));
+  const all = readdirSync(dir);
+  for (const name of all) if (isLeft(name, names)) rmSync(join(dir, name), { force: true });
+  const found = all.filter((name) => names.test(name));
   if (found.length <= few) return;
   const aged = found.flatMap((name) => {
     const stats = statSync(join(dir, name), { throwIfNoEntry: false });
@@ -36,4 +45,10 @@ function dropOldest(dir: string, { names, few, stays }: KeptKind): void {
   });
   const first = aged.sort((a, b) => b.at - a.at).findIndex(({ size }) => !stays(size));
   for (const { path } of first < 0 ? [] : aged.slice(first)) rmSync(path, { force: true });
+}
+
+/** True for a file that a process had not written whole when it was killed. */
+function isLeft(name: string, names: RegExp): boolean {
+  const [, of = "", pid] = /^(.+)\.(\d+)$/.exec(name) ?? [];
+  return pid !== undefined && names.test(of) && !isAlive(Number(pid));
 }

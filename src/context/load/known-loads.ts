@@ -46,11 +46,11 @@ export function openKnownLoads(dir: string) {
       if (sha256 !== seal(seen, record.output)) return undefined;
       return readers === "" || readers === (await readersNow()) ? { hash, key } : undefined;
     },
-    keep(seen: string, print: string, load: KnownLoad, readers: string): void {
+    async keep(seen: string, print: string, load: KnownLoad, readers: string): Promise<void> {
       const record = { format: FORMAT, print, ...load, readers };
       const sealed = JSON.stringify({ ...record, sha256: seal(seen, record) });
       let count = 0;
-      keepFile(dir, `load-${seen}.json`, sealed, { names: NAME, few: 2 * KEPT, stays: () => ++count <= KEPT });
+      await keepFile(dir, `load-${seen}.json`, sealed, { names: NAME, few: 2 * KEPT, stays: () => ++count <= KEPT });
     },
   };
 }

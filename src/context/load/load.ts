@@ -10,7 +10,16 @@ import {
 } from "../context.ts";
 import { withoutMark } from "../documents/kinds.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
-import { ahead, bytesOf, chooser, documentsOfFile, type NamedFile } from "./file-content.ts";
+import {
+  ahead,
+  bytesOf,
+  chooser,
+  documentsOfFile,
+  type NamedFile,
+  named,
+  placed,
+  separatorOf,
+} from "./file-content.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { KnownLoad } from "./known-loads.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
@@ -101,7 +110,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   // Of younger files a change could be missed.
   if (seen && reading.isWhole && seen.isOld) {
     const used = reading.hasDocuments ? await readers() : "";
-    known.loads.keep(seen.key, seen.print, { hash: context.hash, key: context.key }, used);
+    await known.loads.keep(seen.key, seen.print, { hash: context.hash, key: context.key }, used);
   }
   return context;
 }
@@ -199,7 +208,7 @@ async function loadContent(reading: Reading, content: FileContent, file: NamedFi
   if ("size" in found) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size });
   const [only] = found.files;
   if (only && !found.isFolder) return single(reading, only);
-  const files = found.files.map((document, at) => placed(document, at === 0 ? reading.separator : "", size));
+  const files = found.files.map((document, at) => named(document, at === 0 ? reading.separator : "", size));
   if (isOver(size)) throw tooLarge(given, size);
   if (files.length === 0) throw nothingToLoad(given, found.skipped, 0);
   return { name: reading.name, files, skipped: found.skipped };
@@ -210,22 +219,10 @@ function documentsOf(reading: Reading, content: FileContent, file: NamedFile) {
   return documentsOfFile(content, file, reading.options, reading.size);
 }
 
-const separatorOf = (name: string) => `\n===== ${name} =====\n`;
-
-/** A document of a folder, behind the line that names it. Its size is added. */
-function placed(document: Omit<LoadedFile, "separator">, lead: string, size: ContextSize): LoadedFile {
-  const separator = Buffer.from(`${lead}${separatorOf(document.relative)}`);
-  size.files += 1;
-  size.bytes += separator.length + document.bytes.length;
-  return { ...document, separator };
-}
-
 function single({ name, given, size, separator }: Reading, file: Omit<LoadedFile, "separator">): LoadedSource {
-  const before = Buffer.from(separator);
-  size.files += 1;
-  size.bytes += before.length + file.bytes.length;
+  const files = [placed(file, separator, size)];
   if (isOver(size)) throw tooLarge(given, size);
-  return { name, files: [{ ...file, separator: before }], skipped: [] };
+  return { name, files, skipped: [] };
 }
 
 /** Once over a limit, only the sizes of the remaining text files are added up: the error names the real total. */
@@ -252,7 +249,7 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
       size.bytes += Buffer.byteLength(separatorOf(relative)) + found.size;
     } else {
       for (const document of found.files) {
-        const file = placed(document, files.length === 0 ? reading.separator : "", size);
+        const file = named(document, files.length === 0 ? reading.separator : "", size);
         if (!isOver(size)) files.push(file);
       }
       skipped.push(...found.skipped);

@@ -10,7 +10,7 @@ import {
   type Pause,
   type SkippedFile,
 } from "../context.ts";
-import { ahead, bytesOf, chooser, documentsOfFile } from "./file-content.ts";
+import { ahead, bytesOf, chooser, documentsOfFile, named } from "./file-content.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
@@ -66,13 +66,13 @@ export async function extendByPaths(
   let [same, added] = [0, 0];
   let lead = previous === undefined ? "" : `\n\n===== APPENDED: ${source.folder} =====\n\n`;
   const choose = chooser(options);
-  const named = [...found.files.values()];
-  const reads = ahead(named, (file) =>
+  const wanted = [...found.files.values()];
+  const reads = ahead(wanted, (file) =>
     documentsOfFile(read(roots, file, choose), { relative: file.name, path: file.at }, options, size),
   );
   let at = 0;
   for await (const content of reads) {
-    const file = named[at++];
+    const file = wanted[at++];
     if (!file) break;
     await pause(FILE_COST_BYTES + bytesOf(content));
     if ("reason" in content) {
@@ -87,10 +87,7 @@ export async function extendByPaths(
         same += 1;
         continue;
       }
-      const separator = Buffer.from(`${lead}\n===== ${document.relative} =====\n`);
-      files.push({ ...document, separator });
-      size.files += 1;
-      size.bytes += separator.length + document.bytes.length;
+      files.push(named(document, lead, size));
       added += document.bytes.length;
       if (files.length > most.files || added > most.bytes) throw tooMuch(what, most);
       if (isOver(size)) throw tooLarge(what, size);

@@ -58,7 +58,12 @@ export function buildIndexFile(path: string, source: SearchSource, mark: string,
     const done = Math.min(Atomics.load(shared, SHARED.done), plan.length - 1);
     if (done > told) onProgress(done / plan.length);
     told = Math.max(done, told);
-    refuseTooLarge(parts, options.maxBytes);
+    if (Atomics.load(shared, SHARED.bytes) > mostOf(options)) {
+      Atomics.store(shared, SHARED.stop, 1);
+      removeBeside(path);
+      writeIndexFile(refusalPath(path), refusalMark(mark, options), []);
+      throw tooLarge(source, options);
+    }
     between();
   }
   try {
@@ -95,12 +100,23 @@ function waitForOthers(shared: Int32Array, all: number, look: () => void): void 
   }
 }
 
-function refuseTooLarge({ path, text, shared }: Parts, maxBytes: number = LIMITS.searchIndexBytes): void {
-  if (Atomics.load(shared, SHARED.bytes) <= maxBytes) return;
-  Atomics.store(shared, SHARED.stop, 1);
-  removeBeside(path);
-  const index = `the search index of P (${megabytes(text.bytes.length)}) would have more than ${megabytes(maxBytes)}`;
-  throw new RlmError("search_too_large", index, { suggestion: "Use find, which needs no index, or load fewer files." });
+const mostOf = ({ maxBytes = LIMITS.searchIndexBytes }: Pick<IndexLocation, "maxBytes">) => maxBytes;
+/** A refused build costs as much as one that ends, so it is kept that there is none. Another limit is another refusal. */
+const refusalPath = (path: string) => `${path}.refused`;
+const refusalMark = (mark: string, options: IndexLocation) => `${mark} has more than ${mostOf(options)}`;
+
+/** @throws RlmError `search_too_large` if the index was refused before */
+export function refuseAgain(path: string, source: SearchSource, mark: string, options: IndexLocation): void {
+  using refused = openIndexFile(refusalPath(path), refusalMark(mark, options));
+  if (refused) throw tooLarge(source, options);
+}
+
+function tooLarge({ text }: SearchSource, options: IndexLocation): RlmError {
+  const [size, most] = [text.data.bytes.length, mostOf(options)].map(megabytes);
+  const index = `the search index of P (${size}) would have more than ${most}`;
+  return new RlmError("search_too_large", index, {
+    suggestion: "Use find, which needs no index, or load fewer files.",
+  });
 }
 
 function* segmentsOf(parts: Parts, count: number): Generator<Uint8Array> {

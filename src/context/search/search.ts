@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { buildIndexFile, type IndexLocation, type SearchSource } from "./build.ts";
+import { buildIndexFile, type IndexLocation, refuseAgain, type SearchSource } from "./build.ts";
 import { type IndexFile, openIndexFile } from "./index-file.ts";
 import { openReader, type Postings, type Reader } from "./reader.ts";
 import { INDEX_FORMAT, queryTerms } from "./tokens.ts";
@@ -105,6 +105,7 @@ function openTrusted(source: SearchSource, location: IndexLocation): IndexFile {
   for (let attempt = 0; attempt <= BUILD_ATTEMPTS; attempt += 1) {
     const found = openIndexFile(path, mark);
     if (found) return found;
+    refuseAgain(path, source, mark, location);
     if (attempt < BUILD_ATTEMPTS) buildIndexFile(path, source, mark, location);
     removeEarlier(source, location);
   }

@@ -1,3 +1,4 @@
+import { firstWhere } from "../../platform/first-where.ts";
 import type { Document } from "../context.ts";
 import type { Place } from "../documents/converted.ts";
 import type { Text } from "./text.ts";
@@ -55,14 +56,7 @@ export function openPlaces(text: Text, documents: readonly Document[]) {
 /** The first document that does not end before the offset. */
 function documentAt(documents: readonly Document[], offset: number): Document | undefined {
   if (offset < 0) return undefined;
-  let low = 0;
-  let high = documents.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((documents[middle]?.end ?? 0) < offset) low = middle + 1;
-    else high = middle;
-  }
-  return documents[low];
+  return documents[firstWhere(documents.length, (at) => (documents[at]?.end ?? 0) >= offset)];
 }
 
 /**
@@ -79,14 +73,7 @@ function labelAt(places: readonly Place[], unit: number, linesSince: (unit: numb
 
 /** The number of places that begin before a unit. */
 export function placesBefore(places: readonly Place[], unit: number): number {
-  let low = 0;
-  let high = places.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((places[middle]?.[0] ?? 0) < unit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstWhere(places.length, (at) => (places[at]?.[0] ?? 0) >= unit);
 }
 
 /** Bytes of a block: counting within one takes a few microseconds, and 100 MB take 200 KB of index. */

@@ -6,7 +6,7 @@ import type { ReadableRoots } from "./places.ts";
 /** A tool's answer to the model: text, also if it failed. */
 export interface ToolAnswer {
   readonly text: string;
-  readonly isError?: boolean;
+  readonly isError?: boolean | undefined;
 }
 
 /** A tool that a sub-agent may be given. */

@@ -115,6 +115,8 @@ function optionsOf(
     timeoutMs: NO_SDK_TIMEOUT_MS,
     // pi-ai keeps a WebSocket for minutes after a request of a conversation, and the process would wait for it.
     transport: "sse",
+    // Replies over HTTP/2 would be read without a bound.
+    env: { AWS_BEDROCK_FORCE_HTTP1: "1" },
   };
 }
 

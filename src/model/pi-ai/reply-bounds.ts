@@ -1,4 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { subscribe } from "node:diagnostics_channel";
+import { ClientRequest, type IncomingMessage } from "node:http";
 import { LIMITS } from "../../../runtime/index.ts";
+import { isRecord } from "../../platform/json.ts";
 import { type Fetching, fetchingBy } from "./fetching.ts";
 
 /** The bytes that are read of replies. */
@@ -15,26 +19,70 @@ export function replyBounds(tokens: number): ReplyBounds {
   return { most: LIMITS.replyBytes + BYTES_A_TOKEN * tokens };
 }
 
-/** Runs `send`. Replies to the requests that it makes with `fetch` are read as far as the bounds go. */
+/** Runs `send`. Replies to the requests that it makes with `fetch` or Node's http are read as far as the bounds go. */
 export function boundReplies<T>(bounds: ReplyBounds, send: () => T): T {
   const fetching: Fetching = async (plain, ...request) => bounded(await plain(...request), bounds);
-  return fetchingBy(fetching, send);
+  subscribeOnce();
+  return calls.run(bounds, () => fetchingBy(fetching, send));
+}
+
+/** Asked of each chunk in turn: it is `passed` on, or the reply is `cut` before it, or `refused`. */
+function gateOf(isAnswer: boolean, bounds: ReplyBounds) {
+  const most = isAnswer ? bounds.most : LIMITS.errorBodyBytes;
+  let bytes = 0;
+  return (chunk: Uint8Array): "passed" | "cut" | Error => {
+    bytes += chunk.byteLength;
+    if (bytes <= most) return "passed";
+    // The words of an error stand at its beginning.
+    if (!isAnswer) return "cut";
+    bounds.isTooLong = true;
+    return new Error(`the reply has more than ${most} bytes`);
+  };
 }
 
 function bounded(response: Response, bounds: ReplyBounds): Response {
   if (!response.body) return response;
-  const { ok: isAnswer, status, statusText, headers } = response;
-  const most = isAnswer ? bounds.most : LIMITS.errorBodyBytes;
-  let bytes = 0;
+  const { ok, status, statusText, headers } = response;
+  const gate = gateOf(ok, bounds);
   const read = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes <= most) return controller.enqueue(chunk);
-      // The words of an error stand at its beginning.
-      if (!isAnswer) return controller.terminate();
-      bounds.isTooLong = true;
-      controller.error(new Error(`the reply has more than ${most} bytes`));
+      const passed = gate(chunk);
+      if (passed === "passed") controller.enqueue(chunk);
+      else if (passed === "cut") controller.terminate();
+      else controller.error(passed);
     },
   });
   return new Response(response.body.pipeThrough(read), { status, statusText, headers });
+}
+
+const calls = new AsyncLocalStorage<ReplyBounds>();
+let isSubscribed = false;
+
+/** The SDK of Amazon Bedrock sends with Node's http and takes no `fetch`. */
+function subscribeOnce(): void {
+  if (isSubscribed) return;
+  isSubscribed = true;
+  subscribe("http.client.request.created", (event) => {
+    const bounds = calls.getStore();
+    if (!bounds || !isRecord(event) || !(event.request instanceof ClientRequest)) return;
+    event.request.prependOnceListener("response", (response: IncomingMessage) => boundMessage(response, bounds));
+  });
+}
+
+function boundMessage(response: IncomingMessage, bounds: ReplyBounds): void {
+  const gate = gateOf((response.statusCode ?? 0) < 400, bounds);
+  const push = response.push.bind(response);
+  let isCut = false;
+  response.push = (chunk: Buffer | null, ...encoding) => {
+    if (isCut) return false;
+    const passed = chunk === null ? "passed" : gate(chunk);
+    if (passed === "passed") return push(chunk, ...encoding);
+    isCut = true;
+    if (passed !== "cut") response.destroy(passed);
+    else {
+      response.once("end", () => response.destroy());
+      push(null);
+    }
+    return false;
+  };
 }

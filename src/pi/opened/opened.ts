@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET, type Json } from "../../../runtime/index.ts";
-import { given, type PiSettings, readPiConfig } from "../../config/index.ts";
+import { type PiSettings, readPiConfig } from "../../config/index.ts";
 import { agentDirOf, type Models } from "../../model/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
+import { given } from "../../platform/json.ts";
 import { type BudgetLimits, openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
 
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.

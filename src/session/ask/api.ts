@@ -29,27 +29,27 @@ export interface Citation {
 /** Options of an ask. */
 export interface AskOptions extends WaitOptions {
   /** The root model, `provider/id`; default: the session's. */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /** The model of plain sub-calls; default: the session's. */
-  readonly subModel?: string;
+  readonly subModel?: string | undefined;
   /** Turns before the closing one (default 20, at most 100). */
-  readonly maxTurns?: number;
+  readonly maxTurns?: number | undefined;
   /** Levels of sub-calls with a context of their own (default: the session's). */
-  readonly maxDepth?: number;
+  readonly maxDepth?: number | undefined;
   /** Output tokens of a turn, thinking included (default 16,000). */
-  readonly turnTokens?: number;
+  readonly turnTokens?: number | undefined;
   /** The level of thinking of the root model and of those of its cells (default: the session's). */
-  readonly thinking?: Thinking;
+  readonly thinking?: Thinking | undefined;
   /** The way in which the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
-  readonly protocol?: Protocol | "auto";
+  readonly protocol?: Protocol | "auto" | undefined;
   /** JSON Schema that the answer fits. */
-  readonly schema?: Json;
+  readonly schema?: Json | undefined;
   /** True if the envelope is to have `trajectory` (default false). */
-  readonly trajectory?: boolean;
+  readonly trajectory?: boolean | undefined;
   /** Aborting ends the ask as cancelled. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Aborting stops the ask where it is: `resume` goes on with it, in this process or another. */
-  readonly suspend?: AbortSignal;
+  readonly suspend?: AbortSignal | undefined;
 }
 
 /** Progress of an ask, for people who wait. */

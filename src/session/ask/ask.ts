@@ -1,4 +1,4 @@
-import { builtins, cellReference, contextNotLoaded } from "../../../builtins/index.ts";
+import { builtins, cellReference, contextNotLoaded, functionLines } from "../../../builtins/index.ts";
 import { type Json, RlmError, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import { loadSubCallLayer } from "../../model/index.ts";
 import type { Env, Rules } from "../env.ts";
@@ -27,7 +27,7 @@ const HISTORY_CHARS = 400_000;
 const CHARS_OF_WINDOW = 2;
 
 /** The part of its session that an ask begins with. */
-interface AskedSession extends Pick<Setup, "askModels"> {
+interface AskedSession extends Pick<Setup, "askModels" | "functions"> {
   readonly env: Pick<Env, "models">;
   readonly rules: Pick<Rules, "depth" | "maxDepth">;
   readonly answers: Pick<Answers, "thinking">;
@@ -60,7 +60,7 @@ export async function begin(question: string, options: AskOptions, session: Aske
     prompt: PROMPT_VERSION,
   };
   const mayRecurse = depth < max_depth;
-  const reference = cellReference(builtins, mayRecurse ? "explained" : "absent");
+  const reference = cellReference(builtins, mayRecurse ? "explained" : "absent") + functionLines(session.functions);
   const signed = depth === 0 ? { signed: session.askModels.sign(settings) } : {};
   return { question, settings: { ...settings }, system: systemPrompt(reference, mayRecurse), ...signed };
 }

@@ -1,7 +1,8 @@
-import type { Json, PendingCall, Thinking } from "../../../runtime/index.ts";
+import type { Json, PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { Env, Rules } from "../env.ts";
 import type { Ledger } from "../journal/ledger.ts";
+import type { ToolCall } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import type { Budget } from "../sub-calls/budget.ts";
 import { FREE } from "../sub-calls/plan.ts";
@@ -11,8 +12,8 @@ import type { ExecTime } from "./time.ts";
 
 /** The calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */
 export interface ExecCalls extends LoopCalls<Answered> {
-  /** The level of thinking of new calls that name none. */
-  readonly thinking: Thinking;
+  /** The facts of a new call that its record keeps: the level of thinking of one that names none, the effects of a function. */
+  marks(call: Pick<PendingCall, "name">): Pick<ToolCall, "thinking" | "effects">;
   /** The records of new calls are kept. */
   made(): void;
   /** The record of an answer is kept: the ledger has what the call spent. */
@@ -26,8 +27,8 @@ export interface ExecCallsOptions {
   };
   readonly budget: Budget;
   readonly time: ExecTime;
-  /** The level of thinking that a call was recorded with. */
-  recordedThinking(callId: string): Thinking;
+  /** The record of a call, if it has one. */
+  recorded(callId: string): Pick<ToolCall, "thinking" | "effects"> | undefined;
   /** A root model reads what the cell prints. */
   readonly isForModel: boolean;
   /** By the records committed so far. */
@@ -46,19 +47,25 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
   const tell = () => {
     const { tokens, cost_usd } = ledger();
     const held = budget.held();
+    const { remaining_sub_calls: left, remaining_functions: functions_left } = budget.left();
     setup.env.emit({
       kind: "calls",
       done,
       running: running.size,
-      left: budget.left().remaining_sub_calls,
+      left,
       tokens,
       cost_usd,
       held_tokens: held.tokens,
       held_cost_usd: held.cost_usd,
+      ...(functions_left === undefined ? {} : { functions_left }),
     });
   };
   return {
-    thinking: setup.answers.thinking ?? "off",
+    marks(call) {
+      const effects = setup.answers.effectsOf?.(call);
+      const { thinking = "off" } = setup.answers;
+      return { ...(thinking === "off" ? {} : { thinking }), ...(effects === undefined ? {} : { effects }) };
+    },
     facts: (): Json => ({
       ...setup.answers.facts,
       ...budget.left(),
@@ -71,7 +78,9 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       if (hasChild) children.add(call.id);
       const isAgain = from?.recorded.has(call.id) === true;
       const interrupted = isAgain && !hasChild;
-      const fails = interrupted && (setup.rules.onRestart === "fail" || !setup.answers.repeatable(call));
+      const { thinking = "off", effects } = options.recorded(call.id) ?? {};
+      const mayRepeat = effects !== "once" && setup.answers.repeatable(call);
+      const fails = interrupted && (setup.rules.onRestart === "fail" || !mayRepeat);
       if (fails && !(await setup.answers.isUnderWay?.(call.id))) return PROCESS_RESTARTED;
       const open = budget.open(call.id);
       return setup.answers.answer(call, {
@@ -83,7 +92,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
             return held;
           },
         },
-        thinking: options.recordedThinking(call.id),
+        thinking,
         isAgain,
         signal,
         suspend,

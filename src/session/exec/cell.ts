@@ -131,6 +131,7 @@ async function runOnMachine(
       : { machine: await openAtState(work, isScratch), from: null };
     machine = opened.machine;
     await machine.useHistory(asked.history.given);
+    if (!isScratch) await machine.useFunctions(work.setup.functions);
     const over = await runCell(work, request, asked, machine, opened.from);
     for (const warning of machine.takeWarnings()) warn(over.state, warning);
     return { machine, over };
@@ -171,13 +172,13 @@ async function runCell(
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(setup.env.clock, startedAt, wholeMs);
-  const recordedThinking = (callId: string) => {
+  const recorded = (callId: string) => {
     const { last: now } = recorder.state().account;
-    return (now && callIn(now, callId)?.thinking) ?? "off";
+    return now ? callIn(now, callId) : undefined;
   };
   const { origin } = setup.row;
   const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
-  const lent = { isForModel, setup, budget, time, ledger, recordedThinking, from, history: history.context, suspend };
+  const lent = { isForModel, setup, budget, time, ledger, recorded, from, history: history.context, suspend };
   const calls = sparing(noticing(openCalls(lent), recorder), work);
   const journal = openExecJournal(work, machine, { calls, time, clock: setup.env.clock, history });
   const ports = { machine: machine.sandbox, journal, calls, clock: setup.env.clock, parking: setup.parking };

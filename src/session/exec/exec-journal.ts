@@ -44,7 +44,7 @@ export function openExecJournal(
         args,
         args_hash: hashOf(args),
         ...(counts === undefined ? {} : { counts }),
-        ...(calls.thinking === "off" ? {} : { thinking: calls.thinking }),
+        ...calls.marks({ name }),
         call_count: before + index + 1,
         output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
         at,

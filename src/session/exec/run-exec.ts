@@ -2,6 +2,7 @@ import { type CellEnd, type Json, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { keepContext } from "../contexts/contexts.ts";
+import { refuseMissing } from "../functions.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -28,6 +29,7 @@ export async function runCell(
   asked: ExecAsked = {},
   interrupted: ExecRecords | null = null,
 ): Promise<ExecEnvelope> {
+  if (interrupted) refuseMissing(setup.options.functions, interrupted);
   return whileLeased(setup, asked, async (signals) => {
     const work = await begun(setup, request, interrupted, signals);
     return execCell(work, request, signals, interrupted);

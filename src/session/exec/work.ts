@@ -89,8 +89,9 @@ export function resumeOf(
     const call = last ? callIn(last, id) : undefined;
     return call !== undefined && setup.answers.resumes?.(call) === true;
   };
-  const [resent, failed] =
-    setup.rules.onRestart === "fail" ? [open.filter(goesOn), open.filter((id) => !goesOn(id))] : [open, []];
+  const isOnce = (id: string) => last !== null && callIn(last, id)?.effects === "once";
+  const isAgain = (id: string) => (setup.rules.onRestart === "fail" ? goesOn(id) : !isOnce(id));
+  const [resent, failed] = [open.filter(isAgain), open.filter((id) => !isAgain(id))];
   return {
     record: "rlm_resume",
     exec_id,

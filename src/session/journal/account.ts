@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
 import { givenAfter } from "./coverage.ts";
 import { begun, callIn, type ExecRecords, grown } from "./exec-records.ts";
-import { EMPTY_LEDGER, type Ledger, ROOT_CALL, spend, subCallsOf } from "./ledger.ts";
+import { EMPTY_LEDGER, isSubCall, type Ledger, spend, subCallsOf } from "./ledger.ts";
 import {
   type Complete,
   contextKeyIn,
@@ -130,7 +130,7 @@ export function follow(before: Account, record: JournalRecord): Account {
 }
 
 /** Sub-calls that a call counts as in the totals while it is open: without those that the ledger allots to its child. */
-const madeBy = ({ name }: ToolCall | ToolResult) => (name === ROOT_CALL ? 0 : 1);
+const madeBy = ({ name }: ToolCall | ToolResult) => (isSubCall(name) ? 1 : 0);
 
 /** The call that a result belongs to. */
 function callOf({ last }: Account, record: JournalRecord): ToolCall | undefined {

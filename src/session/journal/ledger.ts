@@ -8,6 +8,8 @@ export interface BudgetLimits {
   readonly max_time_ms: number;
   /** USD by the models' price lists; null: no limit. */
   readonly max_cost_usd: number | null;
+  /** Calls of functions that the program lends. Absent: it lends none. */
+  readonly max_functions?: number | undefined;
 }
 
 /** The spending of a session since its last load: a fold over its journal. */
@@ -19,6 +21,8 @@ export interface Ledger {
   readonly cost_usd: number;
   /** ms of wall time inside execs. */
   readonly time_ms: number;
+  /** Calls of functions. Absent: none. */
+  readonly functions?: number;
 }
 
 /** The remaining budget as the envelope shows it (spec §3.3). */
@@ -28,12 +32,22 @@ export interface RemainingBudget {
   remaining_time_ms: number;
   /** Only present if there is a limit. */
   remaining_cost_usd?: number;
+  /** Calls of functions; only present if the program lends some. */
+  remaining_functions?: number;
 }
 
 export const EMPTY_LEDGER: Ledger = { sub_calls: 0, tokens: 0, cost_usd: 0, time_ms: 0 };
 
 /** The name of the call that a turn makes: the request to the root model of an ask. */
 export const ROOT_CALL = "root";
+
+/** True for a call that asks a model on behalf of a cell: no turn of a root model, and no function of the program. */
+export const isSubCall = (name: string) => name !== ROOT_CALL && !isFunctionCall(name);
+
+export const isFunctionCall = (name: string) => functionOf(name) !== null;
+
+/** The function of the program that a call of this name runs; null: it is another call. */
+export const functionOf = (name: string) => /^functions\.(.+)$/.exec(name)?.[1] ?? null;
 
 /**
  * The ledger after one more record: a load that succeeded begins anew.
@@ -45,8 +59,10 @@ export function spend(ledger: Ledger, record: JournalRecord, call?: Pick<ToolCal
     case "rlm_resume":
       return ledger;
     case "rlm_tool_call":
+      if (isFunctionCall(record.name)) return { ...ledger, functions: (ledger.functions ?? 0) + 1 };
       return { ...ledger, sub_calls: ledger.sub_calls + countOf(record) };
     case "rlm_tool_result": {
+      if (isFunctionCall(record.name)) return ledger;
       const { input, output, cache_read, cache_write, cost_usd } = record.usage;
       return {
         ...ledger,
@@ -61,14 +77,14 @@ export function spend(ledger: Ledger, record: JournalRecord, call?: Pick<ToolCal
   }
 }
 
-/** The number of sub-calls that a call counts as while it is open. A turn of a root model is not a sub-call. */
+/** The number of sub-calls that a call counts as while it is open. */
 function countOf({ name, counts = 1 }: Pick<ToolCall, "name" | "counts">): number {
-  return name === ROOT_CALL ? 0 : 1 + allotted(counts - 1);
+  return isSubCall(name) ? 1 + allotted(counts - 1) : 0;
 }
 
 /** Sub-calls that an answered call came to: itself unless nothing was sent for it, and those of its child. */
 export function subCallsOf({ name, refused, cached, child }: ToolResult): number {
-  if (name === ROOT_CALL || refused || cached) return 0;
+  if (!isSubCall(name) || refused || cached) return 0;
   return 1 + allotted(child?.sub_calls ?? 0);
 }
 
@@ -86,6 +102,9 @@ export function remaining(ledger: Ledger, limits: BudgetLimits): RemainingBudget
     remaining_tokens: left(limits.max_tokens, ledger.tokens),
     remaining_sub_calls: left(limits.max_sub_calls, ledger.sub_calls),
     remaining_time_ms: Math.floor(left(limits.max_time_ms, ledger.time_ms)),
+    ...(limits.max_functions === undefined
+      ? {}
+      : { remaining_functions: left(limits.max_functions, ledger.functions ?? 0) }),
     ...(limits.max_cost_usd === null ? {} : { remaining_cost_usd: left(limits.max_cost_usd, ledger.cost_usd) }),
   };
 }

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { FunctionFacts } from "../../../builtins/index.ts";
 import {
   type CellEnd,
   DEFAULT_EXEC_LIMITS,
@@ -84,6 +85,8 @@ export interface ToolCall {
   readonly counts?: number;
   /** The level of thinking, if the call names none itself. Absent: off. */
   readonly thinking?: Thinking;
+  /** Those of a function of the program. A call with `once` is run by one process alone. */
+  readonly effects?: FunctionFacts["effects"];
   /** Calls that the exec has made, this one included. */
   readonly call_count: number;
   /** Bytes printed so far. */

@@ -1,7 +1,11 @@
+import type { FunctionFacts } from "../../../builtins/index.ts";
 import { type Context, objectOf, pauses, type TextData } from "../../context/index.ts";
 
-/** The message to the machine's thread: the session's context, or the conversation in which the next exec runs. */
-export type ContextMessage = TextMessage | { readonly history: HistoryText | null };
+/** The message to the machine's thread: the context, the conversation in which the next exec runs, or the functions that are lent. */
+export type ContextMessage =
+  | TextMessage
+  | { readonly history: HistoryText | null }
+  | { readonly functions: readonly FunctionFacts[] };
 
 /** A context on its way to the machine's thread: its text crosses as shared memory. */
 export interface TextMessage extends Omit<Context, "text"> {

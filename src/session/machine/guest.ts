@@ -41,8 +41,11 @@ export function openGuest(options: GuestOptions): Guest {
   const opener = machineOpener(options);
   let live: Live | undefined;
   let told: Context | null = null;
+  /** The end of the machine before, whose thread may take its time: two guests of a session are not in memory together. */
+  let gone: Promise<void> | undefined;
 
-  function begin(position: Position, opening: Promise<Machine>): Promise<Machine> {
+  async function begin(position: Position, open: () => Promise<Machine>): Promise<Machine> {
+    const opening = Promise.allSettled([gone]).then(open);
     const begun: Live = { opening, machine: undefined, untouched: position.checkpoint === null };
     opening.then(
       (machine) => {
@@ -60,13 +63,19 @@ export function openGuest(options: GuestOptions): Guest {
     live = undefined;
     told = null;
     ending?.machine?.sandbox.wake();
-    await (await ending?.opening.catch(() => undefined))?.[Symbol.asyncDispose]();
+    if (ending)
+      gone = ending.opening.then(
+        (machine) => machine[Symbol.asyncDispose](),
+        () => {},
+      );
+    await gone;
   }
 
   async function opened(position: Position): Promise<Machine> {
-    const opening = live?.opening ?? begin(position, opener.at(position));
+    const open = () => opener.at(position);
+    const opening = live?.opening ?? begin(position, open);
     // What made it fail may be over by now.
-    return opening.catch(() => begin(position, opener.at(position)));
+    return opening.catch(() => begin(position, open));
   }
 
   return {
@@ -86,7 +95,7 @@ export function openGuest(options: GuestOptions): Guest {
     async useStep(step, pending, position) {
       await end();
       const at = await opener.atStep(step, pending, position);
-      await begin(position, Promise.resolve(at.machine));
+      await begin(position, async () => at.machine);
       return at;
     },
     async reset() {

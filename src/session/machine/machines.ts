@@ -1,3 +1,4 @@
+import type { FunctionFacts } from "../../../builtins/index.ts";
 import {
   imageProblem,
   type Json,
@@ -48,6 +49,8 @@ export interface Machine extends AsyncDisposable {
   readonly isWhole: boolean;
   /** Lends cells the conversation in which the next exec runs; null: there is none. */
   useHistory(history: GivenHistory | null): Promise<void>;
+  /** Offers cells the functions that the program lends, unless there are none. */
+  useFunctions(functions: readonly FunctionFacts[]): Promise<void>;
   /** Warnings about losses when it was opened, for the next envelope. Empty after the first call. */
   takeWarnings(): readonly string[];
 }
@@ -153,6 +156,9 @@ function machineWith(
       if (history === null && !hasHistory) return;
       hasHistory = history !== null;
       await sandbox.tell({ history: history && (await historyText(history, messageOf)) });
+    },
+    async useFunctions(functions) {
+      if (functions.length > 0) await sandbox.tell({ functions });
     },
     takeWarnings() {
       const told = untold;

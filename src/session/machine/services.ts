@@ -3,6 +3,7 @@ import {
   type ContextServices,
   contextNotLoaded,
   createLibrary,
+  type FunctionFacts,
   factsOf,
 } from "../../../builtins/index.ts";
 import { type Json, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
@@ -17,6 +18,7 @@ import { type CoverageCount, openCoverage } from "./coverage.ts";
 export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessage> {
   const services = openServices();
   const receive = (message: ContextMessage) => {
+    if ("functions" in message) return void services.lend(message.functions);
     if ("history" in message) return void services.conversation.use(message.history);
     services.use(message);
     return { command: "P.forget" };
@@ -28,7 +30,12 @@ export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessag
 export function openServices() {
   let current: LoadedContext | undefined;
   const conversation = openConversation(contextServices);
+  let lent: readonly FunctionFacts[] = [];
   return {
+    functions: () => lent,
+    lend(functions: readonly FunctionFacts[]): void {
+      lent = functions;
+    },
     conversation,
     history: conversation.read,
     loaded: () => current,

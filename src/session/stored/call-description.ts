@@ -17,6 +17,8 @@ export interface CallDescription {
   readonly prompt: string | null;
   /** Every argument, as the cell gave it. */
   readonly args: readonly Json[];
+  /** Those of a function of the program; null for other calls. */
+  readonly effects: ToolCall["effects"] | null;
   /** `provider/id`; empty if no model was asked. */
   readonly model: string;
   /** `pending`: no answer is recorded. */
@@ -87,6 +89,7 @@ export function describeCall({ call, sent_at, resent, result }: GatheredCall, nu
     batch: v.parse(Batch, args[2]).id,
     prompt: typeof prompt === "string" ? prompt : null,
     args,
+    effects: call.effects ?? null,
     model: result?.model ?? "",
     status: result ? (result.success ? "ok" : "failed") : "pending",
     error_code: result && !result.success ? v.parse(Failure, result.value).code : null,

@@ -56,9 +56,9 @@ export interface CheckpointDescription {
 /** Options of a description. */
 export interface Describing {
   /** The number of sessions that answer calls and are described, on all levels together, those of the newest execs first. */
-  readonly children?: number;
+  readonly children?: number | undefined;
   /** If records or checkpoints are damaged, the others are told, and `damaged` names those. Default: it is refused. */
-  readonly partly?: boolean;
+  readonly partly?: boolean | undefined;
 }
 
 /** Sessions that may still be described, and how. */

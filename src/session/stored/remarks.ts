@@ -8,7 +8,7 @@ import type { SessionRow, Store } from "../../store/index.ts";
  */
 export interface RemarkOptions {
   /** The purpose of the session: a line of up to 200 characters that lists show. An empty one takes it away. */
-  readonly label?: string;
+  readonly label?: string | undefined;
 }
 
 export const REMARKS = {

@@ -26,7 +26,10 @@ export interface SessionStore extends AsyncDisposable {
    * Makes a session at a checkpoint of another one; default: that of its newest exec's end.
    * `openSession` with its id or name goes on from there. Also rejects with `session_exists`, `checkpoint_not_found`.
    */
-  fork(session: string, options?: { readonly checkpoint?: string; readonly name?: string }): Promise<SessionSummary>;
+  fork(
+    session: string,
+    options?: { readonly checkpoint?: string | undefined; readonly name?: string | undefined },
+  ): Promise<SessionSummary>;
   remove(session: string): Promise<void>;
   /** Drops what no session needs, and sessions that are old enough; then gives the space back. */
   collect(options?: CollectOptions): Promise<Collected>;

@@ -5,12 +5,14 @@ import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
+import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type CallClock, openCallClock } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
 import { type ByBatch, type DeliveringSession, deliveryOf } from "./delivery.ts";
+import { openFunctions } from "./functions.ts";
 import { type Limiter, openLimiter, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
@@ -69,6 +71,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     if (at - cured.at > CURE_MS) cured = { at, cure: models.noModelCure?.() ?? NO_MODEL };
     return cured.cure;
   };
+  const functions = openFunctions(options.functions, session);
 
   /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
   async function answerByChild(call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> {
@@ -98,7 +101,9 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     },
     thinking: settings.thinking,
     noticesOf: openNotices(parts),
+    effectsOf: functions.effectsOf,
     async answer(call, context) {
+      if (isFunctionCall(call.name)) return functions.answer(call, context);
       const request = readSubCall(call.name, call.args);
       if (isForChild(request)) return answerByChild(call, request, context);
       using stopped = joinSignals(context.signal, context.timeOver);
@@ -119,13 +124,17 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
     },
     async discard({ id, name, args }) {
+      if (isFunctionCall(name)) return null;
       const request = readSubCall(name, args);
       return isForChild(request) ? children.discard(id, request, settings) : null;
     },
     unrecorded: (callIds) => children.unrecorded(callIds),
-    resumes: (call) => isForChild(readSubCall(call.name, call.args)),
+    resumes: (call) => !isFunctionCall(call.name) && isForChild(readSubCall(call.name, call.args)),
     modelOf: (call) => modelOf(readSubCall(call.name, call.args), parts),
-    repeatable: (call) => isRepeatable(readSubCall(call.name, call.args)),
+    repeatable: (call) =>
+      isFunctionCall(call.name)
+        ? functions.effectsOf(call) !== "once"
+        : isRepeatable(readSubCall(call.name, call.args)),
     isUnderWay: async (id) => (await session.env.store.shipping.parcels(session.row.id, id)).length > 0,
   };
 }

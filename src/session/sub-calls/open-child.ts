@@ -33,7 +33,15 @@ export function childOpener(
     const { subAgents: { tools: _tools, ...policy } = {} } = options;
     const subAgents = state().account.last?.start.kind === "query" ? { subAgents: policy } : {};
     const session = await openSession(
-      { ...shared, ...subAgents, ...(delivery ? { delivery } : {}), roots: [], session: name, onProgress },
+      {
+        ...shared,
+        ...subAgents,
+        ...(delivery ? { delivery } : {}),
+        roots: [],
+        functions: {},
+        session: name,
+        onProgress,
+      },
       {
         ...{ ...lent, ...env, above, excerpt },
         origin: "child",

@@ -1,7 +1,7 @@
 import type { Json, PendingCall, Settlement, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
-import type { ToolResult } from "../journal/records.ts";
+import type { ToolCall, ToolResult } from "../journal/records.ts";
 import type { Space } from "../space.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
 import type { Places } from "./places.ts";
@@ -23,6 +23,8 @@ export interface Answers {
   modelOf?(call: Pick<PendingCall, "name" | "args">): string | null;
   /** True if a call that may have been carried out already can be made once more. */
   repeatable(call: PendingCall): boolean;
+  /** The effects of a call's function; undefined: the call is of none. Absent: there are no functions. */
+  effectsOf?(call: Pick<PendingCall, "name">): ToolCall["effects"] | undefined;
   /** True if requests of an interrupted call wait for a provider's batch: it goes on with them. Absent: none do. */
   isUnderWay?(callId: string): Promise<boolean>;
   /** True if an interrupted call goes on where it was, by a child, whatever is done with other calls. Absent: none does. */

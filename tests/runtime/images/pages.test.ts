@@ -1,6 +1,7 @@
+import { randomFillSync } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { applyPart } from "../../../runtime/images/changes.ts";
+import { applyPart, countPages } from "../../../runtime/images/changes.ts";
 import { type ImagePages, PAGE_BYTES } from "../../../runtime/images/image.ts";
 import { type Mask, openPages } from "../../../runtime/images/pages.ts";
 import { unpacked } from "../../support/unpacked.ts";
@@ -151,4 +152,20 @@ test("an image that takes too much memory is captured whole and not held, so not
   expect(again).toMatchObject({ base: null, isKept: true });
   expect(Buffer.compare(applied(new Uint8Array(memory.length), again.pages), memory)).toBe(0);
   expect(pages.heldBytes()).toBe(63 * BLOCK_BYTES);
+});
+
+test("an image larger than a slab of copies is held whole, until it would take too much", () => {
+  const memory = new Uint8Array(36 * 2 ** 20);
+  const pages = openPages("a", new Uint8Array(memory.length));
+  const take = (id: string, base: string, mostHeld?: number) =>
+    pages.capture({ id, base, anchor: false, memory, masks: [], ...(mostHeld ? { mostHeld } : {}) });
+  for (let at = 0; at < memory.length; at += PAGE_BYTES) memory[at] = 1 + ((at / PAGE_BYTES) % 200);
+  expect(countPages(take("b", "a").pages)).toBe(memory.length / PAGE_BYTES);
+  expect(pages.heldBytes()).toBe(memory.length);
+  memory[35 * 2 ** 20] = 0;
+  expect(numbers(take("c", "b").pages)).toEqual([(35 * 2 ** 20) / PAGE_BYTES]);
+  randomFillSync(memory);
+  expect(take("d", "c", 2 ** 20)).toMatchObject({ isKept: false });
+  expect([pages.heldBytes(), pages.has("d")]).toEqual([0, false]);
+  expect(take("e", "d").base).toBeNull();
 });

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { checkPaths } from "../../../src/cli/input/sources.ts";
 import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
+import { ORIGINALS } from "../../documents/originals.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, json, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -139,4 +140,18 @@ test("a pipe or device is no context: what a command prints comes from stdin", (
   const suggestion = expect.stringContaining("COMMAND | belay exec -c -");
   const refused = { code: "invalid_argument", message: "/dev/null is neither a file nor a folder", suggestion };
   expect(() => checkPaths(["/dev/null"])).toThrow(expect.objectContaining(refused));
+});
+
+test("sessions over equal documents of two folders each show their own", async () => {
+  const [home, report] = [join(folderWith(), "home"), ORIGINALS["report.pdf"]?.() ?? ""];
+  const folders = [folderWith({ "report.pdf": report }), folderWith({ "report.pdf": report })];
+  for (const [at, cwd] of folders.entries())
+    await belayHere(["exec", "-q", "-c", "report.pdf", "--session", `s${at}`, "-e", "1"], { cwd, home });
+  for (const [at, cwd] of folders.entries()) {
+    const own = join(cwd, "report.pdf");
+    const shown = await belayHere(["show", `s${at}`], { home });
+    expect(shown.stdout).toContain(`context   ${own} (`);
+    const { sessions } = json(await belayHere(["sessions", "--json"], { home }));
+    expect(sessions.find(({ name }: { name: string }) => name === `s${at}`).context.sources).toEqual([own]);
+  }
 });

@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { mustRun, ROOT } from "../../../scripts/process.ts";
 import { html, ORIGINALS, scan } from "../../documents/originals.ts";
 import { pdfWith, streamOf, zip } from "../../documents/packed.ts";
+import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, json, startBelay } from "./belay.ts";
+import { belay, endedAt, json, startBelay } from "./belay.ts";
 
 const report = ORIGINALS["report.pdf"]?.() ?? Buffer.alloc(0);
 const IDS = "list_docs().map(({ id }) => id)";
@@ -55,13 +56,22 @@ test("a document that cannot be read says what to type", async () => {
   );
 });
 
-test("a session that is opened again has the same context, which no reader makes anew", async () => {
+test("a session that was killed goes on without the original and the texts that are kept, so that no reader has one", async () => {
+  let isFast = false;
+  const server = await startModelServer(() => ({ text: "yes", ...(isFast ? {} : { delayMs: 60_000 }) }));
+  onTestFinished(() => server.close());
   const [cwd, home] = [folderWith({ "report.pdf": report }), join(folderWith(), "home")];
-  const line = ["exec", "-q", "--session", "s", "-c", "report.pdf", "-e"];
-  expect((await belay([...line, "1"], { cwd, home })).code).toBe(0);
-  const again = await belay([...line, "P.length"], { cwd, home });
-  expect(again).toMatchObject({ code: 0, stderr: "" });
-  const raw = await belay([...line, "P.length", "--raw"], { cwd, home });
+  const code = 'const said = await llm_query("?", { tools: [] }); [said, doc_at(P.indexOf("Annual")).place]';
+  const line = ["exec", "-q", "--session", "s", "-c", "report.pdf", "-e", code];
+  const flags = ["--model", "local/scripted", "--base-url", server.url];
+  await endedAt(server, 1, "SIGKILL", [...line, ...flags], { cwd, home });
+  isFast = true;
+  renameSync(join(cwd, "report.pdf"), join(cwd, "moved.pdf"));
+  rmSync(join(home, "index"), { recursive: true });
+  expect(json(await belay(["resume", "s", "-q"], { cwd, home }))).toEqual(["yes", "p.1"]);
+  expect(readdirSync(home)).not.toContain("index");
+  renameSync(join(cwd, "moved.pdf"), join(cwd, "report.pdf"));
+  const raw = await belay(["exec", "-q", "--session", "s", "-c", "report.pdf", "-e", "1", "--raw"], { cwd, home });
   expect(raw.stderr).toContain("invalid_argument");
 });
 

@@ -28,7 +28,16 @@ const CALL: CallDescription = {
   ...{ call_id: "1", number: 1, name: "llm_query", prompt: ASKED, args: [ASKED, { tools: [] }] },
   ...{ model: "a/b", status: "ok", error_code: null, answer: "A thing.", asked_at: HOUR, time_ms: 1500 },
   ...{ tokens: 100, cost_usd: 0.001, cached: false, refused: false, attempts: 0, resent: 0, delivery: null },
-  ...{ batch: null, sent_at: HOUR, ended_at: HOUR + 1500, retries: [], turns: null, child: null, misfit: null },
+  ...{
+    batch: null,
+    sent_at: HOUR,
+    ended_at: HOUR + 1500,
+    retries: [],
+    turns: null,
+    child: null,
+    misfit: null,
+    effects: null,
+  },
   usage: { input: 90, output: 10, cache_read: 0, cache_write: 0, cost_usd: 0.001 },
 };
 const LONG = "why ".repeat(40);

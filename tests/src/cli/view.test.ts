@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
-import { openBrowser } from "../../../src/cli/store/browser.ts";
+import { openBrowser, tunnelTo } from "../../../src/cli/store/browser.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, json, said, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -142,7 +142,7 @@ test("what cannot be meant is refused", async () => {
 
 test("a session is served until Ctrl-C, to who has the address", async () => {
   const { home } = await storeWith();
-  const child = startBelay(["view", "demo"], { home });
+  const child = startBelay(["view", "demo"], { home, env: { SSH_CONNECTION: "" } });
   const answers: unknown[] = [];
   const run = await finished(child, async (_, stdout) => {
     const { origin, hash } = new URL(/^http:.*/.exec(stdout)?.[0] ?? "http://none");
@@ -177,4 +177,12 @@ test("a browser is opened by a file of the user's alone, and only where there is
     expect([statSync(file).mode & 0o777, statSync(dirname(file)).mode & 0o777]).toEqual([0o600, 0o700]);
   }
   expect(existsSync(file)).toBe(false);
+});
+
+test("over SSH a line is told that leads a port of the user's own computer to the page", () => {
+  const url = "http://127.0.0.1:4711/#token=secret";
+  expect(tunnelTo(url, { SSH_CONNECTION: "10.0.0.2 50000 10.0.0.9 22" })).toBe(
+    "ssh -N -L 4711:127.0.0.1:4711 10.0.0.9",
+  );
+  for (const env of [{ SSH_CONNECTION: undefined }, { SSH_CONNECTION: "" }]) expect(tunnelTo(url, env)).toBeNull();
 });

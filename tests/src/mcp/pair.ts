@@ -35,7 +35,7 @@ export interface PairOptions {
   before?(client: Client): void;
 }
 
-const WHOLE: AnswerLimits = {
+export const WHOLE: AnswerLimits = {
   answerMs: Number.POSITIVE_INFINITY,
   answerMsWithProgress: Number.POSITIVE_INFINITY,
   answerBytes: 40_000,
@@ -51,7 +51,10 @@ export function project() {
 export type Project = ReturnType<typeof project>;
 
 /** Sessions of a project, without the command's settings. */
-function projectSource({ folder, home }: Project, { answers = lengthAnswers(), modelUrl }: PairOptions): SessionSource {
+export function projectSource(
+  { folder, home }: Project,
+  { answers = lengthAnswers(), modelUrl }: PairOptions,
+): SessionSource {
   const named = modelUrl === undefined ? {} : { model: "local/m", baseUrl: modelUrl, apiKeyEnv: "MCP_KEY" };
   const answering = modelUrl === undefined ? { answers } : {};
   return {

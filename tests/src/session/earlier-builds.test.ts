@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { ImageFormat } from "../../../runtime/images/image.ts";
 import { imageFormat } from "../../../runtime/images/image-compat.ts";
 import type { Session } from "../../../src/session/api.ts";
+import { openSessionWith } from "../../../src/session/session.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import {
@@ -107,4 +108,11 @@ test("a cell that waits in a guest which cannot be read is refused by name, and 
 
 test("sessions of the present bridge are among those that are kept", async () => {
   expect(STORED).toContain(`bridge-${imageFormat().bridge}`);
+});
+
+test.each(STORED)("a guest of %s, which knows no functions, calls those of a program", async (file) => {
+  const store = await storeOf(file);
+  const lookUp = { description: "Looks up.", parameters: {}, effects: "none", run: () => "found" } as const;
+  await using session = await openSessionWith({ session: FINISHED, functions: { lookUp } }, { store });
+  expect(await session.exec("[await lookUp({}), functions().length]")).toMatchObject({ result_json: ["found", 1] });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openMachines } from "../../../runtime/threads/machines.ts";
@@ -226,3 +227,42 @@ test.each([-1, Number.NaN])("idleMs %s is refused", async (idleMs) => {
   const message = expect.stringContaining("idleMs");
   await expect(openSession({ idleMs })).rejects.toMatchObject({ code: "invalid_argument", message });
 });
+
+test("the next machine opens when the thread of a lost one is gone, and the exec does not wait for that", async () => {
+  const found = openMachines();
+  const seen: string[] = [];
+  const machines: typeof found = {
+    ...found,
+    async take(kind) {
+      const { seat, baseline } = await found.take(kind);
+      seen.push("opened");
+      const end = async () => {
+        await delay(300);
+        await seat.thread.end();
+        seen.push("gone");
+      };
+      return { seat: { ...seat, thread: { ...seat.thread, end } }, baseline };
+    },
+  };
+  const { session } = await openWatched({ memoryMb: 16 }, { machines });
+  const full = await session.exec("const kept = []; for (;;) kept.push(new Uint8Array(2 ** 20).fill(7))");
+  expect([full.success || full.error_code, ...seen]).toEqual(["memory_limit_exceeded", "opened"]);
+  expect((await session.exec("1 + 1")).result_json).toBe(2);
+  expect(seen).toEqual(["opened", "gone", "opened"]);
+});
+
+test.runIf(process.platform === "linux")(
+  "a machine that is opened again takes no memory for what lay free in its guest",
+  async () => {
+    const { session } = await openWatched({ memoryMb: 256, idleMs: 0 }, { machines: openMachines() });
+    let peak = 0;
+    const look = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), 2);
+    onTestFinished(() => clearInterval(look));
+    await session.exec("let large = new Uint8Array(2e8).fill(7); large = null; 1");
+    const first = peak;
+    await vi.waitFor(() => expect(process.memoryUsage.rss()).toBeLessThan(first - 1.5e8), 10_000);
+    peak = 0;
+    expect((await session.exec("1 + 1")).result_json).toBe(2);
+    expect(peak).toBeLessThan(first - 1e8);
+  },
+);

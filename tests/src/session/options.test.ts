@@ -1,6 +1,30 @@
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
-import { openSession, openStore, type RlmError } from "../../../src/index.ts";
+import { expect, expectTypeOf, test } from "vitest";
+import {
+  type AskOptions,
+  type CollectOptions,
+  type Completion,
+  type ExecOptions,
+  type LoadingOptions,
+  type LoadPaths,
+  openSession,
+  openStore,
+  type QueryOptions,
+  type ReadingOptions,
+  type RlmError,
+  type SessionOptions,
+  type SubAgentPolicy,
+  type WaitOptions,
+} from "../../../src/index.ts";
+import {
+  ASK_OPTIONS,
+  EXEC_OPTIONS,
+  LOADING_OPTIONS,
+  QUERY_OPTIONS,
+  RESUME_OPTIONS,
+  SESSION_OPTIONS,
+} from "../../../src/session/options.ts";
+import type { CallOptions, ToolsOptions } from "../../../src/tools/open-tools.ts";
 import { folderWith } from "../../support/tree.ts";
 
 /** The message of a refusal, which must be of the caller's mistake. */
@@ -52,9 +76,49 @@ test.each(WRONG)("openSession refuses %j", async (options, refusal) => {
   expect(await refusalOf(openSession(untyped(options)))).toMatch(refusal);
 });
 
+/** The same with every option undefined. Under `exactOptionalPropertyTypes` a type takes it only if each of its options may be. */
+type Unset<T> = T extends unknown
+  ? { readonly [key in keyof T]: undefined extends T[key] ? undefined : T[key] }
+  : never;
+
+test("the types take an option that is undefined", () => {
+  expectTypeOf<Unset<SessionOptions>>().toExtend<SessionOptions>();
+  expectTypeOf<Required<Unset<SessionOptions["limits"]>>>().toExtend<SessionOptions["limits"]>();
+  expectTypeOf<Required<Unset<SessionOptions["budget"]>>>().toExtend<SessionOptions["budget"]>();
+  expectTypeOf<Unset<SubAgentPolicy>>().toExtend<SubAgentPolicy>();
+  expectTypeOf<Unset<ExecOptions>>().toExtend<ExecOptions>();
+  expectTypeOf<Unset<AskOptions>>().toExtend<AskOptions>();
+  expectTypeOf<Unset<QueryOptions>>().toExtend<QueryOptions>();
+  expectTypeOf<Unset<ReadingOptions>>().toExtend<ReadingOptions>();
+  expectTypeOf<Unset<LoadingOptions>>().toExtend<LoadingOptions>();
+  expectTypeOf<Unset<LoadPaths>>().toExtend<LoadPaths>();
+  expectTypeOf<Unset<WaitOptions>>().toExtend<WaitOptions>();
+  expectTypeOf<Unset<CollectOptions>>().toExtend<CollectOptions>();
+  expectTypeOf<Unset<Completion>>().toExtend<Completion>();
+  expectTypeOf<Unset<CallOptions>>().toExtend<CallOptions>();
+  expectTypeOf<Unset<ToolsOptions>>().toExtend<ToolsOptions>();
+});
+
+/** Every option that a schema knows, without a value. */
+const unset = ({ entries }: { readonly entries: object }) =>
+  Object.fromEntries(Object.keys(entries).map((option) => [option, undefined]));
+
 test("options that have no value are those that are left out", async () => {
-  await using session = await openSession(untyped({ store: undefined, limits: { max_execution_ms: undefined } }));
+  const limits = { max_output_bytes: undefined, max_execution_ms: undefined, max_find_results: undefined };
+  const budget = { max_tokens: undefined, max_sub_calls: undefined, max_time_ms: undefined, max_cost_usd: undefined };
+  const complete = async () => "```js\nanswer('so')\n```";
+  await using session = await openSession({ ...unset(SESSION_OPTIONS), limits, budget, complete });
+  await using other = await openSession();
   expect(session.name).toBeNull();
+  expect(session.budget()).toEqual(other.budget());
+  const source = { name: "a.txt", text: "a" };
+  await session.load(source, unset(LOADING_OPTIONS));
+  const { limits_applied } = await session.exec("1", { ...unset(EXEC_OPTIONS), limits });
+  expect(limits_applied).toEqual((await other.exec("1")).limits_applied);
+  expect(await session.dryRun("1", { ...unset(EXEC_OPTIONS), limits })).toMatchObject({ envelope: { success: true } });
+  expect(await session.resume(unset(RESUME_OPTIONS))).toMatchObject({ how: "replayed" });
+  expect(await session.query("Why?", unset(QUERY_OPTIONS))).toMatchObject({ success: true });
+  expect(await session.ask("Why?", { ...unset(ASK_OPTIONS), protocol: "fence" })).toMatchObject({ answer: "so" });
 });
 
 test("what a session is asked to do refuses options that it does not know, and values that mean nothing", async () => {

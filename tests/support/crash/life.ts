@@ -15,6 +15,8 @@ export interface LifeOptions {
   /** Goes to the model server with every request. */
   readonly key: string;
   readonly kill: Kill | null;
+  /** Arguments of node that start the program; default: those of the command. */
+  readonly command?: readonly string[];
 }
 
 /** What became of one process. */
@@ -42,15 +44,14 @@ const SUSPENDED = 130;
 /** The variable that holds the model's key. */
 export const KEY_VARIABLE = "BELAY_CRASH_KEY";
 
-/** Runs the command in a process of its own, and kills it as it was asked. */
-export function live(args: readonly string[], { cwd, home, key, kill }: LifeOptions): Promise<Life> {
+/** Runs the command, or another program, in a process of its own, and kills it as it was asked. */
+export function live(
+  args: readonly string[],
+  { cwd, home, key, kill, command = CRASHING_COMMAND }: LifeOptions,
+): Promise<Life> {
   const point = kill?.how === "operation" ? { [CRASH_VARIABLE]: JSON.stringify(kill) } : {};
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED, BELAY_HOME: home, [KEY_VARIABLE]: key, ...point };
-  const child = spawn(process.execPath, [...CRASHING_COMMAND, ...args], {
-    cwd,
-    env,
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
-  });
+  const child = spawn(process.execPath, [...command, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe", "pipe"] });
   const texts = { stdout: "", stderr: "", told: "" };
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     texts.stdout += text;

@@ -40,12 +40,14 @@ export function piHome({ url, files, settings, piSettings, window = 128_000, mod
   write(join(belay, FIRST_RUN_FILE), "");
   if (settings) write(join(agent, "belay.json"), JSON.stringify(settings));
   for (const [path, text] of Object.entries(files)) write(join(project, path), text);
-  const kept = Object.entries(process.env).filter(([name]) => !/^(PI|BELAY)_|_API_KEY$/.test(name));
+  const kept = Object.entries(process.env).filter(([name]) => !/^(PI|PRIME_AGENT|BELAY)_|_API_KEY$/.test(name));
+  const sessions = join(folder, "sessions");
   const env = {
     ...Object.fromEntries(kept),
-    ...{ HOME: folder, BELAY_HOME: belay, PI_CODING_AGENT_DIR: agent },
-    ...{ PI_CODING_AGENT_SESSION_DIR: join(folder, "sessions"), PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1" },
-    ...{ PI_TELEMETRY: "0", NODE_COMPILE_CACHE: COMPILED },
+    ...{ HOME: folder, BELAY_HOME: belay, PI_CODING_AGENT_DIR: agent, NODE_COMPILE_CACHE: COMPILED },
+    ...{ PI_CODING_AGENT_SESSION_DIR: sessions, PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1", PI_TELEMETRY: "0" },
+    // Prime Agent, a fork of Pi, has variables of its own beside these.
+    ...{ PRIME_AGENT_CODING_AGENT_DIR: agent, PRIME_AGENT_SESSION_DIR: sessions, PRIME_AGENT_TELEMETRY: "0" },
   };
   return {
     ...{ project, agent, belay, env },

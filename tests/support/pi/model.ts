@@ -128,7 +128,7 @@ export function toolsIn(request: SeenRequest | undefined): readonly string[] {
 
 /** Pi lends its model `bash`; sub-calls of these tests have no tool that writes. */
 function isTurn(request: SeenRequest): boolean {
-  return toolsIn(request).includes("bash");
+  return toolsIn(request).some((name) => name === "bash" || name === "ipython");
 }
 
 /** A root model has one tool. */

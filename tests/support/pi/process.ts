@@ -93,9 +93,14 @@ export function startPi(line: PiLine, { session, ...options }: PiOptions): Pi {
   return piOver(child);
 }
 
-/** Runs one prompt in print mode to its end. */
-export function printPi(line: PiLine, prompt: string, { session, ...options }: PiOptions): Promise<PiPrinted> {
-  const going = session === undefined ? [] : ["--session", session];
+/** Runs one prompt in print mode to its end. @param more further arguments */
+export function printPi(
+  line: PiLine,
+  prompt: string,
+  { session, ...options }: PiOptions,
+  more: readonly string[] = [],
+): Promise<PiPrinted> {
+  const going = session === undefined ? more : ["--session", session, ...more];
   const child = spawn(
     process.execPath,
     [...QUICK, line.command, "-p", prompt, ...going, ...flags(options.extensions)],

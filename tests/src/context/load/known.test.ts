@@ -182,8 +182,8 @@ test("readers are looked up for a load of documents alone", async () => {
   const { known } = scene();
   const [texts, documents] = ["a".repeat(64), "b".repeat(64)];
   const load = { hash: "h", key: "k" };
-  known.loads.keep(texts, "print", load, "");
-  known.loads.keep(documents, "print", load, "pdf/1");
+  await known.loads.keep(texts, "print", load, "");
+  await known.loads.keep(documents, "print", load, "pdf/1");
   expect(await known.loads.find(texts, "print", none)).toEqual(load);
   expect(await known.loads.find(documents, "print", async () => "pdf/1")).toEqual(load);
   expect(await known.loads.find(documents, "print", async () => "pdf/2")).toBeUndefined();
@@ -192,7 +192,7 @@ test("readers are looked up for a load of documents alone", async () => {
 test("records do not pile up", async () => {
   const { dir, known } = scene();
   const key = (n: number) => n.toString(16).padStart(64, "0");
-  for (let n = 0; n < 450; n++) known.loads.keep(key(n), "print", { hash: "h", key: "k" }, "");
+  for (let n = 0; n < 450; n++) await known.loads.keep(key(n), "print", { hash: "h", key: "k" }, "");
   expect(readdirSync(dir).length).toBeLessThanOrEqual(400);
   expect(await known.loads.find(key(449), "print", none)).toEqual({ hash: "h", key: "k" });
 });

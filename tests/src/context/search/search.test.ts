@@ -375,11 +375,24 @@ test("a build that is stopped keeps its parts, and the next one goes on from the
   expect(index.search("größe", 1)).toHaveLength(1);
 });
 
-test("an index that would be too large is refused by name, and leaves nothing", () => {
+test("an index that would be too large is refused by name, at once the next time, and leaves a note of that alone", () => {
   const dir = freshDir();
   const error = { code: "search_too_large", message: expect.stringMatching(/P \(0\.\d* MB\) would have more than/) };
-  expect(() => openSearchIndex(sourceOf("alpha"), { dir, maxBytes: 10 })).toThrow(expect.objectContaining(error));
-  expect(readdirSync(dir)).toEqual([]);
+  let looks = 0;
+  const open = (maxBytes: number) => openSearchIndex(sourceOf("alpha"), { dir, maxBytes, between: () => void looks++ });
+  const times = [1, 2].map(() => {
+    expect(() => open(10)).toThrow(expect.objectContaining(error));
+    return readdirSync(dir);
+  });
+  const [note = ""] = times[0] ?? [];
+  expect(times).toEqual([[note], [note]]);
+  expect(note).toMatch(/-v\d+\.index\.refused$/);
+  // Nothing is built again.
+  const { mtimeNs } = statSync(join(dir, note), { bigint: true });
+  expect(() => open(10)).toThrow(expect.objectContaining(error));
+  expect(statSync(join(dir, note), { bigint: true }).mtimeNs).toBe(mtimeNs);
+  using index = open(1e6);
+  expect([index.search("alpha", 1).length, looks > 0]).toEqual([1, true]);
 });
 
 test("threads that build the same index at once all end with a good one", async () => {

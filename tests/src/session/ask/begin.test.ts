@@ -12,7 +12,13 @@ function modelsOf(window: number | null): Models {
 }
 
 const askModels = { sign: (models: object) => ({ ...models, by: "this user" }), foreign: () => null };
-const session = { env: { models: modelsOf(null) }, rules: { depth: 0, maxDepth: 2 }, answers: {}, askModels };
+const session = {
+  functions: [],
+  env: { models: modelsOf(null) },
+  rules: { depth: 0, maxDepth: 2 },
+  answers: {},
+  askModels,
+};
 /** A session that is a child. */
 const child = { ...session, rules: { depth: 1, maxDepth: 3 } };
 

@@ -41,7 +41,7 @@ function scene(
     time: openTime(clock, 0, 1000),
     ledger: () => EMPTY_LEDGER,
     from: interrupted.length === 0 ? null : { at: null, replay: [], recorded: new Set(interrupted) },
-    recordedThinking: () => "off",
+    recorded: () => undefined,
     history: null,
     suspend: undefined,
   });

@@ -54,7 +54,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     time,
     ledger: () => account.ledger,
     from: null,
-    recordedThinking: () => "off",
+    recorded: () => undefined,
     history: null,
     suspend: undefined,
   });

@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, extname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import * as v from "valibot";
+import { openRoots } from "../../context/index.ts";
+import { type Item, itemOf, SCORE_NAMES, SUITES, type SuiteName } from "../../eval/index.ts";
+import { LIMITS } from "../../index.ts";
+import { nearest } from "../../platform/nearest.ts";
+import { outputFailed } from "../../platform/result-file.ts";
+import { BadLine, type Input, jsonLines } from "../batch/jsonl.ts";
+import { contextPath } from "../batch/read-jobs.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import { openFile } from "../input/sources.ts";
+
+/** A question with the path of its context, relative to the folder in which the command was typed. */
+export interface Placed extends Item {
+  readonly file: string;
+}
+
+const text = v.pipe(v.string(), v.minLength(1));
+const Line = v.object({
+  question: text,
+  answer: v.union([text, v.number(), v.pipe(v.array(text), v.minLength(1))]),
+  context: v.optional(text),
+  id: v.optional(text),
+  suite: v.optional(text),
+  size: v.optional(text, "-"),
+  score: v.optional(v.picklist(SCORE_NAMES)),
+});
+
+/**
+ * Questions of a file, with the contexts that it has as texts in `folder`. Its paths may lead there, as those of items.jsonl do,
+ * into its own folder, and into `roots`.
+ * @throws UsageError; BadLine for the first line that is wrong
+ */
+export async function dataItems(data: string, most: number | undefined, roots: readonly string[], folder: string) {
+  const items: Placed[] = [];
+  if (!existsSync(data)) throw new UsageError(`--data ${data} does not exist`, HELP);
+  const places = openRoots([dirname(data), folder, ...roots], process.cwd());
+  for await (const input of jsonLines(openFile(data), data, LIMITS.contextBytes)) {
+    const { context, suite = basename(data, extname(data)), ...line } = questionIn(input);
+    const { id = `${suite}-${items.length + 1}`, size, question, answer: expected } = line;
+    const usual = typeof expected === "number" ? "count" : typeof expected === "string" ? "contains" : "f1";
+    const file =
+      context === undefined
+        ? contextPath(input, "file", places)
+        : keepTexts(folder, new Map([["context.txt", context]]));
+    const { score = usual } = line;
+    if (score === "count" && typeof expected !== "number") {
+      throw new BadLine(
+        input.at,
+        'has the score "count" and an answer that is no number',
+        "docs/eval.md has the scores.",
+      );
+    }
+    items.push({ id, suite, size, question, expected, score, file });
+    if (items.length === most) break;
+  }
+  if (items.length === 0) throw new UsageError(`--data ${data} has no line`, HELP);
+  return items;
+}
+
+/** @throws BadLine */
+function questionIn({ at, value }: Input): v.InferOutput<typeof Line> {
+  const read = v.safeParse(Line, value);
+  if (read.success) return read.output;
+  const place = v.getDotPath(read.issues[0]) ?? "the line";
+  throw new BadLine(at, `is no question: ${place} is missing or wrong`, "docs/eval.md has the fields.");
+}
+
+export const HELP = commandLine(["help", "eval"]);
+
+interface Making {
+  readonly sizes: readonly string[];
+  readonly amount: number;
+  readonly seed: number;
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+/** The questions of generated suites, with their contexts in the folder. Each may take a second: a signal ends it between two. */
+export async function* madeItems(suites: readonly SuiteName[], { sizes, amount, seed, folder, signal }: Making) {
+  for (const [suite, size] of suites.flatMap((one) => sizes.map((other) => [one, other] as const))) {
+    for (let number = 1; number <= amount; number++) {
+      const { item, files } = itemOf(suite, size, number, seed);
+      yield { ...item, file: keepTexts(folder, files) } satisfies Placed;
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+  }
+}
+
+/** @throws UsageError that names the suites */
+export function suitesIn(typed: readonly string[]): SuiteName[] {
+  const names = Object.keys(SUITES);
+  const isSuite = (name: string): name is SuiteName => names.includes(name);
+  const wrong = typed.find((name) => !isSuite(name));
+  if (wrong === undefined) return [...new Set(typed.filter(isSuite))];
+  const meant = nearest(wrong, names);
+  const cure = meant ? `did you mean ${meant}? There are` : "there are";
+  throw new UsageError(`${wrong} is no suite; ${cure} ${names.join(", ")}`, HELP);
+}
+
+/**
+ * Writes the texts of a context into a folder of their hash, whole or not at all. Neither the suite nor the question is in the
+ * path, which models are told. Gives the path to load. @throws RlmError `output_failed`
+ */
+function keepTexts(folder: string, files: ReadonlyMap<string, string>): string {
+  const hash = createHash("sha256");
+  for (const [path, content] of files) hash.update(`${path}\0${content}\0`);
+  const place = join(folder, hash.digest("hex").slice(0, HASH_DIGITS));
+  const [only = ""] = files.keys();
+  const path = files.size === 1 ? join(place, only) : place;
+  if (existsSync(place)) return path;
+  const part = `${place}.${process.pid}.part`;
+  try {
+    for (const [name, content] of files) {
+      mkdirSync(dirname(join(part, name)), { recursive: true });
+      writeFileSync(join(part, name), content);
+    }
+    renameSync(part, place);
+    return path;
+  } catch (error) {
+    rmSync(part, { recursive: true, force: true });
+    throw outputFailed(place, error);
+  }
+}
+
+const HASH_DIGITS = 16;

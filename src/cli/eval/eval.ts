@@ -1,0 +1,113 @@
+import { basename, join } from "node:path";
+import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
+import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
+import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
+import { checkModel } from "../../jobs/index.ts";
+import { listModels, modelsAt } from "../../model/index.ts";
+import { compact, dollars } from "../../platform/figures.ts";
+import { isRecord } from "../../platform/json.ts";
+import { askedRun } from "../batch/asked.ts";
+import { runBatch, withRun } from "../batch/batch.ts";
+import { dryRunBatch } from "../batch/dry-run.ts";
+import { BadLine } from "../batch/jsonl.ts";
+import { specOf } from "../batch/spec.ts";
+import { openIds, spool } from "../batch/spool.ts";
+import type { EvalFlags } from "../commands/eval.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { UsageError } from "../flags/usage.ts";
+import type { Host } from "../host.ts";
+import { modelsOf } from "../session/settings.ts";
+import { dataItems, HELP, madeItems, suitesIn } from "./data.ts";
+import { type AskedEval, jobOf, reportEval } from "./report.ts";
+
+const [FOLDER, SIZES, ITEMS] = ["belay-eval", ["32k"], 5] as const;
+
+/** `belay eval`: asks questions with known answers, by a run of jobs, and reports. Gives the exit code. */
+export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promise<number> {
+  return withRun(args, async (stop, terminal) => {
+    const { data, items: amount = ITEMS } = own;
+    const suites = suitesIn(args.positionals);
+    const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
+    const [script, inputs] = [["eval", ...names].join("-"), names.join(", ") || "all suites"];
+    const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs });
+    const asked = { ...found, settings: withDepth(found.settings) };
+    const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
+    const spec = specOf(asked, { name: "eval", source }, "each");
+    // Without a model, or its key, texts would be made for nothing.
+    if (!own.dryRun) checkModel(spec, modelsOf(asked.settings));
+    try {
+      const evaluation = await evaluationOf(own, suites, asked.settings, stop.signal);
+      await using spooled = await spooledJobs(evaluation);
+      const ready = { asked, spec, spooled, host, terminal, stop };
+      if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
+      // One question of each suite and size stands for all of them.
+      const most = data === undefined ? spooled.count : 3 * evaluation.methods.length;
+      const code = await dryRunBatch(ready, data === undefined ? spooled.count * amount : spooled.count, most);
+      if (!asked.json) terminal.stdout.write(`${boundText(asked.settings)}\n`);
+      return code;
+    } catch (error) {
+      if (!(error instanceof BadLine)) throw error;
+      throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);
+    }
+  });
+}
+
+/** The child that answers for the ask may have as many levels below it as an ask of the command has. */
+function withDepth(settings: Settings): Settings {
+  return { ...settings, max_depth: Math.min(LIMITS.maxDepth, (settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1) };
+}
+
+/** The questions, with their contexts on disk. @throws UsageError, BadLine */
+async function evaluationOf(
+  own: EvalFlags,
+  typed: readonly SuiteName[],
+  settings: Settings,
+  signal: AbortSignal,
+): Promise<AskedEval> {
+  const { data, folder = FOLDER, items, seed = 1, size: sizes = SIZES } = own;
+  const methods = METHODS.filter((method) => method === "ask" || (own.against?.includes(method) ?? true));
+  const window =
+    methods.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
+  const suites = typed.length > 0 || data !== undefined ? typed : suitesIn(Object.keys(SUITES));
+  const contexts = join(folder, "contexts");
+  const amount = own.dryRun && data === undefined ? 1 : (items ?? ITEMS);
+  const made = await Array.fromAsync(madeItems(suites, { sizes, amount, seed, folder: contexts, signal }));
+  const given = data === undefined ? [] : await dataItems(data, items, own.root ?? [], contexts);
+  return { items: [...given, ...made], methods, window, folder, seed };
+}
+
+/** @throws UsageError if the window of the model is not known */
+async function windowOf({ model = "", base_url, api_key_env }: Settings): Promise<number> {
+  const key = api_key_env === undefined ? undefined : process.env[api_key_env];
+  const listed = base_url === undefined ? listModels(process.env, api_key_env) : await modelsAt(base_url, key);
+  // The provider of a model of a server has any name.
+  const idOf = (id: string) => (base_url === undefined ? id : id.slice(id.indexOf("/") + 1));
+  const window = listed?.find(({ id }) => idOf(id) === idOf(model))?.window;
+  if (window) return window;
+  throw new UsageError(
+    `the window of ${model} is not known, and direct and bm25 need it: add --window TOKENS, or --against none`,
+    HELP,
+  );
+}
+
+/** A job of each question and method. The expected answer is in none of them. */
+function spooledJobs({ items, methods, window }: AskedEval) {
+  const files = new Map(items.map(({ id, file }) => [id, file]));
+  const jobs = items.flatMap(({ id: item, question }) =>
+    methods.map((method) => {
+      const room = window === null || method === "ask" ? {} : { room: roomOf(method, window) };
+      return { at: item, value: { id: jobOf(item, method), item, method, question, ...room } };
+    }),
+  );
+  return spool(jobs, openIds(null, "id"), ({ value }) => (isRecord(value) && files.get(String(value.item))) || null);
+}
+
+/** The most that the ask of a question may take: by its dollars, or by its tokens at the dearer price. */
+function boundText(settings: Settings): string {
+  const { model = null, max_tokens = LIMIT_DEFAULTS.max_tokens, max_cost_usd } = settings;
+  const price = model === null ? null : modelsOf(settings).price(model);
+  const most = max_cost_usd ?? (price && (max_tokens * Math.max(price.input, price.output)) / 1e6);
+  const limit = max_cost_usd === undefined ? "--max-tokens" : "--max-cost-usd";
+  const bound = most === null ? `${compact(max_tokens)} tokens` : dollars(most);
+  return `each ask: at most ${bound} by ${limit}; --first 3 runs the first jobs, and measures what one takes`;
+}

@@ -1,0 +1,88 @@
+import { type CallDescription, describeWhole, type SessionDescription } from "../session/index.ts";
+import type { Store } from "../store/index.ts";
+import { scoreOf } from "./scores.ts";
+import type { Item } from "./suites.ts";
+
+/** Methods to answer a question: Belay's ask, one prompt with the context, one with its best passages. In the report's order. */
+export const METHODS = ["ask", "direct", "bm25"] as const;
+export type Method = (typeof METHODS)[number];
+
+/** Tokens of passages, those that stay free for question and answer, and characters of a token at the least: no prompt is refused. */
+const [PASSAGES_TOKENS, FREE_TOKENS, UNITS_A_TOKEN] = [16_000, 8_192, 3];
+
+/** Characters of text in a prompt. @param window tokens of the model */
+export function roomOf(method: Method, window: number): number {
+  const tokens = Math.max(Math.floor(window / 2), window - FREE_TOKENS);
+  return UNITS_A_TOKEN * (method === "bm25" ? Math.min(PASSAGES_TOKENS, tokens) : tokens);
+}
+
+/** A job of the run as far as it has come; null: it has not begun. `result` is what its cell gave. */
+export type JobEnd = {
+  readonly status: string;
+  readonly error_code: string | null;
+  readonly session: string;
+  readonly result: { readonly answer?: unknown; readonly no_answer?: unknown } | null;
+} | null;
+
+/** A line of results.jsonl: one question, answered by one method. */
+export type EvalRow = ReturnType<typeof rowOf>;
+
+/** @param figures null: the journal of the job is gone, or it has none */
+export function rowOf(
+  { id: item, suite, size, expected, score }: Item,
+  method: Method,
+  end: JobEnd,
+  figures: Figures | null,
+) {
+  const { result = null, status = "not over", error_code = null, session = null } = end ?? {};
+  const answer = typeof result?.answer === "string" ? result.answer : null;
+  const found = answer === null ? 0 : scoreOf(score, answer, expected);
+  return {
+    ...{ item, suite, size, method, status, error_code, session, expected, answer },
+    /** 0 to 1; null: the job is not done, and counts nowhere. */
+    score: result === null ? null : (found ?? 0),
+    /** The answer is not of the form that was asked for, and scores 0. */
+    misformed: found === null,
+    /** The code with which the model came to no answer, and scores 0. */
+    no_answer: result !== null && answer === null ? String(result.no_answer) : null,
+    ...(figures ?? NO_FIGURES),
+  };
+}
+
+/** The spending and the work of a job, by its journal and those of its children. */
+export type Figures = Awaited<ReturnType<typeof figuresOf>>;
+
+/** @throws RlmError of the store, `session_not_found` */
+export async function figuresOf(store: Store, session: string) {
+  const { session: told } = await describeWhole(store, session, { children: CHILDREN, partly: true });
+  const calls = told.execs.flatMap((exec) => exec.calls);
+  const requests = requestsOf(told);
+  const child = calls.find((call) => call.child)?.child?.session;
+  // The call of an ask gives all of P to its child: the child's journal has what its models were shown.
+  const { coverage } = child === undefined ? told : (await describeWhole(store, child, { partly: true })).session;
+  const sum = (of: (call: CallDescription) => number) => calls.reduce((total, call) => total + of(call), 0);
+  return {
+    cost_usd: sum(({ usage }) => usage.cost_usd),
+    tokens_in: sum(({ usage }) => usage.input + usage.cache_read + usage.cache_write),
+    tokens_cached: sum(({ usage }) => usage.cache_read),
+    tokens_out: sum(({ usage }) => usage.output),
+    calls: requests.filter((call) => !call.refused && !call.cached).length,
+    refused: requests.filter((call) => call.refused).length,
+    depth: Math.max(0, ...calls.map((call) => call.child?.depth_reached ?? 0)),
+    ms: told.execs.reduce((total, { time_ms }) => total + Math.round(time_ms ?? 0), 0),
+    resumes: told.execs.reduce((total, { resumed }) => total + resumed, 0),
+    /** The share of P that a model was shown, at the least; null: it is not known. */
+    coverage: coverage && coverage.chars > 0 ? coverage.shown / coverage.chars : null,
+  };
+}
+
+const CHILDREN = 1000;
+
+/** The calls of a session and of its children, turns among them, without those that a child answers. */
+const requestsOf = ({ execs }: SessionDescription): CallDescription[] =>
+  execs.flatMap(({ calls }) =>
+    calls.flatMap((call) => (call.child?.description ? requestsOf(call.child.description) : [call])),
+  );
+
+const NONE = { cost_usd: 0, tokens_in: 0, tokens_cached: 0, tokens_out: 0, calls: 0, refused: 0, depth: 0, ms: 0 };
+const NO_FIGURES: Figures = { ...NONE, resumes: 0, coverage: null };

@@ -1,0 +1,299 @@
+import { createHash } from "node:crypto";
+import { seededRandom } from "../platform/seeded-random.ts";
+import type { Expected, ScoreName } from "./scores.ts";
+
+/** A question about a context of its own, whose answer is known. Its suite and its size are its row in the report. */
+export interface Item {
+  readonly id: string;
+  readonly suite: string;
+  readonly size: string;
+  readonly question: string;
+  readonly expected: Expected;
+  readonly score: ScoreName;
+}
+
+type Random = () => number;
+
+/** Makes a question, its answer by construction, and the texts of its context by path: about so many characters (`units`). */
+interface Suite {
+  readonly about: string;
+  readonly score: ScoreName;
+  make(
+    random: Random,
+    units: number,
+  ): Pick<Item, "question" | "expected"> & { readonly files: ReadonlyMap<string, string> };
+}
+
+/** Suites by the name that is typed: two of RULER's shapes, two of OOLONG's, and two of documents that belong together. */
+export const SUITES = {
+  needle: { about: "one number, told once in a long text", score: "contains", make: (...of) => hidden(1, 0, 1, ...of) },
+  needles: {
+    about: "four numbers of each of two vaults, among those of others",
+    score: "recall",
+    make: (...of) => hidden(2, 14, 4, ...of),
+  },
+  count: {
+    about: "messages of one town that are complaints, orders and so on, counted",
+    score: "count",
+    make: counted,
+  },
+  pairs: { about: "pairs of customers of one town who both cancel something", score: "f1", make: paired },
+  chain: { about: "four facts that lead to each other, in four documents", score: "contains", make: chained },
+  code: {
+    about: "handlers of a code base that write, through other functions, without a guard",
+    score: "f1",
+    make: codeBase,
+  },
+} satisfies Readonly<Record<string, Suite>>;
+export type SuiteName = keyof typeof SUITES;
+
+/** The item with its context: the same of these give the same bytes, on every machine. @param number from 1 */
+export function itemOf(suite: SuiteName, size: string, number: number, seed: number) {
+  const digest = createHash("sha256").update(`${suite} ${size} ${number} ${seed}`).digest();
+  const { score, make }: Suite = SUITES[suite];
+  const { files, ...made } = make(seededRandom(digest.readUInt32BE()), (tokensIn(size) ?? 0) * UNITS_A_TOKEN);
+  const id = `${suite}-${size}-${number}${seed === 1 ? "" : `-s${seed}`}`;
+  return { item: { id, suite, size, ...made, score } satisfies Item, files };
+}
+
+/** Characters of a token, as in every estimate of Belay; tokens of a context. */
+const [UNITS_A_TOKEN, LEAST_TOKENS, MOST_TOKENS] = [4, 8_000, 10_000_000];
+
+/** The tokens of `8k`, `128k`, `1.5M`; undefined for what is no size from 8k to 10M. */
+export function tokensIn(size: string): number | undefined {
+  const [, number, unit] = /^(\d{1,5}(?:\.\d{1,2})?)([kM])$/.exec(size) ?? [];
+  const tokens = Number(number) * (unit === "M" ? 1e6 : 1e3);
+  return tokens >= LEAST_TOKENS && tokens <= MOST_TOKENS ? tokens : undefined;
+}
+
+// RULER's needles: facts in a text that has nothing to do with them.
+
+function hidden(asked: number, decoys: number, values: number, random: Random, units: number) {
+  const name = openNames(random);
+  const lines = fillerLines(random, units);
+  const numbers = numbersBelow(9_000_000, (asked + decoys) * values, random).map((number) => String(1e6 + number));
+  const places = numbersBelow(lines.length, numbers.length, random);
+  const vaults = Array.from({ length: asked + decoys }, () => name(3));
+  for (const [at, number] of numbers.entries()) {
+    lines[places[at] ?? 0] = `A number that opens the vault of ${vaults[at % vaults.length]} is ${number}.`;
+  }
+  const found = numbers.filter((_, at) => at % vaults.length < asked);
+  const [whose, files] = [vaults.slice(0, asked).join(" and of "), new Map([["log.txt", joined(lines)]])];
+  const one = `Which number opens the vault of ${whose}? Answer with the number alone.`;
+  const many = `Which numbers open the vaults of ${whose}? There are ${values} of each. Answer with the numbers alone, separated by commas.`;
+  return found.length === 1
+    ? { question: one, expected: found.join(), files }
+    : { question: many, expected: found, files };
+}
+
+// OOLONG's records: each has a label that its words tell, and do not name.
+
+const SAYINGS = {
+  complaint:
+    "the * arrived broken;my * stopped working after a day;I was charged twice for the *;nobody answers about the * that never came;the * is far smaller than the page promised",
+  question:
+    "which sizes does the * come in;can the * be wrapped as a gift;how long does a * usually last;what colour is the * inside;when will the * be in the shop again",
+  praise:
+    "the * is the best one I ever had;everybody at home loves the *;such fine work on the *;the * came a day early, what a joy;I show the * to all my guests",
+  order:
+    "please send me three more of the *;put one * on my account;I take the * in blue;add a second * to my parcel;reserve a * for me until Friday",
+  cancellation:
+    "please take the * off my list;I no longer want the *;stop the parcel with the *;send no * this month;I would rather not have the * after all",
+} as const;
+type Label = keyof typeof SAYINGS;
+const LABELS: readonly Label[] = ["complaint", "question", "praise", "order", "cancellation"];
+const THINGS = "lamp kettle rug chair mirror vase clock basket bench shelf tray stool".split(" ");
+const ABOUT = `Each line is a message to a shop: customer | town | text. By its text each message is one of: ${LABELS.join(", ")}.`;
+/** Characters of a record, the most records that a question to count is about, and their share of a small context. */
+const [RECORD_UNITS, MOST_ASKED, ASKED_SHARE] = [52, 200, 1 / 4];
+
+/** @param of the town and the label of the record with this number */
+function records(amount: number, random: Random, of: (at: number) => { readonly town: string; readonly label: Label }) {
+  const lines = Array.from({ length: amount }, (_, at) => {
+    const { town, label } = of(at);
+    return `${customer(at)} | ${town} | ${oneOf(SAYINGS[label].split(";"), random).replace("*", oneOf(THINGS, random))}`;
+  });
+  return new Map([["messages.txt", joined(lines)]]);
+}
+
+const customer = (at: number) => `u${String(at + 1).padStart(6, "0")}`;
+
+function counted(random: Random, units: number) {
+  const name = openNames(random);
+  const amount = Math.floor(units / RECORD_UNITS);
+  const [town = "", ...others] = Array.from({ length: 12 }, () => name(3));
+  const wanted = oneOf(LABELS, random);
+  const asked = new Set(numbersBelow(amount, Math.min(MOST_ASKED, Math.floor(amount * ASKED_SHARE)), random));
+  let expected = 0;
+  const files = records(amount, random, (at) => {
+    const label = oneOf(LABELS, random);
+    if (asked.has(at) && label === wanted) expected += 1;
+    return { town: asked.has(at) ? town : oneOf(others, random), label };
+  });
+  const question = `${ABOUT} How many messages from ${town} are of the kind ${wanted}? Answer with the number alone.`;
+  return { question, expected, files };
+}
+
+/** Cancellations, and the towns that they are from: as many at every size, so that an answer stays short. */
+const [RARE, TOWNS] = [24, 6];
+
+function paired(random: Random, units: number) {
+  const name = openNames(random);
+  const towns = Array.from({ length: 20 }, () => name(3));
+  const amount = Math.floor(units / RECORD_UNITS);
+  const rare = new Set(numbersBelow(amount, RARE, random));
+  const found = new Map<string, string[]>();
+  const files = records(amount, random, (at) => {
+    if (!rare.has(at)) return { town: oneOf(towns, random), label: oneOf(LABELS.slice(0, -1), random) };
+    const town = oneOf(towns.slice(0, TOWNS), random);
+    found.set(town, [...(found.get(town) ?? []), customer(at)]);
+    return { town, label: "cancellation" };
+  });
+  const pairsOf = (all: readonly string[]) =>
+    all.flatMap((one, at) => all.slice(at + 1).map((other) => `${one}-${other}`));
+  const question = `${ABOUT} Which pairs of customers are from one town and both wrote a cancellation? Answer with the pairs alone, as u000001-u000002, separated by commas.`;
+  return { question, expected: [...found.values()].flatMap(pairsOf), files };
+}
+
+/** Chains with the characters of their facts, documents at the most, and characters of one at the least. */
+const [CHAINS, CHAIN_UNITS, DOCUMENTS, DOCUMENT_UNITS] = [20, 170, 2_000, 4_000];
+
+function chained(random: Random, units: number) {
+  const name = openNames(random);
+  const amount = Math.max(4, Math.min(DOCUMENTS, Math.floor(units / DOCUMENT_UNITS)));
+  const documents = Array.from({ length: amount }, () => fillerLines(random, (units - CHAINS * CHAIN_UNITS) / amount));
+  const chains = Array.from({ length: CHAINS }, () => {
+    const [ship, captain, house, town, mayor] = [name(3), name(2), name(3), name(3), name(2)];
+    const facts = [
+      `The captain of the ship ${ship} is ${captain}.`,
+      `${captain} lives in the house that is called ${house}.`,
+      `The house ${house} lies in the town of ${town}.`,
+      `The mayor of ${town} is ${mayor}.`,
+    ];
+    for (const [at, place] of numbersBelow(amount, facts.length, random).entries()) {
+      const lines = documents[place] ?? [];
+      lines.splice(Math.floor(random() * lines.length), 0, facts[at] ?? "");
+    }
+    return { ship, mayor };
+  });
+  const { ship, mayor } = oneOf(chains, random);
+  const files = documents.map((lines, at) => [`notes/${String(at + 1).padStart(4, "0")}.txt`, joined(lines)] as const);
+  const question = `Who is the mayor of the town in which the captain of the ship ${ship} lives? Answer with the name alone.`;
+  return { question, expected: mayor, files: new Map(files) };
+}
+
+const CODE_VERBS = "open close book split review settle merge price list move send keep".split(" ");
+const CODE_NOUNS = "Invoice Refund Deposit Discount Transfer Credit Receipt Fee Contract Voucher".split(" ");
+/** Characters of a function, functions of a file at the least, files of a folder at the most, handlers without a guard. */
+const [FUNCTION_UNITS, PER_FILE, FILES, UNGUARDED] = [130, 4, 4_000, 8];
+const GUARD =
+  'export function requireRole(request: Request, role: string) {\n  if (request.role !== role) throw new Error("not allowed");\n}\n';
+
+/** Handlers over functions, a third of all: those that write and do not ask who calls are looked for. */
+function codeBase(random: Random, units: number) {
+  const amount = Math.max(60, Math.floor(units / FUNCTION_UNITS));
+  const handlers = Math.floor(amount / 3);
+  const billing: Billing[] = [];
+  for (let at = 0; at < amount - handlers; at++) billing.push(billingFunction(at, billing, random));
+  const calls = Array.from({ length: handlers }, () => oneOf(billing, random));
+  const writing = calls.flatMap(({ writes }, at) => (writes ? [at] : []));
+  const open = new Set(numbersBelow(writing.length, UNGUARDED, random).map((at) => writing[at] ?? 0));
+  const sources = calls.map(({ name, writes }, at) => {
+    const isGuarded = writes ? !open.has(at) : random() < 0.5;
+    const guard = isGuarded ? '  requireRole(request, "clerk");\n' : "";
+    return `export async function handle${at + 1}(request: Request) {\n${guard}  return await ${name}(request.body);\n}\n`;
+  });
+  const billed = filesOf(
+    "src/billing/part",
+    billing.map(({ source }) => source),
+  );
+  const question =
+    "Handlers in src/api call functions in src/billing. A function writes if it calls db.write, or calls a function that writes. Which handlers write without calling requireRole? Answer with their names alone, separated by commas.";
+  const files = new Map([...filesOf("src/api/routes", sources), ...billed, ["src/guard.ts", GUARD] as const]);
+  return { question, expected: sources.flatMap((_, at) => (open.has(at) ? [`handle${at + 1}`] : [])), files };
+}
+
+type Billing = ReturnType<typeof billingFunction>;
+
+/** Reads, writes, or leaves it to a function that is there already. */
+function billingFunction(
+  at: number,
+  earlier: readonly { readonly name: string; readonly writes: boolean }[],
+  random: Random,
+) {
+  const name = `${oneOf(CODE_VERBS, random)}${oneOf(CODE_NOUNS, random)}${at + 1}`;
+  const kind = random();
+  const called = kind < 0.6 || earlier.length === 0 ? null : oneOf(earlier, random);
+  const writes = called?.writes ?? kind < 0.25;
+  const does = called
+    ? `${called.name}(input)`
+    : writes
+      ? `db.write("${name}", input)`
+      : `db.read("${name}", input.id)`;
+  return {
+    name,
+    writes,
+    source: `export async function ${name}(input: Input) {\n  audit.note("${name}");\n  return await ${does};\n}\n`,
+  };
+}
+
+function filesOf(path: string, sources: readonly string[]): (readonly [string, string])[] {
+  const each = Math.max(PER_FILE, Math.ceil(sources.length / FILES));
+  const parts = Array.from({ length: Math.ceil(sources.length / each) }, (_, at) =>
+    sources.slice(at * each, (at + 1) * each),
+  );
+  return parts.map((part, at) => [`${path}-${at + 1}.ts`, part.join("\n")]);
+}
+
+// Words of these texts. All are written for Belay.
+
+const joined = (lines: readonly string[]) => `${lines.join("\n")}\n`;
+
+function oneOf<T>(items: readonly T[], random: Random): T {
+  const item = items[Math.floor(random() * items.length)];
+  if (item === undefined) throw new Error("there is nothing to choose from");
+  return item;
+}
+
+/** Gives different whole numbers below `below`, in random order. */
+function numbersBelow(below: number, amount: number, random: Random): number[] {
+  const found = new Set<number>();
+  while (found.size < Math.min(amount, below)) found.add(Math.floor(random() * below));
+  return [...found];
+}
+
+const ADJECTIVES = "amber bold calm dusty early faded golden hollow icy jolly keen late mossy narrow oaken pale".split(
+  " ",
+);
+const NOUNS =
+  "anchor barrel compass dolphin ember ferry gull harbour island jetty kettle lantern mast net oar pilot".split(" ");
+const PLACES = "at the pier;in the cold store;near the lock;behind the silo;by the weigh house;off the mole".split(";");
+const VERBS =
+  "waited for papers;was counted again;passed in silence;was moved at noon;needed new paint;lay in the sun".split(";");
+
+/** Sentences without a digit that mean nothing, of about so many characters in all. */
+function fillerLines(random: Random, units: number): string[] {
+  const lines: string[] = [];
+  const part = () => [ADJECTIVES, NOUNS, VERBS].map((words) => oneOf(words, random)).join(" ");
+  for (let size = 0; size < units; ) {
+    const line = `The ${part()} ${oneOf(PLACES, random)}, and the ${part()}.`;
+    lines.push(line);
+    size += line.length + 1;
+  }
+  return lines;
+}
+
+const SYLLABLES = "ba ce di fo gu ha ke li mo nu pa re si to vu wa ze lin mar dor".split(" ");
+
+/** Names that are made up, none of them twice. */
+function openNames(random: Random): (syllables: number) => string {
+  const taken = new Set<string>();
+  return (syllables) => {
+    for (;;) {
+      const name = Array.from({ length: syllables }, () => oneOf(SYLLABLES, random)).join("");
+      if (taken.has(name)) continue;
+      taken.add(name);
+      return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+    }
+  };
+}

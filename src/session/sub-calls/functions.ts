@@ -1,0 +1,136 @@
+import { type CallError, type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
+import { loadSubCallLayer, TaskEnded } from "../../model/index.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { aborted, joinSignals } from "../../platform/signals.ts";
+import type { HostedOptions, SessionFunction } from "../api.ts";
+import { functionOf } from "../journal/ledger.ts";
+import type { Setup } from "../setup.ts";
+import { openLimiter } from "./places.ts";
+import { FREE } from "./plan.ts";
+import type { Answered, Answers, CallContext } from "./port.ts";
+
+/** A call with its function, which has this name in cells. */
+interface Called extends Pick<PendingCall, "id"> {
+  readonly name: string;
+  readonly given: SessionFunction;
+}
+
+type Arguments = { readonly [name: string]: Json };
+
+/**
+ * Answers calls of the program's functions. A run lies between two commits: that of the call's record, which is on disk before
+ * `answer` is called, and that of its result, which comes after.
+ */
+export function openFunctions(
+  lent: HostedOptions["functions"] = {},
+  { env: { clock }, rules: { concurrency } }: Pick<Setup, "env" | "rules">,
+): Required<Pick<Answers, "answer" | "effectsOf">> {
+  const gate = openLimiter(concurrency);
+  const find = (name: string) => (Object.hasOwn(lent, name) ? lent[name] : undefined);
+  return {
+    effectsOf: (call) => find(functionOf(call.name) ?? "")?.effects,
+    async answer({ id, name: full, args }, context) {
+      const name = functionOf(full) ?? full;
+      const given = find(name);
+      // The machine refuses a call of a function that is not lent.
+      if (!given)
+        return failed({ code: "function_missing", message: `the program does not lend the function ${name}` });
+      using stopped = joinSignals(context.signal, context.timeOver);
+      const checked = await checkedArguments({ id, name, given }, Object(args[0]), stopped.signal);
+      if (stopped.signal.aborted) return failed(why(name, context));
+      if ("problem" in checked) return failed(checked.problem);
+      const work = () => run({ id, name, given }, checked.args, context, clock);
+      return (await gate.run(stopped.signal, work)) ?? failed(why(name, context));
+    },
+  };
+}
+
+/** A copy of the argument as the function takes it, or the reason why it does not fit the parameters. */
+async function checkedArguments({ name, given }: Called, argument: Arguments, signal: AbortSignal) {
+  const { taskThread } = await loadSubCallLayer();
+  const [parameters, args]: [Arguments, Arguments] = JSON.parse(JSON.stringify([given.parameters, argument]));
+  const misfit = (why: string) => {
+    const message = `${name}: the argument does not fit its parameters: ${why}`;
+    return { problem: { name: "TypeError", code: "js_error", message, suggestion: "functions() has the parameters." } };
+  };
+  try {
+    const { problems, ...checked } = await taskThread().run("arguments", [parameters, args], signal);
+    return problems.length > 0 ? misfit(problems.join("; ")) : checked;
+  } catch (error) {
+    if (error instanceof TaskEnded) return misfit(error.message);
+    throw error;
+  }
+}
+
+/** Runs the function until it has answered, or until its time or that of the session is over, or the exec is. */
+async function run(
+  { id, name, given }: Called,
+  args: Arguments,
+  context: CallContext,
+  clock: Setup["env"]["clock"],
+): Promise<Answered> {
+  const { effects, timeoutMs = LIMITS.subCallTimeoutMs } = given;
+  const late = new AbortController();
+  const callOff = clock.after(timeoutMs, () => late.abort());
+  using stopped = joinSignals(context.signal, context.timeOver, late.signal);
+  const { signal } = stopped;
+  const record = { ...FREE, sent_at: clock.now() };
+  const tookTooLong = {
+    name: "SubCallTimeoutError",
+    code: "timeout",
+    message: `${name} took longer than ${timeoutMs} ms`,
+  };
+  const unanswered = (error: Failure) => ({ ...failed({ retriable: effects !== "once", ...error }), record });
+  const ended = () => unanswered(late.signal.aborted ? tookTooLong : why(name, context));
+  context.begun();
+  try {
+    const asked = (async () => given.run(args, { signal, idempotencyKey: id }))();
+    const outcome = await Promise.race([asked.then((value) => ({ value })), aborted(signal)]);
+    if (!outcome) return ended();
+    return { settlement: { ok: true, value: jsonOf(outcome.value) }, record, cacheKey: null };
+  } catch (error) {
+    if (signal.aborted) return ended();
+    const message = `${name} failed: ${messageOf(error)}`.slice(0, LIMITS.errorMessageUnits).toWellFormed();
+    return unanswered({ code: "function_failed", message });
+  } finally {
+    callOff();
+  }
+}
+
+/** A copy of a result. @throws Error that says why it is no JSON */
+function jsonOf(value: unknown): Json {
+  const json: string | undefined = JSON.stringify(value ?? null, function (this: Record<string, unknown>, key, item) {
+    const loss = lossOf(this[key]);
+    if (loss) throw new Error(`its result is no JSON: ${key === "" ? "it" : JSON.stringify(key)} is ${loss}`);
+    return item;
+  });
+  // A toJSON may give nothing.
+  const text = json ?? "null";
+  if (Buffer.byteLength(text) <= LIMITS.functionBytes) return JSON.parse(text);
+  throw new Error("its result is too large (limit 1 MB)");
+}
+
+/** The reason why JSON would lose a value; null: there is none. */
+function lossOf(value: unknown): string | null {
+  if (typeof value === "number") return Number.isFinite(value) ? null : String(value);
+  if (["function", "symbol", "bigint"].includes(typeof value)) return `a ${typeof value}`;
+  if (typeof value !== "object" || value === null || Array.isArray(value) || "toJSON" in value) return null;
+  // A plain object of another realm has another Object.prototype.
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return null;
+  return `an instance of ${value.constructor?.name ?? "a class"}`;
+}
+
+type Failure = Partial<CallError> & Pick<CallError, "code" | "message">;
+
+/** The answer to a call without a result. */
+function failed(error: Failure): Answered {
+  const suggestion = "Look at what the message tells, or go on without the function.";
+  const record = { ...FREE, refused: true };
+  return { settlement: { ok: false, error: { name: "Error", suggestion, ...error } }, record, cacheKey: null };
+}
+
+function why(name: string, { timeOver }: CallContext): Failure {
+  if (!timeOver.aborted) return { code: "cancelled", message: `the call of ${name} was cancelled` };
+  return { name: "BudgetExceededError", code: "budget_exceeded", message: "the session's time is over" };
+}

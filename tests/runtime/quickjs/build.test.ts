@@ -1,0 +1,35 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+
+const BUILD = new URL("../../../runtime/quickjs/build.ts", import.meta.url).href;
+
+/** A module whose `run(times)` calls its import `e.f`. V8 replaces the code of both when they are called often. */
+const CALLS =
+  "0061736d01000000010a0260017f017f60017f00020701016501660000030201010707010372756e00010a15011300034020001000" +
+  "1a200041016b22000d000b0b";
+
+/** Calls it often, by many instances, after `before`. V8 prints each time that it frees code. */
+function freedCode(before: string): string {
+  const program = `
+    ${before}
+    console.log("from here on");
+    const module = new WebAssembly.Module(Buffer.from("${CALLS}", "hex"));
+    for (let i = 0; i < 20; i++) {
+      new WebAssembly.Instance(module, { e: { f: (x) => x } }).exports.run(20_000);
+      await new Promise(setImmediate);
+    }`;
+  const flags = ["--stress-wasm-code-gc", "--trace-wasm-code-gc", "--input-type=module", "-e", program];
+  const { stdout, status } = spawnSync(process.execPath, flags, { encoding: "utf8" });
+  expect(status).toBe(0);
+  return stdout.slice(stdout.indexOf("from here on"));
+}
+
+describe.runIf(process.versions.v8.startsWith("13."))("on V8 13, which can free the code of an import twice", () => {
+  test("code is freed in a process without the engine", () => {
+    expect(freedCode("")).toContain("[wasm-gc]");
+  });
+
+  test("none is freed once the engine is compiled", () => {
+    expect(freedCode(`await (await import("${BUILD}")).quickJsBuild();`)).not.toContain("[wasm-gc]");
+  });
+});

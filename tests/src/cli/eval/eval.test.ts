@@ -1,0 +1,153 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { itemOf, type SuiteName } from "../../../../src/eval/suites.ts";
+import { evalModel, type Rule } from "../../../support/eval-model.ts";
+import { scene } from "../batch/scene.ts";
+import { json, jsonLines, said } from "../belay.ts";
+
+const questions = new Map(
+  (["needle", "count"] satisfies SuiteName[]).flatMap((suite) =>
+    [1, 2].map((number) => {
+      const { item } = itemOf(suite, "8k", number, 1);
+      return [item.question, String(item.expected)] as const;
+    }),
+  ),
+);
+
+/** Knows the answer to each question, and needs no text. */
+const perfect: Rule = (question) => questions.get(question) ?? "unknown";
+
+/** A scene in which a model answers by a rule. */
+async function evaluated(rule: Rule) {
+  const found = await scene({}, evalModel(rule));
+  const type = (line: string) => found.type(["eval", ...line.split(" "), "--window", "32000", "--price", "1/5"]);
+  const rows = (run: string) =>
+    jsonLines({ stdout: readFileSync(join(found.folder, "belay-eval", run, "results.jsonl"), "utf8") });
+  return { ...found, type, rows };
+}
+
+test("a perfect model scores 1 everywhere, sums are what the server counted, and the same line sends nothing", async () => {
+  const { type, rows, server, folder } = await evaluated(perfect);
+  const line = "needle count --size 8k --n 1 --name all";
+  const first = await type(line);
+  expect(first).toMatchObject({ code: 0 });
+  expect(first.stderr).toContain(`report: ${join("belay-eval", "all", "report.md")}; the jobs: belay view all\n`);
+  expect(first.stdout).toMatch(
+    /^needle +8k +ask +1\.00 +1 +\$0\.0030 +2\.0k +800 +200 +2\.0 +1 .* \d+ % +0 +0 +0 +0$/m,
+  );
+  expect(first.stdout.endsWith("the ask loses in no suite, by the mean\n")).toBe(true);
+  const all = rows("all");
+  expect(all.map(({ item, method, score, calls, depth }) => [item, method, score, calls, depth])).toEqual([
+    ["needle-8k-1", "ask", 1, 2, 1],
+    ["needle-8k-1", "direct", 1, 1, 0],
+    ["needle-8k-1", "bm25", 1, 1, 0],
+    ["count-8k-1", "ask", 1, 2, 1],
+    ["count-8k-1", "direct", 1, 1, 0],
+    ["count-8k-1", "bm25", 1, 1, 0],
+  ]);
+  // The server says 1,000 tokens in, 400 of them cached, and 100 out for each request.
+  const sum = (of: string) => all.reduce((total, row) => total + row[of], 0);
+  expect([sum("calls"), server.requests.length]).toEqual([8, 8]);
+  expect(["tokens_in", "tokens_cached", "tokens_out"].map(sum)).toEqual([8000, 3200, 800]);
+  expect(sum("cost_usd")).toBeCloseTo(8 * 0.0015, 10);
+  expect(all[1].coverage).toBe(1);
+  expect(all[0].coverage).toBeCloseTo(2000 / 32_000, 2);
+  // An ask is sent the question, and not the answer.
+  const asked = server.requests.filter(({ body }) => body.tools && body.messages.length <= 2).map(({ sent }) => sent);
+  expect(asked.map((sent) => sent.includes(all[0].expected))).toEqual([false, false]);
+  expect(await type(line)).toMatchObject({ code: 0, stdout: first.stdout });
+  expect(server.requests).toHaveLength(8);
+  const report = readFileSync(join(folder, "belay-eval/all/report.md"), "utf8");
+  expect(report).toContain("| needle | 8k | direct | 1.00 | 1 | $0.0015 |");
+  // Another question is added, and nothing else is asked.
+  const more = json(await type(`${line.replace("--n 1", "--n 2")} --against none --json`));
+  expect(more).toMatchObject({ success: true, run: "all", exit_code: 0, loses: [] });
+  expect(more.rows).toMatchObject([
+    { suite: "needle", method: "ask", jobs: 2, score: 1, spread: 0 },
+    { suite: "count", jobs: 2 },
+  ]);
+  expect(server.requests).toHaveLength(12);
+});
+
+test("a lazy ask loses to a model that reads, and an answer of another form is named", async () => {
+  const lazy: Rule = (question, text) => (text === null ? "between 3 and 4" : perfect(question, text));
+  const { type, rows, folder } = await evaluated(lazy);
+  const { code, stdout } = await type("count --size 8k --n 2 --against direct --name lazy");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /the ask loses to direct in count at 8k: 0\.00 against 1\.00, worse in 2 of 2 \(count-8k-1, count-8k-2\)\n$/,
+  );
+  expect(rows("lazy").map(({ method, score, misformed }) => [method, score, misformed])).toEqual([
+    ["ask", 0, true],
+    ["direct", 1, false],
+    ["ask", 0, true],
+    ["direct", 1, false],
+  ]);
+  const report = readFileSync(join(folder, "belay-eval/lazy/report.md"), "utf8");
+  expect(report).toContain("- count-8k-1, ask: another form; `belay show lazy/count-8k-1-ask`\n");
+});
+
+test("questions of a file are asked in the forms that it names, and items.jsonl is such a file", async () => {
+  const { type, rows, folder, server } = await evaluated((question, text) => {
+    if (question === "Nothing?") return "";
+    return text?.includes("ships") ? "Bergen" : "Turku, Lund";
+  });
+  const lines = [
+    { id: "harbour", question: "Where?", answer: "Bergen", context: "All ships lie in Bergen.", size: "tiny" },
+    { question: "Which?", answer: ["Lund", "Turku"], file: "towns.txt", suite: "towns" },
+    { question: "Nothing?", answer: 3, file: "towns.txt" },
+  ];
+  writeFileSync(join(folder, "towns.txt"), "Lund, Turku and Ghent.");
+  writeFileSync(join(folder, "mine.jsonl"), lines.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  expect(await type("--data mine.jsonl --against direct --name own")).toMatchObject({ code: 0 });
+  const direct = rows("own").filter(({ method }) => method === "direct");
+  expect(direct.map(({ item, suite, size, score, no_answer }) => [item, suite, size, score, no_answer])).toEqual([
+    ["harbour", "mine", "tiny", 1, null],
+    ["towns-2", "towns", "-", 1, null],
+    ["mine-3", "mine", "-", 0, "empty_answer"],
+  ]);
+  const before = server.requests.length;
+  const again = await type("--data belay-eval/own/items.jsonl --against direct --name own --n 1 --dry-run");
+  expect(again.stdout).toMatch(/2 jobs, by the first 2: ~2 sub-calls/);
+  expect(server.requests).toHaveLength(before);
+});
+
+test("a dry run tells the price, and sends nothing", async () => {
+  const { type, server } = await evaluated(perfect);
+  const { code, stdout } = await type("needle --size 8k --n 5 --dry-run");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\n15 jobs, by the first 3: ~15 sub-calls, ~\S+ tokens in, up to \S+ out, up to ~\$0\.\d+\n/);
+  expect(stdout).toContain("each ask: at most $2.50 by --max-tokens; --first 3 runs the first jobs");
+  expect(server.requests).toHaveLength(0);
+});
+
+test("what cannot be asked is refused by name", async () => {
+  const { type, folder } = await scene({});
+  const refused = async (line: string, words: string) =>
+    expect(await type(["eval", ...line.split(" ")])).toMatchObject(said(2, words));
+  await refused(
+    "needel",
+    "needel is no suite; did you mean needle? There are needle, needles, count, pairs, chain, code\n",
+  );
+  await refused("needle --size 5k", "--size is 5k: it takes sizes from 8k to 10M tokens");
+  await refused("needle --against rag", "--against is rag: it takes direct, bm25 or none");
+  await refused(
+    "needle --size 8k",
+    "the window of local/m is not known, and direct and bm25 need it: add --window TOKENS",
+  );
+  await refused("--against none --data none.jsonl", "--data none.jsonl does not exist");
+  const data = (line: object) => writeFileSync(join(folder, "bad.jsonl"), `${JSON.stringify(line)}\n`);
+  data({ question: "Where?", context: "P" });
+  await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is no question: answer is missing or wrong");
+  data({ question: "How many?", answer: "three", score: "count", context: "P" });
+  await refused(
+    "--against none --data bad.jsonl",
+    'line 1 of bad.jsonl has the score "count" and an answer that is no number',
+  );
+  data({ question: "Where?", answer: "here", file: "/etc/hostname" });
+  await refused(
+    "--against none --data bad.jsonl",
+    'line 1 of bad.jsonl names the context "/etc/hostname", which is not read',
+  );
+});

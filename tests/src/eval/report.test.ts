@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { cellsOf, lineOf, lossesOf, lossLine, markdownOf } from "../../../src/eval/report.ts";
+import { type JobEnd, type Method, roomOf, rowOf } from "../../../src/eval/rows.ts";
+import type { Item } from "../../../src/eval/suites.ts";
+
+const FIGURES = {
+  cost_usd: 0.25,
+  tokens_in: 1000,
+  tokens_cached: 500,
+  tokens_out: 40,
+  calls: 3,
+  refused: 1,
+  depth: 1,
+  ms: 1500,
+  resumes: 2,
+  coverage: 0.5,
+};
+
+const item = (number: number): Item => ({
+  id: `q${number}`,
+  suite: "own|suite",
+  size: "8k",
+  question: "?",
+  expected: "yes",
+  score: "exact",
+});
+const done = (answer: string): JobEnd => ({ status: "done", error_code: null, session: "s", result: { answer } });
+const row = (number: number, method: Method, end: JobEnd) => rowOf(item(number), method, end, end ? FIGURES : null);
+
+const FAILED: JobEnd = { status: "failed", error_code: "js_timeout", session: "s", result: null };
+const NO_ANSWER: JobEnd = { status: "done", error_code: null, session: "s", result: { no_answer: "no_answer" } };
+
+const ROWS = [
+  row(1, "ask", done("yes")),
+  row(1, "direct", done("yes")),
+  row(2, "ask", done("no")),
+  row(2, "direct", done("yes")),
+  row(3, "ask", NO_ANSWER),
+  row(3, "direct", done("no")),
+  row(4, "ask", FAILED),
+  row(4, "direct", done("yes")),
+  row(5, "ask", null),
+];
+
+test("means and spread are those of the jobs that have a score", () => {
+  const [ask, direct] = cellsOf(ROWS);
+  expect(ask).toMatchObject({
+    method: "ask",
+    jobs: 5,
+    scored: 3,
+    score: 1 / 3,
+    no_answer: 1,
+    misformed: 0,
+    refused: 3,
+    resumes: 6,
+  });
+  // Scores 1, 0, 0: the squares are 4/9, 1/9 and 1/9.
+  expect(ask?.spread).toBeCloseTo(Math.sqrt(6 / 9 / 2), 12);
+  expect(direct).toMatchObject({ scored: 4, score: 0.75, cost_usd: 0.25, tokens_in: 1000, depth: 1, coverage: 0.5 });
+  expect(ask && lineOf(ask)).toEqual(
+    "own|suite,8k,ask,0.33 ±0.58,3 of 5,$0.250,1.0k,500,40,3.0,1,1.5 s,50 %,1,0,3,6".split(","),
+  );
+});
+
+test("a cell without a score has no figures", () => {
+  const [cell] = cellsOf([row(4, "ask", FAILED), row(5, "ask", null)]);
+  expect(cell && lineOf(cell)).toEqual(["own|suite", "8k", "ask", "-", "0 of 2", ...Array(12).fill("-")]);
+});
+
+test("a loss is told by the questions that both have answered", () => {
+  const [loss, ...others] = lossesOf(ROWS);
+  expect(others).toEqual([]);
+  expect(loss && lossLine(loss)).toBe(
+    "the ask loses to direct in own|suite at 8k: 0.33 against 0.67, worse in 1 of 3 (q2)",
+  );
+  expect(lossesOf(ROWS.slice(0, 2))).toEqual([]);
+});
+
+test("the report names what has no answer, and text from elsewhere is no markup", () => {
+  const text = [...markdownOf(ROWS, [["model", "a_b"]], ({ item }) => `show ${item}`)].join("");
+  expect(text).toContain("- model: a\\_b\n");
+  expect(text).toContain("| own\\|suite | 8k | direct | 0.75 ±0.50 | 4 |");
+  expect(text).toContain("- the ask loses to direct in own\\|suite at 8k: 0.33 against 0.67");
+  expect(text).toContain(
+    "- q3, ask: no\\_answer; `show q3`\n- q4, ask: js\\_timeout; `show q4`\n- q5, ask: not over; `show q5`\n",
+  );
+});
+
+test("prompts have room below the window, and passages 16,000 tokens at the most", () => {
+  expect([roomOf("direct", 200_000), roomOf("bm25", 200_000)]).toEqual([3 * 191_808, 48_000]);
+  expect([roomOf("direct", 4096), roomOf("bm25", 4096)]).toEqual([6144, 6144]);
+});

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { type Expected, type ScoreName, scoreOf } from "../../../src/eval/scores.ts";
+
+const KNOWN: readonly [ScoreName, answer: string, Expected, score: number | null][] = [
+  ["contains", "The number is 1234567.", "1234567", 1],
+  ["contains", "51234567", "1234567", 0],
+  ["contains", "It is **bakoli**", "Bakoli", 1],
+  ["contains", "答案是東京。", "東京", 1],
+  ["contains", "a+b (c)", "a+b (c)", 1],
+  ["exact", " Paris. ", "paris", 1],
+  ["exact", "It is Paris", "paris", 0],
+  ["count", "42", 42, 1],
+  ["count", "There are **1,042** of them.", 1042, 1],
+  ["count", "40", 42, 0.75 ** 2],
+  ["count", "43.5", 42, 0.75 ** 1.5],
+  ["count", "between 40 and 42", 42, null],
+  ["count", "I cannot tell", 42, null],
+  ["recall", "12 and 34", ["12", "34", "56"], 2 / 3],
+  ["recall", "1234", ["12", "34"], 0],
+  ["f1", "a, b", ["a", "b"], 1],
+  ["f1", '["a", "c"]', ["a", "b"], 0.5],
+  ["f1", "- a\n- b\n- c\n- d", ["a", "b"], 2 / 3],
+  ["f1", "u2-u1", ["u1-u2"], 1],
+  ["f1", "a, a, a", ["a"], 1],
+  ["f1", "", ["a"], 0],
+  ["f1", "", [], 1],
+  ["f1", "The names are a, b", ["a", "b"], null],
+];
+
+test.each(KNOWN)("%s of %j, where %j is right, is %d", (name, answer, expected, score) => {
+  const found = scoreOf(name, answer, expected);
+  if (score === null || found === null) expect(found).toBe(score);
+  else expect(found).toBeCloseTo(score, 12);
+});

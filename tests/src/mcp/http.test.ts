@@ -1,0 +1,185 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { expect, onTestFinished, test } from "vitest";
+import { type Clock, systemClock } from "../../../runtime/index.ts";
+import { type HttpParts, openLeaving, serveHttp } from "../../../src/mcp/index.ts";
+import { callerOf, ERAS, type Era, project, projectSource, WHOLE } from "./pair.ts";
+
+const TOKEN = "a-token-of-sixteen";
+
+/** A clock by which waits take a twentieth of their time. */
+const HASTE = 20;
+const clock: Clock = {
+  ...systemClock,
+  monotonic: () => systemClock.monotonic() * HASTE,
+  after: (ms, run) => systemClock.after(ms / HASTE, run),
+};
+
+/** A server on a free port of loopback, and how it is left. */
+async function served(bounds: HttpParts["bounds"] = {}) {
+  const gone = Promise.withResolvers<number>();
+  const leaving = openLeaving({ exit: gone.resolve, on() {} });
+  const of = project();
+  const notes: string[] = [];
+  const parts = {
+    version: "1.2.3",
+    source: projectSource(of, {}),
+    tools: "core",
+    limits: WHOLE,
+    leaving,
+    clock,
+  } as const;
+  const url = await serveHttp({ ...parts, port: 0, token: TOKEN, bounds, note: (line) => void notes.push(line) });
+  const leave = async () => {
+    leaving.leave();
+    return gone.promise;
+  };
+  onTestFinished(async () => void (await leave()));
+  return { of, url, leave, notes };
+}
+
+async function connected(url: string, era: Era = "legacy") {
+  const headers = { Authorization: `Bearer ${TOKEN}` };
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  const pinned = era === "modern" ? { versionNegotiation: { mode: { pin: "2026-07-28" } } } : {};
+  const client = new Client({ name: "test", version: "1.0.0" }, pinned);
+  await client.connect(transport);
+  return { client, transport, call: callerOf(client) };
+}
+
+/** A request without the SDK. */
+async function asked(url: string, headers: Record<string, string>, body: string | Buffer = "", method = "POST") {
+  const sent = request(url, { method, headers: { "Content-Type": "application/json", ...headers } });
+  // One that comes after the answer is of the rest of the body.
+  sent.on("error", () => {});
+  const response = once(sent, "response");
+  sent.end(body);
+  const [answer] = await response;
+  const pieces: Buffer[] = [];
+  for await (const piece of answer) pieces.push(piece);
+  return { status: answer.statusCode, headers: answer.headers, text: Buffer.concat(pieces).toString() };
+}
+
+const BEARING = { Authorization: `Bearer ${TOKEN}`, Accept: "application/json, text/event-stream" };
+const HELLO = JSON.stringify({
+  ...{ jsonrpc: "2.0", id: 1, method: "initialize" },
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+});
+
+test.each(ERAS)("a client of the %s era lists tools, runs cells, is told of progress, and cancels", async (era) => {
+  const { of, url, leave, notes } = await served();
+  const { client, call } = await connected(url, era);
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain("rlm_exec");
+  expect(await call("rlm_load", { path: of.folder })).toMatchObject({ success: true });
+  const told: (string | undefined)[] = [];
+  const cell = { code: "let n = 1; await llm_query('slow'); for (;;);" };
+  const cancelled = new AbortController();
+  const running = call("rlm_exec", cell, {
+    signal: cancelled.signal,
+    onprogress({ message }) {
+      told.push(message);
+      cancelled.abort();
+    },
+  });
+  await expect(running).rejects.toThrow();
+  expect(told[0]).toMatch(/rlm_exec runs|1 sub-call/);
+  await expect.poll(() => call("rlm_status"), { timeout: 8_000 }).toMatchObject({ running: null, unfinished: null });
+  expect(await call("rlm_exec", { code: "typeof n" })).toMatchObject({ success: true });
+  await client.close();
+  expect(await leave()).toBe(0);
+  expect(notes).toEqual([]);
+});
+
+test("each client has a session of its own, and the next one gets that of a client which left", async () => {
+  const { of, url } = await served({ goneMs: 1000 });
+  const [one, other] = [await connected(url), await connected(url)];
+  await one.call("rlm_load", { path: of.folder });
+  const { session_id } = await one.call("rlm_status");
+  await one.call("rlm_exec", { code: "var mine = 1" });
+  expect(await other.call("rlm_status")).toMatchObject({
+    session: expect.stringMatching(/~2$/),
+    warnings: [expect.stringMatching(/^session_shared: /)],
+  });
+  await one.client.close();
+  const next = await connected(url);
+  expect(await next.call("rlm_exec", { code: "mine" })).toMatchObject({ result_json: 1 });
+  expect(await next.call("rlm_status")).toMatchObject({ session_id });
+  await other.transport.terminateSession();
+  await expect(other.call("rlm_status")).rejects.toThrow();
+});
+
+test("clients elsewhere name no folders: those of the server count", async () => {
+  const { url } = await served();
+  const { call } = await connected(url);
+  expect(await call("rlm_load", { path: "/etc" })).toMatchObject({ error_code: "path_outside_sandbox" });
+});
+
+test.each<[string, Record<string, string>, number]>([
+  ["no token", { ...BEARING, Authorization: "" }, 401],
+  ["another token", { ...BEARING, Authorization: `Bearer ${TOKEN}x` }, 401],
+  ["a token in another form", { ...BEARING, Authorization: TOKEN }, 401],
+  ["a name that leads here", { ...BEARING, Host: "evil.example" }, 403],
+  ["another port of a name", { ...BEARING, Host: "127.0.0.1:1" }, 403],
+  ["a page elsewhere", { ...BEARING, Origin: "https://evil.example" }, 403],
+  ["a page without an origin", { ...BEARING, Origin: "null" }, 403],
+  ["a client that is not known", { ...BEARING, "Mcp-Session-Id": "x" }, 404],
+])("refuses %s", async (_what, headers, status) => {
+  const { url } = await served();
+  expect(await asked(url, headers, HELLO)).toMatchObject({ status });
+  // Not even a method without a body gets through.
+  if (status < 404) expect(await asked(url, headers, "", "GET")).toMatchObject({ status });
+});
+
+test("a message that is too long is refused, and whatever else comes is answered", async () => {
+  const { url, notes } = await served({ bodyBytes: 2000 });
+  expect(await asked(url, BEARING, HELLO)).toMatchObject({ status: 200 });
+  expect(await asked(url, BEARING, Buffer.alloc(2001, "["))).toMatchObject({ status: 413 });
+  expect(await asked(url, BEARING, Buffer.alloc(5_000_000, " "))).toMatchObject({ status: 413 });
+  for (const body of ["", "null", "[".repeat(1999), "{", '{"jsonrpc":"2.0","id":1,"method":"tools/list"}']) {
+    expect((await asked(url, BEARING, body)).status, body.slice(0, 20)).toBeGreaterThanOrEqual(400);
+  }
+  expect((await asked(url.replace("/mcp", "/"), BEARING, HELLO)).status).toBe(404);
+  for (const method of ["GET", "DELETE", "PUT"]) {
+    expect((await asked(url, BEARING, "", method)).status, method).toBeGreaterThanOrEqual(400);
+  }
+  expect(await asked(url, BEARING, HELLO)).toMatchObject({ status: 200 });
+  expect(notes).toEqual([]);
+});
+
+test("the number of clients has a bound: the one that was not heard of for the longest time is forgotten", async () => {
+  const { url } = await served({ clients: 2 });
+  const { client } = await connected(url);
+  await client.listTools();
+  for (let n = 0; n < 100; n++) expect(await asked(url, BEARING, HELLO)).toMatchObject({ status: 200 });
+  // This one listens, so it was not forgotten.
+  await client.listTools();
+  const other = await connected(url);
+  await other.client.listTools();
+  expect(await asked(url, BEARING, HELLO)).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
+  await Promise.all([client.close(), other.client.close()]);
+});
+
+test("the number of connections has a bound", async () => {
+  const { url } = await served({ connections: 1 });
+  const held = connect(Number(new URL(url).port), "127.0.0.1");
+  await once(held, "connect");
+  await expect(asked(url, BEARING, HELLO)).rejects.toThrow();
+  held.destroy();
+  await expect.poll(() => asked(url, BEARING, HELLO).catch(() => null)).toMatchObject({ status: 200 });
+});
+
+test("a client that asks nothing is forgotten after a while", async () => {
+  const { url } = await served({ idleMs: 2000 });
+  const { headers } = await asked(url, BEARING, HELLO);
+  const of = { ...BEARING, "Mcp-Session-Id": headers["mcp-session-id"] };
+  const list = '{"jsonrpc":"2.0","id":2,"method":"tools/list"}';
+  expect(await asked(url, of, list)).toMatchObject({ status: 200 });
+  await expect
+    .poll(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      return (await asked(url, of, list)).status;
+    })
+    .toBe(404);
+});
