@@ -64,13 +64,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
   const policy = options.subAgents ?? {};
   const parts: AnswersParts = { ...asking, session, limitsCost, policy, fullPrice: new Set() };
   const gateOf = openGates(rules.concurrency);
-  let cured = { at: Number.NEGATIVE_INFINITY, cure: NO_MODEL };
-  /** Every exec is told of it, and it reads files. */
-  const cure = () => {
-    const at = session.env.clock.monotonic();
-    if (at - cured.at > CURE_MS) cured = { at, cure: models.noModelCure?.() ?? NO_MODEL };
-    return cured.cure;
-  };
+  const cure = openCure(models, session.env);
   const functions = openFunctions(options.functions, session);
 
   /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
@@ -136,6 +130,16 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
         ? functions.effectsOf(call) !== "once"
         : isRepeatable(readSubCall(call.name, call.args)),
     isUnderWay: async (id) => (await session.env.store.shipping.parcels(session.row.id, id)).length > 0,
+  };
+}
+
+/** The cure of a missing model. Every exec is told of it, and it reads files: it counts for a second. */
+function openCure(models: Models, { clock }: AnsweringSession["env"]): () => string {
+  let cured = { at: Number.NEGATIVE_INFINITY, cure: NO_MODEL };
+  return () => {
+    const at = clock.monotonic();
+    if (at - cured.at > CURE_MS) cured = { at, cure: models.noModelCure?.() ?? NO_MODEL };
+    return cured.cure;
   };
 }
 
