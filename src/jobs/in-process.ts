@@ -87,7 +87,8 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
   /** Keys of tickets that wait, here or for their time. */
   const waiting = new Set<string>();
   const timers = openTimers();
-  const running = new Set<Promise<void>>();
+  /** Tries by the keys of their tickets. */
+  const running = new Map<string, Promise<void>>();
   const offers = openOffers(
     () => waiting.size < held,
     (ticket) => add(ticket, ticket.lapses ?? 0),
@@ -103,12 +104,19 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
   }
 
   function enqueue(ticket: Ticket, lapses: number): void {
-    const trial = () => {
-      waiting.delete(keyOf(ticket));
-      const run = tryOnce(ticket, lapses).finally(() => running.delete(run));
-      running.add(run);
+    const key = keyOf(ticket);
+    const trial = async () => {
+      // The session of a job that is being tried here is free once that try is over, and not sooner.
+      const before = running.get(key);
+      if (before) {
+        void before.then(() => enqueue(ticket, lapses));
+        return;
+      }
+      waiting.delete(key);
+      const run = tryOnce(ticket, lapses).finally(() => running.delete(key));
+      running.set(key, run);
       void offers.fill();
-      return run;
+      await run;
     };
     void queue.add(trial, { priority: -ticket.rank }).catch(() => {});
   }
@@ -116,7 +124,7 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
   /** Tries no further ticket, and waits for those that are being tried. */
   async function rest(): Promise<void> {
     queue.pause();
-    await Promise.all(running);
+    await Promise.all(running.values());
   }
 
   return {

@@ -238,6 +238,35 @@ test("what a row counts as lapses counts in the process too", async () => {
   expect(worker.tried).toEqual([2, 2]);
 });
 
+test("a job that is being tried in the process is tried again only once that is over, and then at once", async () => {
+  await using dispatcher = openInProcess();
+  const isOver = Promise.withResolvers<void>();
+  let together = 0;
+  const most: number[] = [];
+  const worker = await working(
+    dispatcher,
+    async (_, count) => {
+      most.push(++together);
+      if (count === 1) await isOver.promise;
+      together--;
+      return "over";
+    },
+    { concurrency: 2 },
+  );
+  await dispatcher.offer([ticket(1)]);
+  while (worker.tried.length === 0) await new Promise(setImmediate);
+  await dispatcher.offer([ticket(1)]);
+  await dispatcher.offer([ticket(1)]);
+  await new Promise(setImmediate);
+  expect(worker.tried).toEqual([1]);
+  isOver.resolve();
+  await worker.stopAfter(2);
+  expect([worker.tried, most]).toEqual([
+    [1, 1],
+    [1, 1],
+  ]);
+});
+
 describe.skipIf(NO_POSTGRES !== null)("what Belay counts on in pg-boss", () => {
   const opened = async (queue: string) => {
     shared ??= freshStoreUrl();
