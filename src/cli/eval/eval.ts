@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
@@ -20,7 +22,7 @@ import { modelsOf } from "../session/settings.ts";
 import { dataItems, HELP, madeItems, suitesIn } from "./data.ts";
 import { type AskedEval, jobOf, reportEval } from "./report.ts";
 
-const [FOLDER, SIZES, ITEMS] = ["belay-eval", ["32k"], 5] as const;
+const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] as const;
 
 /** `belay eval`: asks questions with known answers, by a run of jobs, and reports. Gives the exit code. */
 export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promise<number> {
@@ -35,8 +37,12 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const spec = specOf(asked, { name: "eval", source }, "each");
     // Without a model, or its key, texts would be made for nothing.
     if (!own.dryRun) checkModel(spec, modelsOf(asked.settings));
+    // What a dry run makes is not kept.
+    using scratch = own.dryRun ? scratchFolder() : null;
+    const { folder = FOLDER } = own;
+    const contexts = join(scratch?.path ?? folder, CONTEXTS);
     try {
-      const evaluation = await evaluationOf(own, suites, asked.settings, stop.signal);
+      const evaluation = await evaluationOf({ ...own, folder, contexts }, suites, asked.settings, stop.signal);
       await using spooled = await spooledJobs(evaluation);
       const ready = { asked, spec, spooled, host, terminal, stop };
       if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
@@ -57,22 +63,27 @@ function withDepth(settings: Settings): Settings {
   return { ...settings, max_depth: Math.min(LIMITS.maxDepth, (settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1) };
 }
 
+function scratchFolder(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), "belay-eval-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
 /** The questions, with their contexts on disk. @throws UsageError, BadLine */
 async function evaluationOf(
-  own: EvalFlags,
+  own: EvalFlags & { readonly folder: string; readonly contexts: string },
   typed: readonly SuiteName[],
   settings: Settings,
   signal: AbortSignal,
 ): Promise<AskedEval> {
-  const { data, folder = FOLDER, items, seed = 1, size: sizes = SIZES } = own;
+  const { data, folder, contexts, items, seed = 1, size: sizes = SIZES } = own;
   const methods = METHODS.filter((method) => method === "ask" || (own.against?.includes(method) ?? true));
   const window =
     methods.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
   const suites = typed.length > 0 || data !== undefined ? typed : suitesIn(Object.keys(SUITES));
-  const contexts = join(folder, "contexts");
   const amount = own.dryRun && data === undefined ? 1 : (items ?? ITEMS);
   const made = await Array.fromAsync(madeItems(suites, { sizes, amount, seed, folder: contexts, signal }));
-  const given = data === undefined ? [] : await dataItems(data, items, own.root ?? [], contexts);
+  const given =
+    data === undefined ? [] : await dataItems(data, items, [...(own.root ?? []), join(folder, CONTEXTS)], contexts);
   return { items: [...given, ...made], methods, window, folder, seed };
 }
 

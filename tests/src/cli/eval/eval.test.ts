@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { itemOf, type SuiteName } from "../../../../src/eval/suites.ts";
@@ -113,13 +113,14 @@ test("questions of a file are asked in the forms that it names, and items.jsonl 
   expect(server.requests).toHaveLength(before);
 });
 
-test("a dry run tells the price, and sends nothing", async () => {
-  const { type, server } = await evaluated(perfect);
+test("a dry run tells the price, sends nothing and leaves no files", async () => {
+  const { type, server, folder } = await evaluated(perfect);
   const { code, stdout } = await type("needle --size 8k --n 5 --dry-run");
   expect(code).toBe(0);
   expect(stdout).toMatch(/\n15 jobs, by the first 3: ~15 sub-calls, ~\S+ tokens in, up to \S+ out, up to ~\$0\.\d+\n/);
   expect(stdout).toContain("each ask: at most $2.50 by --max-tokens; --first 3 runs the first jobs");
   expect(server.requests).toHaveLength(0);
+  expect(existsSync(join(folder, "belay-eval"))).toBe(false);
 });
 
 test("what cannot be asked is refused by name", async () => {
