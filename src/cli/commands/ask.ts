@@ -1,6 +1,6 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, SESSION_FLAGS, TRAJECTORY, VERBOSE, VERBOSE_TURNS, WAIT, withTime } from "../flags/declared.ts";
+import { JSON_OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAIT, withTime } from "../flags/declared.ts";
 import { choice, count, flags, path, text } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -44,7 +44,7 @@ export const ask = defineCommand({
   takes: { usage: '"QUESTION"', completes: "anything" },
   own: OWN,
   shared: [
-    ...withTime(SESSION_FLAGS, DEFAULT_ASK_MS).filter(({ name }) => name !== VERBOSE.name),
+    ...withTime(sessionFlagsBut("verbose"), DEFAULT_ASK_MS),
     { ...VERBOSE_TURNS, help: `${VERBOSE_TURNS.help}, and every file that a load leaves out` },
     TRAJECTORY,
     WAIT,

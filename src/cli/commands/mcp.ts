@@ -1,20 +1,7 @@
 import type { Client } from "../../mcp/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import {
-  APPEND,
-  CONTEXT,
-  DELIVERY,
-  DISCARD,
-  INCLUDE_SECRETS,
-  NO_STORE,
-  QUIET,
-  RAW,
-  RELOAD,
-  SESSION_FLAGS,
-  VERBOSE,
-  withHelps,
-} from "../flags/declared.ts";
-import { choice, count, type Flag, flags, toggle } from "../flags/flag.ts";
+import { sessionFlagsBut, withHelps } from "../flags/declared.ts";
+import { choice, count, flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const LEAST_BYTES = 4_000;
@@ -58,18 +45,9 @@ const OWN = flags({
 export type McpFlags = Given<typeof OWN>;
 
 /** The model loads contexts by itself, the server's session outlives the process, and stderr is the client's log. */
-const NOT_OF_MCP: readonly Flag[] = [
-  CONTEXT,
-  RAW,
-  INCLUDE_SECRETS,
-  DELIVERY,
-  RELOAD,
-  APPEND,
-  DISCARD,
-  NO_STORE,
-  VERBOSE,
-  QUIET,
-];
+const SHARED = sessionFlagsBut(
+  ...["context", "raw", "include-secrets", "delivery", "reload", "append", "discard", "no-store", "verbose", "quiet"],
+);
 
 const OWN_WORDS = {
   root: "allow contexts to be loaded from DIR; default: the client's folders, else the working folder",
@@ -87,10 +65,7 @@ export const mcp = defineCommand({
     "When the client goes away, what runs stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
   ],
   own: OWN,
-  shared: withHelps(
-    SESSION_FLAGS.filter((shared) => !NOT_OF_MCP.includes(shared)),
-    OWN_WORDS,
-  ),
+  shared: withHelps(SHARED, OWN_WORDS),
   example: "belay mcp --print-config claude",
   run: async () => (await import("../mcp/mcp.ts")).mcpCommand,
 });

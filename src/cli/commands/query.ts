@@ -1,6 +1,6 @@
 import { SEARCH_STRATEGIES } from "../../query/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { DELIVERY, FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS } from "../flags/declared.ts";
+import { FORMAT, JSON_OUTPUT, OUTPUT, sessionFlagsBut } from "../flags/declared.ts";
 import { choice, count, flags } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -33,7 +33,7 @@ export const query = defineCommand({
   takes: { usage: '"QUESTION"', completes: "anything" },
   own: OWN,
   shared: [
-    ...SESSION_FLAGS.filter((flag) => flag !== DELIVERY),
+    ...sessionFlagsBut("delivery"),
     OUTPUT,
     FORMAT,
     { ...JSON_OUTPUT, help: "print one JSON object with answer, sections, warnings, budget, ..." },

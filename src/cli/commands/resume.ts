@@ -1,37 +1,19 @@
 import {
-  APPEND,
-  CONTEXT,
-  DISCARD,
   FORMAT,
-  INCLUDE_SECRETS,
   JSON_OUTPUT,
-  NO_STORE,
   OUTPUT,
-  RAW,
-  RELOAD,
   RESEND_DOUBTFUL,
-  SESSION,
-  SESSION_FLAGS,
+  sessionFlagsBut,
   TRAJECTORY,
-  VERBOSE,
   VERBOSE_TURNS,
   WAIT,
 } from "../flags/declared.ts";
-import type { Flag } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 /** A session that is resumed is named without a flag and has its context, and there is only one thing to do with it. */
-const NOT_OF_RESUME: readonly Flag[] = [
-  CONTEXT,
-  RAW,
-  INCLUDE_SECRETS,
-  SESSION,
-  NO_STORE,
-  RELOAD,
-  APPEND,
-  DISCARD,
-  VERBOSE,
-];
+const SHARED = sessionFlagsBut(
+  ...["context", "raw", "include-secrets", "session", "no-store", "reload", "append", "discard", "verbose"],
+);
 
 export const resume = defineCommand({
   name: "resume",
@@ -43,7 +25,7 @@ export const resume = defineCommand({
   takes: { usage: "[SESSION]", completes: "sessions" },
   own: {},
   shared: [
-    ...SESSION_FLAGS.filter((flag) => !NOT_OF_RESUME.includes(flag)),
+    ...SHARED,
     { ...VERBOSE_TURNS, help: `of an ask: ${VERBOSE_TURNS.help}` },
     { ...TRAJECTORY, help: `of an ask: ${TRAJECTORY.help}` },
     WAIT,

@@ -272,6 +272,10 @@ export const SESSION_FLAGS: readonly Flag[] = [
   QUIET,
 ];
 
+/** The flags of such a command without those of these names. */
+export const sessionFlagsBut = (...names: readonly string[]): readonly Flag[] =>
+  SESSION_FLAGS.filter(({ name }) => !names.includes(name));
+
 /** Forms of a result: JSON, a line of JSON for each item, rows of a table, or a string as it is. */
 export const FORMATS = ["json", "jsonl", "csv", "raw"] as const;
 export type Format = (typeof FORMATS)[number];

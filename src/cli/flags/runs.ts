@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { extname } from "node:path";
-import { CONTEXT, OPTION_FLAGS, QUIET, SESSION_FLAGS, STORE, withHelps } from "./declared.ts";
+import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
 import { choice, count, type Flag, flag, flags, one, path, text } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
@@ -72,19 +72,14 @@ const CALL_CONCURRENCY = flag({
 });
 
 /** Flags of one session that the user names. */
-const NOT_OF_BATCH: readonly string[] = [
-  ...["session", "no-store", "reload", "append", "discard", "verbose", "concurrency", "root", "raw", "include-secrets"],
-  OPTION_FLAGS.label.name,
-  STORE.name,
-  QUIET.name,
+const NOT_OF_BATCH = [
+  ...["session", "label", "no-store", "reload", "append", "discard", "store", "quiet", "verbose"],
+  ...["concurrency", "root", "raw", "include-secrets"],
 ];
 
 /** The flags that say what each job does. */
 export const OF_JOBS: readonly Flag[] = [
-  ...withHelps(
-    SESSION_FLAGS.filter(({ name }) => !NOT_OF_BATCH.includes(name)),
-    { context: `${CONTEXT.help}: one context for all jobs` },
-  ),
+  ...withHelps(sessionFlagsBut(...NOT_OF_BATCH), { context: `${CONTEXT.help}: one context for all jobs` }),
   CALL_CONCURRENCY,
 ];
 
