@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import * as v from "valibot";
 import { readBoundedFile } from "../platform/bounded-file.ts";
 import { boundedJson } from "../platform/bounded-json.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
+import { makeFolder } from "../platform/make-folder.ts";
+import { writeResultFile } from "../platform/result-file.ts";
 import type { Env } from "./keys/pi-files.ts";
 
 const ListSchema = v.object({
@@ -67,7 +68,8 @@ export async function refreshLists(from: string, providers: readonly string[], f
     if (list) kept.set(name, list);
     return list === null;
   });
-  writeWhole(file, JSON.stringify(Object.fromEntries(kept)));
+  makeFolder(dirname(file));
+  await writeResultFile(file, [JSON.stringify(Object.fromEntries(kept))], String(process.pid), 0o600);
   return failed;
 }
 
@@ -86,17 +88,5 @@ async function fetchList(from: string, provider: string, old?: FetchedList): Pro
     return { models, lastModified, checkedAt: Date.now(), ...(etag ? { etag } : {}) };
   } catch {
     return null;
-  }
-}
-
-function writeWhole(file: string, text: string): void {
-  const temporary = `${file}.${process.pid}.new`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
-    chmodSync(temporary, 0o600);
-    renameSync(temporary, file);
-  } finally {
-    rmSync(temporary, { force: true });
   }
 }

@@ -79,7 +79,7 @@ async function written(file: FileHandle, pieces: Pieces, mode?: number | null): 
 const CHUNK_UNITS = 2 ** 20;
 
 /** The pieces as few writes of about a megabyte. */
-async function* chunks(pieces: Pieces): AsyncIterable<Buffer> {
+export async function* chunks(pieces: Pieces): AsyncIterable<Buffer> {
   let held = "";
   for await (const piece of pieces) {
     held += piece;
@@ -87,11 +87,11 @@ async function* chunks(pieces: Pieces): AsyncIterable<Buffer> {
     yield Buffer.from(held);
     held = "";
   }
-  yield Buffer.from(held);
+  if (held !== "") yield Buffer.from(held);
 }
 
 /** A rename is on disk once its folder is. */
-export async function syncFolder(path: string): Promise<void> {
+async function syncFolder(path: string): Promise<void> {
   // Windows opens no folder for that.
   if (process.platform === "win32") return;
   const folder = await open(path, "r");

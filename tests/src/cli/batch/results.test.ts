@@ -77,7 +77,7 @@ test("runs of more than one page are whole, ordered or not", async () => {
 });
 
 test("the file begins with what the store has, whatever it had, and is then followed", async () => {
-  const folder = folderWith({ "out.jsonl": "torn lin", "out.jsonl.tmp": "left by a killed process" });
+  const folder = folderWith({ "out.jsonl": "torn lin", ".out.jsonl.r.part": "left by a killed process" });
   const path = join(folder, "out.jsonl");
   const { states, jobs } = runOf(["done", "waiting"]);
   const file = await openResultFile(path, { run: "r", order: null, jobs, unordered: false });
