@@ -2,8 +2,8 @@ import { builtins } from "../../../builtins/index.ts";
 import type { Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
-import { inLine } from "../../platform/visible.ts";
-import { paragraph } from "../render/table.ts";
+import { firstWords } from "../render/calls.ts";
+import { paragraph, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
 import type { CliSession } from "../session/session.ts";
@@ -33,40 +33,26 @@ export function showPlace({ session, kept, replCommand }: CliSession, output: Ou
 
 /** Every key of memory with the beginning of its value. */
 export async function showMemory({ memory }: Session, output: Output): Promise<void> {
-  const rows: Row[] = [];
-  for (const key of await memory.list()) rows.push({ name: key, text: JSON.stringify(await memory.get(key)) });
-  if (rows.length === 0) output.write("memory is empty; a cell fills it with memory.put(key, value)\n");
-  table(rows, output);
+  const texts: [string, string][] = [];
+  for (const key of await memory.list()) texts.push([key, JSON.stringify(await memory.get(key))]);
+  if (texts.length === 0) output.write("memory is empty; a cell fills it with memory.put(key, value)\n");
+  showTexts(texts, output);
 }
 
 /** Every helper with the beginning of its code. */
 export async function showHelpers({ helpers }: Session, output: Output): Promise<void> {
-  const rows = (await helpers.list()).map(({ name, code, set_aside }) => ({
-    name,
-    text: set_aside === undefined ? code : `(left out: ${set_aside}) ${code}`,
-  }));
-  if (rows.length === 0) output.write("there are no helpers; a cell adds one with helpers.add(name, code)\n");
-  table(rows, output);
+  const texts = (await helpers.list()).map(
+    ({ name, code, set_aside }) =>
+      [name, `${set_aside === undefined ? "" : `(left out: ${set_aside}) `}${code}`] as const,
+  );
+  if (texts.length === 0) output.write("there are no helpers; a cell adds one with helpers.add(name, code)\n");
+  showTexts(texts, output);
 }
-
-interface Row {
-  readonly name: string;
-  readonly text: string;
-}
-
-const NAME_COLUMNS = 40;
-const LEAST_TEXT = 20;
 
 /** Name, size and beginning of each text, a line each. */
-function table(rows: readonly Row[], output: Output): void {
-  const longest = rows.reduce((most, { name }) => Math.max(most, name.length), 0);
-  const width = Math.min(NAME_COLUMNS, longest);
-  for (const { name, text } of rows.map(({ name, text }) => ({ name: inLine(name), text: inLine(text) }))) {
-    const lead = `${name.padEnd(width)}  ${amount(Buffer.byteLength(text), "byte").padStart(12)}  `;
-    const room = Math.max(LEAST_TEXT, output.columns - lead.length - 1);
-    const shown = text.length > room ? `${text.slice(0, room - 1)}…` : text;
-    output.write(`${lead}${shown}\n`);
-  }
+function showTexts(texts: readonly (readonly [name: string, text: string])[], output: Output): void {
+  const rows = texts.map(([name, text]) => [name, amount(Buffer.byteLength(text), "byte"), firstWords(text)]);
+  for (const line of table(rows, ["left", "right", "left"], output)) output.write(`${line}\n`);
 }
 
 /** The help of a dot-command. */

@@ -53,7 +53,7 @@ test("dot-commands load contexts and show what the session holds", async () => {
     ".stats",
   );
   const { code, stdout, stderr } = await belayHere(["repl", "-c", "docs", "-q"], { cwd, input });
-  const listed = ["seen       5 bytes  [1,2]", "[1, 2]", "two      20 bytes  const two = () => 2;", "2"];
+  const listed = ["seen  5 bytes  [1,2]", "[1, 2]", "two  20 bytes  const two = () => 2;", "2"];
   expect(stdout.split("\n").slice(0, 6)).toEqual([...listed, '["a.md", "more.txt"]', "0"]);
   const skipped = { count: 1, files: [{ path: "logo.png" }] };
   const stats = { document_count: 1, sources: [join(cwd, "docs")], skipped };
