@@ -1,7 +1,12 @@
 import { parseJson } from "./json.ts";
 
-/** The JSON of a response's body; undefined if it is none, or if it has more bytes. @throws if the connection breaks */
-export async function boundedJson({ body }: Pick<Response, "body">, maxBytes: number): Promise<unknown> {
+/** A response, or a request that came in. */
+interface Answer {
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
+/** The JSON of a body; undefined if it is none, or if it has more bytes. @throws if the connection breaks */
+export async function boundedJson({ body }: Answer, maxBytes: number): Promise<unknown> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of body ?? []) {

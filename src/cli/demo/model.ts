@@ -1,5 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
+import { boundedJson } from "../../platform/bounded-json.ts";
+import { isRecord } from "../../platform/json.ts";
 
 export type ScriptedModel = Awaited<ReturnType<typeof openScriptedModel>>;
 
@@ -30,7 +32,7 @@ export async function openScriptedModel(answer: (prompt: string) => string) {
   }
 
   const server = createServer(async (incoming, response) => {
-    const prompt = promptIn(await bodyOf(incoming));
+    const prompt = promptIn(await boundedJson({ body: incoming }, MAX_BODY_BYTES));
     if (prompt === null) return void response.writeHead(400).end();
     requests++;
     await turn();
@@ -60,26 +62,11 @@ export async function openScriptedModel(answer: (prompt: string) => string) {
   };
 }
 
-async function bodyOf(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) return "";
-    chunks.push(Buffer.from(chunk));
-  }
-  return Buffer.concat(chunks).toString();
-}
-
 /** The text of the last message, or null for what is not a request. */
-function promptIn(body: string): string | null {
-  try {
-    const { messages }: { messages?: { content?: unknown }[] } = JSON.parse(body);
-    const content = messages?.at(-1)?.content;
-    return typeof content === "string" ? content : JSON.stringify(content ?? null);
-  } catch {
-    return null;
-  }
+function promptIn(body: unknown): string | null {
+  if (!isRecord(body) || !Array.isArray(body.messages)) return null;
+  const { content = null }: { readonly content?: unknown } = Object(body.messages.at(-1));
+  return typeof content === "string" ? content : JSON.stringify(content);
 }
 
 function stream(response: ServerResponse, text: string, prompt_tokens: number): void {
