@@ -11,3 +11,10 @@ export function checkSessionName(name: string): void {
       "Use up to 100 letters, digits, spaces, dots, dashes, tildes and underscores, beginning with a letter or digit.",
   });
 }
+
+/** The first of `NAME-2`, `NAME-3` … that is free. */
+export async function nextName(name: string, isTaken: (name: string) => Promise<boolean>): Promise<string> {
+  let number = 2;
+  while (await isTaken(`${name}-${number}`)) number += 1;
+  return `${name}-${number}`;
+}

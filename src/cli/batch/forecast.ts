@@ -84,11 +84,8 @@ function limitsOf({ limits, settings }: AskedRun, all: number): Sum {
     cost_usd: limits.nanodollars === null ? Number.POSITIVE_INFINITY : limits.nanodollars / 1e9,
     tokens: limits.tokens ?? Number.POSITIVE_INFINITY,
   };
-  const { max_cost_usd, max_tokens } = settings;
-  return lesser(ofRun, {
-    cost_usd: max_cost_usd === undefined ? Number.POSITIVE_INFINITY : max_cost_usd * all,
-    tokens: max_tokens === undefined ? Number.POSITIVE_INFINITY : max_tokens * all,
-  });
+  const { max_cost_usd = Number.POSITIVE_INFINITY, max_tokens = Number.POSITIVE_INFINITY } = settings;
+  return lesser(ofRun, { cost_usd: max_cost_usd * all, tokens: max_tokens * all });
 }
 
 /** `likely $1.90 for 3,000 (from 20), at most $11.25`. Without a price it counts tokens. */

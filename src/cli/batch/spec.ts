@@ -48,13 +48,6 @@ export function runName(script: string, hash: string): string {
   return `${base.replace(/^[^\p{L}\p{N}]+/u, "").slice(0, BASE_UNITS) || "run"}-${hash.slice(0, DIGITS)}`;
 }
 
-/** The first of `NAME-2`, `NAME-3` … that no run has. */
-export async function nextName(name: string, isTaken: (name: string) => Promise<boolean>): Promise<string> {
-  let number = 2;
-  while (await isTaken(`${name}-${number}`)) number += 1;
-  return `${name}-${number}`;
-}
-
 /** The script that each job runs. */
 interface Script {
   /** The file, for tracebacks. */

@@ -1,12 +1,13 @@
 import { RlmError } from "../../index.ts";
 import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
-import { amount } from "../../platform/figures.ts";
+import { amount, thousands } from "../../platform/figures.ts";
+import { nextName } from "../../platform/session-name.ts";
 import type { Asked, JobState, Jobs, KnownJob, RunRow, Store } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { openAskedJobs } from "./read-jobs.ts";
 import { isOver } from "./result-lines.ts";
 import { jobsIn, overIn } from "./run-state.ts";
-import { nextName, runName } from "./spec.ts";
+import { runName } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 
 /** A run whose jobs have been put into the store. */
@@ -103,18 +104,18 @@ async function jobsAnew(
   hasContexts: boolean,
 ): Promise<ReadonlySet<string>> {
   const anew = new Set<string>();
-  const [changed, tried] = [openNames(), openNames()];
+  const [changed, tried]: [string[], string[]] = [[], []];
   for await (const { id, job } of known) {
     if (job === null) continue;
     if (isWanted(own, job)) anew.add(id);
-    else if (job.isChanged) (own.retryChanged ? tried : changed).add(id);
+    else if (job.isChanged) (own.retryChanged ? tried : changed).push(id);
   }
-  if (tried.count > 0) {
+  if (tried.length > 0) {
     throw new RlmError("session_busy", `${changedText(tried, inputs, hasContexts)}, and each is being tried`, {
       suggestion: "Wait until they are over, or cancel them: belay jobs cancel RUN ID.",
     });
   }
-  if (changed.count === 0) return anew;
+  if (changed.length === 0) return anew;
   throw new RlmError("run_differs", `${changedText(changed, inputs, hasContexts)}; nothing was written`, {
     suggestion: `Run what has changed again: \`${line("--retry-changed")}\`. --new begins another run, and --name NAME gives it a name.`,
   });
@@ -132,33 +133,10 @@ const TRIED: readonly JobState[] = ["running", "cancelling"];
 /** A run may have a million jobs: so many of them are named. */
 const NAMED = 5;
 
-interface Names {
-  readonly count: number;
-  readonly text: string;
-  add(id: string): void;
-}
-
-function openNames(): Names {
-  const first: string[] = [];
-  let count = 0;
-  return {
-    get count() {
-      return count;
-    },
-    get text() {
-      const more = count > first.length ? ` and ${(count - first.length).toLocaleString("en-US")} more` : "";
-      return `${first.join(", ")}${more}`;
-    },
-    add(id) {
-      count += 1;
-      if (first.length < NAMED) first.push(id);
-    },
-  };
-}
-
-function changedText({ count, text }: Names, inputs: string, hasContexts: boolean): string {
+function changedText(ids: readonly string[], inputs: string, hasContexts: boolean): string {
   const what = hasContexts
-    ? amount(count, "input or its context", "inputs or their contexts")
-    : amount(count, "input", "inputs");
-  return `${inputs}: ${what} changed since: ${text}`;
+    ? amount(ids.length, "input or its context", "inputs or their contexts")
+    : amount(ids.length, "input", "inputs");
+  const more = ids.length > NAMED ? ` and ${thousands(ids.length - NAMED)} more` : "";
+  return `${inputs}: ${what} changed since: ${ids.slice(0, NAMED).join(", ")}${more}`;
 }

@@ -3,6 +3,7 @@ import { relative, resolve } from "node:path";
 import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
+import { nextName } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { type ExecDescription, readLoadInput, type SessionDescription } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
@@ -39,7 +40,8 @@ export async function rerunLines(
     };
     // Earlier builds loaded files that may contain secrets, too.
     if ((await isSame(secrets)) || (await isSame(true))) return [];
-    const next = await freeName(store, name ?? "again");
+    const base = (name ?? "again").replace(/-\d+$/, "");
+    const next = await nextName(base, async (taken) => (await store.find(taken)) !== null);
     const how = [...(raw ? ["--raw"] : []), ...(secrets ? ["--include-secrets"] : [])];
     const loaded = [...paths.flatMap((path) => ["-c", nearby(path)]), ...how];
     const line = ["exec", ...run, ...loaded, "--cache", "--session", next, ...settingsOf(kept), ...flags];
@@ -103,13 +105,3 @@ function nearby(path: string): string {
   const below = relative(process.cwd(), path);
   return below.startsWith("..") ? path : below || ".";
 }
-
-async function freeName(store: Pick<Store, "find">, name: string): Promise<string> {
-  const base = name.replace(/-\d+$/, "");
-  for (let number = 2; number < MOST; number++) {
-    if (!(await store.find(`${base}-${number}`))) return `${base}-${number}`;
-  }
-  return "NEW";
-}
-
-const MOST = 100;

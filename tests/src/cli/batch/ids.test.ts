@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextName, runName } from "../../../../src/cli/batch/spec.ts";
+import { runName } from "../../../../src/cli/batch/spec.ts";
 import { openIds, spool } from "../../../../src/cli/batch/spool.ts";
 import type { Json } from "../../../../src/index.ts";
 import { canonicalJson } from "../../../../src/platform/canonical-json.ts";
+import { nextName } from "../../../../src/platform/session-name.ts";
 import { collected } from "../../../support/collected.ts";
 
 function idsOf(values: readonly Json[], named: string | null = null, usual: "id" | "path" = "id"): string[] {
