@@ -1,19 +1,16 @@
-import { RlmError } from "../../index.ts";
 import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { reportFailure } from "../render/failure.ts";
 import { processClock } from "../render/status-line.ts";
-import { processTerminal, type Terminal } from "../render/terminal.ts";
+import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { modelsOf } from "../session/settings.ts";
-import { type Stop, untilStopped } from "../stop.ts";
+import type { Stop } from "../stop.ts";
 import { type AskedRun, askedRun, batchRun, begunAs } from "./asked.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { type CountedRun, countedRun, leftToOtherBuild } from "./follow.ts";
@@ -23,7 +20,7 @@ import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./ru
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress } from "./run-progress.ts";
 import { RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
-import { openDispatcher, openRunStore } from "./run-store.ts";
+import { openDispatcher, openRunStore, withRun } from "./run-store.ts";
 import { readScript, specOf } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 import { submit } from "./submit.ts";
@@ -44,20 +41,6 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
   return withRun(args, async (stop, terminal) =>
     batchUntil(await askedRun(args, own, batchRun(args, own)), host, terminal, stop),
   );
-}
-
-/** Does the work of a command that runs jobs, until it is stopped, and reports its failure. Gives the exit code. */
-export function withRun(args: Arguments, work: (stop: Stop, terminal: Terminal) => Promise<number>): Promise<number> {
-  return untilStopped(async (stop) => {
-    const terminal = processTerminal(stop.close);
-    try {
-      return await work(stop, terminal);
-    } catch (error) {
-      // Reading stdin that is aborted throws an error of its own.
-      if (stop.signal.aborted && !(error instanceof RlmError)) return 1;
-      return reportFailure(error, terminal, args.get(JSON_OUTPUT));
-    }
-  });
 }
 
 async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop: Stop): Promise<number> {

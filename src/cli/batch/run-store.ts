@@ -1,11 +1,29 @@
+import { RlmError } from "../../index.ts";
 import { type Dispatcher, openInProcess, openPgBoss } from "../../jobs/index.ts";
 import { isServer, shownPlace } from "../../platform/store-place.ts";
 import type { Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { STORE } from "../flags/declared.ts";
+import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { reportFailure } from "../render/failure.ts";
+import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { type Stop, untilStopped } from "../stop.ts";
 import { openStoreIn } from "../store/opened-store.ts";
+
+/** Does the work of a command about runs, until it is stopped, and reports its failure. Gives the exit code. */
+export function withRun(args: Arguments, work: (stop: Stop, terminal: Terminal) => Promise<number>): Promise<number> {
+  return untilStopped(async (stop) => {
+    const terminal = processTerminal(stop.close);
+    try {
+      return await work(stop, terminal);
+    } catch (error) {
+      // The reader of stdout has gone, or reading stdin was aborted, which throws an error of its own.
+      if (stop.exitCode === 0 || (stop.signal.aborted && !(error instanceof RlmError))) return 1;
+      return reportFailure(error, terminal, args.get(JSON_OUTPUT));
+    }
+  });
+}
 
 /** The store that a command about runs names. */
 export interface RunStore {

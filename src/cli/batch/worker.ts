@@ -11,38 +11,30 @@ import { DEFAULT_QUEUE, OF_WORKER } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { reportFailure } from "../render/failure.ts";
 import { processClock } from "../render/status-line.ts";
-import { processTerminal, type Terminal } from "../render/terminal.ts";
+import type { Terminal } from "../render/terminal.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
-import { type Stop, untilStopped } from "../stop.ts";
+import type { Stop } from "../stop.ts";
 import { usualConcurrency } from "./asked.ts";
 import { willGoOn } from "./follow.ts";
 import { openTally } from "./run-progress.ts";
 import { RUN_EXIT } from "./run-state.ts";
-import { type OpenDispatcher, openDispatcher, openRunStore, type RunStore, runStore } from "./run-store.ts";
+import { type OpenDispatcher, openDispatcher, openRunStore, type RunStore, runStore, withRun } from "./run-store.ts";
 import { startWorking } from "./working.ts";
 
 const HELP = commandLine(["help", "worker"]);
 
 /** `belay worker`: runs jobs of a server's store until it is stopped. Gives the exit code. */
 export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Promise<number> {
-  return untilStopped(async (stop) => {
-    const terminal = processTerminal(stop.close);
-    const place = runStore(args);
-    if (!place.isServer) {
-      throw new UsageError(
-        "a worker needs a server's store: in a folder belay batch works by itself",
-        commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]),
-      );
-    }
-    try {
-      return await workUntil({ args, host, own, terminal, stop, place });
-    } catch (error) {
-      return reportFailure(error, terminal, false);
-    }
-  });
+  const place = runStore(args);
+  if (!place.isServer) {
+    throw new UsageError(
+      "a worker needs a server's store: in a folder belay batch works by itself",
+      commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]),
+    );
+  }
+  return withRun(args, (stop, terminal) => workUntil({ args, host, own, terminal, stop, place }));
 }
 
 interface WorkerAsked {

@@ -1,18 +1,15 @@
-import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import type { Counts } from "../../store/index.ts";
 import { openResults, outPlace } from "../batch/results.ts";
 import { jobsIn, overIn } from "../batch/run-state.ts";
-import { openRunStore, runStore } from "../batch/run-store.ts";
+import { openRunStore, runStore, withRun } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { reportFailure } from "../render/failure.ts";
-import { type Output, processTerminal } from "../render/terminal.ts";
-import { untilStopped } from "../stop.ts";
+import type { Output } from "../render/terminal.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, printJson, runNamed, VERBS, type Verb } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
@@ -22,18 +19,11 @@ import { showRun, watchRun } from "./show-run.ts";
 
 /** `belay jobs`: shows runs and jobs, and changes them. Gives the exit code. */
 export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promise<number> {
-  return untilStopped(async (stop) => {
-    const terminal = processTerminal(stop.close);
-    const work = workOf(args, own);
-    try {
-      const place = runStore(args);
-      await using store = await openRunStore(place, host);
-      return await work({ args, own, terminal, stop, store, place, json: args.get(JSON_OUTPUT) });
-    } catch (error) {
-      // The reader of stdout has gone.
-      if (stop.exitCode === 0 && error instanceof RlmError) return 1;
-      return reportFailure(error, terminal, args.get(JSON_OUTPUT));
-    }
+  const work = workOf(args, own);
+  return withRun(args, async (stop, terminal) => {
+    const place = runStore(args);
+    await using store = await openRunStore(place, host);
+    return await work({ args, own, terminal, stop, store, place, json: args.get(JSON_OUTPUT) });
   });
 }
 
