@@ -3,7 +3,7 @@ import { checkpointLost, corrupt } from "../failure.ts";
 import type { CheckpointRow, NewCheckpoint } from "../port.ts";
 import { unpackText } from "./pack.ts";
 import type { PackedPages } from "./pages.ts";
-import { blob, isSealed, number, type Row, text, textOrNull, value } from "./seal.ts";
+import { blob, columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
 
 /** A row of `checkpoints`, verified. Baselines have no session. */
 export interface Checkpoint extends Omit<CheckpointRow, "session" | "kind"> {
@@ -41,38 +41,26 @@ export function decodeCheckpoint(row: Row): Checkpoint | null {
   if (meta === null || extras === null) return null;
   if (!isSealed(row, [...columns(row.seals_number === 1 ? ["n", ...BEFORE] : BEFORE), meta, extras, ...columns(AFTER)]))
     return null;
-  const kind = kindOf(text(row, "kind"));
   const parsed: ImageMeta = JSON.parse(meta);
   if (!isMemory(parsed.linearBytes)) return null;
   return {
-    n: number(row, "n"),
-    id: text(row, "id"),
-    session: textOrNull(row, "session"),
-    parent: textOrNull(row, "parent"),
-    base: textOrNull(row, "base"),
+    ...columnsOf(row, CHECKPOINT),
     exec_id: textOrNull(row, "exec_id") ?? "",
-    kind,
-    seq: number(row, "seq"),
-    meta: parsed,
-    extras: JSON.parse(extras),
+    ...{ meta: parsed, extras: JSON.parse(extras), parts: blob(row, "parts") },
     chain: { length: number(row, "chain_length"), bytes: number(row, "chain_bytes") },
-    pages: number(row, "pages"),
-    stored_bytes: number(row, "stored_bytes"),
-    at: number(row, "at"),
-    parts: blob(row, "parts"),
   };
 }
+
+const CHECKPOINT = {
+  ...{ n: number, id: text, session: textOrNull, parent: textOrNull, base: textOrNull, seq: number, at: number },
+  ...{ kind: wordOf("a checkpoint", ["step", "end", "baseline"]), pages: number, stored_bytes: number },
+};
 
 /** True for what memory of 32 bits can have. */
 const isMemory = (bytes: number) => Number.isInteger(bytes) && bytes > 0 && bytes <= 2 ** 32;
 
 const BEFORE = ["id", "session", "parent", "base", "exec_id", "kind", "seq"];
 const AFTER = ["chain_length", "chain_bytes", "pages", "stored_bytes", "at", "parts"];
-
-function kindOf(kind: string): Kind {
-  if (kind === "step" || kind === "end" || kind === "baseline") return kind;
-  throw corrupt(`a checkpoint's kind is ${kind}`);
-}
 
 /** The count of checkpoints that a session reaches. */
 export type Reaching = Readonly<{ id: string; checkpoints: number }>;

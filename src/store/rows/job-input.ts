@@ -4,7 +4,7 @@ import { canonicalJson } from "../../platform/canonical-json.ts";
 import { misuse } from "../failure.ts";
 import type { Asked, KnownJob } from "../jobs/port.ts";
 import { INPUT_BOUNDS } from "./bounds.ts";
-import { capped, jobStateOf, jsonOf } from "./jobs.ts";
+import { capped, jobState, jsonOf } from "./jobs.ts";
 import { number, type Row, seal, text, textOrNull, value } from "./seal.ts";
 
 /** The columns that {@link inputOf} reads. */
@@ -41,7 +41,7 @@ export function knownOf(row: Row, wanted: Asked, parts: string | null): KnownJob
   const asked = value(row, "asked") ?? earlierSum(row);
   const isSameText = parts !== null && value(row, "parts") === parts;
   const compared = isSameText ? { ...wanted, context: textOrNull(row, "context") } : wanted;
-  return { n: number(row, "n"), state: jobStateOf(text(row, "state")), isChanged: !isSum(asked, run, compared) };
+  return { n: number(row, "n"), state: jobState(row, "state"), isChanged: !isSum(asked, run, compared) };
 }
 
 /** null: what was asked cannot be read any more. */

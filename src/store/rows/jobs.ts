@@ -4,23 +4,26 @@ import type { Amount, JobRow, JobState, RunLimits, RunRow, Tried } from "../jobs
 import { type Bounds, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOUNDS } from "./bounds.ts";
 import { checkJobSeal } from "./job-seal.ts";
 import { unpackText } from "./pack.ts";
-import { number, numberOrNull, type Row, text, textOrNull, value } from "./seal.ts";
+import { columnsOf, number, numberOrNull, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
 
 // Rows of runs and jobs. Both databases have the same columns.
 
 /** Columns of a run, but what it may spend and has spent. */
 export const RUN_COLUMNS = [
-  "id",
-  "name",
-  "queue",
-  "share",
-  "spec",
-  "hash",
-  "state",
-  "why",
-  "created_at",
-  "first_rank",
-] as const;
+  ...(["id", "name", "queue", "share", "spec", "hash", "state", "why", "created_at", "first_rank"] as const),
+];
+
+export const JOB_STATES = [
+  ...(["waiting", "running", "parked", "cancelling", "done", "failed", "cancelled"] as const),
+] satisfies readonly JobState[];
+
+export const jobState = wordOf("a job", JOB_STATES);
+
+const JOB = {
+  ...{ run: text, n: number, id: text, state: jobState, why: textOrNull, rank: number, run_at: numberOrNull },
+  ...{ ticket: textOrNull, fence: number, session: text, engine: textOrNull, attempts: number, lapses: number },
+  ...{ answers: number, context: textOrNull, begun_at: numberOrNull, ended_at: numberOrNull },
+};
 
 /** A column without what is larger than it can have been: that is not even fetched. */
 export function capped(column: string, bytes: number, from = column): string {
@@ -57,22 +60,18 @@ export const fieldsOfAmount = ({ nanodollars, tokens, sub_calls }: RunLimits) =>
 
 export const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 
+const RUN = {
+  ...{ id: text, name: text, queue: text, share: number, hash: text, state: wordOf("a run", ["open", "paused"]) },
+  ...{ why: textOrNull, created_at: number },
+};
+
 /** @throws RlmError `store_corrupt` */
 export function decodeRun(row: Row): RunRow {
   return {
-    id: text(row, "id"),
-    name: text(row, "name"),
-    queue: text(row, "queue"),
-    share: number(row, "share"),
+    ...columnsOf(row, RUN),
     spec: jsonOf(row, "spec", SPEC_BOUNDS),
-    hash: text(row, "hash"),
-    state: runStateOf(text(row, "state")),
-    why: textOrNull(row, "why"),
-    created_at: number(row, "created_at"),
     limits: limitsOf(row),
-    spent: amountOf(row, "spent"),
-    held: amountOf(row, "held"),
-    doubtful: amountOf(row, "doubtful"),
+    ...{ spent: amountOf(row, "spent"), held: amountOf(row, "held"), doubtful: amountOf(row, "doubtful") },
   };
 }
 
@@ -110,37 +109,18 @@ export function resultOf(row: Row): string | null {
 /** The tries of the job of this row; none if it has no ticket. */
 export function triedOf(row: Row): Tried[] {
   const ticket = textOrNull(row, "ticket");
-  return ticket === null ? [] : [{ run: text(row, "run"), n: number(row, "n"), rank: number(row, "rank"), ticket }];
+  return ticket === null ? [] : [{ ...columnsOf(row, { run: text, n: number, rank: number }), ticket }];
 }
 
 function jobIn(row: Row): JobRow {
-  return {
-    run: text(row, "run"),
-    n: number(row, "n"),
-    id: text(row, "id"),
-    state: jobStateOf(text(row, "state")),
-    why: textOrNull(row, "why"),
-    rank: number(row, "rank"),
-    run_at: numberOrNull(row, "run_at"),
-    ticket: textOrNull(row, "ticket"),
-    fence: number(row, "fence"),
-    session: text(row, "session"),
-    engine: textOrNull(row, "engine"),
-    attempts: number(row, "attempts"),
-    lapses: number(row, "lapses"),
-    answers: number(row, "answers"),
-    context: textOrNull(row, "context"),
-    spent: amountOf(row, "spent"),
-    told: row.told === null ? null : jsonOf(row, "told", TOLD_BOUNDS),
-    begun_at: numberOrNull(row, "begun_at"),
-    ended_at: numberOrNull(row, "ended_at"),
-  };
+  const told = row.told === null ? null : jsonOf(row, "told", TOLD_BOUNDS);
+  return { ...columnsOf(row, JOB), spent: amountOf(row, "spent"), told };
 }
 
 /** @param rows a state with the number of jobs in it, each. @throws RlmError `store_corrupt` */
 export function countsIn(rows: readonly Row[]): Record<JobState, number> {
   const counts = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0 };
-  for (const row of rows) counts[jobStateOf(text(row, "state"))] = number(row, "n");
+  for (const row of rows) counts[jobState(row, "state")] = number(row, "n");
   return counts;
 }
 
@@ -170,27 +150,6 @@ export function jsonOf(row: Row, column: string, bounds: Bounds): Json {
   } catch {}
   throw corrupt(`the ${column} of ${String(row.name ?? row.id)} is damaged`);
 }
-
-function runStateOf(state: string): RunRow["state"] {
-  if (state === "open" || state === "paused") return state;
-  throw corrupt(`a run's state is ${state}`);
-}
-
-export function jobStateOf(state: string): JobState {
-  const known = JOB_STATES.find((one) => one === state);
-  if (known) return known;
-  throw corrupt(`a job's state is ${state}`);
-}
-
-export const JOB_STATES = [
-  "waiting",
-  "running",
-  "parked",
-  "cancelling",
-  "done",
-  "failed",
-  "cancelled",
-] as const satisfies readonly JobState[];
 
 /** Time that the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
 export function keepMs(spec: string): number {

@@ -59,6 +59,26 @@ export function blob(row: Row, column: string): Uint8Array {
   return found;
 }
 
+/** Reads a column of something, such as `a job`, that has one of these words. */
+export function wordOf<const Word extends string>(of: string, words: readonly Word[]) {
+  return (row: Row, column: string): Word => {
+    const known = words.find((word) => word === row[column]);
+    if (known !== undefined) return known;
+    throw corrupt(`${of}'s ${column} is ${row[column]}`);
+  };
+}
+
+type Reader = (row: Row, column: string) => Field;
+
+/** Columns of a row, each as its reader gives it. @throws RlmError `store_corrupt` */
+export function columnsOf<Readers extends Readonly<Record<string, Reader>>>(
+  row: Row,
+  readers: Readers,
+): { [Name in keyof Readers]: ReturnType<Readers[Name]> };
+export function columnsOf(row: Row, readers: Readonly<Record<string, Reader>>): object {
+  return Object.fromEntries(Object.entries(readers).map(([column, read]) => [column, read(row, column)]));
+}
+
 function misfit(column: string, found: unknown): Error {
   return corrupt(`a row's column ${column} is of type ${found === null ? "null" : typeof found}`);
 }

@@ -3,7 +3,7 @@ import type { Json } from "../../../runtime/index.ts";
 import { corrupt } from "../failure.ts";
 import type { NewSession } from "../port.ts";
 import { unpackText } from "./pack.ts";
-import { isSealed, number, type Row, text, textOrNull, value } from "./seal.ts";
+import { columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
 
 /** A row of `sessions` but its holder, which changes without it. JSON is still text. */
 export interface Session {
@@ -33,14 +33,8 @@ export function blank({ id, name, origin, settings, at }: NewSession): Session {
 
 /** Writing the other columns would also write to the index by name. */
 export const CHANGING = [
-  "changed_at",
-  "head",
-  "last_seq",
-  "checkpoints",
-  "journal_bytes",
-  "facts",
-  "settings",
-] as const;
+  ...(["changed_at", "head", "last_seq", "checkpoints", "journal_bytes", "facts", "settings"] as const),
+];
 export const SESSION_COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
 
 /** The fields under the seal of the row. */
@@ -56,36 +50,17 @@ export function decodeSession(row: Row): Session {
   );
   const [facts, settings] = [unpackText(row, "facts"), unpackText(row, "settings")];
   if (!sealed || facts === null || settings === null) throw corrupt(`the row of session ${String(row.id)} is damaged`);
-  return {
-    id: text(row, "id"),
-    name: textOrNull(row, "name"),
-    origin: originOf(text(row, "origin")),
-    created_at: number(row, "created_at"),
-    changed_at: number(row, "changed_at"),
-    head: textOrNull(row, "head"),
-    last_seq: number(row, "last_seq"),
-    checkpoints: number(row, "checkpoints"),
-    journal_bytes: number(row, "journal_bytes"),
-    facts,
-    settings,
-    forked_from: textOrNull(row, "forked_from"),
-  };
-}
-
-function originOf(origin: string): NewSession["origin"] {
-  const known = ORIGINS.find((one) => one === origin);
-  if (known) return known;
-  throw corrupt(`a session's origin is ${origin}`);
+  return { ...columnsOf(row, SESSION), facts, settings };
 }
 
 const ORIGINS = [
-  "batch",
-  "child",
-  "command",
-  "library",
-  "mcp",
-  "pi",
-] as const satisfies readonly NewSession["origin"][];
+  ...(["batch", "child", "command", "library", "mcp", "pi"] as const),
+] satisfies readonly NewSession["origin"][];
+
+const SESSION = {
+  ...{ id: text, name: textOrNull, origin: wordOf("a session", ORIGINS), created_at: number, changed_at: number },
+  ...{ head: textOrNull, last_seq: number, checkpoints: number, journal_bytes: number, forked_from: textOrNull },
+};
 
 /** True if the session says that an exec has begun and not ended. */
 export function isRunning(facts: Json): boolean {

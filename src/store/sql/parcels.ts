@@ -6,7 +6,7 @@ import { plus } from "../jobs/money.ts";
 import type { DueJob } from "../jobs/port.ts";
 import { heldBy, NOTHING } from "../rows/jobs.ts";
 import { decodeParcel, PARCEL_COLUMNS, sealsOfRequest } from "../rows/parcel.ts";
-import { number, text, textOrNull } from "../rows/seal.ts";
+import { columnsOf, number, text, textOrNull } from "../rows/seal.ts";
 import type { NewParcel, Parcel, Waiters, Waits } from "../shipping/port.ts";
 import { labelOf } from "./sessions.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, spelled, sql } from "./sql.ts";
@@ -113,8 +113,8 @@ export function* deliveredJobs(queue: string): Plan<DueJob[]> {
   const rows = yield* all(sql`SELECT j.run, j.n, j.rank, j.lapses FROM runs r JOIN jobs j ON j.run = r.id
     WHERE r.queue = ${queue} AND r.state = 'open' AND j.state = 'waiting' AND j.why = 'delivery' ORDER BY j.rank LIMIT 1000`);
   return rows.map((row) => ({
-    ...{ run: text(row, "run"), n: number(row, "n"), afterMs: 0 },
-    ...{ rank: number(row, "rank"), lapses: number(row, "lapses") },
+    ...columnsOf(row, { run: text, n: number, rank: number, lapses: number }),
+    afterMs: 0,
   }));
 }
 

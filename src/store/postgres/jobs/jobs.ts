@@ -1,5 +1,5 @@
 import type { Counts, DueJob, DuePage } from "../../jobs/port.ts";
-import { number, text } from "../../rows/seal.ts";
+import { columnsOf, number, text } from "../../rows/seal.ts";
 import { atMost, countStates } from "../../sql/jobs.ts";
 import { get, raw, sql } from "../../sql/sql.ts";
 import type { Changing } from "../../sql/tries.ts";
@@ -21,13 +21,8 @@ export async function dueJobs(sql: Sql, { queue, after, limit, overdueMs }: DueP
       UNION ALL (${dueIn("j.state = 'parked' AND j.run_at IS NOT NULL")}) ORDER BY rank, run, n LIMIT $6`,
     ...[queue, overdueMs, after?.rank ?? null, after?.run ?? "", after?.n ?? -1, atMost(limit)],
   );
-  return rows.map((row) => ({
-    run: text(row, "run"),
-    n: number(row, "n"),
-    rank: number(row, "rank"),
-    lapses: number(row, "lapses"),
-    afterMs: number(row, "after_ms"),
-  }));
+  const due = { run: text, n: number, rank: number, lapses: number };
+  return rows.map((row) => ({ ...columnsOf(row, due), afterMs: number(row, "after_ms") }));
 }
 
 /** Each part by an index of its own. */

@@ -1,6 +1,6 @@
 import type { Counts, DueJob, DuePage, JobKey } from "../../jobs/port.ts";
 import { sealOfJob } from "../../rows/job-seal.ts";
-import { number, text } from "../../rows/seal.ts";
+import { columnsOf, number, text } from "../../rows/seal.ts";
 import { countStates } from "../../sql/jobs.ts";
 import { run as change, get, type Plan, type Statement, sql } from "../../sql/sql.ts";
 import type { Changing } from "../../sql/tries.ts";
@@ -28,13 +28,8 @@ export function dueJobs(database: Database, leases: Leases, page: DuePage, now: 
       ...[after?.rank ?? null, after?.run ?? "", after?.n ?? -1, page.limit],
     );
     for (const row of rows) {
-      after = {
-        run: text(row, "run"),
-        n: number(row, "n"),
-        rank: number(row, "rank"),
-        lapses: number(row, "lapses"),
-        afterMs: Math.max(0, number(row, "due_at") - now),
-      };
+      const job = columnsOf(row, { run: text, n: number, rank: number, lapses: number });
+      after = { ...job, afterMs: Math.max(0, number(row, "due_at") - now) };
       const isFree = row.state === "waiting" || row.state === "parked" || !leases.busy(text(row, "session"));
       if (isFree && due.length < page.limit) due.push(after);
     }
