@@ -3,6 +3,7 @@ import { RlmError, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { failure, isFailureCode } from "./failure.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
+import { limited } from "./tasks/time-limit.ts";
 import { NO_USAGE } from "./usage.ts";
 
 /** A request of a sub-call or a turn, as a program's own function gets it. */
@@ -72,22 +73,17 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
   return {
     ...{ id, price, window: null },
     async complete(request, signal) {
-      const limit = AbortSignal.timeout(request.timeoutMs);
-      const either = AbortSignal.any([signal, limit]);
-      const ended = Promise.withResolvers<null>();
-      const end = () => ended.resolve(null);
-      either.addEventListener("abort", end, { once: true });
-      if (either.aborted) end();
+      const limit = limited(signal, request.timeoutMs);
       try {
-        const given = await Promise.race([complete(requestOf(id, request), { signal: either }), ended.promise]);
-        if (given !== null) return answerOf(id, given, price);
+        const given = await Promise.race([complete(requestOf(id, request), { signal: limit.signal }), limit.overdue]);
+        if (given !== null && limit.ended() === null) return answerOf(id, given, price);
       } catch (error) {
-        if (!either.aborted) return failed(id, error);
+        if (limit.ended() === null) return failed(id, error);
       } finally {
-        either.removeEventListener("abort", end);
+        limit.release();
       }
-      const code = signal.aborted ? "cancelled" : "timeout";
-      const message = signal.aborted ? "the request was cancelled" : `no answer within ${request.timeoutMs} ms`;
+      const code = limit.ended() ?? "timeout";
+      const message = code === "cancelled" ? "the request was cancelled" : `no answer within ${request.timeoutMs} ms`;
       return { ok: false, usage: NO_USAGE, charged: false, error: failure(code, `${id}: ${message}`) };
     },
   };

@@ -1,10 +1,12 @@
+import type { Json } from "../../runtime/index.ts";
+
 /** A JSON object, or any other object that is not an array. */
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The value of a JSON text, or undefined if it is not valid JSON. */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,5 +1,6 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { AskEnvelope, SessionEvent } from "../../index.ts";
+import { tokensOf } from "../../model/index.ts";
 import { amount, compact, duration, priced } from "../../platform/figures.ts";
 import { citedPlace, inLine } from "../../platform/visible.ts";
 import { showWarnings } from "./envelope.ts";
@@ -52,7 +53,7 @@ function nameOf({ turn, of, path }: TurnProgress): string {
 /** Every turn of an ask with its cells and what they showed, if the envelope has them. */
 export function showTrajectory({ trajectory = [] }: AskEnvelope, output: Output): void {
   for (const { turn, text, error_code, usage, elapsed_ms, cells } of trajectory) {
-    const took = [duration(elapsed_ms), `${compact(tokensIn(usage))} tokens`, ...priced(usage.cost_usd)];
+    const took = [duration(elapsed_ms), `${compact(tokensOf(usage))} tokens`, ...priced(usage.cost_usd)];
     output.write(`--- turn ${turn} (${took.join(" · ")})\n`, "dim");
     if (error_code !== null) output.write(`no reply that can be used: ${error_code}\n`, "red");
     if (text.trim() !== "") output.write(`${text.trim()}\n`);
@@ -98,10 +99,7 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
   if (!envelope.success) stderr.write(`suggestion: ${inLine(inFlags(envelope.suggestion))}\n`);
   if (!stderr.isTerminal) return;
   const { turns, usage } = envelope;
-  stderr.write(`${madeLine(amount(turns, "turn"), envelope, tokensIn(usage), usage.cost_usd)}\n`, "dim");
+  stderr.write(`${madeLine(amount(turns, "turn"), envelope, tokensOf(usage), usage.cost_usd)}\n`, "dim");
 }
 
 const QUOTE_UNITS = 120;
-
-const tokensIn = ({ input, output, cache_read, cache_write }: AskEnvelope["usage"]) =>
-  input + output + cache_read + cache_write;

@@ -18,10 +18,8 @@ export interface KeySources {
   /** The variable that the user named. */
   readonly apiKeyEnv: string | undefined;
   readonly files: PiFiles;
-  /** Names of the variables that pi-ai looks at for this provider, as far as they are set. */
+  /** Names of the variables that pi-ai looks at for this provider, whether set or not. */
   readonly envNames: readonly string[];
-  /** All of them, whether set or not. */
-  readonly allNames: readonly string[];
   readonly now: () => number;
 }
 
@@ -44,7 +42,7 @@ export function authorize(
 ): Authorization {
   const entry = sources.files.providers.get(provider);
   const token = bearerToken(provider, sources);
-  const { key, expires } = token === undefined ? keyOf(provider, sources) : lastingToken();
+  const { key, expires } = token === undefined ? keyOf(provider, sources) : lasting(null);
   const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   for (const [name, value] of Object.entries({ ...entry?.headers, ...modelHeaders })) {
     headers[name] = resolveEntry(value, sources.env, `the header ${name} of ${provider} in models.json`);
@@ -80,9 +78,9 @@ function keyOf(provider: string, sources: KeySources): { key: string | null; exp
     else if (found) return found;
   }
   if (unusable) throw unusable;
-  if (AMBIENT.has(provider)) return { key: null, expires: Number.POSITIVE_INFINITY };
+  if (AMBIENT.has(provider)) return lasting(null);
   throw new RlmError("no_model_configured", `no API key for the provider ${provider}`, {
-    suggestion: noKeyCure(sources.allNames.at(-1)),
+    suggestion: noKeyCure(sources.envNames.at(-1)),
   });
 }
 
@@ -121,8 +119,6 @@ function bearerToken(provider: string, { env, apiKeyEnv, envNames }: KeySources)
   return isKey(env.ANTHROPIC_AUTH_TOKEN) ? env.ANTHROPIC_AUTH_TOKEN : undefined;
 }
 
-const lastingToken = (): { key: null; expires: number } => ({ key: null, expires: Number.POSITIVE_INFINITY });
-
 /** A value that is a command is a reason to look further, not yet a failure. */
 function read(entry: string, env: Env, what: string): Found {
   try {
@@ -133,6 +129,6 @@ function read(entry: string, env: Env, what: string): Found {
   }
 }
 
-function lasting(key: string): { key: string; expires: number } {
+function lasting<Key extends string | null>(key: Key): { key: Key; expires: number } {
   return { key, expires: Number.POSITIVE_INFINITY };
 }

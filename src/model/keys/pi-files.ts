@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { RlmError, remedy } from "../../../runtime/index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
-import { isRecord } from "../../platform/json.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
 import { type FetchedList, readFetched, storeFile } from "../fetched.ts";
 
 /** Environment variables by name. */
@@ -141,14 +141,9 @@ export function readJsonFile(file: string): { readonly [key: string]: unknown } 
   if (read === undefined) return undefined;
   if ("problem" in read) throw new RlmError("invalid_config", `${file} ${read.problem}`, CURE);
   if (read.text.trim() === "") return undefined;
-  let json: unknown;
-  try {
-    json = JSON.parse(withoutComments(read.text));
-  } catch {
-    throw invalidFile(file, "it is not valid JSON");
-  }
+  const json = parseJson(withoutComments(read.text));
   if (isRecord(json)) return json;
-  throw invalidFile(file, "it does not hold a JSON object");
+  throw invalidFile(file, json === undefined ? "it is not valid JSON" : "it does not hold a JSON object");
 }
 
 function invalidFile(file: string, problem: string): RlmError {

@@ -23,15 +23,8 @@ export function serverModel(name: string, baseUrl: string, options: RegistryOpti
   const { model, price, window } = pricedBy(modelAt(baseUrl, readModelName(name)), options);
   const key = options.apiKeyEnv === undefined ? PLACEHOLDER_KEY : namedKey(options.apiKeyEnv, options.env);
   const authorization: Authorization = { key, headers: {}, expires: Number.POSITIVE_INFINITY };
-  return piAiModel({
-    model,
-    price,
-    window,
-    isNamed: true,
-    takesBatches: true,
-    authorize: () => authorization,
-    load: loadPiAi,
-  });
+  const named = { model, price, window, isNamed: true, takesBatches: true };
+  return piAiModel({ ...named, authorize: () => authorization, load: loadPiAi });
 }
 
 /**
@@ -47,7 +40,7 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
   const files = readPiFiles(agentDir);
   const { model, price, window, headers, near } = pricedBy(findModel(piAi, files, { provider, id }), options);
   const find = (from: PiFiles) =>
-    authorize(provider, headers, { env, apiKeyEnv, files: from, ...names(piAi, provider), now });
+    authorize(provider, headers, { env, apiKeyEnv, files: from, envNames: keyNames(piAi, provider), now });
   let authorization = find(files);
   return piAiModel({
     model,
@@ -70,15 +63,11 @@ function keyNames(piAi: PiAi, provider: string): readonly string[] {
   return (piAi.findEnvKeys(provider, all) ?? []).filter((name) => name !== "ANTHROPIC_AUTH_TOKEN");
 }
 
-const names = (piAi: PiAi, provider: string) => ({
-  envNames: keyNames(piAi, provider),
-  allNames: keyNames(piAi, provider),
-});
-
 /** True if requests to this provider would have a key; no key is shown. */
 export function hasKey(provider: string, files: PiFiles, { env, apiKeyEnv, now }: RegistryOptions): boolean {
   try {
-    const { key, headers } = authorize(provider, {}, { env, apiKeyEnv, files, ...names(loadPiAi(), provider), now });
+    const sources = { env, apiKeyEnv, files, envNames: keyNames(loadPiAi(), provider), now };
+    const { key, headers } = authorize(provider, {}, sources);
     return key !== null || "Authorization" in headers;
   } catch {
     return false;

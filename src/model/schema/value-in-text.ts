@@ -1,4 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
+import { parseJson } from "../../platform/json.ts";
 import { violations } from "./schema.ts";
 
 /** Deeper values would overflow the stack of the code that handles them. */
@@ -17,7 +18,7 @@ export type ReadValue =
 export function readValue(text: string, schema: Json): ReadValue {
   let problems: readonly string[] | undefined;
   for (const candidate of candidatesIn(text.trim())) {
-    const value = parsed(candidate);
+    const value = parseJson(candidate);
     if (value === undefined) continue;
     const found = isTooDeep(value) ? [`the value is nested more than ${MAX_DEPTH} deep`] : violations(schema, value);
     if (found.length === 0) return { ok: true, value };
@@ -51,14 +52,6 @@ function balancedEnd(text: string, start: number): number | undefined {
     if (depth === 0) return token.lastIndex;
   }
   return undefined;
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isTooDeep(value: Json): boolean {

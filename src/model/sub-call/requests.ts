@@ -9,21 +9,13 @@ import type {
   Post,
   RequestBudget,
   RequestEstimate,
-  SubCallCode,
   SubCallError,
   ToolSpec,
   Usage,
 } from "../port.ts";
 import { addUsage, NO_USAGE, tokensOf } from "../usage.ts";
 import { costOf, estimateRequest, estimateTokens } from "./estimate.ts";
-import { withRetries } from "./retry.ts";
-
-/** A failure that was retried. */
-export interface SubCallAttempt {
-  readonly code: SubCallCode;
-  /** Time before the next one, ms. */
-  readonly waited_ms: number;
-}
+import { type SubCallAttempt, withRetries } from "./retry.ts";
 
 /** A reply of the model: what a trace of a sub-agent shows of it. */
 export interface SubCallTurn {
@@ -53,13 +45,7 @@ export interface Spent {
   readonly sent_at: number | null;
 }
 
-export const NOTHING_SENT: Spent = {
-  usage: NO_USAGE,
-  requests: 0,
-  turns: [],
-  attempts: [],
-  sent_at: null,
-};
+export const NOTHING_SENT: Spent = { usage: NO_USAGE, requests: 0, turns: [], attempts: [], sent_at: null };
 
 export type Asked =
   | { readonly ok: true; readonly turn: ModelTurn }
@@ -150,8 +136,7 @@ export function openRequests(
         // Who collects the rows has sent those again that may be.
         ...(post ? { maxRetries: 0 } : {}),
       });
-      const retried = attempts.map(({ code, waited_ms }) => ({ code, waited_ms }));
-      spent = { ...spent, attempts: [...spent.attempts, ...retried] };
+      spent = { ...spent, attempts: [...spent.attempts, ...attempts] };
       if (answer.ok) await budget.answered?.(null);
       else if (answer.isOfSetup) await budget.answered?.(answer.error);
       if (!answer.ok) return { ok: false, error: answer.error, ...(answer.isTooLong ? { isTooLong: true } : {}) };

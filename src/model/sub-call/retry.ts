@@ -19,8 +19,8 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
 }
 
-/** An attempt that failed and was to be made again. */
-export interface FailedAttempt {
+/** A failure that was retried. */
+export interface SubCallAttempt {
   readonly code: SubCallError["code"];
   /** Time before the next attempt, ms. */
   readonly waited_ms: number;
@@ -29,7 +29,7 @@ export interface FailedAttempt {
 export interface RetriedAnswer {
   /** The last one. The usage of earlier attempts is not in it: each was an answer to `send`. */
   readonly answer: ModelAnswer;
-  readonly attempts: readonly FailedAttempt[];
+  readonly attempts: readonly SubCallAttempt[];
 }
 
 /**
@@ -41,7 +41,7 @@ export async function withRetries(
   send: (attempt: number) => Promise<ModelAnswer>,
   options: RetryOptions,
 ): Promise<RetriedAnswer> {
-  const attempts: FailedAttempt[] = [];
+  const attempts: SubCallAttempt[] = [];
   for (;;) {
     const answer = await send(attempts.length);
     if (answer.ok || !isTransient(answer.error) || attempts.length >= (options.maxRetries ?? 3)) {

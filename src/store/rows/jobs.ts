@@ -1,4 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
+import { parseJson } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { Amount, JobRow, JobState, RunLimits, RunRow, Tried } from "../jobs/port.ts";
 import { type Bounds, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOUNDS } from "./bounds.ts";
@@ -144,21 +145,15 @@ function limitsOf(row: Row): RunLimits {
 }
 
 export function jsonOf(row: Row, column: string, bounds: Bounds): Json {
-  const content = unpackText(row, column, bounds);
-  try {
-    if (content !== null) return JSON.parse(content);
-  } catch {}
+  const json = parseJson(unpackText(row, column, bounds) ?? "");
+  if (json !== undefined) return json;
   throw corrupt(`the ${column} of ${String(row.name ?? row.id)} is damaged`);
 }
 
 /** Time that the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
 export function keepMs(spec: string): number {
-  try {
-    const { keep_ms }: { readonly keep_ms?: unknown } = Object(JSON.parse(spec));
-    return typeof keep_ms === "number" && keep_ms > 0 ? keep_ms : USUAL_KEEP_MS;
-  } catch {
-    return USUAL_KEEP_MS;
-  }
+  const { keep_ms }: { readonly keep_ms?: unknown } = Object(parseJson(spec));
+  return typeof keep_ms === "number" && keep_ms > 0 ? keep_ms : USUAL_KEEP_MS;
 }
 
 const USUAL_KEEP_MS = 30 * 24 * 3600_000;
