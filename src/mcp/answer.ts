@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import { nearest } from "../platform/nearest.ts";
+import { meantBy } from "../platform/nearest.ts";
 import { jsonText } from "../platform/visible.ts";
 import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope, withWarnings } from "../tools/index.ts";
 import { inMcp } from "./wording.ts";
@@ -77,11 +77,10 @@ function inServerWords(envelope: ToolEnvelope): ToolEnvelope {
 /** The answer to a call of a tool that is not there. */
 export function unknownTool(name: string, tools: readonly Tool[]): ToolEnvelope {
   const names = tools.map((tool) => tool.name);
-  const meant = nearest(name, names);
   return {
     success: false,
     error_code: "invalid_argument",
-    error_message: `tool ${name} not found${meant ? `; did you mean ${meant}?` : ""}`,
+    error_message: `tool ${name} not found${meantBy(name, names)}`,
     suggestion: `Tools are ${names.join(", ")}.`,
   };
 }

@@ -11,6 +11,12 @@ export function nearest(typed: string, names: readonly string[]): string | undef
   return letters >= 3 ? names.find((name) => name.toLowerCase().startsWith(wanted)) : undefined;
 }
 
+/** `; did you mean NAME?`, behind words about a name that is not there; nothing if no other one was meant. */
+export function meantBy(typed: string, names: readonly string[]): string {
+  const meant = nearest(typed, names);
+  return meant ? `; did you mean ${meant}?` : "";
+}
+
 /** Insertions, deletions, substitutions and swaps of neighbours that turn one into the other. */
 function distance(a: string, b: string): number {
   let before: number[] = [];

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
-import { nearest } from "../platform/nearest.ts";
+import { meantBy } from "../platform/nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type {
   CollectOptions,
@@ -31,9 +31,8 @@ export function checkOptions(place: string, schema: v.GenericSchema, given: unkn
   const [issue] = issues;
   const option = (issue.path ?? []).map(({ key }) => String(key)).join(".") || "the argument";
   if (isUnknown(issue)) {
-    const meant = nearest(option.slice(option.lastIndexOf(".") + 1), issue.message.split(", "));
-    const problem = `unknown option ${option}${meant ? `; did you mean ${meant}?` : ""}`;
-    throw refused(`${place}: ${problem}`, `Options here are ${issue.message}.`);
+    const meant = meantBy(option.slice(option.lastIndexOf(".") + 1), issue.message.split(", "));
+    throw refused(`${place}: unknown option ${option}${meant}`, `Options here are ${issue.message}.`);
   }
   const problem = `${option} must be ${issue.message}, and is ${shown(issue.input)}`;
   throw refused(`${place}: ${problem}`, "Correct it, or leave it out.");

@@ -2,7 +2,7 @@ import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index
 import type { ObjectSource } from "../context/index.ts";
 import { compare } from "../model/schema/compare.ts";
 import { messageOf } from "../platform/errors.ts";
-import { nearest } from "../platform/nearest.ts";
+import { meantBy } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
 import { type Arguments, jsonOf, type ParameterSchema, type Parameters } from "./parameters.ts";
@@ -223,8 +223,7 @@ function checkKeys(place: string, schema: ParameterSchema | undefined, value: ob
 }
 
 function unknownKey(place: string, key: string, known: readonly string[]): RlmError {
-  const meant = nearest(key, known);
-  return new RlmError("invalid_argument", `${place}: unknown ${key}${meant ? `; did you mean ${meant}?` : ""}`, {
+  return new RlmError("invalid_argument", `${place}: unknown ${key}${meantBy(key, known)}`, {
     suggestion: `Parameters here are ${known.join(", ") || "none"}.`,
   });
 }

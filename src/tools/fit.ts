@@ -1,4 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
+import { firstWhere } from "../platform/first-where.ts";
 import { jsonText } from "../platform/visible.ts";
 import type { ToolEnvelope } from "./define.ts";
 
@@ -63,15 +64,10 @@ function shareOf(sizes: readonly number[], room: number): number {
 
 /** The longest beginning of a text that has at most so many bytes as JSON. A surrogate pair is not split. */
 export function beginning(text: string, maxBytes: number): string {
-  let low = 0;
-  let high = Math.min(text.length, maxBytes);
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (bytesOf(text.slice(0, middle)) <= maxBytes) low = middle;
-    else high = middle - 1;
-  }
-  const isSplit = /[\ud800-\udbff]/.test(text.charAt(low - 1));
-  return text.slice(0, isSplit ? low - 1 : low);
+  const most = Math.min(text.length, maxBytes);
+  const length = firstWhere(most, (at) => bytesOf(text.slice(0, at + 1)) > maxBytes);
+  const isSplit = /[\ud800-\udbff]/.test(text.charAt(length - 1));
+  return text.slice(0, isSplit ? length - 1 : length);
 }
 
 export function bytesOf(value: Json): number {

@@ -2,7 +2,7 @@ import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { age } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
-import { nearest } from "../../platform/nearest.ts";
+import { meantBy } from "../../platform/nearest.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { type JobRow, type JobState, type RunRow, readablePart, type Store } from "../../store/index.ts";
 import type { RunStore } from "../batch/run-store.ts";
@@ -44,11 +44,8 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, plac
     (without) => jobs.runs({ after: null, limit: 1000, without }),
     () => jobs.damagedRuns(),
   );
-  const meant = nearest(
-    name,
-    known.map((row) => row.name),
-  );
-  throw new RlmError("run_not_found", `the store has no run ${name}${meant ? `; did you mean ${meant}?` : ""}`, {
+  const names = known.map((row) => row.name);
+  throw new RlmError("run_not_found", `the store has no run ${name}${meantBy(name, names)}`, {
     suggestion: `\`${commandLine(["jobs", ...flags])}\` lists the runs.`,
   });
 }

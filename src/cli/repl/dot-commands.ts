@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { nearest } from "../../platform/nearest.ts";
+import { meantBy } from "../../platform/nearest.ts";
 import { showAsk } from "../render/ask.ts";
 import { inConversation, showAnswer, showEnvelope } from "../render/envelope.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -147,11 +147,8 @@ export async function runDotCommand(line: string, scope: DotScope): Promise<stri
   const [, name = "", argument = ""] = /^\.(\S*)\s*(.*?)\s*$/s.exec(line) ?? [];
   const command = COMMANDS.find((known) => known.name === name);
   if (!command) {
-    const meant = nearest(
-      name,
-      DOT_COMMANDS.map((known) => known.name),
-    );
-    return `unknown command .${name}; ${meant ? `did you mean .${meant}?` : ".help lists the commands"}`;
+    const names = DOT_COMMANDS.map((known) => `.${known.name}`);
+    return `unknown command .${name}${meantBy(`.${name}`, names) || "; .help lists the commands"}`;
   }
   if (command.argument === "" && argument !== "") return `.${name} takes no argument`;
   if (argument === "" && /^[A-Z]/.test(command.argument)) return `type .${name} ${command.argument}`;
@@ -166,6 +163,5 @@ async function load(argument: string, kind: "load" | "append", scope: DotScope):
 }
 
 function unknown(noun: string, name: string, names: readonly string[]): string {
-  const meant = nearest(name, names);
-  return `${noun} ${name} not found${meant ? `; did you mean ${meant}?` : ""}`;
+  return `${noun} ${name} not found${meantBy(name, names)}`;
 }

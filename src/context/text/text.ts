@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { firstWhere } from "../../platform/first-where.ts";
 
 /** Structured-cloneable form of P: backed by SharedArrayBuffer, so it crosses threads without a copy. */
 export interface TextData {
@@ -150,7 +151,7 @@ function unitReader({ bytes, anchors, length }: TextData): (byte: number) => num
 /** The character that contains `unit`: its first byte and its first unit. Past the end: the end. */
 function locate({ bytes, anchors, length }: TextData, unit: number): { byte: number; unit: number } {
   if (unit >= length) return { byte: bytes.length, unit: length };
-  const block = lastAtMost(anchors, unit);
+  const block = Math.max(0, firstWhere(anchors.length, (at) => (anchors[at] ?? 0) > unit) - 1);
   let byte = block * BLOCK;
   let at = anchors[block] ?? 0;
   for (;;) {
@@ -159,17 +160,6 @@ function locate({ bytes, anchors, length }: TextData, unit: number): { byte: num
     at += units;
     byte += 1;
   }
-}
-
-function lastAtMost(anchors: Uint32Array, unit: number): number {
-  let low = 0;
-  let high = anchors.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if ((anchors[middle] ?? 0) <= unit) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }
 
 function sliceUnits(data: TextData, view: Buffer, start: number, end: number): string {

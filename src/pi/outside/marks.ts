@@ -1,3 +1,4 @@
+import { firstWhere } from "../../platform/first-where.ts";
 import type { EpochEntry } from "./entries.ts";
 
 /** The bounds of an entry within which a message may become a stub. */
@@ -29,6 +30,7 @@ export type Marks = (key: string, n: number, at: number) => readonly Mark[];
  */
 export function marksBy(covers: readonly Cover[]): Marks {
   const reach = reachOf(covers);
+  const firstReaching = (at: number) => firstWhere(reach.length, (order) => (reach[order] ?? 0) >= at);
   const least = leastFrom(covers);
   const results = resultsIn(covers);
   return (key, n, at) => {
@@ -36,7 +38,7 @@ export function marksBy(covers: readonly Cover[]): Marks {
     const last = result?.order ?? covers.length - 1;
     const marks: Mark[] = [];
     let bound = Number.POSITIVE_INFINITY;
-    for (let order = firstReaching(reach, at); order <= last && (least[order] ?? bound) < bound; order++) {
+    for (let order = firstReaching(at); order <= last && (least[order] ?? bound) < bound; order++) {
       const cover = covers[order];
       if (!cover || at > cover.end || cover.keep.has(key) || cover.epoch.min >= bound) continue;
       bound = cover.epoch.min;
@@ -85,15 +87,4 @@ function resultsIn(covers: readonly Cover[]): ReadonlyMap<string, readonly Named
     }
   }
   return named;
-}
-
-/** The first that goes as far as this place; their number if none does. */
-function firstReaching(reach: readonly number[], at: number): number {
-  let [low, high] = [0, reach.length];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if ((reach[middle] ?? 0) < at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
