@@ -1,5 +1,6 @@
 import { fork } from "node:child_process";
 import { entryUrl } from "../entries.ts";
+import { onceAborted } from "../platform/signals.ts";
 import type { WorkerSession, WorkOptions, WorkProgress } from "./api.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 
@@ -29,15 +30,10 @@ export async function tryInChild(options: ChildOptions, { changed, ...ticket }: 
   const { place, session, suspend, onProgress = () => {}, entry = entryUrl("jobs/child-entry") } = options;
   const child = fork(entry, [], { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] });
   const told = Promise.withResolvers<Verdict>();
-  const over = new AbortController();
   let last = "";
   const say = (message: ToChild) => {
     // A process that has just ended takes no message: its end is what counts.
     child.send(JSON.stringify(message), () => {});
-  };
-  const sayOn = (signal: AbortSignal, kind: "changed" | "suspend") => {
-    if (signal.aborted) say({ kind });
-    else signal.addEventListener("abort", () => say({ kind }), { signal: over.signal });
   };
   child.stderr?.on("data", (text) => {
     last = `${last}${text}`.slice(-LAST_WORDS);
@@ -51,12 +47,14 @@ export async function tryInChild(options: ChildOptions, { changed, ...ticket }: 
   // `close`: all that it wrote has been read.
   child.on("close", (code, signal) => told.reject(new Error(endOf({ code, signal, last }))));
   say({ kind: "try", place, ticket, session: { ...session, subAgents: turnsOf(session) } });
-  sayOn(changed, "changed");
-  sayOn(suspend, "suspend");
+  const callOffs = [
+    onceAborted(changed, () => say({ kind: "changed" })),
+    onceAborted(suspend, () => say({ kind: "suspend" })),
+  ];
   try {
     return await told.promise;
   } finally {
-    over.abort();
+    for (const callOff of callOffs) callOff();
     if (child.connected) child.disconnect();
   }
 }

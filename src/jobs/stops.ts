@@ -1,3 +1,4 @@
+import { onceAborted } from "../platform/signals.ts";
 import type { Parked } from "../session/index.ts";
 import type { JobOfRun, Jobs } from "../store/index.ts";
 import type { Tried } from "./dispatcher.ts";
@@ -32,23 +33,19 @@ const LOOK_MS = 10_000;
 export function openStops({ jobs, stopped, after }: StopsParts, ticket: Tried, fence: number): Stops {
   const cancel = new AbortController();
   const suspend = new AbortController();
-  const over = new AbortController();
+  let isOver = false;
   let why: Suspended | null = null;
   let callOffLook = () => {};
   const stop = (reason: Suspended) => {
-    if (over.signal.aborted) return;
+    if (isOver) return;
     why ??= reason;
     suspend.abort();
-  };
-  const on = (signal: AbortSignal, then: () => void) => {
-    if (signal.aborted) then();
-    else signal.addEventListener("abort", then, { signal: over.signal });
   };
 
   /** The ticket's signal is a hint alone: the row says whether the job goes on. */
   async function look(): Promise<void> {
     const found = await jobs.read(ticket).catch(() => undefined);
-    if (over.signal.aborted) return;
+    if (isOver) return;
     if (found?.job.state === "cancelling") cancel.abort();
     else if (found !== undefined && !isOurs(found)) stop({ why: "left" });
     callOffLook = after(LOOK_MS, () => void look());
@@ -56,18 +53,19 @@ export function openStops({ jobs, stopped, after }: StopsParts, ticket: Tried, f
   const isOurs = (found: JobOfRun | null) =>
     found?.job.state === "running" && found.job.ticket === ticket.id && found.job.fence === fence;
 
-  const callOffDay = after(DAY_MS, () => stop({ why: "day" }));
-  on(stopped, () => stop({ why: "stopped" }));
-  on(ticket.changed, () => void look());
+  const callOffs = [
+    after(DAY_MS, () => stop({ why: "day" })),
+    onceAborted(stopped, () => stop({ why: "stopped" })),
+    onceAborted(ticket.changed, () => void look()),
+  ];
   return {
     cancel: cancel.signal,
     suspend: suspend.signal,
     suspended: () => why,
     park: stop,
     [Symbol.dispose]() {
-      over.abort();
-      callOffDay();
-      callOffLook();
+      isOver = true;
+      for (const callOff of [...callOffs, callOffLook]) callOff();
     },
   };
 }

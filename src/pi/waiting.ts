@@ -1,4 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
+import { aborted } from "../platform/signals.ts";
 
 /** True if the work was over within the time. */
 export function settledWithin(work: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
@@ -13,9 +14,5 @@ export function settledWithin(work: Promise<unknown>, ms: number, clock: Clock):
 
 /** Resolves when the work is over or the signal aborts: someone who aborts a call does not want to wait for another one. */
 export async function settledOrAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal?.aborted) return;
-  const aborted = new Promise<void>((resolve) => {
-    signal?.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await Promise.race([work, aborted]);
+  await Promise.race([work, ...(signal ? [aborted(signal)] : [])]);
 }

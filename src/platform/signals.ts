@@ -11,8 +11,7 @@ export function joinSignals(...sources: readonly (AbortSignal | undefined)[]): J
   const joined = new AbortController();
   const callOffs: (() => void)[] = [];
   for (const source of sources) {
-    if (source?.aborted) joined.abort(source.reason);
-    else if (source) callOffs.push(whenAborted(source, () => joined.abort(source.reason)));
+    if (source) callOffs.push(onceAborted(source, () => joined.abort(source.reason)));
   }
   return {
     signal: joined.signal,
@@ -38,6 +37,13 @@ export function whenAborted(signal: AbortSignal, run: () => void): () => void {
   };
 }
 
+/** The same, and at once for a signal that has aborted already. */
+export function onceAborted(signal: AbortSignal, run: () => void): () => void {
+  if (!signal.aborted) return whenAborted(signal, run);
+  run();
+  return () => {};
+}
+
 function follow(signal: AbortSignal): Set<() => void> {
   const all = new Set<() => void>();
   waiting.set(signal, all);
@@ -59,8 +65,5 @@ function tell({ target }: Event): void {
 
 /** Resolves when the signal aborts, at once if it already has. */
 export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else whenAborted(signal, resolve);
-  });
+  return new Promise((resolve) => void onceAborted(signal, resolve));
 }

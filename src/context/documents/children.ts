@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { dirname } from "node:path";
 import PQueue from "p-queue";
+import { onceAborted } from "../../platform/signals.ts";
 import { cancelled } from "../load/reading.ts";
 import { type Frame, frameOf, framesOf } from "./frames.ts";
 import { megabytes, oneLine, Unreadable } from "./growing.ts";
@@ -133,12 +134,10 @@ export function endInTime(bytes: number, signal: AbortSignal | undefined, end: (
   const time = timeFor(bytes);
   const slow = new Unreadable("too_slow", `took longer than ${Math.round(time / 1000)} s to read`);
   const timer = setTimeout(() => end(slow), time);
-  const cancel = () => end(cancelled(signal));
-  if (signal?.aborted) cancel();
-  signal?.addEventListener("abort", cancel, { once: true });
+  const callOff = signal && onceAborted(signal, () => end(cancelled(signal)));
   return () => {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", cancel);
+    callOff?.();
   };
 }
 

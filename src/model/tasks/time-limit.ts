@@ -1,3 +1,5 @@
+import { onceAborted } from "../../platform/signals.ts";
+
 /** Time that a provider's SDK may take to come to rest after an abort, ms: it then reports the charge. */
 const REST_MS = 500;
 
@@ -27,10 +29,8 @@ export function limited(signal: AbortSignal, timeoutMs: number): Limited {
     rest = setTimeout(resolve, REST_MS, null);
     controller.abort();
   };
-  const cancel = () => end("cancelled");
   const timer = setTimeout(end, Math.min(timeoutMs, LONGEST_MS), "timeout");
-  signal.addEventListener("abort", cancel, { once: true });
-  if (signal.aborted) cancel();
+  const callOff = onceAborted(signal, () => end("cancelled"));
   return {
     signal: controller.signal,
     overdue,
@@ -38,7 +38,7 @@ export function limited(signal: AbortSignal, timeoutMs: number): Limited {
     release() {
       clearTimeout(timer);
       clearTimeout(rest);
-      signal.removeEventListener("abort", cancel);
+      callOff();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, RlmError } from "../../../runtime/index.ts";
 import { failure, type SubCallError } from "../../model/index.ts";
-import { aborted } from "../../platform/signals.ts";
+import { aborted, onceAborted } from "../../platform/signals.ts";
 import type { CallContext } from "./port.ts";
 
 /** The time of one call. It stands still while the call waits for its run, which has nothing to do with the call's own time. */
@@ -83,7 +83,6 @@ export function openStop(
   { wholeMs, leftMs, isOwn }: ChildTime,
 ): ChildStop {
   const stop = new AbortController();
-  const listeners = new AbortController();
   const spent = isOwn
     ? failure("timeout", `the call took longer than ${wholeMs} ms`)
     : failure("budget_exceeded", "the session's time is over");
@@ -94,19 +93,16 @@ export function openStop(
     why = reason;
     stop.abort(new RlmError(reason.code, reason.message, { suggestion: reason.suggestion }));
   };
-  const endWith = (source: AbortSignal, reason: SubCallError) => {
-    if (source.aborted) end(reason);
-    else source.addEventListener("abort", () => end(reason), { signal: listeners.signal });
-  };
-  endWith(timeOver, failure("budget_exceeded", "the session's time is over"));
-  endWith(signal, failure("cancelled", "the call was cancelled"));
-  const callOff = clock.after(leftMs, () => end(spent));
+  const callOffs = [
+    onceAborted(timeOver, () => end(failure("budget_exceeded", "the session's time is over"))),
+    onceAborted(signal, () => end(failure("cancelled", "the call was cancelled"))),
+    clock.after(leftMs, () => end(spent)),
+  ];
   return {
     signal: stop.signal,
     why: () => why,
     [Symbol.dispose]() {
-      callOff();
-      listeners.abort();
+      for (const callOff of callOffs) callOff();
     },
   };
 }
