@@ -34,7 +34,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
  * takes longer to find twenty files than to run them.
  */
 const ALONE: ReadonlySet<string> = new Set(["src/machine-thread-entry", "src/store-thread-entry"]);
-const SMALL = ["acorn", "ignore", "minisearch", "ulid", "valibot"];
+const SMALL = ["acorn", "ignore", "minisearch", "quickjs-wasi", "ulid", "valibot"];
 
 async function bundled(folder: string, entries: readonly string[]): Promise<RolldownOutput["output"]> {
   const isAlone = entries.every((entry) => ALONE.has(entry));
@@ -45,7 +45,7 @@ async function bundled(folder: string, entries: readonly string[]): Promise<Roll
     // The oldest that package.json admits: it has no `using`.
     transform: { target: "node22.19" },
     external: (id) => isBuiltin(id) || (isInstalled(id) && !(isAlone && SMALL.includes(id))),
-    plugins: [builtPage, ownPlaces],
+    plugins: [builtPage, ownPlaces, ...(isAlone ? [plainBuiltins] : [])],
   });
   const { output } = await build.write({
     dir: folder,
@@ -82,6 +82,15 @@ const ownPlaces: Plugin = {
     const up = relative(dirname(fileName), ".") || ".";
     return { code: code.replaceAll(FOLDER, `new URL("${up}/", ${OWN_URL})`), map: null };
   },
+};
+
+/** An import of a module of Node's calls all its getters, which load much of Node that a thread does not need. */
+const plainBuiltins: Plugin = {
+  name: "plain-builtins",
+  renderChunk: (code) =>
+    code.replace(/^import (\{.*\}) from ("node:.+");$/gm, (_, names, module) => {
+      return `const ${names.replaceAll(" as ", ": ")} = process.getBuiltinModule(${module});`;
+    }),
 };
 
 /** The page of `belay view` is built with the bundle, which has it as two texts. */

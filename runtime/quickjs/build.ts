@@ -22,7 +22,6 @@ export function quickJsBuild(): QuickJsBuild {
 }
 
 function compiled(): QuickJsBuild {
-  keepWasmCode();
   const wasm = readFileSync(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const sha256 = createHash("sha256").update(wasm).digest("hex");
   return { module: new WebAssembly.Module(boundMemory(wasm)), sha256 };
@@ -30,8 +29,9 @@ function compiled(): QuickJsBuild {
 
 /**
  * Keeps V8 13 from freeing replaced wasm code before its module goes. It can free the code of an import twice while threads start
- * and end, and then ends the process: https://github.com/nodejs/node/issues/66366. Neither V8 12 nor 14 does.
+ * and end, and then ends the process: https://github.com/nodejs/node/issues/66366. Neither V8 12 nor 14 does. To be called when
+ * the first thread is up: for those that start with a flag of V8 that has changed Node compiles its own code, which takes 30 ms.
  */
-function keepWasmCode(): void {
+export function keepWasmCode(): void {
   if (process.versions.v8.startsWith("13.")) setFlagsFromString("--no-wasm-code-gc");
 }

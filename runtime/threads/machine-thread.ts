@@ -18,7 +18,7 @@ export interface Listener {
   gone(why: string): void;
 }
 
-/** The data with which a thread is started. */
+/** The first message to a thread. */
 export interface ThreadSetup<Setup> {
   readonly wasm: WebAssembly.Module;
   readonly format: ImageFormat;
@@ -34,30 +34,34 @@ export type ThreadStart =
   | { readonly kind: "up"; readonly baseline: Baseline | null }
   | { readonly kind: "failed"; readonly message: string };
 
-/** @throws RlmError `machine_lost` if the thread ends before it can serve */
+/**
+ * @param setup makes what the thread gets, while it begins
+ * @throws RlmError `machine_lost` if the thread ends before it can serve
+ */
 export async function startMachineThread<Setup>(
   module: URL,
-  given: Omit<ThreadSetup<Setup>, "shared">,
+  setup: () => Omit<ThreadSetup<Setup>, "shared">,
 ): Promise<{ thread: MachineThread; baseline: Baseline | null }> {
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
-  const setup: ThreadSetup<Setup> = { ...given, shared };
   const worker = new Worker(module, {
-    workerData: setup,
     // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
     resourceLimits: { stackSizeMb: 16 },
     // Node refuses some flags of a process for a thread, such as --input-type.
     execArgv: [],
   });
-  const started = await new Promise<ThreadStart>((resolve) => {
-    worker.once("message", resolve);
-    worker.once("error", ({ message }) => resolve({ kind: "failed", message }));
-    worker.once("exit", () => resolve({ kind: "failed", message: "the machine's thread ended" }));
-  });
-  if (started.kind === "failed") {
+  try {
+    const started = await new Promise<ThreadStart>((resolve) => {
+      worker.once("message", resolve);
+      worker.once("error", ({ message }) => resolve({ kind: "failed", message }));
+      worker.once("exit", () => resolve({ kind: "failed", message: "the machine's thread ended" }));
+      worker.postMessage({ ...setup(), shared } satisfies ThreadSetup<Setup>);
+    });
+    if (started.kind === "failed") throw machineLost(started.message);
+    return { thread: threadOf(worker, shared), baseline: started.baseline };
+  } catch (error) {
     await worker.terminate();
-    throw machineLost(started.message);
+    throw error;
   }
-  return { thread: threadOf(worker, shared), baseline: started.baseline };
 }
 
 function threadOf(worker: Worker, shared: Int32Array): MachineThread {

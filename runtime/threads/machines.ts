@@ -4,7 +4,7 @@ import { readFresh } from "../images/fresh.ts";
 import type { Baseline } from "../images/image.ts";
 import { imageFormat } from "../images/image-compat.ts";
 import { LIMITS } from "../limits.ts";
-import { quickJsBuild } from "../quickjs/build.ts";
+import { keepWasmCode, quickJsBuild } from "../quickjs/build.ts";
 import { type MachineThread, startMachineThread } from "./machine-thread.ts";
 import { openPool, type Pool, type Seat } from "./pool.ts";
 
@@ -44,11 +44,12 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
     const found = kinds.get(key);
     if (found) return found;
     async function start(): Promise<MachineThread> {
-      const wasm = quickJsBuild().module;
-      const format = imageFormat();
-      made.baseline ??= readFresh(freshOf(entry), format);
-      const makesBaseline = made.baseline === null;
-      const { thread, baseline } = await startMachineThread(entry, { wasm, format, library, makesBaseline });
+      const { thread, baseline } = await startMachineThread(entry, () => {
+        const format = imageFormat();
+        made.baseline ??= readFresh(freshOf(entry), format);
+        return { wasm: quickJsBuild().module, format, library, makesBaseline: made.baseline === null };
+      });
+      keepWasmCode();
       made.baseline ??= baseline;
       return thread;
     }

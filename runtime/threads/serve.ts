@@ -1,4 +1,5 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { once } from "node:events";
+import { parentPort } from "node:worker_threads";
 import { MachineFault } from "../engine.ts";
 import { RlmError } from "../errors.ts";
 import { buffersOf } from "../images/image.ts";
@@ -22,7 +23,7 @@ type Request<Message> = ToThread<Message> | { readonly kind: "open"; readonly se
 export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup) => Library<Message>): Promise<void> {
   const port = parentPort;
   if (!port) throw new Error("serveSandbox runs in a worker thread");
-  const thread: ThreadSetup<Setup> = workerData;
+  const thread: ThreadSetup<Setup> = (await once(port, "message"))[0];
   const say = (message: FromThread) => port.postMessage(message, transferable(message));
   const workshop = { thread, createLibrary, say };
   let served: Served<Message> | undefined;

@@ -2,7 +2,7 @@ import type { Engine, EngineHost } from "../../runtime/engine.ts";
 import { imageFormat } from "../../runtime/images/image-compat.ts";
 import { type Clock, systemClock } from "../../runtime/index.ts";
 import { type Machine, openMachine } from "../../runtime/machine.ts";
-import { quickJsBuild } from "../../runtime/quickjs/build.ts";
+import { keepWasmCode, quickJsBuild } from "../../runtime/quickjs/build.ts";
 import { openQuickJs } from "../../runtime/quickjs/quickjs.ts";
 import { openLibrary } from "../../src/session/machine/services.ts";
 
@@ -17,6 +17,7 @@ export interface MachineHere extends Disposable {
 
 /** A machine in the thread of the test itself, which nothing watches. */
 export async function openMachineHere(clock: Clock = systemClock): Promise<MachineHere> {
+  keepWasmCode();
   const { module } = quickJsBuild();
   const library = openLibrary();
   let parts: Pick<MachineHere, "engine" | "host"> | undefined;

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
-import { ClientRequest, type IncomingMessage } from "node:http";
+import { EventEmitter } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { LIMITS } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { type Fetching, fetchingBy } from "./fetching.ts";
@@ -64,7 +65,7 @@ function subscribeOnce(): void {
   isSubscribed = true;
   subscribe("http.client.request.created", (event) => {
     const bounds = calls.getStore();
-    if (!bounds || !isRecord(event) || !(event.request instanceof ClientRequest)) return;
+    if (!bounds || !isRecord(event) || !(event.request instanceof EventEmitter)) return;
     event.request.prependOnceListener("response", (response: IncomingMessage) => boundMessage(response, bounds));
   });
 }

@@ -101,7 +101,7 @@ function lockFile(database: DatabaseSync, name: string, path: string, waitMs: nu
     // the lock stays when the transaction has ended.
     database.exec(`
       PRAGMA ${name}.page_size = 512; PRAGMA ${name}.journal_mode = MEMORY; PRAGMA ${name}.locking_mode = EXCLUSIVE;
-      BEGIN EXCLUSIVE; COMMIT
+      BEGIN EXCLUSIVE; ROLLBACK
     `);
     return true;
   } catch (error) {

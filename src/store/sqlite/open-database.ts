@@ -10,7 +10,6 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { platform } from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { RlmError } from "../../../runtime/errors.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
@@ -52,7 +51,7 @@ export function openDatabase(folder: string | null): Database {
 /** Whoever can write to the folder can put another database into it. @throws RlmError `store_failed`, `store_corrupt` */
 function checkOwn(folder: string, path: string): void {
   const OTHERS_WRITE = 0o002;
-  if (platform !== "win32" && (statSync(folder).mode & OTHERS_WRITE) !== 0) {
+  if (process.platform !== "win32" && (statSync(folder).mode & OTHERS_WRITE) !== 0) {
     const suggestion = `Take that right from them (chmod o-w ${folder}), or choose another folder.`;
     throw new RlmError("store_failed", `all users can write to ${folder}, so no store is kept there`, { suggestion });
   }
@@ -124,7 +123,7 @@ function makeDatabase(path: string): void {
   createPrivately(made);
   bringFrom(0, made);
   renameSync(made, path);
-  if (platform === "win32") return;
+  if (process.platform === "win32") return;
   // Later commits would be lost with the name.
   const folder = openSync(dirname(path), "r");
   try {

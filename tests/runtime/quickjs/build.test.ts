@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 
-const BUILD = new URL("../../../runtime/quickjs/build.ts", import.meta.url).href;
+const MACHINES = new URL("../../../runtime/threads/machines.ts", import.meta.url).href;
+const ENTRY = new URL("../../../src/machine-thread-entry.ts", import.meta.url).href;
 
 /** A module whose `run(times)` calls its import `e.f`. V8 replaces the code of both when they are called often. */
 const CALLS =
@@ -29,7 +30,11 @@ describe.runIf(process.versions.v8.startsWith("13."))("on V8 13, which can free 
     expect(freedCode("")).toContain("[wasm-gc]");
   });
 
-  test("none is freed once the engine is compiled", () => {
-    expect(freedCode(`await (await import("${BUILD}")).quickJsBuild();`)).not.toContain("[wasm-gc]");
+  test("none is freed once a thread is up", () => {
+    const before = `
+      const { openMachines } = await import("${MACHINES}");
+      const { seat } = await openMachines().take({ entry: new URL("${ENTRY}"), library: null });
+      await seat.leave(false);`;
+    expect(freedCode(before)).not.toContain("[wasm-gc]");
   });
 });
