@@ -1,4 +1,4 @@
-import { existsSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, rmdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { errorCode } from "../../platform/errors.ts";
@@ -33,6 +33,11 @@ export async function checkFolder(folder: string): Promise<Found> {
     if (problem !== null) return { state: "failed", detail: problem };
   }
   if (!isThere) return { state: "ok", detail: `${folder} will be made when it is needed` };
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize < SCARCE_BYTES) {
+    const detail = `${folder}: its disk has ${size(bavail * bsize)} free`;
+    return { state: "warning", detail, cure: "free space on the disk, or set BELAY_HOME to a folder on another one" };
+  }
   const mode = statSync(folder).mode & 0o777;
   if ((mode & 0o077) === 0 || process.platform === "win32") return { state: "ok", detail: folder };
   return {
@@ -41,6 +46,9 @@ export async function checkFolder(folder: string): Promise<Found> {
     cure: `chmod 700 ${folder}`,
   };
 }
+
+/** A context of 100 MB is written twice: into SQLite's log, and from there into the database. */
+const SCARCE_BYTES = 200 * 2 ** 20;
 
 /** The reason why no file can be made in this folder, or null. Tries it, and leaves nothing behind. */
 function writingProblem(folder: string): string | null {
@@ -81,6 +89,8 @@ const INFO = "info: ";
 
 /** Reads all that the store holds. */
 export async function checkSessions({ place, host, terminal: { stderr } }: StorePlace): Promise<Found> {
+  const problem = existsSync(join(place, DATABASE)) ? writingProblem(place) : null;
+  if (problem !== null) return { state: "failed", detail: problem };
   const whole = isServer(place) ? await wholeServer(place) : wholeFile(join(place, DATABASE));
   if (whole === null) return { state: "ok", detail: "none are kept yet" };
   const status = openStatusLine(stderr, processClock, { as: stderr.isTerminal ? "text" : "quiet" });

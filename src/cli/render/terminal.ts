@@ -36,7 +36,11 @@ export function processTerminal(onClosed: (exitCode: number) => void): Terminal 
     if (isClosed) return;
     isClosed = true;
     const isGone = errorCode(error) === "EPIPE";
-    if (!isGone) process.stderr.write(`belay: stdout cannot be written (${errorCode(error)})\n`);
+    if (!isGone) {
+      process.stderr.write(`belay: stdout cannot be written (${errorCode(error)})\n`);
+      // The command may have ended well before the error came.
+      process.once("exit", (code) => (process.exitCode = code || 1));
+    }
     onClosed(isGone ? 0 : 1);
   });
   process.stderr.on("error", () => {});

@@ -25,6 +25,7 @@ const LOSSES = [
   "result_not_serializable",
   "sections_clamped",
   "sections_failed",
+  "sub_calls_failed",
 ];
 
 /** A warning as a sentence, with the flag that changes it; one that is not known here as it is. */

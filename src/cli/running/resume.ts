@@ -50,7 +50,9 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     }
     const { envelope, rest, kind } = resumed;
     if (trajectory) terminal.stderr.write(`--trajectory tells the turns of an ask; what was resumed is a ${kind}\n`);
-    if (!envelope && !isJson) terminal.stderr.write(`the ${kind} is finished\n`);
+    // Cells and questions are recorded when they begin.
+    if (!envelope && !isJson)
+      terminal.stderr.write(`the ${kind} is finished; for what was to follow it, run the same command again\n`);
     if (rest.length > 0) opened.checkRecorded();
     // An earlier process may have written a recorded result: only a flag asks for it once more.
     const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;

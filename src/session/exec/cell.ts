@@ -9,6 +9,8 @@ import {
   RlmError,
   type Seed,
 } from "../../../runtime/index.ts";
+import { amount } from "../../platform/figures.ts";
+import { isRecord } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
@@ -201,8 +203,21 @@ async function runCell(
   const tells = request.kind === "query" || request.ask === undefined;
   const notices = tells ? setup.answers.noticesOf?.(asked, wasUnused) : [];
   for (const notice of notices ?? []) warn(over.state, notice);
+  const { last: records } = recorder.state().account;
+  const failed = tells && request.kind === "cell" && over.end.kind === "ok" && records && failedInBatches(records);
+  if (failed) warn(over.state, failed);
   const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
   return isOut ? { ...over, end: spent, whole: null, asides: [] } : over;
+}
+
+/** The warning for calls of batches that failed, since their errors stand among the answers. null if none did. */
+function failedInBatches({ calls, results }: ExecRecords): string | null {
+  const batched = new Set(calls.filter(({ args }) => args.length > 2).map(({ call_id }) => call_id));
+  const answers = results.filter(({ call_id }) => batched.has(call_id));
+  const [first, ...more] = answers.filter(({ success }) => !success);
+  if (!first) return null;
+  const message = isRecord(first.value) ? `: ${first.value.message}` : "";
+  return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of a batch failed${message}`;
 }
 
 /** The calls; the recorder is told of a store that fails while it is looked up whether one was answered before. */

@@ -122,8 +122,11 @@ function cure(typed: string, rows: readonly SessionRow[]): string {
   const [one, other] = typed === "" ? [] : rows.filter(({ id }) => id.endsWith(typed.toUpperCase()));
   if (one && other) return `Several ids end so: ${one.id}, ${other.id}`;
   if (one) return `Did you mean ${displayName(one)}?`;
-  const labels = rows.slice(0, NAMED_AT_MOST).map(displayName);
-  return `Sessions are ${labels.join(", ")}${rows.length > NAMED_AT_MOST ? ", …" : ""}`;
+  // A run has more sessions than can be named.
+  const own = rows.filter(({ origin }) => origin !== "batch");
+  const named = own.length > 0 ? own : rows;
+  const labels = named.slice(0, NAMED_AT_MOST).map(displayName);
+  return `Sessions are ${labels.join(", ")}${named.length > NAMED_AT_MOST ? ", …" : ""}`;
 }
 
 /** @throws RlmError `invalid_argument` for a name that a new session cannot have: that of a child is taken by its call */

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { checkMcp } from "../../../src/cli/doctor/servers.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
+import { canMount, isRoot, smallDisk } from "../../support/small-disk.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -53,6 +54,25 @@ test("doctor names every check, and cures what is wrong with the store folder", 
   expect(checks.find(({ name }: { name: string }) => name === "mcp")).toEqual({ name: "mcp", state: "ok", detail });
   // It looks, and leaves nothing behind.
   expect([readdirSync(folder).sort(), readdirSync(shared)]).toEqual([["file", "shared"], []]);
+});
+
+test("doctor warns of a disk that is nearly full", async ({ skip }) => {
+  skip(!canMount(), "no file system can be mounted");
+  const home = join(smallDisk(1 << 20), "home");
+  mkdirSync(home, { mode: 0o700 });
+  const { code, stdout } = await doctor(["--json"], { home });
+  expect(code).toBe(0);
+  const store = JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "store");
+  expect(store).toMatchObject({ state: "warning", detail: expect.stringMatching(/: its disk has [\d.]+ [KM]B free$/) });
+});
+
+test.skipIf(isRoot)("a store that cannot be written is one failure, and its cure is not to drop sessions", async () => {
+  const home = join(folderWith(), "home");
+  await belayHere(["exec", "-e", "1", "-s", "a"], { home });
+  chmodSync(home, 0o500);
+  const { stdout } = await doctor([], { home });
+  chmodSync(home, 0o700);
+  expect(stdout).toMatch(/\nfailed +sessions +cannot be looked at until store is cured\n/);
 });
 
 test("doctor says why a server does not start", async () => {

@@ -108,7 +108,8 @@ function readersOf(parent: number | undefined): string[] {
 test("a command that is killed leaves no reader, and the next one removes its copies", async () => {
   const slow = pdfWith([streamOf(`BT /F 1 Tf ${"(a) Tj 0 1 Td ".repeat(3_000_000)}ET`)]);
   const cwd = folderWith({ "slow.pdf": slow, "shop.db": ORIGINALS["shop.db"]?.() ?? "" });
-  const command = startBelay(["exec", "-c", "slow.pdf", "-e", "P"], { cwd });
+  const home = join(folderWith(), "home");
+  const command = startBelay(["exec", "-c", "slow.pdf", "-e", "P", "-s", "slow"], { cwd, home });
   let readers: string[] = [];
   await expect.poll(() => (readers = readersOf(command.pid)), { timeout: 20_000 }).toHaveLength(1);
   command.kill("SIGKILL");
@@ -120,4 +121,8 @@ test("a command that is killed leaves no reader, and the next one removes its co
   const next = await belay(["exec", "-q", "-c", "shop.db", "-e", "P.length > 0"], { cwd, env: { TMPDIR: temporary } });
   expect(next).toMatchObject({ code: 0, stdout: "true\n" });
   expect(readdirSync(temporary).filter((name) => name.startsWith("belay-documents-"))).toEqual([]);
+  // The cell had not begun.
+  renameSync(join(cwd, "shop.db"), join(cwd, "slow.pdf"));
+  const { stderr } = await belay(["resume", "slow"], { cwd, home });
+  expect(stderr).toMatch(/\nthe load is finished; for what was to follow it, run the same command again\n$/);
 });

@@ -51,10 +51,13 @@ test("a reader that goes away ends the run quietly", async () => {
   expect(await finished(child)).toMatchObject({ code: 0, stderr: "" });
 });
 
-test.skipIf(!existsSync("/dev/full"))("a full disk under stdout is a failure", () => {
-  const { status, stderr } = spawnSync("sh", ["-c", `${belayLine("exec -e 1")} > /dev/full`], { encoding: "utf8" });
-  expect([status, stderr]).toEqual([1, "belay: stdout cannot be written (ENOSPC)\n"]);
-});
+test.skipIf(!existsSync("/dev/full")).each(["exec -e 1", "models sonnet"])(
+  "a full disk under stdout fails: %s",
+  (line) => {
+    const { status, stderr } = spawnSync("sh", ["-c", `${belayLine(line)} > /dev/full`], { encoding: "utf8" });
+    expect([status, stderr]).toEqual([1, "belay: stdout cannot be written (ENOSPC)\n"]);
+  },
+);
 
 test("a process that is ended in its work waits for what must be over, and the next time for nothing", async () => {
   const exits: number[] = [];

@@ -40,6 +40,17 @@ test("stdout has the answer alone, whatever the SDK of a provider logs", async (
   expect(run.stderr).toContain("log of an SDK");
 });
 
+test("answers of a batch that are errors are told, and what a cell has caught is not", async () => {
+  const denial = { status: 401, body: JSON.stringify({ error: { message: "bad key" } }) };
+  await using server = await startModelServer(({ prompt }) => (prompt === "deny" ? denial : {}));
+  const batch = '(await llm_query_batch(["hi", "deny"], { tools: [] })).results.length';
+  const caught = 'await llm_query("deny", { tools: [] }).catch(({ code }) => code)';
+  const [told, quiet] = await Promise.all([batch, caught].map((code) => belayHere([...cell(code), ...at(server)])));
+  expect(told).toMatchObject({ code: 3, stdout: "2\n" });
+  expect(told?.stderr).toMatch(/^warning: 1 of 2 sub-calls of a batch failed: .*bad key/);
+  expect(quiet).toEqual({ code: 0, stdout: "auth_failed\n", stderr: "" });
+});
+
 test("without a model the message says the flag, and a query does not begin", async () => {
   const [run, query] = await Promise.all([belayHere(cell(CALL)), belayHere(["query", "why", "-c", "nowhere"])]);
   expect(run).toMatchObject({ code: 1, stdout: "" });

@@ -141,6 +141,8 @@ test("what cannot be asked is refused by name", async () => {
   const data = (line: object) => writeFileSync(join(folder, "bad.jsonl"), `${JSON.stringify(line)}\n`);
   data({ question: "Where?", context: "P" });
   await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is no question: answer is missing or wrong");
+  data({ question: "Where?", answer: "here" });
+  await refused("--against none --data bad.jsonl", "line 1 of bad.jsonl is no question: context or file is missing");
   data({ question: "How many?", answer: "three", score: "count", context: "P" });
   await refused(
     "--against none --data bad.jsonl",

@@ -61,6 +61,9 @@ test("a session is found by name, id, end of an id and as the last; another has 
     { id: "01ACCC6AGZBZ7T" },
     { id: "01A", name: "letters" },
   ]);
+  await store.create({ id: "01JOB", name: null, origin: "batch", settings: null, at: 3 });
+  await store.release("01JOB");
+  expect(await refusal(sessionNamed(store, "other"))).toMatch(/ \| Sessions are 01PI, 6AGZBZ7T, /);
 });
 
 test("a fork says of itself what it is at its checkpoint, and goes on from there", async () => {
