@@ -42,36 +42,12 @@ export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
   return { parts, seals: Buffer.concat(seals), count: countPages(pages), bytes: stored };
 }
 
-/**
- * Parts of a checkpoint's pages, which are changes of memory of at most so many bytes. null takes the place of the first that is
- * missing or damaged, and no more follow. A part can be read until the next one is asked for.
- * @param rows in any order; a server numbers them, and in a file their places do
- */
-export function* partsIn(
-  rows: readonly Row[],
-  checkpoint: SealedParts,
-  linearBytes: number,
-): Generator<PagesPart | null> {
-  const byPart = new Map(rows.map((row) => [row.part ?? Number(row.place) % PLACES, row]));
-  let last = -1;
-  for (let part = 0; part < partsOf(checkpoint); part += 1) {
-    const row = byPart.get(part);
-    const read = wholePart(row, checkpoint, part);
-    const isWhole = read !== null && problemOf(read, last, linearBytes) === null;
-    yield isWhole ? read : null;
-    if (!isWhole) return;
-    last = read.numbers.at(-1) ?? last;
-    // Bytes as a row has them may lie in a buffer with those of other rows.
-    if (row?.bytes instanceof Uint8Array && isPacked(row.bytes)) freeBytes(read.changes);
-  }
-}
-
 /** In a file, the rows of `pages` and `chunks` of one owner have the places from `owner * PLACES` on, so that no index is needed. */
 export const PLACES = 65_536;
 
 /** null if the row is missing or damaged. */
-function wholePart(row: Row | undefined, checkpoint: SealedParts, part: number): PagesPart | null {
-  const { numbers, bytes: packed } = row ?? {};
+export function wholePart(row: Row, checkpoint: SealedParts, part: number): PagesPart | null {
+  const { numbers, bytes: packed } = row;
   if (!(numbers instanceof Uint8Array) || !isWhole(numbers, checkpoint, 2 * part)) return null;
   if (!(packed instanceof Uint8Array) || !isWhole(packed, checkpoint, 2 * part + 1)) return null;
   const changes = unpack(packed, mostChangesOf(numbers.byteLength / 4));
@@ -83,8 +59,15 @@ interface SealedParts {
   readonly parts: Uint8Array;
 }
 
+/** Frees what a row and its part take. Bytes as a row has them may lie in a buffer with those of other rows. */
+export function freePart({ bytes }: Row, { changes }: PagesPart): void {
+  if (!(bytes instanceof Uint8Array) || !isPacked(bytes)) return;
+  freeBytes(changes);
+  if (bytes.byteLength === bytes.buffer.byteLength) freeBytes(bytes);
+}
+
 /** The number of parts that its pages have. */
-function partsOf({ parts }: SealedParts): number {
+export function partsOf({ parts }: SealedParts): number {
   return parts.byteLength / (2 * SEAL_BYTES);
 }
 

@@ -1,4 +1,4 @@
-import { applyPart, type GuestImage, type PagesPart } from "../../../runtime/index.ts";
+import { applyPart, type GuestImage, type PagesPart, problemOf } from "../../../runtime/index.ts";
 import { checkpointLost } from "../failure.ts";
 import {
   type Checkpoint,
@@ -9,7 +9,7 @@ import {
   type ReadableCheckpoints,
   wholeCheckpoints,
 } from "../rows/checkpoint.ts";
-import { type PackedPages, PLACES, partsIn } from "../rows/pages.ts";
+import { freePart, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
 import { readSession } from "./sessions.ts";
 import { all, get, type Plan, run, spelled, sql } from "./sql.ts";
 
@@ -56,14 +56,9 @@ export function* readImage(id: string): Plan<GuestImage> {
   for (let next = yield* baseOf(id, top); next; next = yield* baseOf(id, next)) chain.unshift(next);
   const memory = memoryOf(top);
   for (const checkpoint of chain) {
-    for (const part of yield* readParts(checkpoint, memory.byteLength)) {
-      if (part) {
-        applyPart(memory, part);
-        continue;
-      }
-      const whose = checkpoint.id === id ? "its pages" : `pages of its base ${checkpoint.id}`;
-      throw checkpointLost(id, `${whose} are damaged`);
-    }
+    if (yield* readParts(checkpoint, memory.byteLength, (part) => applyPart(memory, part))) continue;
+    const whose = checkpoint.id === id ? "its pages" : `pages of its base ${checkpoint.id}`;
+    throw checkpointLost(id, `${whose} are damaged`);
   }
   return { id, meta: top.meta, memory };
 }
@@ -80,15 +75,26 @@ function memoryOf({ id, meta: { linearBytes } }: Checkpoint): Uint8Array {
 /** True if all parts of the checkpoint's own pages are whole. */
 export function* pagesAreWhole(checkpoint: Checkpoint): Plan<boolean> {
   let count = 0;
-  for (const part of yield* readParts(checkpoint, checkpoint.meta.linearBytes)) {
-    if (!part) return false;
-    count += part.numbers.length;
-  }
-  return count === checkpoint.pages;
+  const { linearBytes } = checkpoint.meta;
+  const areWhole = yield* readParts(checkpoint, linearBytes, ({ numbers }) => (count += numbers.length));
+  return areWhole && count === checkpoint.pages;
 }
 
-export function* readParts(checkpoint: Checkpoint, linearBytes: number): Plan<Iterable<PagesPart | null>> {
-  return partsIn(yield* all(sql`SELECT * FROM pages WHERE ${pagesOf(checkpoint.n)}`), checkpoint, linearBytes);
+/**
+ * Hands over the parts of a checkpoint's pages, which are changes of memory of at most so many bytes. Only one is in memory at a
+ * time. Returns false at the first that is missing or damaged.
+ */
+export function* readParts(checkpoint: Checkpoint, linearBytes: number, use: (part: PagesPart) => void): Plan<boolean> {
+  let last = -1;
+  for (let part = 0; part < partsOf(checkpoint); part++) {
+    const row = yield* get(sql`SELECT * FROM pages WHERE ${pageOf(checkpoint.n, part)}`);
+    const read = row && wholePart(row, checkpoint, part);
+    if (!read || problemOf(read, last, linearBytes) !== null) return false;
+    use(read);
+    last = read.numbers.at(-1) ?? last;
+    freePart(row, read);
+  }
+  return true;
 }
 
 /** Writes the pages of the checkpoint with this number. */
@@ -108,6 +114,8 @@ export function* dropPages(n: number): Plan<void> {
   yield* run(sql`DELETE FROM pages WHERE ${pagesOf(n)}`);
 }
 
+const pageOf = (n: number, part: number) =>
+  spelled(sql`place = ${n * PLACES + part}`, sql`checkpoint = ${n} AND part = ${part}`);
 const pagesOf = (n: number) =>
   spelled(sql`place >= ${n * PLACES} AND place < ${(n + 1) * PLACES}`, sql`checkpoint = ${n}`);
 

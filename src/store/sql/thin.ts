@@ -1,4 +1,4 @@
-import { applyPart, openChanges, PAGE_BYTES } from "../../../runtime/index.ts";
+import { applyPart, openChanges, PAGE_BYTES, type PagesPart } from "../../../runtime/index.ts";
 import { type Checkpoint, decodeCheckpoint, fieldsOfCheckpoint } from "../rows/checkpoint.ts";
 import { type PackedPages, packPages } from "../rows/pages.ts";
 import { number, type Row, seal } from "../rows/seal.ts";
@@ -8,8 +8,9 @@ import { CHECKPOINT_BYTES, readSession } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, run, sql } from "./sql.ts";
 
 /**
- * Takes earlier ends from a session, but its head and those that a fork began at. One that another image is based on is joined
- * with that one, so that all images stay as they are. Returns the ids that were taken, and the bytes that the session takes more.
+ * Takes earlier ends from a session, but its head, whole images, which take much memory to join, and those that a fork began at.
+ * One that another image is based on is joined with that one, so that all images stay as they are. Returns the ids that were
+ * taken, and the bytes that the session takes more.
  */
 export function* thin(
   id: string,
@@ -20,7 +21,7 @@ export function* thin(
   // The newest first: the bases of one are behind it, and are joined with it.
   const rows = yield* all(sql`SELECT ${CHECKPOINT}, ${raw(CHECKPOINT_BYTES)} AS bytes FROM reach r
     JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ${id} AND c.id ${oneOf(ids)} AND c.id <> ${session.head}
-    AND NOT EXISTS (SELECT 1 FROM reach o JOIN sessions f ON f.id = o.session AND f.forked_from = c.id
+    AND c.base IS NOT NULL AND NOT EXISTS (SELECT 1 FROM reach o JOIN sessions f ON f.id = o.session AND f.forked_from = c.id
       WHERE o.checkpoint = c.n) ORDER BY c.n DESC`);
   const going = new Map<string | null, Checkpoint>();
   for (const row of rows) {
@@ -65,21 +66,23 @@ function* isFree({ id, n }: Checkpoint): Plan<boolean> {
 
 /** The changes of all these together, whose order does not matter; null if a part is damaged. */
 function* sumOf(checkpoints: readonly Checkpoint[], linearBytes: number): Plan<PackedPages | null> {
-  const sum = new Uint8Array(linearBytes);
-  const touched = new Set<number>();
-  for (const checkpoint of checkpoints) {
-    for (const part of yield* readParts(checkpoint, linearBytes)) {
-      if (!part) return null;
-      applyPart(sum, part);
-      for (const page of part.numbers) touched.add(page);
-    }
-  }
+  const most = checkpoints.reduce((sum, { pages }) => sum + pages, 0) * PAGE_BYTES;
+  const sum = new Int32Array(Math.min(most, linearBytes) / 4);
+  /** Places in the sum, by pages: only the pages that have changed are there. */
+  const places = new Map<number, number>();
+  const add = (part: PagesPart) => {
+    for (const page of part.numbers) if (!places.has(page)) places.set(page, places.size);
+    applyPart(new Uint8Array(sum.buffer), { ...part, numbers: part.numbers.map((page) => places.get(page) ?? 0) });
+  };
+  for (const checkpoint of checkpoints) if (!(yield* readParts(checkpoint, linearBytes, add))) return null;
   const changes = openChanges();
-  const words = new Int32Array(sum.buffer);
-  const zero = new Int32Array(PAGE_BYTES / 4);
-  for (const page of [...touched].sort((a, b) => a - b)) changes.add(page, zero, 0, words, (page * PAGE_BYTES) / 4);
+  const zero = new Int32Array(PAGE_WORDS);
+  for (const page of Uint32Array.from(places.keys()).sort())
+    changes.add(page, zero, 0, sum, (places.get(page) ?? 0) * PAGE_WORDS);
   return packPages(changes.flush(), linearBytes);
 }
+
+const PAGE_WORDS = PAGE_BYTES / 4;
 
 /** Writes a checkpoint with other pages on another base. Its chain is told longer than it is now, which does no harm. */
 function* rewrite({ seals_number }: Row, { n, ...checkpoint }: Checkpoint, pages: PackedPages): Plan<void> {

@@ -1,3 +1,4 @@
+import { freeBytes } from "../../../runtime/index.ts";
 import { misuse, storeFull } from "../failure.ts";
 import type { Step } from "../port.ts";
 import { packPages } from "../rows/pages.ts";
@@ -25,7 +26,7 @@ export function commit(
 ): { session: Session; more: number } {
   const { checkpoint, records = [], drop = [], cache = [] } = step;
   const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
-  return database.write(() => {
+  const done = database.write(() => {
     const session = known ?? database.perform(readSession(id));
     const last_seq = session.last_seq + records.length;
     const image =
@@ -54,6 +55,8 @@ export function commit(
     database.perform(addUses(id, hashesIn([records, step.facts, step.settings, checkpoint?.extras])));
     return { session: next, more };
   });
+  for (const { bytes } of pages?.parts ?? []) freeBytes(bytes);
+  return done;
 }
 
 /** When the step says that it was made: the store has no clock. */

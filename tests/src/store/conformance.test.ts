@@ -247,11 +247,12 @@ describe.each(STORES)("the store $kind", (kind) => {
     );
     expect([more < 0, (await bytes()) - before]).toEqual([true, more]);
     const left = await store.checkpoints("S1");
-    // The head stays, and so does the one that the fork began at.
+    // The head stays, and so do the whole one and the one that the fork began at.
     expect(left.map(({ id, base }) => [id, base])).toEqual([
       ["E3", "E2"],
       ["E6", "E3"],
-      ["E10", null],
+      ["E7", null],
+      ["E10", "E7"],
       ["E12", "E10"],
     ]);
     for (const { id } of left)
@@ -262,7 +263,7 @@ describe.each(STORES)("the store $kind", (kind) => {
     // What only the fork held goes with it.
     await store.lease("F1");
     await store.remove("F1");
-    expect((await store.checkpoints("S1")).map(({ id }) => id)).toEqual(["E3", "E6", "E10", "E12", "E13"]);
+    expect((await store.checkpoints("S1")).map(({ id }) => id)).toEqual(["E3", "E6", "E7", "E10", "E12", "E13"]);
     expect(Buffer.compare((await store.image("E6")).memory, expected.get("E6") ?? Buffer.of())).toBe(0);
   });
 
