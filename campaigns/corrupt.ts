@@ -24,7 +24,7 @@ await script(
         mkdirSync(place);
         const tally =
           part === "sessions"
-            ? corrupt({ folder: place, flips, seed, cutEvery: 1 })
+            ? await corrupt({ folder: place, flips, seed, cutEvery: 1 })
             : await corruptRuns({ folder: place, flips: runFlips, seed, cutEvery: 64 });
         for (const line of tally.lines) console.log(`${part.padEnd(9)} ${line}`);
         isRight &&= tally.wrong + tally.crashed === 0;

@@ -16,6 +16,17 @@ const CHECKS: readonly (readonly [string, ...string[]])[] = [
 const MOST_BYTES = 50e6;
 const MOST_PACKAGES = 30;
 
+/** Passes on an option that may be undefined. */
+const CALLER = `import { openSession } from "belay-rlm";
+import { openTools } from "belay-rlm/tools";
+export const opened = async (signal: AbortSignal | undefined, store: string | undefined) => {
+  const session = await openSession({ memoryMb: 64, store });
+  const [tool] = await openTools(session);
+  await tool?.execute({}, { signal });
+  return session.exec("1 + 1", { signal });
+};
+`;
+
 const folder = await mkdtemp(join(tmpdir(), "belay-package-"));
 try {
   const tarball = await pack(folder);
@@ -46,17 +57,6 @@ async function checkSize(tarball: string): Promise<void> {
   console.log(`It installs ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages (at most 50 MB, 30 packages).`);
   if (!isSmall) process.exitCode = 1;
 }
-
-/** Passes on an option that may be undefined. */
-const CALLER = `import { openSession } from "belay-rlm";
-import { openTools } from "belay-rlm/tools";
-export const opened = async (signal: AbortSignal | undefined, store: string | undefined) => {
-  const session = await openSession({ memoryMb: 64, store });
-  const [tool] = await openTools(session);
-  await tool?.execute({}, { signal });
-  return session.exec("1 + 1", { signal });
-};
-`;
 
 /** Compiles a caller of each kind as strictly as can be: without the DOM, and with the declarations checked too. */
 async function checkTypes(tarball: string): Promise<void> {

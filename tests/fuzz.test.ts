@@ -3,9 +3,9 @@ import { fuzz, SURFACES } from "../campaigns/fuzz/fuzz.ts";
 import type { OpenSurface } from "../campaigns/fuzz/surface.ts";
 import { folderWith } from "./support/tree.ts";
 
-/** Cases of surfaces that are slower than the others. Rows have a test of their own, of the campaign `corrupt`. */
+/** Cases of surfaces that are slower than the others. Rows have tests of their own, beside those of the stores. */
 const CASES: Readonly<Record<string, number>> = { documents: 4, messages: 10 };
-const { rows: _rows, ...PLAYED } = SURFACES;
+const { rows: _rows, server: _server, ...PLAYED } = SURFACES;
 
 test.each(Object.entries(PLAYED))(
   "%s: whatever comes in, an answer is right or an error has a name",
@@ -18,6 +18,13 @@ test.each(Object.entries(PLAYED))(
     expect(lines).toEqual([`${name.padEnd(10)} ${most} cases, 0 with a problem`]);
   },
 );
+
+test("a surface that cannot be played here is left out by its name", async () => {
+  const lines: string[] = [];
+  const plan = { folder: folderWith(), seed: 5, from: 1, more: () => true, say: (line: string) => lines.push(line) };
+  expect(await fuzz({ ...plan, surfaces: { server: async () => "there is no PostgreSQL" } })).toBe(0);
+  expect(lines).toEqual(["server     left out: there is no PostgreSQL"]);
+});
 
 test("a problem is told with the words that play its case again", async () => {
   const open: OpenSurface = async () => ({

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../runtime/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite.ts";
-import type { SyncStore } from "../../src/store/thread/methods.ts";
+import type { SyncMethods, WireMethods } from "../../src/store/thread/methods.ts";
 import {
   checkpointOf,
   contextOf,
@@ -14,7 +14,7 @@ import {
   recordOf,
   sessionOf,
 } from "../../tests/src/store/sample.ts";
-import { type Damaging, damagesOf, putDamaged } from "./damages.ts";
+import { type Damage, type Damaging, damagesOf, putDamaged } from "./damages.ts";
 import { type Tally, tallyOf } from "./tally.ts";
 
 export interface Corruption extends Damaging {
@@ -22,46 +22,74 @@ export interface Corruption extends Damaging {
   readonly folder: string;
 }
 
-/** Damages a store in many ways, one at a time, and reads it anew each time. */
-export function corrupt({ folder, ...damaging }: Corruption): Tally {
+/** Damages a store in a folder in many ways, one at a time, and reads it anew each time. */
+export function corrupt({ folder, ...damaging }: Corruption): Promise<Tally> {
   const path = join(folder, "belay.db");
   const original = join(folder, "original.db");
-  makeStore(folder);
-  copyFileSync(path, original);
-  const expected = readAll(folder);
+  return corruptIn({
+    async open() {
+      const store = openSqliteStore(folder, { pid: 1, host: "here" });
+      return { methods: store, [Symbol.asyncDispose]: async () => store[Symbol.dispose]() };
+    },
+    async *damages() {
+      copyFileSync(path, original);
+      for (const damage of damagesOf(original, damaging)) {
+        yield { ...damage, put: async () => putDamaged(original, path, damage) };
+      }
+    },
+  });
+}
+
+/** A store that can be damaged. */
+export interface Damageable {
+  open(): Promise<AsyncDisposable & { readonly methods: SyncMethods | WireMethods }>;
+  /** Ways of damaging the store as it is now. Each is put in the place of the one before. */
+  damages(): AsyncIterable<Pick<Damage, "name" | "kind"> & { put(): Promise<unknown> }>;
+}
+
+/** Damages an empty store in many ways, one at a time, and reads it anew each time. */
+export async function corruptIn({ open, damages }: Damageable): Promise<Tally> {
+  await makeStore(open);
+  const expected = await readAll(open);
   if (expected.some(({ kind }) => kind !== "value")) throw new Error("the store cannot be read before it is damaged");
   const counts = { refused: 0, unharmed: 0, wrong: 0, crashed: 0 };
   const done = { flip: 0, cut: 0 };
   const told: string[] = [];
-  for (const damage of damagesOf(original, damaging)) {
-    putDamaged(original, path, damage);
-    const outcome = compare(expected, readAll(folder));
+  for await (const { name, kind, put } of damages()) {
+    await put();
+    const outcome = compare(expected, await readAll(open));
     counts[outcome.kind] += 1;
-    done[damage.kind] += 1;
-    if (outcome.kind === "wrong" || outcome.kind === "crashed")
-      told.push(`${outcome.kind}: ${damage.name}: ${outcome.what}`);
+    done[kind] += 1;
+    if (outcome.kind === "wrong" || outcome.kind === "crashed") told.push(`${outcome.kind}: ${name}: ${outcome.what}`);
   }
   return tallyOf(done, counts, told);
 }
 
 /** A store with all kinds of rows that a resume reads. */
-function makeStore(folder: string): void {
-  using store = openSqliteStore(folder, { pid: 1, host: "here" });
-  store.putContext(contextOf("A context in two parts, which zstd makes smaller. ".repeat(40), "The second part."));
-  store.putBaseline("B", META, pagesOf(range(0, 12), 1));
-  store.create(sessionOf("S1", { name: "first" }));
+async function makeStore(open: Damageable["open"]): Promise<void> {
+  await using opened = await open();
+  const store = opened.methods;
+  await store.putContext(
+    contextOf("A context in two parts, which zstd makes smaller. ".repeat(40), "The second part."),
+  );
+  await store.putBaseline("B", META, pagesOf(range(0, 12), 1));
+  await store.create(sessionOf("S1", { name: "first" }));
   const long = { text: "An answer that is long enough to be packed. ".repeat(200) };
-  store.commit("S1", {
+  await store.commit("S1", {
     checkpoint: checkpointOf("C1", { pages: pagesOf([1, 2, 30], 2), base: "B", chain: { length: 1, bytes: 61_440 } }),
     records: [recordOf("E1", 5), recordOf("E1", 6, long)],
     facts: { status: "running" },
   });
   const end = checkpointOf("C2", { pages: pagesOf([2, 63], 3), base: "C1", parent: "C1", kind: "end", extras: long });
-  store.commit("S1", { checkpoint: end, records: [recordOf("E1", 7)], facts: { status: "idle" } });
+  await store.commit("S1", { checkpoint: end, records: [recordOf("E1", 7)], facts: { status: "idle" } });
   const whole = checkpointOf("C3", { pages: pagesOf(range(0, 8), 4), parent: "C2", kind: "end", exec_id: "E2" });
-  store.commit("S1", { checkpoint: whole, records: [recordOf("E2", 8)], cache: [{ key: "k", value: long, at: 8 }] });
-  store.release("S1");
-  store.fork("S1", "C2", sessionOf("S2", { name: "second" }));
+  await store.commit("S1", {
+    checkpoint: whole,
+    records: [recordOf("E2", 8)],
+    cache: [{ key: "k", value: long, at: 8 }],
+  });
+  await store.release("S1");
+  await store.fork("S1", "C2", sessionOf("S2", { name: "second" }));
 }
 
 type Reading =
@@ -69,27 +97,26 @@ type Reading =
   | { readonly kind: "refused" | "crashed"; readonly why: string };
 
 /** Each of the things that a resume reads, on its own. */
-function readAll(folder: string): Reading[] {
-  let store: SyncStore | undefined;
-  const opened = attempt(() => {
-    store = openSqliteStore(folder, { pid: 2, host: "there" });
-    return "open";
+async function readAll(open: Damageable["open"]): Promise<Reading[]> {
+  const readings: Reading[] = [];
+  const whole = await attempt(async () => {
+    await using store = await open();
+    for (const read of readingsOf(store.methods)) readings.push(await attempt(read));
+    return "closed";
   });
-  const readings = store ? readingsOf(store).map(attempt) : [];
-  const closed = attempt(() => store?.[Symbol.dispose]());
-  return [opened, ...readings, ...(closed.kind === "crashed" ? [closed] : [])];
+  return [...readings, whole];
 }
 
-function readingsOf(store: SyncStore): (() => unknown)[] {
+function readingsOf(store: SyncMethods | WireMethods): (() => unknown)[] {
   const context = contextOf("A context in two parts, which zstd makes smaller. ".repeat(40), "The second part.");
-  const session = (name: string) => {
-    const row = store.find(name);
+  const session = async (name: string) => {
+    const row = await store.find(name);
     if (!row) throw new RlmError("session_not_found", `no session ${name}`, { suggestion: "None." });
     // What a resume does not read: figures for people.
     const { bytes: _, holder: __, ...rest } = row;
     return rest;
   };
-  const answer = () => store.cached("k") ?? refuse();
+  const answer = async () => (await store.cached("k")) ?? refuse();
   return [
     () => session("first"),
     () => session("second"),
@@ -100,7 +127,7 @@ function readingsOf(store: SyncStore): (() => unknown)[] {
     () => store.checkpoints("S2"),
     ...["C1", "C2", "C3"].map((id) => () => store.checkpoint(id)),
     ...["B", "C1", "C2", "C3"].map((id) => () => store.image(id)),
-    () => plain(store.context(context.key)),
+    async () => plain(await store.context(context.key)),
     answer,
   ];
 }
@@ -110,9 +137,9 @@ function refuse(): never {
   throw new RlmError("store_corrupt", "no answer", { suggestion: "None." });
 }
 
-function attempt(read: () => unknown): Reading {
+async function attempt(read: () => unknown): Promise<Reading> {
   try {
-    return { kind: "value", value: read() };
+    return { kind: "value", value: await read() };
   } catch (error) {
     if (error instanceof RlmError) return { kind: "refused", why: `${error.code}: ${error.message}` };
     return { kind: "crashed", why: error instanceof Error ? (error.stack ?? error.message) : String(error) };

@@ -11,7 +11,25 @@ export interface Damaging {
   readonly cutEvery: number;
   /** Values are damaged in these tables alone; default: in all. */
   readonly tables?: readonly string[];
+  /** Changes a value; default: one of its bits is flipped. */
+  readonly change?: Change;
 }
+
+/** A value of a row, as bytes. */
+export interface Stored {
+  readonly table: string;
+  readonly column: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What a value becomes, which is one of `all`; null: NULL. */
+export type Change = <Value extends Stored>(
+  random: () => number,
+  value: Value,
+  all: readonly Value[],
+) => Uint8Array | null;
+
+const flip: Change = (random, { bytes }) => flipped(bytes, Math.floor(random() * bytes.byteLength * 8));
 
 /** One thing that is done to a store. */
 export interface Damage {
@@ -22,19 +40,27 @@ export interface Damage {
 }
 
 /** Damages of the store in this file, each of which is done to a copy of it. */
-export function* damagesOf(original: string, { flips, seed, cutEvery, tables }: Damaging): Iterable<Damage> {
+export function* damagesOf(
+  original: string,
+  { flips, seed, cutEvery, tables, change = flip }: Damaging,
+): Iterable<Damage> {
   const random = seededRandom(seed);
   const values = valuesOf(original).filter(({ table }) => tables === undefined || tables.includes(table));
   const bytes = readFileSync(original);
   const flippable = values.filter((value) => value.bytes.byteLength > 0);
-  for (let flip = 0; flip < flips; flip += 1) {
-    const value = flip % 2 === 0 ? flippable[Math.floor(random() * flippable.length)] : undefined;
-    const bit = Math.floor(random() * (value?.bytes ?? bytes).byteLength * 8);
+  for (let done = 0; done < flips; done += 1) {
+    const value = done % 2 === 0 ? flippable[Math.floor(random() * flippable.length)] : undefined;
+    if (value) {
+      const changed = change(random, value, values);
+      const name = `${value.name} changed to ${shown(changed)}`;
+      yield { name, kind: "flip", apply: (path) => write(path, value, changed) };
+      continue;
+    }
+    const bit = Math.floor(random() * bytes.byteLength * 8);
     yield {
-      name: `bit ${bit} of ${value?.name ?? "the file"}`,
+      name: `bit ${bit} of the file`,
       kind: "flip",
-      apply: (path) =>
-        value ? write(path, value, flipped(value.bytes, bit)) : writeFileSync(path, flipped(bytes, bit)),
+      apply: (path) => writeFileSync(path, flipped(bytes, bit)),
     };
   }
   for (const value of values.filter(({ isBlob }) => isBlob)) {
@@ -54,6 +80,9 @@ export function* damagesOf(original: string, { flips, seed, cutEvery, tables }: 
 
 export const EMPTIED = "the file cut to 0";
 
+/** The beginning of a value, for messages. */
+export const shown = (bytes: Uint8Array | null) => bytes && JSON.stringify(Buffer.from(bytes).toString().slice(0, 60));
+
 /** Puts a damaged copy of the store in the place of what is there. */
 export function putDamaged(original: string, path: string, damage: Damage): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
@@ -64,13 +93,10 @@ export function putDamaged(original: string, path: string, damage: Damage): void
 /** The file is cut at every such length, times `cutEvery`: an eighth of a page. */
 const FILE_CUT_BYTES = 512;
 
-interface Value {
+interface Value extends Stored {
   readonly name: string;
-  readonly table: string;
-  readonly column: string;
   /** Condition that finds the row. */
   readonly where: string;
-  readonly bytes: Uint8Array;
   readonly isBlob: boolean;
   /** All numbers of the sample are whole: they are 64 bits of an integer. */
   readonly type: "text" | "blob" | "number";
@@ -106,17 +132,18 @@ function valuesOf(path: string): Value[] {
   });
 }
 
-function write(path: string, { table, column, where, type }: Value, bytes: Uint8Array): void {
+function write(path: string, { table, column, where, type }: Value, bytes: Uint8Array | null): void {
   using database = new DatabaseSync(path);
   database.exec("PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF");
-  const value =
-    type === "blob" ? bytes : type === "text" ? Buffer.from(bytes).toString() : Buffer.from(bytes).readBigInt64LE();
+  const value = bytes && type !== "blob" ? (type === "text" ? Buffer.from(bytes).toString() : wholeOf(bytes)) : bytes;
   try {
     database.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${where}`).run(value);
   } catch {
     // A constraint refuses it: the row stays as it was.
   }
 }
+
+const wholeOf = (bytes: Uint8Array) => Buffer.concat([bytes, Buffer.alloc(8)]).readBigInt64LE();
 
 function literal(value: SQLOutputValue): string {
   return typeof value === "string" ? `'${value}'` : String(value);

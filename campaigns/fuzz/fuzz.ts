@@ -8,7 +8,7 @@ import { openImages } from "./surfaces/images.ts";
 import { openMessages } from "./surfaces/messages.ts";
 import { openPosts } from "./surfaces/posts.ts";
 import { openPrograms } from "./surfaces/programs.ts";
-import { openRows } from "./surfaces/rows.ts";
+import { openRows, openServerRows } from "./surfaces/rows.ts";
 import { openSettings } from "./surfaces/settings.ts";
 import { openStreams } from "./surfaces/streams.ts";
 import { openTrees } from "./surfaces/trees.ts";
@@ -21,8 +21,10 @@ export const SURFACES = {
   images: openImages,
   /** Posts of a guest that has rewritten its prelude. */
   posts: openPosts,
-  /** Rows and pages of a store. */
+  /** Rows and pages of a store in a folder. */
   rows: openRows,
+  /** Rows of a store on a server. */
+  server: openServerRows,
   /** Replies of a provider. */
   streams: openStreams,
   /** Lines of an MCP client. */
@@ -54,7 +56,12 @@ export async function fuzz({ surfaces, folder, seed, from, more, say }: FuzzPlan
   for (const [name, open] of Object.entries(surfaces)) {
     const own = join(folder, name);
     mkdirSync(own);
-    await using surface = await open(own);
+    const opened = await open(own);
+    if (typeof opened === "string") {
+      say(`${name.padEnd(10)} left out: ${opened}`);
+      continue;
+    }
+    await using surface = opened;
     const since = performance.now();
     let at = from;
     let problems = 0;

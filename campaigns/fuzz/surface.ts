@@ -8,8 +8,8 @@ export interface Surface extends AsyncDisposable {
   play(random: Random): Promise<string | null>;
 }
 
-/** @param folder an empty one of the surface's own */
-export type OpenSurface = (folder: string) => Promise<Surface>;
+/** Opens a surface, or returns why it cannot be played here. @param folder an empty one of the surface's own */
+export type OpenSurface = (folder: string) => Promise<Surface | string>;
 
 /** The problem with an error: only those that have a code and a cure may come out. */
 export function unnamed(error: unknown): string | null {

@@ -50,17 +50,16 @@ async function soakKind(kind: string, url: string, { rounds, times, goneMs, fold
     await using soaked = await open({ folder: own, url });
     for (let round = 0; round < rounds; round++) {
       await soaked.round(times(kind));
-      seen.push(await held());
+      const one = await held();
+      seen.push(one);
+      const heap = `heap ${(one.bytes / 1e6).toFixed(2)} MB in ${one.objects} objects, rss ${(one.rss / 1e6).toFixed(0)} MB`;
+      const open = `${one.threads} threads, ${one.files} files, ${one.resources} resources, ${one.listeners} listeners`;
+      say(`${kind} ${(round + 1) * times(kind)}: ${heap}, ${open}`);
     }
   }
   const left = await leftSince(before, goneMs);
   const uneven = { heap: unevenness(seen.map(({ bytes }) => bytes)), rss: unevenness(seen.map(({ rss }) => rss)) };
   const growth = { kind, ...growthOf(seen, times(kind)), uneven, left };
-  for (const [n, one] of seen.entries()) {
-    const heap = `heap ${(one.bytes / 1e6).toFixed(2)} MB in ${one.objects} objects, rss ${(one.rss / 1e6).toFixed(0)} MB`;
-    const open = `${one.threads} threads, ${one.files} files, ${one.resources} resources, ${one.listeners} listeners`;
-    say(`${kind} ${(n + 1) * times(kind)}: ${heap}, ${open}`);
-  }
   say(`${kind}: each leaves ${Math.round(growth.bytes)} bytes, ${growth.objects.toFixed(1)} objects`);
   say(`${kind}: last half heap ±${uneven.heap.toFixed(1)} %, rss ±${uneven.rss.toFixed(1)} %`);
   say(

@@ -5,9 +5,9 @@ import { folderWith } from "../../support/tree.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
-test("flipped bits and cut blobs are refused or do no harm", () => {
+test("flipped bits and cut blobs are refused or do no harm", async () => {
   const folder = join(folderWith({ "store/": "" }), "store");
-  const tally = corrupt({ folder, flips: 100, seed: 7, cutEvery: 111 });
+  const tally = await corrupt({ folder, flips: 100, seed: 7, cutEvery: 111 });
   expect(tally.damages).toBeGreaterThan(150);
   expect(tally.refused).toBeGreaterThan(tally.damages / 2);
   expect(tally.lines).toHaveLength(1);

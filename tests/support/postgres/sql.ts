@@ -3,7 +3,7 @@ import { readServerUrl } from "../../../src/store/index.ts";
 
 export interface ServerSql extends AsyncDisposable {
   /** `STORE` and `QUEUE` stand for the schemas of the store and of its queue; a table without one is the store's. */
-  query(text: string): Promise<readonly Record<string, unknown>[]>;
+  query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
 }
 
 /** Asks the server of this URL. */
@@ -13,7 +13,10 @@ export async function openSql(url: string): Promise<ServerSql> {
   await client.connect();
   await client.query(`SET search_path = ${schema}`);
   const named = (text: string) => text.replaceAll("QUEUE", `${schema}_queue`).replaceAll("STORE", schema);
-  return { query: async (text) => (await client.query(named(text))).rows, [Symbol.asyncDispose]: () => client.end() };
+  return {
+    query: async (text, values) => (await client.query(named(text), values?.slice())).rows,
+    [Symbol.asyncDispose]: () => client.end(),
+  };
 }
 
 /** Asks it one thing. */

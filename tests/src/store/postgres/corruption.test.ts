@@ -1,4 +1,6 @@
 import { expect, test, vi } from "vitest";
+import { corruptServer } from "../../../../campaigns/corrupt/server.ts";
+import { changed } from "../../../../campaigns/fuzz/surfaces/rows.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
@@ -93,6 +95,13 @@ test.skipIf(NO_POSTGRES)(
     expect(await findingsIn(store)).toEqual([]);
   },
 );
+
+test.skipIf(NO_POSTGRES)("values that were changed by chance on a server are refused or do no harm", async () => {
+  const tally = await corruptServer({ url: await freshStoreUrl(), flips: 30, seed: 7, change: changed });
+  expect(tally.refused).toBeGreaterThan(tally.damages / 4);
+  expect(tally.lines).toHaveLength(1);
+  expect({ wrong: tally.wrong, crashed: tally.crashed }).toEqual({ wrong: 0, crashed: 0 });
+});
 
 /** What each message names. */
 const NAMED = new RegExp(`S1|C2|${CONTEXT.key}`);
