@@ -37,11 +37,17 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
 
 /** Says why these bytes are no text; null if they are one. */
 export function notText(bytes: Uint8Array): string | null {
-  if (bytes.subarray(0, HEAD_BYTES).includes(0)) return BINARY;
-  return isUtf8(bytes) ? null : NOT_UTF8;
+  return binaryBy(bytes) ?? (isUtf8(bytes) ? null : NOT_UTF8);
 }
 
-export const BINARY = "binary (NUL in the first 8 KB)";
+/** Says why a file that begins so is no text; null if there is no NUL in its head. */
+export function binaryBy(bytes: Uint8Array): string | null {
+  const head = bytes.subarray(0, HEAD_BYTES);
+  if (!head.includes(0)) return null;
+  const [first = 0, second = 0] = head;
+  return first + second === 0xff + 0xfe && first >= 0xfe ? `UTF-16, ${NOT_UTF8}` : "binary (NUL in the first 8 KB)";
+}
+
 export const NOT_UTF8 = "not UTF-8";
 
 /** `bytes` without the byte order mark that they may begin with. */

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../../runtime/index.ts";
-import { BINARY, HEAD_BYTES, MOST_ORIGINAL_BYTES, notText, withoutMark } from "../documents/kinds.ts";
+import { binaryBy, HEAD_BYTES, MOST_ORIGINAL_BYTES, notText, withoutMark } from "../documents/kinds.ts";
 import type { OriginalFile, Way } from "../documents/ways.ts";
 import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
 import { exceeds } from "./size.ts";
@@ -26,7 +26,8 @@ export function readListed(roots: Roots, path: string, room: number, choose: Cho
   return withFile(roots, path, (file) => {
     const content = contentOf(roots, path, file, Math.min(room, LIMITS.directoryFileBytes), choose);
     if (content) return content;
-    if (file.read(HEAD_BYTES).includes(0)) return { reason: BINARY };
+    const reason = binaryBy(file.read(HEAD_BYTES));
+    if (reason !== null) return { reason };
     const isLarge = file.size > LIMITS.directoryFileBytes;
     return isLarge ? { reason: exceeds(file.size, LIMITS.directoryFileBytes) } : { size: file.size };
   });

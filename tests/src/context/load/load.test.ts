@@ -102,7 +102,7 @@ test("what a folder's load skips is reported with the reason; ignored files are 
     "overlong.txt": "not UTF-8",
     pipe: "FIFO",
     "surrogate.txt": "not UTF-8",
-    "utf16.txt": "binary (NUL in the first 8 KB)",
+    "utf16.txt": "UTF-16, not UTF-8",
   });
 });
 
