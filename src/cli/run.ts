@@ -54,7 +54,8 @@ async function commandNamed(name: string, before: readonly string[], args: reado
   const found = commands.find((command) => command.name === name);
   if (found) return found;
   if (name.startsWith("-")) {
-    throw new UsageError(`options come after the command; ${name} is not an option of belay itself`, "belay --help");
+    const line = name === "-e" || name === "-c" ? commandLine(["exec", ...args]) : "belay --help";
+    throw new UsageError(`options come after the command; ${name} is not an option of belay itself`, line);
   }
   if (existsSync(name)) {
     throw new UsageError(`${name} is not a command; exec runs cells`, commandLine(["exec", ...args]));

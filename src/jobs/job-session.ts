@@ -215,9 +215,10 @@ const OUTPUT_UNITS = 2 ** 20;
 
 /** The facts of an end that are kept beside its result. */
 function told(envelope: ExecEnvelope): { readonly [field: string]: Json } {
-  const { stdout, execution_time_ms, resumed, session_id } = envelope;
+  const { stdout, execution_time_ms, resumed, session_id, warnings } = envelope;
   const output = stdout.length > OUTPUT_UNITS ? `${stdout.slice(0, OUTPUT_UNITS)}… (cut)` : stdout;
-  const ended = { output, ms: execution_time_ms, resumed, session: session_id };
+  const warned = warnings.length > 0 ? { warnings: [...warnings] } : {};
+  const ended = { ...warned, output, ms: execution_time_ms, resumed, session: session_id };
   if (envelope.success) return ended;
   const { error_code, error_message, suggestion } = envelope;
   return { error_code, error: error_message, suggestion, ...ended };

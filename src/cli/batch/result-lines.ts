@@ -102,6 +102,7 @@ export function resultLine(job: JobRow, result: string | null): string {
     error_code: told.error_code,
     error: told.error,
     suggestion: told.suggestion,
+    warnings: told.warnings,
     output: told.output ?? "",
     sub_calls: told.sub_calls ?? 0,
     tokens: told.tokens ?? 0,

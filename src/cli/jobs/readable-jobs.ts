@@ -69,6 +69,7 @@ export function jobJson(job: JobRow): object {
     ...(told.error_code === undefined
       ? {}
       : { error_code: told.error_code, error: told.error, suggestion: told.suggestion }),
+    ...(told.warnings === undefined ? {} : { warnings: told.warnings }),
     sub_calls: job.spent.sub_calls,
     tokens: job.spent.tokens,
     cost_usd: job.spent.nanodollars / 1e9,

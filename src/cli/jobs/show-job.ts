@@ -8,6 +8,7 @@ import { RUN_EXIT } from "../batch/run-state.ts";
 import { commandLine } from "../flags/usage.ts";
 import { prettyJson } from "../render/value.ts";
 import { waitText as batchText } from "../render/waits.ts";
+import { warningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { type JobsAsked, jobNamed, printJson, runNamed, waitText } from "./jobs-asked.ts";
 import { jobJson } from "./readable-jobs.ts";
@@ -71,6 +72,8 @@ async function showText(
   if (outputOf(job) !== "") block("output", outputOf(job).trimEnd());
   if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
   if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inLine(inFlags(told.suggestion))}\n`);
+  const warnings = Array.isArray(told.warnings) ? told.warnings.map(String) : [];
+  for (const warning of warnings) stdout.write(`warning: ${inLine(warningText(warning))}\n`);
   if (result !== null) block("result", resultText(result));
   const show = commandLine(["show", `${run.name}/${job.id}`, ...place.flags]);
   if (job.begun_at !== null) stdout.write(`all that it did: ${show}\n`, "dim");

@@ -119,7 +119,7 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   );
   if (found.coverage) output.write(`coverage  ${coverageLine(found.coverage)}\n`);
   output.write(
-    `took      ${[amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} on disk`].join(" · ")}\n`,
+    `took      ${[amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} kept`].join(" · ")}\n`,
   );
   output.write(`\n${found.execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
   showExecs(found, page, output);

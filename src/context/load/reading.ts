@@ -80,10 +80,9 @@ export function unreadable(given: string, refusal: Refusal): RlmError {
     });
   }
   return new RlmError("invalid_argument", `${given} cannot be loaded: ${refusal.reason}`, {
-    suggestion:
-      refusal.reason.endsWith(NOT_UTF8)
-        ? "Pass UTF-8 text; `iconv -f ENCODING -t UTF-8 FILE` converts other encodings."
-        : "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.",
+    suggestion: refusal.reason.endsWith(NOT_UTF8)
+      ? "Pass UTF-8 text; `iconv -f ENCODING -t UTF-8 FILE` converts other encodings."
+      : "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.",
   });
 }
 

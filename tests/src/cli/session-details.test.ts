@@ -72,7 +72,7 @@ test("a session is shown with its calls, and with the line that resumes it", () 
 id        01X
 begun     3 h ago, changed 1 h ago
 context   /x/docs, stdin (1,234 characters, 0123456789ab)
-took      2 sub-calls · 12k tokens · $0.042 · 3.0 MB on disk
+took      2 sub-calls · 12k tokens · $0.042 · 3.0 MB kept
 
 execs
   1  cell  unfinished  2 h ago  -  4 calls  100 tokens $0.0010  (resumed 2x) go()

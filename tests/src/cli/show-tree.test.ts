@@ -22,7 +22,7 @@ test("an ask is a tree: turns, their cells, their calls, and the children that a
 id        01X
 begun     1 h ago, changed 1 h ago
 context   none
-took      4 sub-calls · 1.4k tokens · $0.090 · 0 B on disk
+took      4 sub-calls · 1.4k tokens · $0.090 · 0 B kept
 
 execs
   1  load      ok                59 min ago  40 ms                               /x/docs

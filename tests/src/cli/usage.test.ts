@@ -109,7 +109,8 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
   const cases: [args: (string | undefined)[], stderr: string][] = [
     [[cell], `belay: ${cell} is not a command; exec runs cells\ntry: belay exec ${cell}\n`],
     [["help", "exce"], "belay: unknown command exce; did you mean exec?\ntry: belay help exec\n"],
-    [["-e", "1"], "belay: options come after the command; -e is not an option of belay itself\ntry: belay --help\n"],
+    [["-e", "1"], "belay: options come after the command; -e is not an option of belay itself\ntry: belay exec -e 1\n"],
+    [["-q"], "belay: options come after the command; -q is not an option of belay itself\ntry: belay --help\n"],
     [["exec", "-c", docs], `try: belay exec -e 'stats()' -c ${docs}\n`],
     [["exec"], "name a FILE, pass -e CODE, or - to read it from stdin\ntry: belay exec -e 'stats()' -c .\n"],
     [["exec", docs], `to load it as the context use -c\ntry: belay exec -e 'stats()' -c ${docs}\n`],

@@ -40,6 +40,17 @@ test("runs are listed with how they stand, the newest first", async () => {
   ]);
 });
 
+test("a job that is done with a loss has its warnings in its line, its JSON and its text", async () => {
+  const { type } = await scene({ "loss.js": "({ n: job, f() {} })" });
+  const lines = linesIn(
+    (await type(["batch", "loss.js", "--jobs", "-", "-o", "-", "--name", "loss"], '{"id":"a"}\n')).stdout,
+  );
+  const warnings = ["result_not_serializable: result.f (a function)"];
+  expect(lines).toMatchObject([{ status: "done", warnings }]);
+  expect(json(await type(["jobs", "loss", "a", "--json"]))).toMatchObject({ warnings });
+  expect((await type(["jobs", "loss", "a"])).stdout).toContain("\nwarning: JSON cannot hold result.f (a function)");
+});
+
 test("a run is shown with its jobs, and a job with its input, its result or its error", async () => {
   const { type } = await ranScene();
   const all = await type(["jobs", "mine"]);
