@@ -32,5 +32,5 @@ export { readListed } from "./load/text-file.ts";
 export { compareUnits, isInGit, type WalkOptions, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { pauses } from "./pauses.ts";
-export { openPlaces } from "./text/places.ts";
+export { openPlaces, partsOf } from "./text/places.ts";
 export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text/text.ts";

@@ -71,6 +71,14 @@ function labelAt(places: readonly Place[], unit: number, linesSince: (unit: numb
   return label === "" ? null : isRow ? `${label}!${row}` : label;
 }
 
+/** The ranges of P that documents and their parts take, so that a passage of one of them has one place. */
+export function partsOf(documents: readonly Document[]): Pick<Document, "start" | "end">[] {
+  return documents.flatMap(({ start, end, places = [] }) => {
+    const begins = [start, ...places.map(([unit]) => start + unit)];
+    return begins.map((begin, at) => ({ start: begin, end: begins[at + 1] ?? end }));
+  });
+}
+
 /** The number of places that begin before a unit. */
 export function placesBefore(places: readonly Place[], unit: number): number {
   return firstWhere(places.length, (at) => (places[at]?.[0] ?? 0) >= unit);

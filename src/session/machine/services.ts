@@ -7,7 +7,7 @@ import {
   factsOf,
 } from "../../../builtins/index.ts";
 import { type Json, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
-import { compileFind, matchesIn, openPlaces, openText } from "../../context/index.ts";
+import { compileFind, matchesIn, openPlaces, openText, partsOf } from "../../context/index.ts";
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
 import type { ContextMessage, TextMessage } from "./context-message.ts";
@@ -96,7 +96,7 @@ function contextServices(message: TextMessage): LoadedContext {
     place: places.at,
     lineText: places.lineText,
     prepareSearch(onProgress, between) {
-      const source = { text, documents: message.documents, hash: message.hash };
+      const source = { text, documents: partsOf(message.documents), hash: message.hash };
       index ??= available(() => openSearchIndex(source, { dir: message.indexDir, onProgress, between }));
     },
     search(query, k) {

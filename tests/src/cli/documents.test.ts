@@ -25,6 +25,8 @@ test("-c takes a document, also from stdin, and --raw leaves it as it is", async
   expect(json(archive)).toEqual(["all.zip/in/r.pdf"]);
   const found = await belay(["find", "-q", "Annual", "all.zip", "report.pdf"], { cwd });
   expect(found.stdout).toBe("all.zip/in/r.pdf:2:1: Annual report\nreport.pdf:2:1: Annual report\n");
+  const passage = await belay(["search", "-q", "quoted", "report.pdf"], { cwd });
+  expect(passage.stdout).toMatch(/^report\.pdf p\.3: /);
   const raw = await belay(["exec", "-q", "--raw", "-c", ".", "-e", IDS], { cwd });
   expect(raw.code).toBe(1);
   expect(raw.stderr).toContain("3 skipped (all.zip: binary");
