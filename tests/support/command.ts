@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { bundle, ENTRIES } from "../../scripts/bundle.ts";
 import { ROOT } from "../../scripts/process.ts";
 
@@ -14,7 +15,7 @@ export const BUNDLED = join(COMPILED, "bundle");
 export const QUICK: readonly string[] = [
   "--min-semi-space-size=16",
   "--import",
-  join(ROOT, "tests/support/quick-engine.js"),
+  pathToFileURL(join(ROOT, "tests/support/quick-engine.js")).href,
 ];
 
 /** Arguments of node that make it `belay`. */
