@@ -33,8 +33,17 @@ export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/
 /** The Pi extension with the tests' commands around it. */
 export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi/extension.js");
 
-/** Bundles the commands and the extension of today's sources; to be done once before any of them is started. */
-export async function bundleCommands(): Promise<void> {
+declare global {
+  var belayBundled: Promise<void> | undefined;
+}
+
+/** Bundles the commands and the extension of today's sources, once for all projects, whose modules are their own. */
+export function bundleCommands(): Promise<void> {
+  globalThis.belayBundled ??= bundled();
+  return globalThis.belayBundled;
+}
+
+async function bundled(): Promise<void> {
   hidePi();
   await bundle(BUNDLED, [
     ...ENTRIES,
