@@ -22,8 +22,8 @@ export default defineConfig({
     // The key that signs settings is one for all tests, and not that of whoever runs them.
     // Most tests start threads: a thread that finds its modules compiled is ready in two thirds of the time.
     env: { ...noKeys, NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },
-    // Many tests wait for processes of their own.
-    maxWorkers: availableParallelism() + 1,
+    // Many tests wait: for processes of their own, for commits, for times that must pass.
+    maxWorkers: availableParallelism() + 3,
     setupFiles: ["./tests/support/setup.ts"],
     reporters: ["default", "./tests/support/closing-line.ts"],
     projects: [

@@ -19,7 +19,7 @@ const LOOP = fileURLToPath(new URL("./batch-loop.ts", import.meta.url));
 
 /** What `belay batch` takes beside its model, against a loop of pi-ai over the same server with the same pool. */
 export async function benchBatch(): Promise<Report> {
-  using command = await buildCommand();
+  const command = await buildCommand();
   const hold = Promise.withResolvers<void>();
   await using server = await startModelServer(async ({ prompt }) => {
     if (prompt.startsWith("hold")) await hold.promise;

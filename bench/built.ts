@@ -2,24 +2,41 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle, ENTRIES } from "../scripts/bundle.ts";
+import { size } from "./size.ts";
 
-/** The command as npm installs it, built from today's sources. Disposing it removes its folder. */
-export interface BuiltCommand extends Disposable {
+/** The command as npm installs it, built from today's sources. */
+export interface BuiltCommand {
   readonly main: string;
+  readonly library: string;
   /** The folder of what was built. */
   readonly folder: string;
   /** An empty folder for stores, on the disk of the checkout. */
   readonly home: string;
 }
 
-export async function buildCommand(more: readonly string[] = []): Promise<BuiltCommand> {
-  // In the checkout, where the packages are found, and not in a temporary folder, which may be in memory.
-  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
-  await bundle(folder, [...ENTRIES, ...more]);
+/** Entries that parts measure beside the library as it is published. */
+const BESIDE: readonly string[] = ["bench/mcp-bare", "bench/session-parts", "src/store/thread/shared"];
+
+const builds = new Map<string, Promise<string>>();
+
+/** Builds the command once for all parts with the same entry beside it. The folder goes with the process. */
+export async function buildCommand(beside?: string): Promise<BuiltCommand> {
+  const entries = size(beside === undefined ? [] : [beside], BESIDE);
+  const build = builds.get(entries.join()) ?? built(entries);
+  builds.set(entries.join(), build);
+  const folder = await build;
   return {
     folder,
     main: join(folder, "src/cli/main.js"),
-    home: join(folder, "home"),
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+    library: join(folder, "src/index.js"),
+    home: mkdtempSync(join(folder, "home-")),
   };
+}
+
+async function built(beside: readonly string[]): Promise<string> {
+  // In the checkout, where the packages are found, and not in a temporary folder, which may be in memory.
+  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  await bundle(folder, [...ENTRIES, ...beside]);
+  return folder;
 }

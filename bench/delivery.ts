@@ -33,7 +33,7 @@ await llm_query("second " + first + job.id, { tools: [] })`;
 
 /** Jobs whose calls go by a provider's batches, against jobs whose calls go at once. */
 export async function benchDelivery(): Promise<Report> {
-  using command = await buildCommand();
+  const command = await buildCommand();
   const held = Promise.withResolvers<void>();
   await using server = await startBatchServer({
     fate: ({ rows }) => ({ wait: rows.some(({ body }) => promptOf(body).startsWith(HOLD)) ? held.promise : BATCH_MS }),

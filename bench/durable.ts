@@ -199,7 +199,7 @@ async function benchRestore(store: Store): Promise<Case> {
 
 /** From the start of `belay resume` to the request that it sends again. */
 async function benchResume(): Promise<Case> {
-  using built = await buildCommand();
+  const built = await buildCommand();
   let arrived = () => {};
   await using server = await startModelServer(() => {
     arrived();

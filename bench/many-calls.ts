@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -27,8 +26,7 @@ const MOST = 1.3;
 
 /** Measures a call's time and memory in execs of few and of many calls. */
 export async function benchManyCalls(): Promise<Report> {
-  using built = await buildCommand();
-  const library = join(dirname(dirname(built.main)), "index.js");
+  const { library } = await buildCommand();
   const server = new Worker(new URL("./model-thread.ts", import.meta.url), { workerData: { delayMs: 0 } });
   try {
     const url = await new Promise<string>((resolve) => server.once("message", resolve));

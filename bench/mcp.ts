@@ -1,61 +1,51 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { bundle, ENTRIES } from "../scripts/bundle.ts";
-import { ROOT } from "../scripts/process.ts";
 import { openSession } from "../src/index.ts";
 import { listedTools } from "../src/mcp/listed-tools.ts";
+import { buildCommand } from "./built.ts";
 import type { Corpus } from "./corpus.ts";
 import { type Contestant, median, takeTurns, timed } from "./measure.ts";
 import type { Aim, Report } from "./report.ts";
 
 /** The most that a client may have to put into every conversation, tokens. */
 const MOST_TOKENS_OF_CORE = 1_750;
-const BUNDLED = join(ROOT, "node_modules/.cache/belay-bench");
-const BELAY = join(BUNDLED, "src/cli/main.js");
-const BARE = join(BUNDLED, "bench/mcp-bare.js");
 
 /** A server as a client starts it, its tools, and a small cell over its pipes. */
 export async function benchMcp({ folder }: Corpus): Promise<Report> {
-  await bundle(BUNDLED, [...ENTRIES, "bench/mcp-bare"]);
-  const home = mkdtempSync(join(tmpdir(), "belay-bench-"));
-  try {
-    const server = await connected([BELAY, "mcp", "--store", join(home, "mcp"), "--root", folder]);
-    await using session = await openSession({ roots: [folder], cwd: folder, store: join(home, "own"), session: "own" });
-    await Promise.all([called(server, "rlm_load", { path: folder }), session.load(folder)]);
-    const start = await takeTurns(
-      [
-        listing("belay mcp", [BELAY, "mcp", "--store", join(home, "list")]),
-        listing("a bare server of the SDK", [BARE]),
-      ],
-      { rounds: 15, warmups: 2 },
-    );
-    const exec = await takeTurns(
-      [
-        { name: "rlm_exec over pipes", once: () => timed(() => called(server, "rlm_exec", { code: "1+1" })) },
-        { name: "session.exec in the process", once: () => timed(() => session.exec("1+1")) },
-      ],
-      { rounds: 200, warmups: 20 },
-    );
-    await server.close();
-    const [piped = Number.NaN, own = Number.NaN] = exec.map(({ samples }) => median(samples));
-    return {
-      title: "mcp: from a server's start to its tools, and `1+1` from the call to its answer",
-      cases: [
-        { name: "start to tools/list", measured: start },
-        { name: "1+1", measured: exec },
-      ],
-      notes: [
-        "Servers run from a bundle, as they are installed. Both sessions keep what they do in a store on disk.",
-        `The pipes, the protocol and the client take ${(piped - own).toFixed(1)} ms of an exec.`,
-      ],
-      aims: [...tokenAims()],
-    };
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
+  const built = await buildCommand("bench/mcp-bare");
+  const { main, home } = built;
+  const server = await connected([main, "mcp", "--store", join(home, "mcp"), "--root", folder]);
+  await using session = await openSession({ roots: [folder], cwd: folder, store: join(home, "own"), session: "own" });
+  await Promise.all([called(server, "rlm_load", { path: folder }), session.load(folder)]);
+  const start = await takeTurns(
+    [
+      listing("belay mcp", [main, "mcp", "--store", join(home, "list")]),
+      listing("a bare server of the SDK", [join(built.folder, "bench/mcp-bare.js")]),
+    ],
+    { rounds: 15, warmups: 2 },
+  );
+  const exec = await takeTurns(
+    [
+      { name: "rlm_exec over pipes", once: () => timed(() => called(server, "rlm_exec", { code: "1+1" })) },
+      { name: "session.exec in the process", once: () => timed(() => session.exec("1+1")) },
+    ],
+    { rounds: 200, warmups: 20 },
+  );
+  await server.close();
+  const [piped = Number.NaN, own = Number.NaN] = exec.map(({ samples }) => median(samples));
+  return {
+    title: "mcp: from a server's start to its tools, and `1+1` from the call to its answer",
+    cases: [
+      { name: "start to tools/list", measured: start },
+      { name: "1+1", measured: exec },
+    ],
+    notes: [
+      "Servers run from a bundle, as they are installed. Both sessions keep what they do in a store on disk.",
+      `The pipes, the protocol and the client take ${(piped - own).toFixed(1)} ms of an exec.`,
+    ],
+    aims: [...tokenAims()],
+  };
 }
 
 async function connected(args: readonly string[]): Promise<Client> {

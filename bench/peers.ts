@@ -30,7 +30,7 @@ export async function benchPeers(): Promise<Report> {
     const flags = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"];
     await mustRun("npm", ["install", ...flags], { cwd: FOLDER });
   }
-  using built = await buildCommand();
+  const built = await buildCommand();
   const bombs = new Map<string, Bomb[]>(NAMES.map((name) => [name, []]));
   const bomb = async (name: string) => {
     const found: Bomb = await measured(built, name, "bomb");
@@ -70,7 +70,7 @@ async function compared(
 }
 
 function argumentsOf(built: BuiltCommand, name: string, what: string, folder = tmpdir(), kind = ""): string[] {
-  return [join(FOLDER, "process.js"), name, what, folder, join(built.main, "../../index.js"), kind];
+  return [join(FOLDER, "process.js"), name, what, folder, built.library, kind];
 }
 
 async function measured(built: BuiltCommand, name: string, what: string, folder?: string, kind?: string) {

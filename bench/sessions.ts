@@ -1,9 +1,7 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { bundle, ENTRIES } from "../scripts/bundle.ts";
+import { buildCommand } from "./built.ts";
 import { median } from "./measure.ts";
 import type { Aim, Case, Report } from "./report.ts";
 import type { Left, Round, Sessions } from "./sessions-process.ts";
@@ -12,75 +10,60 @@ import { size } from "./size.ts";
 const PROCESS = fileURLToPath(new URL("./sessions-process.ts", import.meta.url));
 const MB = 2 ** 20;
 const ROUNDS = size(20, 1);
-/** What the process measures beside the library as it is published. */
-const PARTS = "bench/session-parts";
 const PROCESSES = size(3, 1);
 
 /** Many sessions in one process, built: what they take in time and memory, and what stays when they are closed. */
 export async function benchSessions(): Promise<Report> {
-  // The folder lies in the checkout, where the packages are found.
-  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
-  try {
-    await bundle(folder, [...ENTRIES, PARTS]);
-    const library = join(folder, "src/index.js");
-    const measure = <T>(what: string, count: number): Promise<T> => measured(what, library, count);
-    const one = await inTurn(measure);
-    const parts = await measure<Record<string, number[]>>("parts", size(10, 1));
-    const hundred = await measure<Sessions>("many", size(100, 2));
-    const peer = await measure<Pick<Sessions, "cells" | "cpu">>("codemode many", size(100, 2));
-    const thousand = await measure<Sessions>("many", size(1000, 3));
-    const stored = await measure<Sessions>("many in a store", size(1000, 2));
-    return {
-      title: "sessions: many in one process",
-      cases: [
-        ...one,
-        {
-          name: "100 cells at once",
-          measured: [sample("Belay", hundred.cells), sample("pi-codemode", peer.cells)],
-        },
-        { name: "the same, CPU time", measured: [sample("Belay", hundred.cpu), sample("pi-codemode", peer.cpu)] },
-      ],
-      notes: [
-        "first: of a process, with all that is loaded then. pi-codemode: a new sandbox, a thread with an engine.",
-        `parts of opening and a first cell, first and later: ${partsLine(parts)}`,
-        line("100 sessions", hundred),
-        line("1,000 sessions", thousand),
-        line("1,000 sessions in a store on disk", stored),
-      ],
-      aims: aimsOf(median(one[1]?.measured[0]?.samples ?? []), [hundred, thousand, stored]),
-    };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const { library } = await buildCommand("bench/session-parts");
+  const measure = <T>(what: string, count: number): Promise<T> => measured(what, library, count);
+  const one = await inTurn(measure);
+  const parts = await measure<Record<string, number[]>>("parts", size(10, 1));
+  const hundred = await measure<Sessions>("many", size(100, 2));
+  const peer = await measure<Pick<Sessions, "cells" | "cpu">>("codemode many", size(100, 2));
+  const thousand = await measure<Sessions>("many", size(1000, 3));
+  const stored = await measure<Sessions>("many in a store", size(1000, 2));
+  return {
+    title: "sessions: many in one process",
+    cases: [
+      ...one,
+      {
+        name: "100 cells at once",
+        measured: [sample("Belay", hundred.cells), sample("pi-codemode", peer.cells)],
+      },
+      { name: "the same, CPU time", measured: [sample("Belay", hundred.cpu), sample("pi-codemode", peer.cpu)] },
+    ],
+    notes: [
+      "first: of a process, with all that is loaded then. pi-codemode: a new sandbox, a thread with an engine.",
+      `parts of opening and a first cell, first and later: ${partsLine(parts)}`,
+      line("100 sessions", hundred),
+      line("1,000 sessions", thousand),
+      line("1,000 sessions in a store on disk", stored),
+    ],
+    aims: aimsOf(median(one[1]?.measured[0]?.samples ?? []), [hundred, thousand, stored]),
+  };
 }
 
 /** What stays in a process's memory when its sessions are closed: by their number, and by the settings of the C library's allocator. */
 export async function benchMemory(): Promise<Report> {
-  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
-  try {
-    await bundle(folder, ENTRIES);
-    const library = join(folder, "src/index.js");
-    const notes: string[] = [];
-    for (const [count, settings] of LEAVING) {
-      const left = await measured<Left>("left", library, count, settings);
-      const steps = [left.closed, left.threadsEnded, left.pagesBack, left.collected].map((bytes) => mb(bytes));
-      notes.push(`${count} sessions, ${named(settings)}: ${steps.join(", ")}`);
-    }
-    const rounds = await measured<Round[]>("rounds", library, size(300, 1));
-    return {
-      title:
-        "memory: what sessions leave when they are closed: at once, when threads have ended, 8 s after that, when V8 is short of memory",
-      cases: [],
-      notes: [
-        ...notes,
-        `rounds of 300 sessions, heap of the main thread: ${rounds.map(({ heap }) => mb(heap, 1)).join(", ")}`,
-        `rounds of 300 sessions, resident: ${rounds.map(({ resident }) => mb(resident)).join(", ")}`,
-      ],
-      aims: [],
-    };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const { library } = await buildCommand();
+  const notes: string[] = [];
+  for (const [count, settings] of LEAVING) {
+    const left = await measured<Left>("left", library, count, settings);
+    const steps = [left.closed, left.threadsEnded, left.pagesBack, left.collected].map((bytes) => mb(bytes));
+    notes.push(`${count} sessions, ${named(settings)}: ${steps.join(", ")}`);
   }
+  const rounds = await measured<Round[]>("rounds", library, size(300, 1));
+  return {
+    title:
+      "memory: what sessions leave when they are closed: at once, when threads have ended, 8 s after that, when V8 is short of memory",
+    cases: [],
+    notes: [
+      ...notes,
+      `rounds of 300 sessions, heap of the main thread: ${rounds.map(({ heap }) => mb(heap, 1)).join(", ")}`,
+      `rounds of 300 sessions, resident: ${rounds.map(({ resident }) => mb(resident)).join(", ")}`,
+    ],
+    aims: [],
+  };
 }
 
 /** How many sessions, and settings of glibc's allocator, which mean nothing elsewhere. */

@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import { promisify } from "node:util";
 import { type BuiltCommand, buildCommand } from "./built.ts";
 import { type Contestant, takeTurns, timed } from "./measure.ts";
@@ -7,7 +6,7 @@ import type { Report } from "./report.ts";
 
 /** A process from its start to its end. */
 export async function benchStart(): Promise<Report> {
-  using built = await buildCommand();
+  const built = await buildCommand();
   const contestants: Contestant[] = [
     command("belay exec -e 1+1", [built.main, "exec", "-e", "1+1"], built),
     command("node -p 1+1", ["-p", "1+1"], built),
@@ -21,7 +20,6 @@ export async function benchStart(): Promise<Report> {
 }
 
 function command(name: string, args: readonly string[], { home }: BuiltCommand): Contestant {
-  mkdirSync(home, { recursive: true });
   const env = { ...process.env, BELAY_HOME: home };
   return {
     name,

@@ -1,10 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { bundle, ENTRIES } from "../scripts/bundle.ts";
 import { startModelServer } from "../tests/support/model-server.ts";
+import { buildCommand } from "./built.ts";
 import type { Report } from "./report.ts";
 import { size } from "./size.ts";
 
@@ -22,20 +20,18 @@ const WAITING: readonly (readonly [what: string, said: string, count: number])[]
 
 /** What one of each thing that waits takes of a process's memory, beyond the first one. */
 export async function benchWaiting(): Promise<Report> {
-  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
+  const { library } = await buildCommand("bench/session-parts");
   const hold = Promise.withResolvers<{ text: string }>();
   await using server = await startModelServer(() => hold.promise);
   try {
-    await bundle(folder, [...ENTRIES, "bench/session-parts"]);
     const notes: string[] = [];
     for (const [what, said, count] of WAITING.filter(([, , count]) => count > 0)) {
-      const args = ["--expose-gc", PROCESS, what, join(folder, "src/index.js"), server.url, String(count)];
+      const args = ["--expose-gc", PROCESS, what, library, server.url, String(count)];
       const { stdout } = await promisify(execFile)(process.execPath, args);
       notes.push(`one ${said} takes ${(Number(stdout) / 1024).toFixed(1)} KB, of ${count.toLocaleString("en")}`);
     }
     return { title: "waiting: what one of each thing that waits takes of memory", cases: [], notes, aims: [] };
   } finally {
     hold.resolve({ text: "late" });
-    rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -11,7 +11,7 @@ const NAMES = [...Object.keys(CASES), ...Object.keys(SESSIONS)];
 const USAGE = "npm run memory -- [--limits 16,64,256] [--cases NAME,NAME]";
 
 await script(USAGE, read, async ({ limits, cases }) => {
-  using built = await buildCommand([PROCESS]);
+  const built = await buildCommand(PROCESS);
   let over = 0;
   console.log(`${"cell".padEnd(40)} limit  peak bound`);
   for (const name of cases) {

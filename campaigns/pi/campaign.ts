@@ -51,7 +51,8 @@ async function session(
 ): Promise<readonly string[]> {
   const delayMs = () => random() * 200;
   await using scene = await piScene(line, { files: CELL_FILES, delayMs });
-  const file = await loadedIn(scene);
+  const { pi: first, file } = await loadedIn(scene);
+  await first.kill();
   const settled: Settled = new Map();
   for (let n = 0; n < cells; ) {
     const dies = random() < 0.3;

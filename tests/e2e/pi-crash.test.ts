@@ -50,10 +50,10 @@ const TORN = '{"type":"custom","customType":"rlm_tool_result","id":"0a1b2c3d","p
 played(PI_LINES, "a session is killed at steps of a cell, and the next process finishes it", async (line) => {
   await using scene = await piScene(line, { files: CELL_FILES });
   const { model, home } = scene;
-  const file = await loadedIn(scene);
+  const { pi: first, file } = await loadedIn(scene);
   const points = pointsIn(line);
   for (const [n, point] of points.entries()) {
-    const pi = scene.start(file);
+    const pi = n === 0 ? first : scene.start(file);
     await killedAt(scene, pi, point, cellTask(n));
     appendFileSync(file, TORN);
   }
@@ -92,8 +92,8 @@ const WHILE_RECOVERING: readonly PiFault[] = [commit("rlm_tool_result", "after")
 played(NEWEST_PI, "recovery is killed again and again; the next goes on, and so does the turn", async (line) => {
   await using scene = await piScene(line, { files: CELL_FILES, settings: { auto_continue: true } });
   const { model } = scene;
-  const file = await loadedIn(scene);
-  await killedAt(scene, scene.start(file), { by: "its sub-calls", held: "of cell" }, cellTask(0));
+  const { pi: first, file } = await loadedIn(scene);
+  await killedAt(scene, first, { by: "its sub-calls", held: "of cell" }, cellTask(0));
   for (const fault of WHILE_RECOVERING) {
     const pi = scene.start(file, { [FAULT_VARIABLE]: JSON.stringify(fault) });
     expect(await pi.ended, pi.stderr()).toBe("SIGKILL");

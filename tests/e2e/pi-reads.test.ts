@@ -19,8 +19,7 @@ const says = (prompt: string) =>
 played(NEWEST_PI, "texts that models read: nothing is asked twice, and a child goes on where it was", async (line) => {
   await using scene = await piScene(line, { files: FILES, says });
   const { model, start } = scene;
-  const file = await loadedIn(scene);
-  const first = start(file);
+  const { pi: first, file } = await loadedIn(scene);
   void first
     .until(({ method }) => method === "confirm")
     .then(({ id }) => first.send({ type: "extension_ui_response", id, confirmed: true }));

@@ -38,8 +38,6 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
 
   test.each([
     ["light", 1500],
-    ["light", 420],
-    ["dark", 1500],
     ["dark", 420],
   ] as const)("it is whole in %s at %i pixels, and asks nobody for anything", async (scheme, width) => {
     const page = await open(browser, await written(traced(syntheticSession([300, 200]))), { scheme, width });
@@ -219,22 +217,20 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     );
   });
 
-  test("100,000 calls are a file of less than 32 MB, and the page holds what is seen", {
-    timeout: 120_000,
-  }, async () => {
+  test("20,000 calls are a file of less than 2 MB, and the page holds what is seen", async () => {
     const session = syntheticSession(
-      Array.from({ length: 100 }, () => 1000),
+      Array.from({ length: 20 }, () => 1000),
       16,
     );
     const url = await written(traced(session));
-    expect(statSync(fileURLToPath(url)).size).toBeLessThan(32 * 2 ** 20);
+    expect(statSync(fileURLToPath(url)).size).toBeLessThan(2 * 2 ** 20);
     const page = await open(browser, url);
-    expect(await page.locator(".bar h2").textContent()).toBe("100,000 sub-calls");
+    expect(await page.locator(".bar h2").textContent()).toBe("20,000 sub-calls");
     expect(await page.locator(".picture").getAttribute("aria-label")).toMatch(/^At most 16 calls/);
     await page.getByRole("combobox", { name: "Order" }).selectOption("slowest");
     const rows = () => count(page, "[role=grid] [role=row]");
     for (const share of [0.2, 0.7, 1]) {
-      await page.evaluate(`document.querySelector("main").scrollTop = ${share} * 2400000`);
+      await page.evaluate(`document.querySelector("main").scrollTop = ${share} * 480000`);
       await vi.waitFor(async () =>
         expect(await page.locator("[role=row]").first().textContent()).toMatch(/Does this|^[\d,]+… /),
       );
@@ -246,6 +242,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
       async () => expect(await page.getByRole("status").textContent()).toMatch(/^[\d,]+ calls$/),
       60_000,
     );
-    expect(await page.evaluate("performance.memory.usedJSHeapSize")).toBeLessThan(300 * 2 ** 20);
+    await page.requestGC();
+    expect(await page.evaluate("performance.memory.usedJSHeapSize")).toBeLessThan(20 * 2 ** 20);
   });
 });

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { bundle, ENTRIES } from "../../scripts/bundle.ts";
 import { ROOT } from "../../scripts/process.ts";
 
@@ -14,7 +15,7 @@ export const BUNDLED = join(COMPILED, "bundle");
 export const QUICK: readonly string[] = [
   "--min-semi-space-size=16",
   "--import",
-  join(ROOT, "tests/support/quick-engine.js"),
+  pathToFileURL(join(ROOT, "tests/support/quick-engine.js")).href,
 ];
 
 /** Arguments of node that make it `belay`. */
@@ -32,8 +33,17 @@ export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/
 /** The Pi extension with the tests' commands around it. */
 export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi/extension.js");
 
-/** Bundles the commands and the extension of today's sources; to be done once before any of them is started. */
-export async function bundleCommands(): Promise<void> {
+declare global {
+  var belayBundled: Promise<void> | undefined;
+}
+
+/** Bundles the commands and the extension of today's sources, once for all projects, whose modules are their own. */
+export function bundleCommands(): Promise<void> {
+  globalThis.belayBundled ??= bundled();
+  return globalThis.belayBundled;
+}
+
+async function bundled(): Promise<void> {
   hidePi();
   await bundle(BUNDLED, [
     ...ENTRIES,

@@ -40,13 +40,11 @@ export async function piScene(
   };
 }
 
-/** Has a process load the project into a new session, and ends it. Answers the session's file. */
-export async function loadedIn({ model, home, start }: PiScene): Promise<string> {
+/** Has a process load the project into a new session. Answers it and the session's file. */
+export async function loadedIn({ model, home, start }: PiScene): Promise<{ readonly pi: Pi; readonly file: string }> {
   const pi = start();
   await pi.prompt(model.plan("load", { tool: "rlm_load", args: { path: home.project } }));
-  const file = await pi.sessionFile();
-  await pi.kill();
-  return file;
+  return { pi, file: await pi.sessionFile() };
 }
 
 /** A call of rlm_exec. */

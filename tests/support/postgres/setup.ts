@@ -2,15 +2,18 @@ import { createServer } from "node:net";
 import type { TestProject } from "vitest/node";
 import { type Cluster, startCluster } from "./cluster.ts";
 
+declare global {
+  var belayCluster: Promise<Cluster> | undefined;
+}
+
 /**
- * Vitest calls it before the tests. Whoever connects to the port that it provides is told the URL of a PostgreSQL server, which
- * the first one has started. All tests of a run share it.
+ * Vitest calls it before the tests of each project. Whoever connects to the port that it provides is told the URL of a
+ * PostgreSQL server, which the first one has started. All tests of a run share it.
  */
 export default async function offerPostgres({ provide }: TestProject): Promise<() => Promise<void>> {
-  let cluster: Promise<Cluster> | null = null;
   const offer = createServer((asking) => {
-    cluster ??= startCluster();
-    cluster.then(
+    globalThis.belayCluster ??= startCluster();
+    globalThis.belayCluster.then(
       ({ url }) => asking.end(url),
       (error: unknown) => asking.end(`failed: ${error}`),
     );
@@ -22,7 +25,7 @@ export default async function offerPostgres({ provide }: TestProject): Promise<(
   provide("postgresPort", address.port);
   return async () => {
     offer.close();
-    await (await cluster)?.[Symbol.asyncDispose]();
+    await (await globalThis.belayCluster)?.[Symbol.asyncDispose]();
   };
 }
 
