@@ -12,11 +12,10 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/status-line.ts";
-import type { Terminal } from "../render/terminal.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
-import type { Stop } from "../stop.ts";
 import { usualConcurrency } from "./asked.ts";
+import type { ReadyRun } from "./batch.ts";
 import { willGoOn } from "./follow.ts";
 import { openTally } from "./run-progress.ts";
 import { RUN_EXIT } from "./run-state.ts";
@@ -37,12 +36,9 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
   return withRun(args, (stop, terminal) => workUntil({ args, host, own, terminal, stop, place }));
 }
 
-interface WorkerAsked {
+interface WorkerAsked extends Pick<ReadyRun, "host" | "terminal" | "stop"> {
   readonly args: Arguments;
-  readonly host: Host;
   readonly own: WorkerFlags;
-  readonly terminal: Terminal;
-  readonly stop: Stop;
   readonly place: RunStore;
 }
 

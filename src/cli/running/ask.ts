@@ -14,10 +14,9 @@ import { showAsk, showTrajectory, type TurnProgress, turnText } from "../render/
 import type { Terminal } from "../render/terminal.ts";
 import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
-import { inSession } from "../session/opening.ts";
+import { type InSession, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { modelsOf } from "../session/settings.ts";
-import type { Stop } from "../stop.ts";
 import { failedCode, isToGoOn, signalsOf } from "./run-cells.ts";
 
 /** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
@@ -50,12 +49,8 @@ export function turnTeller({ verbose }: SessionFlags, { stderr }: Terminal): (tu
   };
 }
 
-interface Asking {
+interface Asking extends Pick<InSession, "terminal" | "stop" | "isJson" | "flags"> {
   readonly opened: CliSession;
-  readonly terminal: Terminal;
-  readonly stop: Stop;
-  readonly isJson: boolean;
-  readonly flags: Pick<SessionFlags, "quiet">;
 }
 
 /** Tells how an ask ended. Gives the exit code. */
