@@ -1,6 +1,7 @@
 import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { displayName } from "../../platform/ids.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { checkSchema, coverageSentence } from "../../session/index.ts";
@@ -94,8 +95,7 @@ function readJson(file: string): Json {
   try {
     return JSON.parse(read.text);
   } catch (error) {
-    const { message } = error instanceof Error ? error : new Error(String(error));
-    throw new RlmError("invalid_argument", `${file} is not valid JSON: ${message}`, { suggestion });
+    throw new RlmError("invalid_argument", `${file} is not valid JSON: ${messageOf(error)}`, { suggestion });
   }
 }
 
