@@ -58,7 +58,7 @@ export function attemptsOf({ attempts, begun_at, state }: JobRow): number {
   return attempts + (isBeingTried ? 1 : 0);
 }
 
-/** What a job that is over told of itself. A row may be damaged or hostile: any field may be anything. */
+/** The fields that a job told of itself when it ended. A row may be damaged or hostile: any field may be anything. */
 export const toldOf = ({ told }: JobRow) => (isRecord(told) ? told : {});
 
 /** A job for programs, without its input and its result. */
