@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/index.ts";
 import type { DocumentOptions } from "../context/index.ts";
 import type { CallProgress, DryRun, HostedOptions, LoadSource } from "../session/index.ts";
-import type { Asked, Change, JobKey, JobState, KnownJob, RunLimits, RunRow, Store } from "../store/index.ts";
+import type { Asked, Change, JobKey, JobState, KnownJob, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { RunSpec } from "./spec.ts";
 
@@ -32,13 +32,8 @@ export interface Runs {
   dryRun(spec: RunSpec, job: Pick<Asked, "input" | "context">, own: WorkerSession): Promise<DryRun>;
 }
 
-export interface Submission {
-  readonly name: string;
-  readonly queue: string;
-  /** 1 to 8. */
-  readonly share: number;
+export interface Submission extends Pick<RunRow, "name" | "queue" | "share" | "limits"> {
   readonly spec: RunSpec;
-  readonly limits: RunLimits;
 }
 
 export interface Submitted {

@@ -1,4 +1,4 @@
-import { type Clock, RlmError } from "../../runtime/index.ts";
+import { RlmError } from "../../runtime/index.ts";
 import {
   askAnswer,
   finished,
@@ -11,11 +11,10 @@ import {
   type ToolSet,
 } from "../tools/index.ts";
 import { answerOf, bytesShownBy, pageOf, unknownTool } from "./answer.ts";
-import { type Connection, openConnection } from "./connection.ts";
+import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
 import type { Signals } from "./run.ts";
 import { type Called, openRuns, type Runs } from "./running.ts";
-import type { SessionSource } from "./session-source.ts";
 import { answerOfExec, statusOf } from "./status.ts";
 
 /** A request of the client. */
@@ -31,13 +30,10 @@ export interface Request {
 /** The state that calls of all tools share. It is made with the first call. */
 export type Calls = ReturnType<typeof openCalls>;
 
-export interface CallsParts {
-  readonly source: SessionSource;
+export interface CallsParts extends Omit<ConnectionParts, "onProgress"> {
   readonly tools: ToolSet;
   readonly limits: AnswerLimits;
-  readonly clock: Clock;
   readonly suspend: AbortSignal;
-  askRoots(): Promise<readonly string[] | null>;
 }
 
 /** Limits of answers: the client's patience, ms, and bytes. */

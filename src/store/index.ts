@@ -1,6 +1,6 @@
 import type { ServerFacts } from "./postgres/look.ts";
 
-export { everySession } from "./every-session.ts";
+export { everyRun, everySession } from "./every-row.ts";
 export { storeFull } from "./failure.ts";
 export type {
   Amount,

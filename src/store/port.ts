@@ -247,22 +247,14 @@ export interface NewCheckpoint {
   readonly at: number;
 }
 
-export interface CheckpointRow {
-  readonly id: string;
+export interface CheckpointRow extends Omit<NewCheckpoint, "pages" | "extras"> {
   readonly session: string;
-  readonly parent: string | null;
-  readonly base: string | null;
-  readonly exec_id: string;
-  readonly kind: "step" | "end";
-  readonly meta: ImageMeta;
-  readonly chain: { readonly length: number; readonly bytes: number };
   readonly extras: Json;
   /** Seq of the last record of its commit. */
   readonly seq: number;
   /** Pages of this image alone, and what they take on disk, bytes. */
   readonly pages: number;
   readonly stored_bytes: number;
-  readonly at: number;
 }
 
 /** A context without what can be derived from its text. */

@@ -49,12 +49,7 @@ export interface AskedRun {
 const HELP = commandLine(["help", "batch"]);
 
 /** `belay batch`, or a command that makes the script and the inputs itself. */
-export interface RunCommand {
-  readonly command: string;
-  readonly script: string;
-  readonly jobs: string;
-  readonly inputs: string;
-}
+export type RunCommand = Pick<AskedRun, "command" | "script" | "jobs" | "inputs">;
 
 /** @throws UsageError */
 export function batchRun(args: Arguments, { jobs }: BatchFlags): RunCommand {

@@ -1,4 +1,4 @@
-import type { DryRun } from "../../index.ts";
+import type { CallEstimate, DryRun } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
 import { amount, compact, dollars } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
@@ -44,12 +44,7 @@ export async function dryRunBatch(
   return failed === 0 ? 0 : 1;
 }
 
-interface Estimate {
-  readonly sub_calls: number;
-  readonly input_tokens: number;
-  readonly max_output_tokens: number;
-  readonly cost_usd: number;
-}
+type Estimate = Pick<CallEstimate, "sub_calls" | "input_tokens" | "max_output_tokens" | "cost_usd">;
 
 /** The cost of all jobs, by that of the tried ones. */
 function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {

@@ -1,7 +1,6 @@
-import { isRecord } from "../../platform/json.ts";
 import { escapedJson, jsonText } from "../../platform/visible.ts";
 import type { JobRow, JobState, Jobs } from "../../store/index.ts";
-import { attemptsOf } from "../jobs/readable-jobs.ts";
+import { attemptsOf, toldOf } from "../jobs/readable-jobs.ts";
 
 /** Which jobs are meant. */
 export interface FinalJobs {
@@ -95,7 +94,7 @@ function risingIn(order: readonly number[], from: number): readonly number[] {
 
 /** The line of a job that is over, without its end. @param result JSON of what its cell gave; null: it gave nothing */
 export function resultLine(job: JobRow, result: string | null): string {
-  const told = isRecord(job.told) ? job.told : {};
+  const told = toldOf(job);
   const before = { job: job.id, n: job.n, status: job.state };
   const after = {
     // They are left out where they are undefined.

@@ -1,6 +1,7 @@
 import { type Json, RlmError } from "../../index.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { JobRow } from "../../store/index.ts";
+import { toldOf } from "../jobs/readable-jobs.ts";
 import { type FinalJobs, finalJobs } from "./result-lines.ts";
 
 /**
@@ -21,9 +22,9 @@ export async function* tableLines(asked: FinalJobs): AsyncIterable<string> {
   // A job that is tried again meanwhile has no line.
   for await (const job of finalJobs({ ...asked, order: over })) {
     const { input, result, error } = await contentsOf(asked, job);
-    const told = isRecord(job.told) ? job.told : {};
-    const cost = typeof told.cost_usd === "number" ? told.cost_usd : 0;
-    yield csvLine([job.id, job.state, ...inputs.cells(input), ...results.cells(result), error, cost]);
+    const { cost_usd: cost } = toldOf(job);
+    const cells = [...inputs.cells(input), ...results.cells(result)];
+    yield csvLine([job.id, job.state, ...cells, error, typeof cost === "number" ? cost : 0]);
   }
 }
 
@@ -49,9 +50,9 @@ async function inputOf(jobs: FinalJobs["jobs"], job: JobRow): Promise<[input: Js
   }
 }
 
-function errorOf({ told }: JobRow): string | null {
-  if (!isRecord(told) || typeof told.error !== "string") return null;
-  return `${told.error} (${String(told.error_code)})`;
+function errorOf(job: JobRow): string | null {
+  const { error, error_code } = toldOf(job);
+  return typeof error === "string" ? `${error} (${String(error_code)})` : null;
 }
 
 /** A result may have any number of fields. With more than so many the values are whole, in one column. */

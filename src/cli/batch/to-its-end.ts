@@ -2,10 +2,8 @@ import { type Dispatcher, openRuns, type Submitted } from "../../jobs/index.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
-import type { Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
-import type { Stop } from "../stop.ts";
-import type { AskedRun } from "./asked.ts";
+import type { ReadyRun } from "./batch.ts";
 import { type CountedRun, countedRun, type Following, followRun, openPoke, type Poke } from "./follow.ts";
 import { openResults, type Results } from "./results.ts";
 import type { RunProgress } from "./run-progress.ts";
@@ -14,10 +12,7 @@ import type { OpenDispatcher } from "./run-store.ts";
 import { startWorking, type Working } from "./working.ts";
 
 /** A run that has been submitted. */
-export interface OpenRun {
-  readonly asked: AskedRun;
-  readonly terminal: Terminal;
-  readonly stop: Stop;
+export interface OpenRun extends Pick<ReadyRun, "asked" | "terminal" | "stop"> {
   readonly store: Store;
   readonly submitted: Submitted;
   readonly progress: RunProgress;

@@ -3,7 +3,7 @@ import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { aborted } from "../../platform/signals.ts";
-import type { Jobs, Store } from "../../store/index.ts";
+import { everyRun, type Jobs, type Store } from "../../store/index.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { QUIET } from "../flags/declared.ts";
@@ -12,11 +12,10 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/status-line.ts";
-import type { Terminal } from "../render/terminal.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
-import type { Stop } from "../stop.ts";
 import { usualConcurrency } from "./asked.ts";
+import type { ReadyRun } from "./batch.ts";
 import { willGoOn } from "./follow.ts";
 import { openTally } from "./run-progress.ts";
 import { RUN_EXIT } from "./run-state.ts";
@@ -37,12 +36,9 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
   return withRun(args, (stop, terminal) => workUntil({ args, host, own, terminal, stop, place }));
 }
 
-interface WorkerAsked {
+interface WorkerAsked extends Pick<ReadyRun, "host" | "terminal" | "stop"> {
   readonly args: Arguments;
-  readonly host: Host;
   readonly own: WorkerFlags;
-  readonly terminal: Terminal;
-  readonly stop: Stop;
   readonly place: RunStore;
 }
 
@@ -91,7 +87,6 @@ async function openAll(
 }
 
 const LOOK_MS = 1000;
-const PAGE = 1000;
 
 interface Idling {
   readonly store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "runs" | "counts" | "list"> };
@@ -122,18 +117,14 @@ export async function untilIdle({ waitMs = Number.POSITIVE_INFINITY, ...idling }
 async function leftIn({ store: { jobs, shipping }, queues }: Idling): Promise<Left> {
   let left: Left = null;
   try {
-    for (let after: string | null = null; ; ) {
-      const page: Awaited<ReturnType<Jobs["runs"]>> = await jobs.runs({ after, limit: PAGE });
-      for (const { id, queue, state } of page) {
-        if (state !== "open" || !queues.includes(queue)) continue;
-        const { waiting, running, cancelling, parked } = await jobs.counts(id);
-        if (waiting + running + cancelling > 0) return "jobs";
-        if (parked > 0 && (await shipping.waits({ run: id })).length > 0) left = "providers";
-        else if (parked > 0 && (await willGoOn(jobs, id))) return "jobs";
-      }
-      after = page.at(-1)?.id ?? null;
-      if (page.length < PAGE) return left;
+    for await (const { id, queue, state } of everyRun(jobs)) {
+      if (state !== "open" || !queues.includes(queue)) continue;
+      const { waiting, running, cancelling, parked } = await jobs.counts(id);
+      if (waiting + running + cancelling > 0) return "jobs";
+      if (parked > 0 && (await shipping.waits({ run: id })).length > 0) left = "providers";
+      else if (parked > 0 && (await willGoOn(jobs, id))) return "jobs";
     }
+    return left;
   } catch (error) {
     if (error instanceof RlmError && error.code === "store_failed") return "jobs";
     throw error;

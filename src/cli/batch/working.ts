@@ -1,10 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import type { Settings } from "../../config/index.ts";
-import { type WorkerSession, type WorkProgress, work } from "../../jobs/index.ts";
+import { type WorkerSession, type WorkOptions, work } from "../../jobs/index.ts";
 import { indexFolder } from "../../platform/home.ts";
-import type { Store } from "../../store/index.ts";
 import { sessionOptions } from "../session/settings.ts";
-import type { OpenDispatcher } from "./run-store.ts";
 
 /** The work of this process. */
 export interface Working {
@@ -17,19 +15,10 @@ export interface Working {
   readonly failed: Promise<never>;
 }
 
-interface WorkAsked {
-  readonly store: Store;
-  /** Folder or URL of it; null: it is in memory. */
-  readonly place: string | null;
-  readonly queues: readonly OpenDispatcher[];
-  readonly concurrency: number;
+interface WorkAsked extends Omit<WorkOptions, "session" | "signal" | "clock" | "childEntry"> {
   readonly settings: Settings;
   /** Models that jobs may ask; null: each that a key is there for. */
   readonly models: readonly string[] | null;
-  readonly suspend: AbortSignal;
-  readonly resendsDoubtful?: boolean;
-  readonly onProgress: (progress: WorkProgress) => void;
-  readonly onLooked?: () => void;
 }
 
 /** The time within which jobs are suspended, ms. The process then ends without it: records are on disk anyway. */

@@ -58,7 +58,7 @@ export const MODEL_SERVER: readonly Flag[] = [
 ];
 
 /** Commands whose calls are sent at once do not have it. */
-export const DELIVERY: Flag = setting(
+const DELIVERY: Flag = setting(
   "model",
   "delivery",
   "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",

@@ -79,7 +79,7 @@ export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]
 }
 
 /** `provider, goes on in 12 min`: why a job waits, and for how long; null: nothing keeps it. */
-export async function waitText({ state, why, run_at, engine }: JobRow): Promise<string | null> {
+export function waitText({ state, why, run_at, engine }: JobRow): string | null {
   const ms = run_at === null ? 0 : run_at - Date.now();
   const until = ms > 0 ? [`goes on in ${age(Math.max(ms, 1000))}`] : [];
   const isOther = UNFINISHED.includes(state) && isOfAnotherBuild(engine);

@@ -1,5 +1,5 @@
 import { age, amount, compact, dollars } from "../../platform/figures.ts";
-import { type Counts, type JobRow, type RunRow, readablePart } from "../../store/index.ts";
+import { type Counts, everyRun, type JobRow, type RunRow, readablePart } from "../../store/index.ts";
 import { jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
 import { showTable } from "../render/table.ts";
 import { type JobsAsked, modelIn, printJson } from "./jobs-asked.ts";
@@ -78,10 +78,12 @@ const PAGE = 1000;
 
 /** `--costs`: what all runs of the store have spent, by day and by model, the newest day first. Gives the exit code. */
 export async function showCosts(asked: JobsAsked): Promise<number> {
+  const { jobs: inStore } = asked.store;
   const costs = new Map<string, Cost>();
-  const damaged: DamagedOfRun[] = [];
-  for await (const run of runsOf(asked, damaged)) {
-    const jobs = openReadableJobs(asked.store.jobs, run);
+  const damaged: DamagedOfRun[] = (await inStore.damagedRuns()).map(({ id, problem }) => ({ run: id, problem }));
+  const without = damaged.map(({ run }) => run);
+  for await (const run of everyRun(inStore, without)) {
+    const jobs = openReadableJobs(inStore, run);
     for await (const job of jobsOf((from) => jobs.list({ from, limit: PAGE }))) add(costs, run, job);
     damaged.push(...jobs.damaged());
   }
@@ -94,17 +96,6 @@ export async function showCosts(asked: JobsAsked): Promise<number> {
     showDamage(asked, damaged);
   }
   return damaged.length > 0 ? 1 : 0;
-}
-
-async function* runsOf({ store }: JobsAsked, damage: DamagedOfRun[]): AsyncIterable<RunRow> {
-  const known = await store.jobs.damagedRuns();
-  damage.push(...known.map(({ id, problem }) => ({ run: id, problem })));
-  for (let after: string | null = null; ; ) {
-    const page: readonly RunRow[] = await store.jobs.runs({ after, limit: PAGE, without: known.map(({ id }) => id) });
-    yield* page;
-    after = page.at(-1)?.id ?? null;
-    if (after === null) return;
-  }
 }
 
 /** A job that has not ended counts on the day on which it began. */

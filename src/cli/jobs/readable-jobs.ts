@@ -58,9 +58,12 @@ export function attemptsOf({ attempts, begun_at, state }: JobRow): number {
   return attempts + (isBeingTried ? 1 : 0);
 }
 
+/** The fields that a job told of itself when it ended. A row may be damaged or hostile: any field may be anything. */
+export const toldOf = ({ told }: JobRow) => (isRecord(told) ? told : {});
+
 /** A job for programs, without its input and its result. */
 export function jobJson(job: JobRow): object {
-  const told = isRecord(job.told) ? job.told : {};
+  const told = toldOf(job);
   return {
     job: job.id,
     n: job.n,

@@ -1,6 +1,6 @@
 import type { Json } from "../../index.ts";
 import { ago, amount, dollars } from "../../platform/figures.ts";
-import { isRecord, parseJson } from "../../platform/json.ts";
+import { parseJson } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type ProviderWait, waitsFor } from "../../session/index.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
@@ -11,7 +11,7 @@ import { waitText as batchText } from "../render/waits.ts";
 import { warningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { type JobsAsked, jobNamed, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { jobJson } from "./readable-jobs.ts";
+import { jobJson, toldOf } from "./readable-jobs.ts";
 
 /** One job: what it was given, how it ended, what it took. Gives the exit code: 1 if it failed or was cancelled, 3 if it is not over. */
 export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {
@@ -26,13 +26,16 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
   if (json) {
     const waiting = waits.length > 0 ? { waits } : {};
     printJson(asked, { run: run.name, ...jobJson(job), ...waiting, input, output: outputOf(job), result: value });
-  } else await showText(asked, run, job, { input, result, waits });
+  } else showText(asked, run, job, { input, result, waits });
   if (job.state === "done") return 0;
   if (job.state === "failed" || job.state === "cancelled") return RUN_EXIT.failed;
   return job.why === "delivery" && waits.length > 0 && run.state === "open" ? RUN_EXIT.waits : RUN_EXIT.notOver;
 }
 
-const outputOf = ({ told }: JobRow) => (isRecord(told) && typeof told.output === "string" ? told.output : "");
+function outputOf(job: JobRow): string {
+  const { output } = toldOf(job);
+  return typeof output === "string" ? output : "";
+}
 
 /** A longer text is cut; --json and the results have it whole. */
 const SHOWN_UNITS = 4000;
@@ -44,15 +47,14 @@ interface Contents {
   readonly waits: readonly ProviderWait[];
 }
 
-async function showText(
-  asked: JobsAsked,
+function showText(
+  { terminal, place }: JobsAsked,
   run: RunRow,
   job: JobRow,
   { input, result, waits: batches }: Contents,
-): Promise<void> {
-  const { terminal, place } = asked;
+): void {
   const { stdout } = terminal;
-  const told = isRecord(job.told) ? job.told : {};
+  const told = toldOf(job);
   const { spent } = job;
   const took = [
     amount(spent.sub_calls, "sub-call"),
@@ -62,7 +64,7 @@ async function showText(
     ...(job.lapses > 0 ? [amount(job.lapses, "lapse")] : []),
   ];
   const ended = job.ended_at === null ? "" : `, ${ago(Date.now() - job.ended_at)}`;
-  const waits = await waitText(job);
+  const waits = waitText(job);
   stdout.write(
     `${inLine(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}`)}\n`,
   );

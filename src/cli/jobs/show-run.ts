@@ -1,6 +1,5 @@
 import { RlmError } from "../../index.ts";
 import { age, amount, dollars } from "../../platform/figures.ts";
-import { isRecord } from "../../platform/json.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { waitsFor } from "../../session/index.ts";
 import type { JobRow, Jobs } from "../../store/index.ts";
@@ -13,7 +12,7 @@ import { processClock } from "../render/status-line.ts";
 import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage, toldOf } from "./readable-jobs.ts";
 import { openReasons, openTopReason, type Reason } from "./reasons.ts";
 
 const SHOWN = 50;
@@ -89,7 +88,6 @@ async function showReasons({ terminal: { stdout } }: JobsAsked, list: List): Pro
 }
 
 async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: readonly JobRow[]): Promise<void> {
-  const whys = await Promise.all(rows.map(whyOf));
   // People want to know the inputs of jobs that failed.
   const inputs = own.state === "failed" ? await Promise.all(rows.map((job) => inputOf(store.jobs, job))) : null;
   const cells = rows.map((job, at) => [
@@ -98,7 +96,7 @@ async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: r
     String(job.spent.sub_calls),
     job.spent.nanodollars > 0 ? dollars(job.spent.nanodollars / 1e9) : "-",
     ...(inputs ? [inputs[at] ?? "-"] : []),
-    whys[at] ?? "-",
+    whyOf(job),
   ]);
   const titles = ["job", "state", "calls", "cost", ...(inputs ? ["input"] : []), "why"];
   showTable(titles, cells, inputs ? WITH_INPUTS : COLUMNS, stdout, (at) => STYLES[rows[at]?.state ?? ""]);
@@ -110,9 +108,9 @@ const WITH_INPUTS = [...BEFORE, "left", "left"] as const;
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
 
 /** The reason why a job failed or waits, on one line. */
-async function whyOf(job: JobRow): Promise<string> {
-  const error = isRecord(job.told) && typeof job.told.error === "string" ? job.told.error : null;
-  return oneLine(error ?? (await waitText(job)) ?? "-", WHY_UNITS);
+function whyOf(job: JobRow): string {
+  const { error } = toldOf(job);
+  return oneLine(typeof error === "string" ? error : (waitText(job) ?? "-"), WHY_UNITS);
 }
 
 const oneLine = (text: string, units: number) => text.replaceAll(/\s+/g, " ").slice(0, units);

@@ -23,12 +23,8 @@ export function formatted(json: string, format: Format | null): Iterable<string>
 }
 
 function jsonLines(value: Json): Iterable<string> {
-  if (Array.isArray(value)) return linesOf(value);
+  if (Array.isArray(value)) return value.values().map((item) => `${JSON.stringify(item)}\n`);
   throw misfit("jsonl", `it takes an array, and the result is ${kindOf(value)}`);
-}
-
-function* linesOf(items: readonly Json[]): Iterable<string> {
-  for (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
 function rawText(value: Json): string {

@@ -6,12 +6,12 @@ import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { inConversation, showEnvelope } from "../render/envelope.ts";
-import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { processTerminal } from "../render/terminal.ts";
 import { hasLoss } from "../render/warnings.ts";
 import { brief, closeWithGc, makeReady } from "../session/opening.ts";
-import { type CliSession, openCliSession } from "../session/session.ts";
+import { openCliSession } from "../session/session.ts";
 import { type Control, openControl } from "./control.ts";
-import { DOT_COMMANDS, runDotCommand } from "./dot-commands.ts";
+import { DOT_COMMANDS, type DotScope, runDotCommand } from "./dot-commands.ts";
 import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./lines.ts";
 import { contextLine } from "./show.ts";
 
@@ -60,12 +60,9 @@ async function talk(parts: Omit<Conversation, "lines">): Promise<number> {
   return control.exitCode ?? (lines.isInteractive ? 0 : outcome);
 }
 
-interface Conversation {
-  readonly opened: CliSession;
-  readonly terminal: Terminal;
+interface Conversation extends Omit<DotScope, "signal"> {
   readonly control: Control;
   readonly lines: Lines;
-  readonly quiet: boolean;
 }
 
 /** An exit code of piped input: 1 if anything failed, 3 if something that was asked for is missing. */

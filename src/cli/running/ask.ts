@@ -1,6 +1,7 @@
 import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { displayName } from "../../platform/ids.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { checkSchema, coverageSentence } from "../../session/index.ts";
@@ -14,10 +15,9 @@ import { showAsk, showTrajectory, type TurnProgress, turnText } from "../render/
 import type { Terminal } from "../render/terminal.ts";
 import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
-import { inSession } from "../session/opening.ts";
+import { type InSession, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { modelsOf } from "../session/settings.ts";
-import type { Stop } from "../stop.ts";
 import { failedCode, isToGoOn, signalsOf } from "./run-cells.ts";
 
 /** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
@@ -50,12 +50,8 @@ export function turnTeller({ verbose }: SessionFlags, { stderr }: Terminal): (tu
   };
 }
 
-interface Asking {
+interface Asking extends Pick<InSession, "terminal" | "stop" | "isJson" | "flags"> {
   readonly opened: CliSession;
-  readonly terminal: Terminal;
-  readonly stop: Stop;
-  readonly isJson: boolean;
-  readonly flags: Pick<SessionFlags, "quiet">;
 }
 
 /** Tells how an ask ended. Gives the exit code. */
@@ -99,8 +95,7 @@ function readJson(file: string): Json {
   try {
     return JSON.parse(read.text);
   } catch (error) {
-    const { message } = error instanceof Error ? error : new Error(String(error));
-    throw new RlmError("invalid_argument", `${file} is not valid JSON: ${message}`, { suggestion });
+    throw new RlmError("invalid_argument", `${file} is not valid JSON: ${messageOf(error)}`, { suggestion });
   }
 }
 

@@ -50,13 +50,10 @@ export const isToGoOn = ({ error_code }: Pick<ExecFailure, "error_code">) =>
   error_code === "cancelled" || error_code === "waits_for_provider";
 
 /** Handles the outcome of an exec. */
-export interface Ending {
+export interface Ending extends Pick<CellRun, "opened" | "report" | "stop"> {
   /** Cells that are still to be run. */
   readonly rest: readonly Cell[];
   readonly taken: CallTotals | null;
-  readonly opened: CliSession;
-  readonly report: Report;
-  readonly stop: Stop;
   /** The file that the result is in. */
   readonly written: Written | null;
 }

@@ -7,6 +7,7 @@ import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "../p
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
 import { batchAccount, batchApiOf, batchPriceOf } from "./batch-account.ts";
+import type { ListedModel } from "./catalog.ts";
 import { watchFinish } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
@@ -16,14 +17,9 @@ import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import { type SeenResponse, watchResponses } from "./response-watch.ts";
 import { thinkingOptions } from "./thinking.ts";
 
-export interface PiAiModelParts {
-  readonly model: PiModel<Api>;
-  readonly price: Model["price"];
-  readonly window: Model["window"];
+export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
   /** The address of the model came from --base-url. */
   readonly isNamed?: boolean;
-  /** Listed names like that of a model that no list has. */
-  readonly near?: readonly string[];
   /** Requests may go by batches of its provider, if Belay knows these. */
   readonly takesBatches?: boolean;
   /** Asked before each request. @throws RlmError, which becomes the answer */

@@ -1,16 +1,13 @@
-import { type Authorization, authorize, namedKey } from "../keys/authorize.ts";
-import { type Env, type PiFiles, readPiFiles } from "../keys/pi-files.ts";
+import { type Authorization, authorize, type KeySources, namedKey } from "../keys/authorize.ts";
+import { type PiFiles, readPiFiles } from "../keys/pi-files.ts";
 import type { Model } from "../port.ts";
 import { isLogin } from "./batch-account.ts";
 import { findModel, type ListedModel, modelAt, readModelName } from "./catalog.ts";
 import { loadPiAi, type PiAi } from "./load.ts";
 import { piAiModel } from "./model.ts";
 
-export interface RegistryOptions {
-  readonly env: Env;
+export interface RegistryOptions extends Pick<KeySources, "env" | "apiKeyEnv" | "now"> {
   readonly agentDir: string;
-  readonly apiKeyEnv: string | undefined;
-  readonly now: () => number;
   /** The price of models whose price no list knows. */
   readonly price?: Model["price"];
 }

@@ -64,10 +64,12 @@ export interface RequestClock {
   monotonic(): number;
 }
 
-interface RequestParts {
+export interface RequestParts {
   readonly budget: RequestBudget;
   readonly clock: RequestClock;
+  /** From 0 up to 1: jitter of retries. */
   random(): number;
+  /** Resolves after `ms`, or as soon as the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Takes the request of this number in the call, from 0. The call then goes by batches: it has no deadline and no retries. */
   post?(k: number): Post;

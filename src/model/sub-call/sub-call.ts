@@ -3,10 +3,10 @@ import { messageOf } from "../../platform/errors.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
-import type { Model, Models, Post, RequestBudget, SubCallError } from "../port.ts";
+import type { Model, Models, SubCallError } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
 import { converse, type FailedAnswer } from "./conversation.ts";
-import { NOTHING_SENT, openRequests, type RequestClock, type Spent } from "./requests.ts";
+import { NOTHING_SENT, openRequests, type RequestParts, type Spent } from "./requests.ts";
 
 /** One sub-call, as decided: nothing in it is optional any more. */
 export interface SubCall {
@@ -26,9 +26,8 @@ export interface SubCall {
   readonly thinking: Thinking;
 }
 
-export interface SubCallParts {
+export interface SubCallParts extends RequestParts {
   readonly models: Models;
-  readonly budget: RequestBudget;
   /** Holds at least the tools that the call names. */
   readonly tools: readonly AgentTool[];
   /** Compares schemas, arguments and answers. */
@@ -37,13 +36,6 @@ export interface SubCallParts {
   readonly conversation: string;
   /** Answers that a sub-agent with tools may give, the last one included. */
   readonly maxTurns: number;
-  readonly clock: RequestClock;
-  /** From 0 up to 1: jitter of retries. */
-  random(): number;
-  /** Resolves after `ms`, or as soon as the signal aborts. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Takes the request of this number in the call, from 0: it goes by a batch. Absent: requests are sent. */
-  post?(k: number): Post;
 }
 
 export type SubCallOutcome = Spent & {

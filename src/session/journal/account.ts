@@ -65,14 +65,12 @@ export interface CellSource {
 }
 
 /** The records of an ask: those of its turns and cells lie between its own two. */
-export interface AskRecords {
-  readonly start: Start;
+export interface AskRecords extends Pick<ExecRecords, "start" | "complete"> {
   /** Turns and cells that are over, in journal order. */
   readonly execs: readonly ExecRecords[];
   /** The number of processes that went on with it, and of the replies that the newest of them took from the journal. */
   readonly resumed: number;
   readonly replayed: number;
-  readonly complete: Complete | null;
 }
 
 export const EMPTY_ACCOUNT: Account = {

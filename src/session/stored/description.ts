@@ -43,7 +43,7 @@ export interface CheckpointDescription {
   readonly id: string;
   readonly parent: string | null;
   readonly exec_id: string;
-  readonly kind: CheckpointRow["kind"];
+  readonly kind: "step" | "end";
   /** ms since the epoch. */
   readonly at: number;
   /** Pages of 4 KiB that changed, and what they take on disk, bytes. */

@@ -1,26 +1,18 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import type { Json } from "../../../runtime/index.ts";
 import { corrupt } from "../failure.ts";
-import type { NewSession } from "../port.ts";
+import type { NewSession, SessionRow } from "../port.ts";
 import { unpackText } from "./pack.ts";
 import { columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
 
 /** A row of `sessions` but its holder, which changes without it. JSON is still text. */
-export interface Session {
-  readonly id: string;
-  readonly name: string | null;
-  readonly origin: NewSession["origin"];
-  readonly created_at: number;
-  readonly changed_at: number;
-  readonly head: string | null;
-  readonly last_seq: number;
+export interface Session extends Omit<SessionRow, "facts" | "settings" | "holder" | "busy" | "bytes"> {
   /** The number of checkpoints that the session reaches. */
   readonly checkpoints: number;
   /** Bytes that its records take. */
   readonly journal_bytes: number;
   readonly facts: string;
   readonly settings: string;
-  readonly forked_from: string | null;
 }
 
 /** A session in which nothing has happened yet. */

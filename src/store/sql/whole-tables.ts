@@ -16,16 +16,17 @@ const SUMS = `SELECT r.name, ${COLUMNS.map(
   (SELECT CAST(coalesce(sum(${column}), 0) AS bigint) FROM holds WHERE run = r.id) AS sum_held_${column}`,
 ).join(", ")} FROM runs r ORDER BY r.id`;
 
-/** A line for each sum of a run that is not that of its jobs and holds. @param row one of {@link SUMS} */
+/** @param row one of {@link SUMS} */
 function wrongSumsIn(row: Row): string[] {
-  return ["spent", "held"].flatMap((kind) =>
-    COLUMNS.flatMap((column) => {
+  const wrong: string[] = [];
+  for (const kind of ["spent", "held"]) {
+    for (const column of COLUMNS) {
       const [told, sum] = [row[`${kind}_${column}`], row[`sum_${kind}_${column}`]];
-      return told === sum
-        ? []
-        : [`run ${String(row.name)}: its ${kind} ${column} are ${told}, those of its jobs ${sum}`];
-    }),
-  );
+      if (told !== sum)
+        wrong.push(`run ${String(row.name)}: its ${kind} ${column} are ${told}, those of its jobs ${sum}`);
+    }
+  }
+  return wrong;
 }
 
 /** Rows whose owner is gone: no reader comes upon them, but they take space. */
