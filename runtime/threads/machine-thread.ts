@@ -34,6 +34,9 @@ export type ThreadStart =
   | { readonly kind: "up"; readonly baseline: Baseline | null }
   | { readonly kind: "failed"; readonly message: string };
 
+/** The part of a thread's heap for new objects, MB. V8 would let it grow to 48, and buffers that are garbage lie as long. */
+export const YOUNG_MB = 3;
+
 /** @throws RlmError `machine_lost` if the thread ends before it can serve */
 export async function startMachineThread<Setup>(
   module: URL,
@@ -44,7 +47,7 @@ export async function startMachineThread<Setup>(
   const worker = new Worker(module, {
     workerData: setup,
     // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
-    resourceLimits: { stackSizeMb: 16 },
+    resourceLimits: { stackSizeMb: 16, maxYoungGenerationSizeMb: YOUNG_MB },
     // Node refuses some flags of a process for a thread, such as --input-type.
     execArgv: [],
   });
