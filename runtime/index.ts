@@ -47,4 +47,5 @@ export { firstly, remedy, type Wording, worded } from "./remedies.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";
 export { THINKING, THINKING_TOKENS, type Thinking } from "./thinking.ts";
+export { YOUNG_MB } from "./threads/machine-thread.ts";
 export { type Machines, processMachines } from "./threads/machines.ts";

@@ -34,6 +34,9 @@ export type ThreadStart =
   | { readonly kind: "up"; readonly baseline: Baseline | null }
   | { readonly kind: "failed"; readonly message: string };
 
+/** The part of a thread's heap for new objects, MB. V8 would let it grow to 48, and buffers that are garbage lie as long. */
+export const YOUNG_MB = 3;
+
 /**
  * @param setup makes what the thread gets, while it begins
  * @throws RlmError `machine_lost` if the thread ends before it can serve
@@ -45,7 +48,7 @@ export async function startMachineThread<Setup>(
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
   const worker = new Worker(module, {
     // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
-    resourceLimits: { stackSizeMb: 16 },
+    resourceLimits: { stackSizeMb: 16, maxYoungGenerationSizeMb: YOUNG_MB },
     // Node refuses some flags of a process for a thread, such as --input-type.
     execArgv: [],
   });

@@ -30,8 +30,8 @@ export interface Store extends AsyncDisposable {
    */
   commit(session: string, step: Step): Promise<number>;
   /**
-   * Takes ends that nothing needs any more from the session, in one transaction. The head and those that a fork began at stay.
-   * The caller holds the lease. Answers the bytes that the session takes more: fewer than none, as a rule.
+   * Takes ends that nothing needs any more from the session, in one transaction. The head, whole images and those that a
+   * fork began at stay. The caller holds the lease. Answers the bytes that the session takes more: fewer than none, as a rule.
    */
   thin(session: string, ends: readonly string[]): Promise<number>;
   /** The session's records from `from` on (default: the first), verified. @throws `store_corrupt` naming seq */

@@ -12,7 +12,7 @@ interface Generation {
  * The allocator inside rregex 1.13 gives little back: half a megabyte stays behind for each compiled `\w`, and a copy of
  * each match. So its WebAssembly instance is thrown away at this size.
  */
-const RETIRE_BYTES = 64 * 1024 * 1024;
+const RETIRE_BYTES = 16 * 1024 * 1024;
 const COMPILED = 20;
 
 let current: Generation | undefined;

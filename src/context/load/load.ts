@@ -1,5 +1,5 @@
 import { basename, join, resolve } from "node:path";
-import { LIMITS } from "../../../runtime/index.ts";
+import { freeBytes, LIMITS } from "../../../runtime/index.ts";
 import {
   type Context,
   extendContext,
@@ -107,6 +107,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   if (before) return before;
   const loaded = place.isFolder ? await loadFolder(reading, place) : await loadFile(reading, place);
   const context = await extendContext(previous, loaded, pause);
+  for (const { bytes } of loaded.files) freeBytes(bytes);
   // Of younger files a change could be missed.
   if (seen && reading.isWhole && seen.isOld) {
     const used = reading.hasDocuments ? await readers() : "";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Json, pack } from "../../../runtime/index.ts";
+import { freeBytes, type Json, pack } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { StoredContext } from "../port.ts";
 import { CHUNK_BYTES, unpack, unpackText } from "../rows/pack.ts";
@@ -101,7 +101,9 @@ function* insertPart({ hash, bytes }: StoredContext["parts"][number]): Plan<void
   // Another process that puts the same part has it now.
   if ((yield* run(added)) === 0) return;
   for (let at = 0, chunk = 0; at < bytes.byteLength; at += CHUNK_BYTES, chunk += 1) {
-    yield* run(insertedChunk(hash, chunk, pack(bytes.subarray(at, at + CHUNK_BYTES))));
+    const packed = pack(bytes.subarray(at, at + CHUNK_BYTES));
+    yield* run(insertedChunk(hash, chunk, packed));
+    if (packed.buffer !== bytes.buffer) freeBytes(packed);
   }
 }
 

@@ -1,7 +1,7 @@
 import { type EventEmitter, once } from "node:events";
 import { type Transferable, Worker } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
-import { buffersOf, type ImagePages } from "../../../runtime/index.ts";
+import { buffersOf, type ImagePages, YOUNG_MB } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
 import type { Lease, Step, Store, StoredContext } from "../port.ts";
 import {
@@ -92,8 +92,13 @@ export type StartThread = (entry: URL, setup: StoreSetup) => ServingThread;
 /** The parts of a `Worker` that a store uses. */
 type ServingThread = EventEmitter & Pick<Worker, "postMessage" | "ref" | "unref">;
 
-// Flags of a caller such as --input-type are refused for a thread.
-let startWorker: StartThread = (entry, setup) => new Worker(entry, { workerData: setup, execArgv: [] });
+let startWorker: StartThread = (entry, setup) =>
+  new Worker(entry, {
+    workerData: setup,
+    // Flags of a caller such as --input-type are refused for a thread.
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
 
 /** Starts threads of stores in another way from now on, in the whole process. */
 export function startStoresBy(start: StartThread): void {
