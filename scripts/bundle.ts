@@ -43,12 +43,14 @@ const ALONE: readonly (readonly string[])[] = [
 ];
 const SMALL = ["acorn", "ignore", "minisearch", "quickjs-wasi", "ulid", "valibot"];
 
-/** Modules that are loaded together with all that they import: a few large files load sooner than a hundred small ones. */
+/**
+ * Modules that are loaded together with all that they import: a few large files load sooner than a hundred small ones. Modules of the
+ * command are not among them: Pi shares some, and would load SQLite with them.
+ */
 const TOGETHER = [
-  { name: "first", test: /\/src\/cli\/(startup|run)\.ts$/, priority: 3 },
-  { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 2 },
-  { name: "library", test: /\/src\/(session\/)?index\.ts$/, priority: 1 },
-  { name: "command", test: /\/src\/(cli\/running\/exec|store\/thread\/serve)\.ts$/ },
+  { name: "first", test: /\/src\/cli\/(startup|run)\.ts$/, priority: 2 },
+  { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 1 },
+  { name: "library", test: /\/src\/(session\/)?index\.ts$/ },
 ];
 
 async function bundled(folder: string, entries: readonly string[]): Promise<RolldownOutput["output"]> {
