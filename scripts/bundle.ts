@@ -18,9 +18,10 @@ export const ENTRIES: readonly string[] = ["index", "tools/open-tools", "pi/inde
  * modules that it consists of, by their paths.
  */
 export async function bundle(folder: string, entries: readonly string[]): Promise<readonly string[]> {
+  const isAlone = (entry: string) => ALONE.some((part) => part.includes(entry));
   const parts = [
-    entries.filter((entry) => !ALONE.has(entry)),
-    ...entries.filter((entry) => ALONE.has(entry)).map((one) => [one]),
+    entries.filter((entry) => !isAlone(entry)),
+    ...ALONE.map((part) => part.filter((entry) => entries.includes(entry))).filter((part) => part.length > 0),
   ];
   const outputs: RolldownOutput["output"][] = [];
   for (const part of parts) outputs.push(await bundled(folder, part));
@@ -30,14 +31,30 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
 }
 
 /**
- * Threads that a process waits for with its first cell. They share no file with others and have small packages in them: a thread
- * takes longer to find twenty files than to run them.
+ * Threads and processes that share no file with others: they load what they need and no more. Small packages are part of their
+ * files, since a thread takes longer to find twenty files than to run them.
  */
-const ALONE: ReadonlySet<string> = new Set(["src/machine-thread-entry", "src/store-thread-entry"]);
+const ALONE: readonly (readonly string[])[] = [
+  ["src/machine-thread-entry"],
+  ["src/store-thread-entry"],
+  ["src/context/search/thread-entry"],
+  ["src/model/tasks/thread-entry"],
+  ["src/context/documents/child-entry", "src/context/documents/guard-entry"],
+];
 const SMALL = ["acorn", "ignore", "minisearch", "quickjs-wasi", "ulid", "valibot"];
 
+/**
+ * Modules that are loaded together with all that they import: a few large files load sooner than a hundred small ones. Modules of the
+ * command are not among them: Pi shares some, and would load SQLite with them.
+ */
+const TOGETHER = [
+  { name: "first", test: /\/src\/cli\/(startup|run)\.ts$/, priority: 2 },
+  { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 1 },
+  { name: "library", test: /\/src\/(session\/)?index\.ts$/ },
+];
+
 async function bundled(folder: string, entries: readonly string[]): Promise<RolldownOutput["output"]> {
-  const isAlone = entries.every((entry) => ALONE.has(entry));
+  const isAlone = ALONE.some((part) => part.includes(entries[0] ?? ""));
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(entries.map((entry) => [entry, join(ROOT, `${entry}.ts`)])),
@@ -49,12 +66,13 @@ async function bundled(folder: string, entries: readonly string[]): Promise<Roll
   });
   const { output } = await build.write({
     dir: folder,
+    codeSplitting: isAlone || { groups: TOGETHER },
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
   });
   await build.close();
-  refuseSharedThreads(output);
+  if (!isAlone) refuseSharedThreads(output);
   return output;
 }
 

@@ -130,8 +130,11 @@ export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): 
   let masksAt = numbers.length;
   let from = masksAt + bitsInAll(changes.subarray(0, masksAt));
   numbers.forEach((number, index) => {
+    const first = number * PAGE_WORDS;
+    // Memory that was never used costs a second fault if it is read before it is written. Pages may lie across two of the computer's.
+    for (const word of [first, first + PAGE_WORDS - 1]) Atomics.compareExchange(target, word, 0, 0);
     for (let rows = change[index] ?? 0; rows !== 0; rows &= rows - 1) {
-      const to = number * PAGE_WORDS + lowestBit(rows) * ROW_WORDS;
+      const to = first + lowestBit(rows) * ROW_WORDS;
       let mask = change[masksAt++] ?? 0;
       if (mask === ALL) {
         for (let word = to; word < to + ROW_WORDS; word++) target[word] = (target[word] ?? 0) ^ (change[from++] ?? 0);

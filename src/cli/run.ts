@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { nearest } from "../platform/nearest.ts";
+import { hasSecret, isServer, withoutPasswords } from "../platform/store-place.ts";
 import { version } from "../platform/version.ts";
 import { inLine, visible } from "../platform/visible.ts";
 import type { Command } from "./commands/define.ts";
@@ -88,7 +89,6 @@ async function checked(command: Command, args: readonly string[]): Promise<Argum
 /** Lines to type next leave out a --store with a password, and so does the list of processes. Programs type no lines. */
 async function tellOfSecret(args: Arguments): Promise<void> {
   const { JSON_OUTPUT, STORE } = await import("./flags/declared.ts");
-  const { hasSecret, isServer } = await import("../platform/store-place.ts");
   const place = args.get(STORE);
   if (place === undefined || !hasSecret(place)) return;
   process.title = "belay";
@@ -105,7 +105,6 @@ async function unexpected(error: unknown): Promise<number> {
   const known = error instanceof RlmError ? `${error.message}\nsuggestion: ${inFlags(error.suggestion)}` : undefined;
   const stack = error instanceof Error && process.env.BELAY_DEBUG ? error.stack : undefined;
   const hint = "set BELAY_DEBUG=1 to see where; `belay doctor` checks the installation";
-  const { withoutPasswords } = await import("../platform/store-place.ts");
   process.stderr.write(`belay: ${visible(withoutPasswords(known ?? stack ?? `${String(error)}\n${hint}`))}\n`);
   return 1;
 }
