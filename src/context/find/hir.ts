@@ -77,34 +77,59 @@ export function longestMatch(expression: Expression): number {
   }
 }
 
-/** Literals one of which is in every match, and the most bytes of a match before it; undefined if there are none, or many. */
+/** The characters that may be at each place of it: `["Tt", "o"]` is `To` and `to`. */
+export type Literal = readonly string[];
+
+/** Literals one of which is in every match, and the most bytes of a match before it. */
 export interface Required {
-  readonly literals: readonly string[];
+  readonly literals: readonly Literal[];
   readonly before: number;
 }
 
 const MOST_LITERALS = 4;
+const MOST_CASES = 4;
+/** That of three characters if one of them is in several cases. */
+const LEAST_RARITY = 0.5;
 
+/** The rarest ones; undefined if there are none, or many. */
 export function requiredIn(expression: Expression): Required | undefined {
+  const required = literalsIn(expression);
+  return rarity(required) < LEAST_RARITY ? undefined : required;
+}
+
+function literalsIn(expression: Expression): Required | undefined {
   switch (expression.kind) {
     case "literal":
-      return { literals: [expression.text], before: 0 };
+      return { literals: [Array.from(expression.text)], before: 0 };
+    case "class": {
+      if (expression.ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0) > MOST_CASES) return undefined;
+      const cases = expression.ranges.flatMap(([first, last]) =>
+        Array.from({ length: last - first + 1 }, (_, n) => first + n),
+      );
+      return { literals: [[String.fromCodePoint(...cases)]], before: 0 };
+    }
     case "repeat":
-      return expression.min > 0 ? requiredIn(expression.sub) : undefined;
+      return expression.min > 0 ? literalsIn(expression.sub) : undefined;
     case "concat": {
       let before = 0;
       let best: Required | undefined;
+      /** A literal with which the next part may be one. */
+      let open: Required | undefined;
       for (const part of expression.parts) {
-        const found = requiredIn(part);
-        if (found && rarity(found) > rarity(best)) best = { ...found, before: before + found.before };
+        const own = literalsIn(part);
+        const found = own && { ...own, before: before + own.before };
+        const isFixed = part.kind === "literal" || part.kind === "class";
+        open = found && open && isFixed ? { ...open, literals: [[...open.literals, ...found.literals].flat()] } : found;
+        for (const one of [found, open]) if (rarity(one) > rarity(best)) best = one;
+        if (!isFixed) open = undefined;
         before += longestMatch(part);
       }
       return best;
     }
     case "either": {
-      const all = expression.parts.map(requiredIn);
+      const all = expression.parts.map(literalsIn);
       const known = all.filter((found) => found !== undefined);
-      const literals = [...new Set(known.flatMap((found) => found.literals))];
+      const literals = known.flatMap((found) => found.literals);
       if (known.length < all.length || literals.length > MOST_LITERALS) return undefined;
       return { literals, before: Math.max(...known.map(({ before }) => before)) };
     }
@@ -113,9 +138,14 @@ export function requiredIn(expression: Expression): Required | undefined {
   }
 }
 
-/** Longer literals are rarer. */
+/** True if each place has one UTF-16 unit. */
+export const isPlain = (literal: Literal) => literal.join("").length === literal.length;
+
+/** Longer literals are rarer; those in several cases take much longer to look for. */
 function rarity(required: Required | undefined): number {
-  return required ? Math.min(...required.literals.map(({ length }) => length)) / required.literals.length : 0;
+  if (!required) return 0;
+  const shortest = Math.min(...required.literals.map(({ length }) => length));
+  return required.literals.every(isPlain) ? shortest / required.literals.length : (shortest - 1) / 4;
 }
 
 /** The most characters that a match already begun can still need, an assertion counted as one. */

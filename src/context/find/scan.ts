@@ -1,5 +1,7 @@
 import { argumentError } from "../../../runtime/index.ts";
 import { findAll, findFrom } from "./engine.ts";
+import { openLines } from "./lines.ts";
+import { openLiterals } from "./literals.ts";
 import type { FindPattern } from "./pattern.ts";
 import { openSkip } from "./skip.ts";
 import type { Haystack } from "./wasm.ts";
@@ -54,11 +56,20 @@ export function* scan(
   const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const search: Search = { haystack, pattern, farReaching: false };
   const spend = effortLimit(bytes.length, windows.effort);
-  const skip = openSkip(haystack, pattern);
+  const next = openLiterals(haystack, pattern.required, between);
+  const skip = openSkip(haystack, pattern, next);
+  const searchLines = openLines(haystack, pattern, next, windows.largest);
   let size = windows.smallest;
   let position: Position | undefined = { from: 0, lastEnd: -1 };
   while (position !== undefined) {
     between();
+    const lines = searchLines(position.from);
+    if (lines !== undefined) {
+      yield* lines.matches;
+      if (lines.end === haystack.length) return;
+      position = after(lines.matches.at(-1)?.[1] ?? position.lastEnd, lines.end);
+      continue;
+    }
     const from = skip(position.from);
     if (from === undefined) return;
     // What is behind a long skip is likely to be alone.
@@ -93,13 +104,18 @@ function searchWindow(search: Search, { from, lastEnd }: Position, size: number)
   const piece = haystack.subarray(start, end);
   const stop = certain === undefined ? absentFrom(piece) : undefined;
   const spelling = pattern.spelling({ stop, context });
-  const found = findAll(spelling, withRun(piece, stop, pattern))
-    .slice(context ? 1 : 0)
-    .map((match): Match => [start + match.start, start + match.end])
-    .filter((match) => match[0] < match[1] || match[0] !== lastEnd);
-  const open = certain ?? Math.min(end, found.find((match) => match[1] >= end)?.[0] ?? end);
+  const matches: [start: number, end: number][] = [];
+  let open = certain ?? end;
+  for (const found of findAll(spelling, withRun(piece, stop, pattern)).slice(context ? 1 : 0)) {
+    const match: [number, number] = [start + found.start, start + found.end];
+    if (certain === undefined && match[1] >= end) {
+      open = Math.min(end, match[0]);
+      break;
+    }
+    if (match[0] < match[1] || match[0] !== lastEnd) matches.push(match);
+  }
   const cut = pattern.looks && !last ? cutAtLine(haystack, from, open) : open;
-  const matches = found.filter((match) => match[0] < cut);
+  while ((matches.at(-1)?.[0] ?? cut - 1) >= cut) matches.pop();
   // A window that was larger may have settled `from` already; this one may find a match before it open again.
   return { matches, position: last ? undefined : after(matches.at(-1)?.[1] ?? lastEnd, Math.max(cut, from)) };
 }

@@ -29,7 +29,7 @@ export function afterLineFeed(haystack: Buffer, start: number, end: number): num
   return at === -1 ? undefined : start + at + 1;
 }
 
-const LINE_FEED = 10;
+export const LINE_FEED = 10;
 
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;

@@ -55,7 +55,14 @@ test("windows of any size find what one pass of Rust's regex over the whole text
 
 test.each([
   ...["TODO|foo", "foo", "a.", ".*", "\\bfoo\\b", "[ab]+\\b", "(?m)^.*$", "(?m)^\\s?a", "(?m)$", "\\b", ""],
-  ...["é?foo\\b", "\\B(?:foo|漢)\\n?", "(?m)^.*?(?:foo|😀)+"],
+  ...[
+    "é?foo\\b",
+    "\\B(?:foo|漢)\\n?",
+    "(?m)^.*?(?:foo|😀)+",
+    "\\b(?i)foo.?",
+    "(?i)\\w*(?:foo|aaa|x y)",
+    "[ab][xyz]foo$",
+  ],
   ...["foo\\n?", "a\\sb?", "(?s).{1,3}", "(?s)a.?", "\\n\\n", "\\W{2}"],
   ...[
     ...["\\s+", "[^b]*", "a[\\s\\S]*?b", "a[\\s\\S]*b", "a(?:[\\s\\S]*=)?", "\\w+\\s+\\w+", "\\b\\w+\\s+\\w+\\b"],
@@ -69,7 +76,7 @@ test.each([
 test("a text of many windows of the usual size gives the matches of one pass", () => {
   const lines = Array.from({ length: 9000 }, (_, n) =>
     n % 7 === 0
-      ? `class  C${n}\r\n{ "é漢😀 ${n}" }`
+      ? `class  C${n}\r\n{ "é漢😀 ${n}" } ${n}TaS\u212a ${n} é漢`
       : n % 1000 === 999
         ? "x".repeat(40_000)
         : `\tconst a${n} = foo(${n});\n`,
@@ -82,6 +89,8 @@ test("a text of many windows of the usual size gives the matches of one pass", (
     "\\bC8\\d{3}\\r\\n\\{",
     ".*foo\\(8[0-9]99\\).*",
     "const\\s+a1?888",
+    "(?i)CLASS\\s+c87[0-4]\\d|foo\\(8[0-9]99",
+    "(?i).*(?:7tasK|8995 É漢).*",
     "[^x]?\\tconst a8888 ",
   ];
   for (const pattern of [...classes, ...rare, "(?m)\\s+$", '"[^"]*"', "x{30}", "😀 \\d+"]) {
