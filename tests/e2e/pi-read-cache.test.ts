@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
@@ -103,8 +104,10 @@ played(OLDEST_PI, "what the model has is not sent again, on a branch, in a fork,
   // The wish outlives the process, and so does what is read afterwards.
   pi = start(file);
   expect(await read(pi, "a.ts")).toEqual([V2]);
-  await pi.prompt("/readcache-status");
-  await told("texts   in Belay's store");
+  // The store is opened behind.
+  const isOpen = told("texts   in Belay's store").then(() => true);
+  do await pi.prompt("/readcache-status");
+  while (!(await Promise.race([isOpen, setTimeout(100, false)])));
   await told("known   1 scope of 1 file that the model has\n  a.ts: whole\n");
   write(V3);
   await pi.prompt(`/goto ${after}`);
