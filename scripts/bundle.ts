@@ -45,11 +45,12 @@ const SMALL = ["acorn", "ignore", "minisearch", "quickjs-wasi", "ulid", "valibot
 
 /**
  * Modules that are loaded together with all that they import: a few large files load sooner than a hundred small ones. Modules of the
- * command are not among them: Pi shares some, and would load SQLite with them.
+ * command are not among them: Pi shares some, and would load SQLite with them. `shared` has those that the list of tools needs too.
  */
 const TOGETHER = [
   { name: "first", test: /\/src\/cli\/(startup|run)\.ts$/, priority: 2 },
   { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 1 },
+  { name: "shared", test: /\/src\/(platform|query)\/|\/builtins\/|usingCtx/, priority: 1 },
   { name: "library", test: /\/src\/(session\/)?index\.ts$/ },
 ];
 

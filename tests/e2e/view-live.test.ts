@@ -141,7 +141,7 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("belay resume killed"));
 
     life.isFirst = false;
-    expect(await belay(["resume", "killed", ...model], { home })).toMatchObject({ code: 0 });
+    expect(await belay(["resume", "killed", ...model], { home })).toMatchObject({ code: 3 });
     await vi.waitFor(async () => expect(await page.locator("header h1").textContent()).toBe("killed idle"), 15_000);
     // The heading is drawn before the classes.
     await vi.waitFor(async () =>

@@ -280,10 +280,10 @@ const FRAGILE = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from "node:worker_threads";
     parentPort.on("message", ({ kind }) => {
-      if (kind === "open") parentPort.postMessage({ kind: "ready", origin: "baseline:fragile" });
+      if (kind === undefined) parentPort.postMessage({ kind: "up", baseline: { image: {}, pages: [] } });
+      else if (kind === "open") parentPort.postMessage({ kind: "ready", origin: "baseline:fragile" });
       else process.exit(1);
     });
-    parentPort.postMessage({ kind: "up", baseline: { image: {}, pages: [] } });
   `)}`,
 );
 

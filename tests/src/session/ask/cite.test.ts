@@ -36,7 +36,7 @@ test("an ask cites pages, rows and lines, and so do terminal and page", async ()
   showAsk(envelope, { stdout: output, stderr: output });
   expect(said.join("")).toContain("report.pdf p.2 4711\na.txt:2 4711\nsales.xlsx Sales!6 b 2\n");
   const hits = await session.exec('search("code", 2).map(({ doc_id, place }) => [doc_id, place])');
-  expect(hits.result_json).toEqual([["report.pdf", "p.1"]]);
+  expect(hits.result_json).toEqual([["report.pdf", "p.2"]]);
   const { trace } = await lookAt(store, session.id, { texts: true, maxBytes: 2 ** 20, belay: "0.0.0", now: 0 });
   const shown = trace.head.execs.find(({ kind }) => kind === "ask")?.ask?.citations;
   expect(shown?.map(({ place }) => place)).toEqual(["p.2", null, "Sales!6", null]);
