@@ -38,7 +38,7 @@ const HTTP_BOUNDS: HttpBounds = {
   connections: 256,
   bodyBytes: 10_000_000,
   idleMs: 1_800_000,
-  goneMs: 2_500,
+  goneMs: 1_500,
 };
 
 const PATH = "/mcp";
@@ -138,6 +138,8 @@ interface Known {
   /** Requests that are being answered, with the one on which the client listens. */
   open: number;
   usedAt: number;
+  /** True once it has listened: it is gone when it does not any more. */
+  hasListened: boolean;
 }
 
 /** Clients of the older era, each known by the id that it was given. */
@@ -175,13 +177,13 @@ function openClients(parts: HttpParts, bounds: HttpBounds) {
 
   /** @param gone aborted when the connection is done with the request; the signal of a request may be collected before */
   function handled(known: Known, request: Request, gone: AbortSignal): Promise<Response> {
-    const isListener = request.method === "GET";
     known.open++;
     whenAborted(gone, () => {
       known.open--;
       known.usedAt = clock.monotonic();
+      known.hasListened ||= request.method === "GET";
       const { sessionId = "" } = known.transport;
-      if (isListener) clock.after(bounds.goneMs, () => void endUnused(sessionId, bounds.goneMs));
+      if (known.hasListened) clock.after(bounds.goneMs, () => void endUnused(sessionId, bounds.goneMs));
     });
     return known.transport.handleRequest(request);
   }
@@ -197,7 +199,7 @@ function openClients(parts: HttpParts, bounds: HttpBounds) {
         onsessioninitialized: (id) => void clients.set(id, known),
         onsessionclosed: end,
       });
-      const known: Known = { client, transport, open: 0, usedAt: 0 };
+      const known: Known = { client, transport, open: 0, usedAt: 0, hasListened: false };
       await serverFor(parts, client.calls, client.suspend).connect(transport);
       const response = await handled(known, request, gone);
       if (transport.sessionId === undefined) await client.end();
