@@ -57,6 +57,6 @@ interface Script {
 
 /** @throws UsageError, RlmError `source_too_large` */
 export async function readScript(path: string, signal: AbortSignal): Promise<Script> {
-  const [cell] = await readCells([{ option: null, value: path }], signal);
+  const [cell] = await readCells([{ option: null, value: path }], signal, "batch");
   return { name: path, source: cell?.source ?? "" };
 }

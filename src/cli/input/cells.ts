@@ -21,20 +21,24 @@ export function fileOf({ name }: Cell): { name?: string } {
   return name === CODE || name === STDIN ? {} : { name };
 }
 
-/** The cells named by FILE, `-` and `-e`, in the order of the command line. @throws UsageError, RlmError */
-export async function readCells(args: readonly Argument[], signal: AbortSignal): Promise<Cell[]> {
+/**
+ * The cells named by FILE, `-` and `-e`, in the order of the command line.
+ * @param command whose help explains them
+ * @throws UsageError, RlmError
+ */
+export async function readCells(args: readonly Argument[], signal: AbortSignal, command = "exec"): Promise<Cell[]> {
   const named = args.filter(({ option }) => option === null || option === "eval");
   if (named.length === 0) throw noCell(args);
   const reads = args.filter(({ option, value }) => value === "-" && option !== "eval").length;
   if (reads > 1) {
-    throw new UsageError("`-` is given twice, but stdin can be read only once", commandLine(["help", "exec"]));
+    throw new UsageError("`-` is given twice, but stdin can be read only once", commandLine(["help", command]));
   }
   checkScripts(args);
   const cells: Cell[] = [];
   for (const { option, value } of named) {
     if (option === "eval") cells.push({ name: CODE, source: value });
     else if (value !== "-")
-      cells.push({ name: value, source: decoded(value, await readCellFile(value, args, signal)) });
+      cells.push({ name: value, source: decoded(value, await readCellFile(value, args, { signal, command })) });
     else cells.push({ name: STDIN, source: decoded(STDIN, await readStdinCell(signal)) });
   }
   return cells;
@@ -64,7 +68,11 @@ function noCell(args: readonly Argument[]): UsageError {
 const contextsOf = (args: readonly Argument[]) =>
   args.filter(({ option }) => option === "context").flatMap(({ value }) => ["-c", value]);
 
-async function readCellFile(path: string, args: readonly Argument[], signal: AbortSignal): Promise<Buffer> {
+async function readCellFile(
+  path: string,
+  args: readonly Argument[],
+  { signal, command }: { readonly signal: AbortSignal; readonly command: string },
+): Promise<Buffer> {
   try {
     const source = await readStream(openFile(path), LIMITS.sourceBytes, signal);
     if (source) return source;
@@ -85,7 +93,7 @@ async function readCellFile(path: string, args: readonly Argument[], signal: Abo
     }
     if (signal.aborted) throw error;
     const problem = code === "ENOENT" ? "no such file" : `cannot be read (${code})`;
-    throw new UsageError(`${path}: ${problem}`, commandLine(["help", "exec"]));
+    throw new UsageError(`${path}: ${problem}`, commandLine(["help", command]));
   }
   throw tooLarge(path, `As a context it is loaded with \`-c ${path}\``);
 }
