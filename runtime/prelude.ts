@@ -6,9 +6,13 @@ export interface GuestModule {
   readonly source: string;
 }
 
-/** Reads a guest file that stands beside a module. */
-export function readGuestFile(url: URL): string {
-  return readFileSync(url, "utf8");
+const guestFiles = new Map<string, string>();
+
+/** Reads a guest file that stands beside a module, once in a thread: each machine that opens asks for some twenty. */
+export function readGuestFile({ href }: URL): string {
+  const source = guestFiles.get(href) ?? readFileSync(new URL(href), "utf8");
+  guestFiles.set(href, source);
+  return source;
 }
 
 /** Parameters of each part of guest code, in the order of their making. A part adds what it returns to `kit`. */
