@@ -86,8 +86,7 @@ played(PI_LINES, "a session is killed at steps of a cell, and the next process f
 });
 
 /** Recovery is killed at each of these, one after the other. */
-const ENDS = [commit("rlm_complete", "after"), entry("rlm_complete", "after")];
-const WHILE_RECOVERING: readonly PiFault[] = [commit("rlm_tool_result", "after"), ...ENDS];
+const WHILE_RECOVERING: readonly PiFault[] = [commit("rlm_tool_result", "after"), commit("rlm_complete", "after")];
 
 played(NEWEST_PI, "recovery is killed again and again; the next goes on, and so does the turn", async (line) => {
   await using scene = await piScene(line, { files: CELL_FILES, settings: { auto_continue: true } });
