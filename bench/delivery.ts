@@ -17,7 +17,7 @@ import { size } from "./size.ts";
 const JOBS = size(40, 2);
 const AT_ONCE = 4;
 const PARCELS = size(1000, 2);
-const [FEW, MANY] = size([100, 10_000], [1, 4]);
+const [FEW, MANY] = size([100, 10_000], [1, 1]);
 /** Time after its looks until the memory of a process is read, ms. */
 const WAITED_MS = size(3000, 1);
 /** Approximate bytes of a request. */
@@ -45,14 +45,15 @@ export async function benchDelivery(): Promise<Report> {
   });
   const [many, one] = [`${JOBS} jobs`, "one job"];
   const measured = await takeTurns(
-    [JOBS, 1].flatMap((jobs) => [cost("by batch", jobs, BY_BATCH), cost("at once", jobs, [])]),
+    size([JOBS, 1], [JOBS]).flatMap((jobs) => [cost("by batch", jobs, BY_BATCH), cost("at once", jobs, [])]),
     { rounds: 3, warmups: 1 },
   );
   const [batches = [], lives = [], batch = [], live = []] = measured.map(({ samples }) => samples);
   const perJob = (all: readonly number[], single: readonly number[]) => (median(all) - median(single)) / (JOBS - 1);
   const [byBatch, atOnce] = [perJob(batches, batch), perJob(lives, live)];
   const commits = await commitsOf(join(command.home, "commits"), server);
-  const [few, most] = [await memoryOf(places, server, FEW), await memoryOf(places, server, MANY)];
+  const few = await memoryOf(places, server, FEW);
+  const most = FEW === MANY ? few : await memoryOf(places, server, MANY);
   held.resolve();
   const ratios = { time: byBatch / atOnce, memory: most.waiter / few.waiter };
   return {

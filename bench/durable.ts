@@ -218,7 +218,8 @@ async function benchResume(): Promise<Case> {
     await ended;
   };
   // A process that ends by itself keeps what it has compiled, in the store's folder.
-  for (const session of ["first", "second"]) await once(run("exec", "-e", "1 + 1", "--session", session), "exit");
+  for (const session of size(["first", "second"], []))
+    await once(run("exec", "-e", "1 + 1", "--session", session), "exit");
   const model = ["--model", "local/bench", "--base-url", server.url];
   await untilAsked(() => run("exec", "-e", `await llm_query("x", { tools: [] })`, "--session", "b", ...model));
   const resume = () => timed(() => untilAsked(() => run("resume", "b")));

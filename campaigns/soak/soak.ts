@@ -34,7 +34,7 @@ export async function soak(plan: SoakPlan): Promise<readonly Growth[]> {
   await using model = await startModel();
   // What starts with the first use of the process and stays, such as Node's threads for files, is not counted.
   const first = { ...plan, rounds: 1, times: () => 1, folder: join(plan.folder, "first"), say() {} };
-  if (plan.goneMs > 0) await soakKind("memory", model.url, first);
+  await soakKind("memory", model.url, first);
   for (const kind of plan.kinds) growths.push(await soakKind(kind, model.url, plan));
   return growths;
 }

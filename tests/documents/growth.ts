@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, linkSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { load } from "../../src/context/load/load.ts";
 
-// Loads the files of its second argument alone, then all of them together, after the folder of its first argument. Prints what came of
-// them, for each its time (ms) and the most memory of its reader (bytes), and by how many bytes the peak of this process has grown.
+// Loads the files of its second argument, each beside a plain text, after the folder of its first argument. Prints what came of them,
+// for each its time (ms) and the most memory of its reader (bytes), and by how many bytes the peak of this process has grown.
 
 const [, , before = "", folder = "", keptIn = ""] = process.argv;
 
@@ -26,23 +27,30 @@ function ofOne(pid: string): number {
   }
 }
 
-const loadAll = (cwd: string, path: string) =>
-  load({ kind: "path", path }, { cwd, roots: [cwd], documents: { keptIn } });
+const loadAll = (cwd: string) =>
+  load({ kind: "path", path: "." }, { cwd, roots: [cwd], documents: { keptIn: join(keptIn, "index") } });
 
 async function measured(name: string) {
+  const own = join(keptIn, "of", name);
+  mkdirSync(own, { recursive: true });
+  linkSync(join(folder, name), join(own, name));
+  copyFileSync(join(before, "a.txt"), join(own, "beside"));
   let memory = 0;
   const looking = setInterval(() => (memory = Math.max(memory, readers())), 5);
   const start = performance.now();
-  await loadAll(folder, name).catch(() => {});
+  const { documents, stats, text } = await loadAll(own);
   clearInterval(looking);
-  return { name, ms: performance.now() - start, memory };
+  const ms = performance.now() - start;
+  const others = documents.filter(({ id }) => id !== "beside");
+  if (others.length === documents.length) throw new Error(`${name}: what is beside it was not loaded`);
+  const texts = others.map(({ id, start, end }) => [id, text.slice(start, Math.min(end, start + 1000))]);
+  return { name, ms, memory, texts, skipped: stats.skipped.files };
 }
 
-await loadAll(before, ".");
+await loadAll(before);
 const least = kilobytes("self", "VmHWM");
 const files = [];
 for (const name of readdirSync(folder)) files.push(await measured(name));
-const { documents, stats, text } = await loadAll(folder, ".");
-const texts = documents.map(({ id, start, end }) => [id, text.slice(start, Math.min(end, start + 1000))]);
 const growth = kilobytes("self", "VmHWM") - least;
-console.log(JSON.stringify({ files, growth, texts, skipped: stats.skipped.files }));
+const [texts, skipped] = [files.flatMap(({ texts }) => texts), files.flatMap(({ skipped }) => skipped)];
+console.log(JSON.stringify({ files, growth, texts, skipped }));

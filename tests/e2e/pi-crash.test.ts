@@ -15,21 +15,21 @@ const entry = (record: PiFault["record"], side: PiFault["side"]): PiFault => ({ 
 const commit = (record: PiFault["record"], side: PiFault["side"]): PiFault => ({ at: "commit", record, side });
 
 /**
- * `sent`: how often the two sub-calls are sent, all processes together; null: the cell never begins. `isInner`: a step of the
- * store, between two that are shown.
+ * `sent`: how often the two sub-calls are sent, all processes together; null: the cell never begins. `isInner`: a step
+ * between two that are shown.
  */
 const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] | null; readonly isInner?: true })[] = [
   { by: entry("rlm_start", "before"), sent: null },
-  { by: "the next turn", sent: [1, 1] },
+  { by: "the next turn", sent: [1, 1], isInner: true },
   { by: entry("rlm_start", "after"), sent: [1, 1] },
   { by: commit("rlm_start", "after"), sent: [1, 1], isInner: true },
   { by: commit("rlm_tool_call", "before"), sent: [1, 1], isInner: true },
-  { by: commit("rlm_tool_call", "after"), sent: [1, 1] },
+  { by: commit("rlm_tool_call", "after"), sent: [1, 1], isInner: true },
   { by: "its sub-calls", held: "of cell", sent: [2, 2] },
   // One result is in the store, and one call in flight.
   { by: commit("rlm_tool_result", "after"), held: "second of", sent: [1, 2] },
   { by: commit("rlm_complete", "before"), sent: [1, 1], isInner: true },
-  { by: commit("rlm_complete", "after"), sent: [1, 1] },
+  { by: commit("rlm_complete", "after"), sent: [1, 1], isInner: true },
   { by: entry("rlm_complete", "after"), sent: [1, 1] },
 ];
 
@@ -86,8 +86,7 @@ played(PI_LINES, "a session is killed at steps of a cell, and the next process f
 });
 
 /** Recovery is killed at each of these, one after the other. */
-const ENDS = [commit("rlm_complete", "after"), entry("rlm_complete", "after")];
-const WHILE_RECOVERING: readonly PiFault[] = [commit("rlm_tool_result", "after"), ...ENDS];
+const WHILE_RECOVERING: readonly PiFault[] = [commit("rlm_tool_result", "after"), commit("rlm_complete", "after")];
 
 played(NEWEST_PI, "recovery is killed again and again; the next goes on, and so does the turn", async (line) => {
   await using scene = await piScene(line, { files: CELL_FILES, settings: { auto_continue: true } });

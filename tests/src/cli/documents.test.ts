@@ -7,6 +7,7 @@ import { pdfWith, streamOf, zip } from "../../documents/packed.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, endedAt, json, startBelay } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const report = ORIGINALS["report.pdf"]?.() ?? Buffer.alloc(0);
 const IDS = "list_docs().map(({ id }) => id)";
@@ -17,17 +18,17 @@ test("-c takes a document, also from stdin, and --raw leaves it as it is", async
     "page.html": html(),
     "all.zip": zip([{ name: "in/r.pdf", data: report }]),
   });
-  const named = await belay(["exec", "-q", "-c", "report.pdf", "-e", "P.slice(0, 19)"], { cwd });
+  const named = await belayHere(["exec", "-q", "-c", "report.pdf", "-e", "P.slice(0, 19)"], { cwd });
   expect(named).toMatchObject({ code: 0, stdout: "[p.1]\nAnnual report\n" });
-  const piped = await belay(["exec", "-q", "-c", "-", "-e", `[P.slice(0, 19), ${IDS}]`], { cwd, input: report });
+  const piped = await belayHere(["exec", "-q", "-c", "-", "-e", `[P.slice(0, 19), ${IDS}]`], { cwd, input: report });
   expect(json(piped)).toEqual(["[p.1]\nAnnual report", ["stdin"]]);
-  const archive = await belay(["exec", "-q", "-c", "all.zip", "-e", IDS], { cwd });
+  const archive = await belayHere(["exec", "-q", "-c", "all.zip", "-e", IDS], { cwd });
   expect(json(archive)).toEqual(["all.zip/in/r.pdf"]);
-  const found = await belay(["find", "-q", "Annual", "all.zip", "report.pdf"], { cwd });
+  const found = await belayHere(["find", "-q", "Annual", "all.zip", "report.pdf"], { cwd });
   expect(found.stdout).toBe("all.zip/in/r.pdf:2:1: Annual report\nreport.pdf:2:1: Annual report\n");
-  const passage = await belay(["search", "-q", "quoted", "report.pdf"], { cwd });
+  const passage = await belayHere(["search", "-q", "quoted", "report.pdf"], { cwd });
   expect(passage.stdout).toMatch(/^report\.pdf p\.3: /);
-  const raw = await belay(["exec", "-q", "--raw", "-c", ".", "-e", IDS], { cwd });
+  const raw = await belayHere(["exec", "-q", "--raw", "-c", ".", "-e", IDS], { cwd });
   expect(raw.code).toBe(1);
   expect(raw.stderr).toContain("3 skipped (all.zip: binary");
 });
@@ -45,14 +46,14 @@ test("readers of a checkout import nothing that they may not read", async () => 
 
 test("a document that cannot be read says what to type", async () => {
   const cwd = folderWith({ "my scan.pdf": scan(), "old.doc": Buffer.from("d0cf11e0a1b11ae10000", "hex") });
-  const scanned = await belay(["exec", "-c", "my scan.pdf", "-e", "P"], { cwd });
+  const scanned = await belayHere(["exec", "-c", "my scan.pdf", "-e", "P"], { cwd });
   expect(scanned).toEqual({
     code: 1,
     stdout: "",
     stderr:
       "error: my scan.pdf has text on none of its 2 pages (document_unreadable)\nsuggestion: Run `ocrmypdf 'my scan.pdf' 'my scan-text.pdf'`, then the same line with `-c 'my scan-text.pdf'`.\n",
   });
-  const old = await belay(["exec", "-c", "old.doc", "-e", "P"], { cwd });
+  const old = await belayHere(["exec", "-c", "old.doc", "-e", "P"], { cwd });
   expect(old.stderr).toContain(
     "Run `soffice --headless --convert-to docx old.doc`, then the same line with `-c old.docx`.",
   );
@@ -70,24 +71,24 @@ test("a session that was killed goes on without the original and the texts that 
   isFast = true;
   renameSync(join(cwd, "report.pdf"), join(cwd, "moved.pdf"));
   rmSync(join(home, "index"), { recursive: true });
-  expect(json(await belay(["resume", "s", "-q"], { cwd, home }))).toEqual(["yes", "p.1"]);
+  expect(json(await belayHere(["resume", "s", "-q"], { cwd, home }))).toEqual(["yes", "p.1"]);
   expect(readdirSync(home)).not.toContain("index");
   renameSync(join(cwd, "moved.pdf"), join(cwd, "report.pdf"));
-  const raw = await belay(["exec", "-q", "--session", "s", "-c", "report.pdf", "-e", "1", "--raw"], { cwd, home });
+  const raw = await belayHere(["exec", "-q", "--session", "s", "-c", "report.pdf", "-e", "1", "--raw"], { cwd, home });
   expect(raw.stderr).toContain("invalid_argument");
 });
 
 test("the user's settings may name a converter, and those of a project may not", async () => {
   const cwd = folderWith({ "a.abc": "words", ".git/HEAD": "" });
   const home = folderWith({ "config.json": '{ "convert": { "abc": ["tr", "a-z", "A-Z", "{}"], "xyz": false } }' });
-  const wrong = await belay(["exec", "-c", "a.abc", "-e", "P"], { cwd, home });
+  const wrong = await belayHere(["exec", "-c", "a.abc", "-e", "P"], { cwd, home });
   expect(wrong.stderr).toMatch(/^error: a\.abc cannot be read: tr ended with 1: tr: extra operand/);
   expect(wrong.stderr).toContain("suggestion: Correct `convert.abc` in ~/.belay/config.json.");
   const own = folderWith({ "config.json": '{ "convert": { "abc": ["sed", "s/w/W/", "{}"] } }' });
-  const converted = await belay(["exec", "-q", "-c", "a.abc", "-e", "P"], { cwd, home: own });
+  const converted = await belayHere(["exec", "-q", "-c", "a.abc", "-e", "P"], { cwd, home: own });
   expect(converted).toMatchObject({ code: 0, stdout: "Words\n" });
   const project = folderWith({ "a.abc": "words", "belay.config.json": '{ "convert": { "abc": ["cat", "{}"] } }' });
-  const refused = await belay(["exec", "-c", "a.abc", "-e", "P"], { cwd: project });
+  const refused = await belayHere(["exec", "-c", "a.abc", "-e", "P"], { cwd: project });
   expect(refused.stderr).toMatch(
     /a project may not set convert \(invalid_config\)\nsuggestion: Set it in \S+config\.json\.\n/,
   );
@@ -125,6 +126,6 @@ test("a command that is killed leaves no reader, and the next one removes its co
   expect(readdirSync(temporary).filter((name) => name.startsWith("belay-documents-"))).toEqual([]);
   // The cell had not begun.
   renameSync(join(cwd, "shop.db"), join(cwd, "slow.pdf"));
-  const { stderr } = await belay(["resume", "slow"], { cwd, home });
+  const { stderr } = await belayHere(["resume", "slow"], { cwd, home });
   expect(stderr).toMatch(/\nthe load is finished; for what was to follow it, run the same command again\n$/);
 });

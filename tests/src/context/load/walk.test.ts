@@ -68,7 +68,7 @@ test("random rules and trees: as git", async () => {
           rmSync(join(folder, path.replace(/\/.*/, "")), { recursive: true, force: true });
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 80 },
   );
 }, 120_000);
 
