@@ -4,7 +4,7 @@ import type { Threads } from "./threads.ts";
 
 export interface SeatsOptions<T> {
   readonly threads: Threads<T>;
-  /** Threads that may stay when their machines leave. */
+  /** Threads that may stay when their machines leave, beside those whose machines wait for an answer. */
   kept(): number;
   readonly background: Pick<Clock, "after">;
   /** Called when a machine has stopped opening: it is open, or gone. */
@@ -18,6 +18,9 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
   /** The one that has rested longest comes first. Each with what gives its machine up. */
   const resting = new Map<Seat<T>, () => Promise<void>>();
   const states = new Map<Seat<T>, State>();
+
+  const countIn = (...wanted: readonly State[]) =>
+    [...states.values()].filter((state) => wanted.includes(state)).length;
 
   /** Gives up the machine that has rested longest. */
   async function giveUpOldest(): Promise<void> {
@@ -67,7 +70,7 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
       async leave(reusable) {
         if (!states.has(seat)) return;
         set("left");
-        if (reusable && threads.count() <= kept()) threads.keep(Promise.resolve(thread));
+        if (reusable && threads.count() - countIn("waiting") <= kept()) threads.keep(Promise.resolve(thread));
         else await thread.end();
       },
     };
@@ -80,7 +83,7 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
   return {
     of,
     /** The number of seats whose machine does nothing at the moment. */
-    countAtRest: () => [...states.values()].filter((state) => state === "waiting" || state === "resting").length,
+    countAtRest: () => countIn("waiting", "resting"),
     hasResting: () => resting.size > 0,
     giveUpOldest,
   };

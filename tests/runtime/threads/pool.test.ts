@@ -159,6 +159,14 @@ test("a resting machine is given up when its time is over, and not after it was 
   expect(givenUp).toBe(1);
 });
 
+test("beside a machine that waits for an answer, a thread goes from one machine to the next", async () => {
+  const { open, started } = openFakes();
+  (await open()).waits(true);
+  await (await open()).leave(true);
+  await open();
+  expect(started()).toBe(2);
+});
+
 test("threads beyond those that are kept end with their machines; a kept thread ends if no machine takes it", async () => {
   const { open, pass, live } = openFakes();
   const first = await open();
@@ -184,6 +192,7 @@ test("while more threads are kept, one goes from a machine to the next", async (
   const next = await open();
   expect(started()).toBe(2);
   more = 0;
+  first.waits(false);
   await next.leave(true);
   expect([...live]).toEqual([first.thread.name]);
 });
