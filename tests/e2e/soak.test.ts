@@ -11,7 +11,7 @@ test("sessions, asks, jobs and calls of a server that are over leave nothing on 
   const say = (line: string) => void told.push(line);
   const growths = await soak({
     kinds: Object.keys(KINDS),
-    rounds: 2,
+    rounds: 3,
     times: () => 2,
     goneMs: 0,
     folder: folderWith(),
