@@ -35,7 +35,7 @@ export type ThreadStart =
   | { readonly kind: "failed"; readonly message: string };
 
 /** The part of a thread's heap for new objects, MB. V8 would let it grow to 48, and buffers that are garbage lie as long. */
-export const YOUNG_MB = 6;
+export const YOUNG_MB = 3;
 
 /**
  * @param setup makes what the thread gets, while it begins
