@@ -72,13 +72,27 @@ async function lookAt({ store, run: id, clock, look }: Following): Promise<Count
 /** A run and its counts now. @throws RlmError if there is none */
 export async function countedRun(store: FollowedStore, id: string): Promise<CountedRun> {
   const run = await store.jobs.run(id);
-  if (run) {
-    const counts = await store.jobs.counts(id);
-    return { run, counts, waits: overIn(counts) < jobsIn(counts) ? await waitsFor(store, { run: id }) : [] };
-  }
+  if (run) return { run, ...(await countsAndWaits(store, id)) };
   throw new RlmError("invalid_argument", "the run was removed while it was followed", {
     suggestion: "Submit it again.",
   });
+}
+
+/**
+ * Counts of a run, and the batches that its jobs wait for. An answer that arrives between the two reads would leave parked jobs
+ * that wait for nothing, so counts are read until they are the same after as before.
+ */
+export async function countsAndWaits(
+  store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "counts"> },
+  id: string,
+): Promise<Pick<RunOutcome, "counts" | "waits">> {
+  for (let counts = await store.jobs.counts(id); ; ) {
+    const waits = overIn(counts) < jobsIn(counts) ? await waitsFor(store, { run: id }) : [];
+    if (counts.parked === 0 || waits.length > 0) return { counts, waits };
+    const after = await store.jobs.counts(id);
+    if (after.parked === counts.parked) return { counts: after, waits };
+    counts = after;
+  }
 }
 
 /** True if no job runs, and none will by itself. */

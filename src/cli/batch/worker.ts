@@ -16,7 +16,7 @@ import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
 import { usualConcurrency } from "./asked.ts";
 import type { ReadyRun } from "./batch.ts";
-import { willGoOn } from "./follow.ts";
+import { countsAndWaits, willGoOn } from "./follow.ts";
 import { openTally } from "./run-progress.ts";
 import { RUN_EXIT } from "./run-state.ts";
 import { type OpenDispatcher, openDispatcher, openRunStore, type RunStore, runStore, withRun } from "./run-store.ts";
@@ -114,14 +114,16 @@ export async function untilIdle({ waitMs = Number.POSITIVE_INFINITY, ...idling }
 }
 
 /** A server that does not answer may have work. */
-async function leftIn({ store: { jobs, shipping }, queues }: Idling): Promise<Left> {
+async function leftIn({ store, queues }: Idling): Promise<Left> {
+  const { jobs } = store;
   let left: Left = null;
   try {
     for await (const { id, queue, state } of everyRun(jobs)) {
       if (state !== "open" || !queues.includes(queue)) continue;
-      const { waiting, running, cancelling, parked } = await jobs.counts(id);
+      const { counts, waits } = await countsAndWaits(store, id);
+      const { waiting, running, cancelling, parked } = counts;
       if (waiting + running + cancelling > 0) return "jobs";
-      if (parked > 0 && (await shipping.waits({ run: id })).length > 0) left = "providers";
+      if (parked > 0 && waits.length > 0) left = "providers";
       else if (parked > 0 && (await willGoOn(jobs, id))) return "jobs";
     }
     return left;

@@ -1,5 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import type { Clock, Json } from "../../../runtime/index.ts";
+import { countsAndWaits } from "../../../src/cli/batch/follow.ts";
 import {
   type Dispatcher,
   newSpec,
@@ -110,9 +111,15 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
       const over = new AbortController();
       const suspend = new AbortController();
       await using dispatcher = await openDispatcher(run.queue);
-      const look = async () => {
-        const { waiting, running, cancelling } = await store.jobs.counts(run.id);
-        if (collects && (await store.shipping.waits({ run: run.id })).length > 0) return;
+      let looked = Promise.resolve();
+      const look = () => {
+        looked = looked.then(lookNow);
+      };
+      const lookNow = async () => {
+        if (over.signal.aborted) return;
+        const { counts, waits } = await countsAndWaits(store, run.id);
+        const { waiting, running, cancelling } = counts;
+        if (collects && waits.length > 0) return;
         const state = (await store.jobs.run(run.id))?.state;
         if (running + cancelling === 0 && (waiting === 0 || state === "paused")) over.abort();
       };
@@ -123,13 +130,14 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
         onProgress(progress) {
           told.push(progress);
           on(progress, () => suspend.abort(), dispatcher);
-          if (progress.kind === "left" || progress.kind === "said") void look();
+          if (progress.kind === "left" || progress.kind === "said") look();
         },
       });
       if (offers) await runs.offer(run, dispatcher);
       // All may be over already, or be ended by another worker.
-      const looking = setInterval(() => void look(), 100);
+      const looking = setInterval(look, 100);
       await working.finally(() => clearInterval(looking));
+      await looked;
       return told;
     },
     results: async (run) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { followRun } from "../../../../src/cli/batch/follow.ts";
+import { countsAndWaits, followRun } from "../../../../src/cli/batch/follow.ts";
 import type { Counts, RunRow } from "../../../../src/store/index.ts";
 
 const NONE = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0, workers: 0 };
@@ -63,4 +63,11 @@ test("a paused run ends with the last job that somebody holds, also if rows of o
     ]),
   ).toBe(1);
   expect(await looks([["open", { running: 1 }]])).toBe(10);
+});
+
+test("a run whose answer arrives while it is looked at goes on: its jobs are counted again", async () => {
+  const parked = { ...NONE, parked: 1 };
+  const counts = [parked, { ...NONE, waiting: 1 }];
+  const store = { jobs: { counts: async () => counts.shift() ?? NONE }, shipping: { waits: async () => [] } as never };
+  expect(await countsAndWaits(store, "R")).toMatchObject({ counts: { waiting: 1, parked: 0 }, waits: [] });
 });
