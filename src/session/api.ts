@@ -400,6 +400,8 @@ export interface Session extends AsyncDisposable {
   /** The loaded context's facts, or null. */
   stats(): ContextStats | null;
   budget(): RemainingBudget;
+  /** The functions that the program lends, as cells and models are told of them. */
+  functions(): readonly FunctionFacts[];
   /** Waits for what is queued, then ends the guest. Nothing is lost of a session in a store. */
   close(): Promise<void>;
 }

@@ -101,6 +101,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     helpers: helpersOf(access("helpers")),
     stats: () => state().context?.stats ?? null,
     budget: () => leftOf(setup),
+    functions: () => setup.functions,
     close,
     [Symbol.asyncDispose]: close,
   };

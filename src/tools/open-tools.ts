@@ -1,12 +1,6 @@
 import { functionLines } from "../../builtins/index.ts";
 import { worded } from "../../runtime/index.ts";
-import {
-  factsOfFunctions,
-  openSession,
-  type Session,
-  type SessionEvent,
-  type SessionOptions,
-} from "../session/index.ts";
+import { openSession, type Session, type SessionEvent, type SessionOptions } from "../session/index.ts";
 import { readArguments } from "./arguments.ts";
 import type { Tool, ToolEnvelope } from "./define.ts";
 import { fitted } from "./fit.ts";
@@ -65,18 +59,18 @@ export async function openTools(
   options: ToolsOptions = {},
 ): Promise<SessionTools> {
   const { cwd = process.cwd(), answerBytes } = options;
-  const lent = isSession(given) ? "" : functionLines(factsOfFunctions(given.functions));
   let heard: CallOptions["onProgress"];
   const onProgress = (event: SessionEvent) => {
     heard?.(event);
     if (!isSession(given)) given.onProgress?.(event);
   };
   const session = isSession(given) ? given : await openSession({ ...given, cwd: given.cwd ?? cwd, onProgress });
+  const lent = functionLines(session.functions());
   let turn: Promise<unknown> = Promise.resolve();
 
   const shown = (tool: Tool): SessionTool => ({
     ...{ name: tool.name, description: tool.description, parameters: tool.parameters },
-    ...(tool === rlm_exec && lent !== "" ? { description: tool.description + lent } : {}),
+    ...(tool === rlm_exec ? { description: tool.description + lent } : {}),
     execute(args, { signal = NEVER, onProgress: listener } = {}) {
       const work = async () => {
         heard = listener;

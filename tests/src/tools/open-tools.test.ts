@@ -92,9 +92,11 @@ test("after a kill the same call goes on, and no recorded answer is asked for ag
 
 const HOST = join(import.meta.dirname, "../../support/tool-host.ts");
 
-test("the model is told of the functions that the options lend", async () => {
+test.each(["options", "a session"])("the model is told of the functions that %s lends", async (given) => {
   const lookUp = { description: "Looks up.", parameters: {}, effects: "none", run: () => "found" } as const;
-  await using tools = await openTools({ functions: { lookUp } });
+  const options = { functions: { lookUp } };
+  await using session = await openSession(options);
+  await using tools = await openTools(given === "options" ? options : session);
   await tools.session.load({ name: "a.txt", text: "alpha" });
   const told = tools.filter(({ description }) => description.includes("lookUp(args) — Looks up."));
   expect(told.map(({ name }) => name)).toEqual(["rlm_exec"]);
