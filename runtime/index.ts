@@ -43,6 +43,7 @@ export type {
   Seed,
   Settlement,
 } from "./protocol.ts";
+export { lostEnd, SUSPENDED } from "./lost.ts";
 export { firstly, remedy, type Wording, worded } from "./remedies.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";

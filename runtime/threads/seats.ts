@@ -70,7 +70,7 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
       async leave(reusable) {
         if (!states.has(seat)) return;
         set("left");
-        if (reusable && threads.count() - countIn("waiting") <= kept()) threads.keep(Promise.resolve(thread));
+        if (reusable && threads.countFree() < kept()) threads.keep(Promise.resolve(thread));
         else await thread.end();
       },
     };

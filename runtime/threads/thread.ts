@@ -41,6 +41,8 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
   let ended: Promise<void> | undefined;
   /** A message failed: no other machine may be opened in this thread. */
   let isPoisoned = false;
+  /** The thread serves other machines by now. */
+  let isLeft = false;
 
   function died(why: string): void {
     dead ??= why;
@@ -89,6 +91,7 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
   }
 
   async function end(why: string): Promise<void> {
+    if (isLeft) return;
     died(why);
     ended ??= thread.end();
     await ended;
@@ -97,7 +100,9 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
   return {
     open: (setup, transfer) => exchange(() => thread.send({ kind: "open", setup }, transfer)),
     ask,
-    cancel: (on) => Atomics.store(shared, SHARED.cancel, on ? 1 : 0),
+    cancel(on) {
+      if (!isLeft) Atomics.store(shared, SHARED.cancel, on ? 1 : 0);
+    },
     printed: () => printed,
     end,
     async release(why) {
@@ -106,6 +111,7 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
       const reply = await ask({ kind: "close" }, COMMAND_MS, "not");
       if (reply.kind !== "closed") return end(why);
       died(why);
+      isLeft = true;
       thread.listen(null);
       await seat.leave(reply.isSmall);
     },

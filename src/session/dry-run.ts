@@ -26,7 +26,7 @@ export async function dryRun(
   const guest = openGuest({ ...setup.guestOptions, env });
   try {
     const space = openSpace(setup.row, null, setup.options.maxSessionMb);
-    const scratch: Setup = { ...setup, env, space, guest, answers, moved() {} };
+    const scratch: Setup = { ...setup, env, space, guest, answers, moved() {}, isDry: true };
     const request = {
       kind: "cell",
       source,

@@ -52,6 +52,8 @@ export interface Setup {
   state(): SessionState;
   /** Called with the new state after each commit. */
   moved(next: SessionState): void;
+  /** True if no checkpoint is kept. */
+  readonly isDry?: true;
   /** The places of the whole tree of sessions. */
   readonly places: Places;
   /** The space of the whole tree of sessions. */

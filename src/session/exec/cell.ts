@@ -30,6 +30,7 @@ import { notKept, notRecorded, warn } from "./ends.ts";
 import { openExecJournal } from "./exec-journal.ts";
 import { giveUpCalls, inFlight } from "./interrupted.ts";
 import { keepCellEnd, keepFullEnd, keepQueryEnd } from "./keep-end.ts";
+import { type Lending, openLending } from "./lending.ts";
 import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
 import type { Recorder } from "./recorder.ts";
@@ -132,9 +133,15 @@ async function runOnMachine(
       ? await reopen(work, interrupted, isScratch)
       : { machine: await openAtState(work, isScratch), from: null };
     machine = opened.machine;
-    await machine.useHistory(asked.history.given);
-    if (!isScratch) await machine.useFunctions(work.setup.functions);
-    const over = await runCell(work, request, asked, machine, opened.from);
+    const equip = async (found: Machine) => {
+      await found.useHistory(asked.history.given);
+      if (!isScratch) await found.useFunctions(work.setup.functions);
+    };
+    await equip(machine);
+    const lending = openLending(machine, { work, isScratch, equip });
+    const over = await runCell(work, request, asked, lending, opened.from).finally(() => {
+      machine = lending.machine();
+    });
     for (const warning of machine.takeWarnings()) warn(over.state, warning);
     return { machine, over };
   } catch (error) {
@@ -157,7 +164,7 @@ async function runCell(
   work: Work,
   request: CellRequest,
   { signal, suspend, wantsWhole, history }: Asked,
-  machine: Machine,
+  lending: Lending,
   from: Continuation | null,
 ): Promise<Over> {
   const { setup, recorder, startedAt, events } = work;
@@ -182,8 +189,8 @@ async function runCell(
   const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
   const lent = { isForModel, setup, budget, time, ledger, recorded, from, history: history.context, suspend };
   const calls = sparing(noticing(openCalls(lent), recorder), work);
-  const journal = openExecJournal(work, machine, { calls, time, clock: setup.env.clock, history });
-  const ports = { machine: machine.sandbox, journal, calls, clock: setup.env.clock, parking: setup.parking };
+  const journal = openExecJournal(work, lending, { calls, time, clock: setup.env.clock, history });
+  const ports = { machine: lending, journal, calls, clock: setup.env.clock, parking: setup.parking };
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
   const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];

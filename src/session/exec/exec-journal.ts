@@ -1,10 +1,10 @@
 import type { Clock } from "../../../runtime/index.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";
 import { hashOf } from "../journal/records.ts";
-import type { Machine } from "../machine/machines.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { ExecHistory } from "./conversation.ts";
+import type { Lending } from "./lending.ts";
 import type { LoopJournal } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 import { resultOf, type Work } from "./work.ts";
@@ -12,7 +12,7 @@ import { resultOf, type Work } from "./work.ts";
 /** The records of an exec that runs, one commit each. */
 export function openExecJournal(
   { exec_id, recorder, events }: Pick<Work, "exec_id" | "recorder" | "events">,
-  machine: Machine,
+  lending: Pick<Lending, "machine" | "kept">,
   {
     calls,
     time,
@@ -26,7 +26,7 @@ export function openExecJournal(
   },
 ): LoopJournal<Answered> {
   return {
-    nextImage: machine.images.step,
+    nextImage: () => lending.machine().images.step(),
     async keepStep({ calls: waiting, state, image }) {
       const { last } = recorder.state().account;
       const made = waiting.filter(({ id }) => !last || !callIn(last, id));
@@ -34,7 +34,7 @@ export function openExecJournal(
       await history.keep(state.library);
       const at = clock.now();
       const before = last ? callCount(last) : 0;
-      const capture = await recorder.capture(machine, "step", image);
+      const capture = await recorder.capture(lending.machine(), "step", image);
       const records = made.map(({ id, name, args, counts }, index) => ({
         record: "rlm_tool_call" as const,
         exec_id,
@@ -52,6 +52,7 @@ export function openExecJournal(
       const extras = { kind: "step", state, waiting: capture.waiting, elapsed_ms: time.elapsed() } as const;
       const { context } = recorder.state();
       await recorder.keep(capture, { records, extras, drop: [], context });
+      lending.kept(capture.checkpoint.id);
       calls.made();
     },
     async keepResult(call, { settlement, record, cacheKey }, signal) {

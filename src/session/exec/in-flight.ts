@@ -19,6 +19,7 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
   const over = new AbortController();
   const abort = joinSignals(stop, over.signal);
   const out = new Set<Promise<void>>();
+  const sent = new Set<string>();
   let queue: Answer[] = [];
   let wake = () => {};
   let closed = false;
@@ -42,8 +43,10 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
       await (suspend ? Promise.race([done, aborted(suspended.signal)]) : done);
       return !stop.aborted;
     },
+    /** Sends the calls that were not sent before: a guest that was opened again names those that are out. */
     send(calls: readonly PendingCall[]): void {
-      for (const call of calls) {
+      for (const call of calls.filter(({ id }) => !sent.has(id))) {
+        sent.add(call.id);
         const running = options
           .active(() => run(call))
           .catch(options.failed)

@@ -50,7 +50,10 @@ export async function runLoop<Answered extends { readonly settlement: Settlement
   });
   while (slice.kind === "waiting") {
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
-    if (isKept) inFlight.send(slice.calls); // only now
+    if (isKept) {
+      inFlight.send(slice.calls); // only now
+      machine.lend?.();
+    }
     const answers = await idle(inFlight.next); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
   }

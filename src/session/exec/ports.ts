@@ -11,7 +11,10 @@ import type {
 } from "../../../runtime/index.ts";
 
 /** The part of a machine that the loop needs: to advance it until it rests. */
-export type LoopMachine = Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end">;
+export interface LoopMachine extends Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end"> {
+  /** The guest waits for answers, and all of it is kept: until one comes its thread may serve other machines. */
+  lend?(): void;
+}
 
 /** Keeps the records of a running exec. Each `keep` resolves when its commit is on disk. */
 export interface LoopJournal<Answered> {

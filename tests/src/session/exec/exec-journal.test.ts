@@ -73,8 +73,9 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     },
   };
   const machine = Object.assign(Object.create(null), { images });
+  const lending = { machine: () => machine, kept: () => {} };
   const parts = { calls, time, clock, history: { keep: async () => {} } };
-  const journal = openExecJournal({ exec_id: "x", recorder, events: [] }, machine, parts);
+  const journal = openExecJournal({ exec_id: "x", recorder, events: [] }, lending, parts);
   return { journal, calls, budget, records, asked };
 }
 
