@@ -87,6 +87,8 @@ export interface SetAside {
 /** An image that a guest is made from. */
 export interface Restoration {
   readonly image: GuestImage;
+  /** That of a fresh guest: the exec's end is captured as what has changed since. Absent: since `image`. */
+  readonly fresh?: GuestImage;
   /** `drop` forgets the calls that the guest in the image waits for, and with them the cell that made them. */
   readonly pending: "keep" | "drop";
   /** Earlier cells as they were written, since tracebacks show columns in them. */

@@ -19,6 +19,8 @@ export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
    * machines are not in memory together. If it rejects, so does opening.
    */
   readonly image?: () => Promise<Restoration>;
+  /** The exec in the image waits for calls. Its end is then captured as what has changed since `baseline`. */
+  readonly isStep?: boolean;
   /** Given to the library before the guest is made, so that texts of an image can be written back. */
   readonly message?: Message;
   /** The source of its thread. Default: the machines of the process. */
@@ -95,7 +97,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     if (problem) throw new RlmError("checkpoint_lost", problem, { suggestion: "Open it with the build that made it." });
     const setup: MachineSetup<Message> = {
       memoryBytes,
-      from: image ?? baseline,
+      from: image ? { ...image, ...(options.isStep ? { fresh: baseline.image } : {}) } : baseline,
       ...(message === undefined ? {} : { message }),
     };
     return accepted(await thread.open(setup, image ? ownBuffer(image.image.memory) : []));

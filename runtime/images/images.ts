@@ -20,10 +20,12 @@ export interface ImagesOptions {
   readonly prelude: string;
   /** The image that the guest was opened from. Its memory is kept and written to. */
   readonly opened: GuestImage | undefined;
+  /** The image that ends are based on. Default: `opened`. */
+  readonly fresh: GuestImage | undefined;
 }
 
 /** Must be called before anything has run in the guest. */
-export function openImages({ library, engine, prelude, opened, ...options }: ImagesOptions) {
+export function openImages({ library, engine, prelude, opened, fresh, ...options }: ImagesOptions) {
   // The prelude is part of the image, so it still has the bridge of the build that made the guest.
   const gate = opened?.meta.gate ?? options.format;
   const preludeHash = sha256(prelude);
@@ -42,7 +44,7 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
   }
 
   const { id: origin, memory: first } = opened ?? baseline();
-  const pages = openPages(origin, first);
+  const pages = openPages(origin, first, fresh);
 
   /** Places of texts that the library has, which images leave out. Other texts are part of the image. */
   function texts(memory: Uint8Array, verify: boolean): TextPlace[] {

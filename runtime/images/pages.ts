@@ -1,5 +1,5 @@
 import { type Changes, freeBytes, openChanges } from "./changes.ts";
-import { type ImagePages, PAGE_BYTES } from "./image.ts";
+import { type GuestImage, type ImagePages, PAGE_BYTES } from "./image.ts";
 
 /** A range of memory that counts as zero, whatever lies there. */
 export interface Mask {
@@ -61,13 +61,14 @@ interface Anchor {
 /**
  * @param memory of the image `id`, with which pages are compared first. It is kept and written to, so the caller must not use
  * it any more. Memory that threads share is not written to.
+ * @param first the first anchor. It is only read. Default: the image `id`
  */
-export function openPages(id: string, memory: Uint8Array): Pages {
+export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImage, "id" | "memory">): Pages {
   const changes = openChanges();
   const slabs = openSlabs();
   let held: string | undefined = id;
-  let anchor: Anchor | undefined = { id, before: new Map() };
   let blocks = blocksIn(viewOf(memory));
+  let anchor: Anchor | undefined = first ? anchorBefore(first, blocks) : { id, before: new Map() };
   let heldBytes = blocks.filter((block) => block).length * BLOCK_BYTES;
   /** True if the block may be written to. */
   const isOwn = blocks.map(() => !(memory.buffer instanceof SharedArrayBuffer));
@@ -140,6 +141,23 @@ export function openPages(id: string, memory: Uint8Array): Pages {
       return { base: isNext || since ? base : null, pages: changes.flush(), isKept };
     },
   };
+}
+
+/** An earlier image as the anchor of one that has these blocks. undefined if it is too different. */
+function anchorBefore(
+  { id, memory }: Pick<GuestImage, "id" | "memory">,
+  blocks: readonly (Block | undefined)[],
+): Anchor | undefined {
+  const before: Anchor["before"] = new Map();
+  const old = blocksIn(viewOf(memory));
+  for (const [index, now = ZERO] of blocks.entries()) {
+    const was = old[index] ?? ZERO;
+    for (let page = 0; page < BLOCK_BYTES; page += PAGE_BYTES) {
+      if (now.bytes.compare(was.bytes, page, page + PAGE_BYTES, page, page + PAGE_BYTES) === 0) continue;
+      before.set((index * BLOCK_BYTES + page) / PAGE_BYTES, pageOf(was, page));
+    }
+  }
+  return before.size > MOST_CHANGES_HELD || old.length > blocks.length ? undefined : { id, before };
 }
 
 /** The blocks that are not zero, in their places. */

@@ -24,6 +24,7 @@ export async function keepEnd(work: Work, machine: Machine, { fields, context, d
   const capture = await recorder.capture(machine, "end", null);
   const { id, base } = capture.checkpoint;
   const [memory = {}, helpers = []] = capture.answers;
+  const isWhole = base === null || base === machine.sandbox.baseline.image.id;
   const context_hash = context?.hash ?? null;
   const context_key = context?.key ?? null;
   const made = { checkpoint_id: id, helpers_hash: hashOf(helpers), context_hash, context_key };
@@ -32,7 +33,7 @@ export async function keepEnd(work: Work, machine: Machine, { fields, context, d
   await recorder.keep(capture, {
     records: [complete],
     extras: { kind: "end", memory, helpers, context_hash, ledger, cells },
-    drop: [...drop, ...setup.gcEnds({ id, isWhole: base === null })],
+    drop: [...drop, ...setup.gcEnds({ id, isWhole })],
     context,
   });
   return complete;

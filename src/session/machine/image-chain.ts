@@ -65,13 +65,22 @@ interface Link {
  * quickly, bytes of pages: docs/decisions/0007-whole-images.md has the measurement.
  */
 const LONGEST_CHAIN = 32;
+const NO_CHAIN: Link["chain"] = { length: 0, bytes: 0 };
 const mostChanges = (linearBytes: number) => Math.max(8 * 2 ** 20, 2 * linearBytes);
 
-/** The chain of a machine that was just opened: fresh from a baseline, or from a checkpoint. */
-export function openImageChain(origin: string, row: CheckpointRow | null, newId: () => string): ImageChain {
-  let newest: Link = { id: origin, chain: row?.chain ?? { length: 0, bytes: 0 } };
-  // A step that an end is based on could not be dropped.
-  let anchor: Link | null = row?.kind === "step" ? null : newest;
+/**
+ * The chain of a machine that was just opened: fresh from a baseline, or from a checkpoint.
+ * @param baseline the base of the next end if the checkpoint is a step, since a step that an end is based on could not be dropped
+ */
+export function openImageChain(
+  origin: string,
+  row: CheckpointRow | null,
+  newId: () => string,
+  baseline?: string,
+): ImageChain {
+  let newest: Link = { id: origin, chain: row?.chain ?? NO_CHAIN };
+  let anchor: Link | null =
+    row?.kind === "step" ? (baseline === undefined ? null : { id: baseline, chain: NO_CHAIN }) : newest;
   let lastKept: { readonly exec_id: string; readonly id: string } | undefined;
 
   const isHeavy = ({ chain }: Link, { meta }: ImageDelta) =>

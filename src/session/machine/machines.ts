@@ -78,25 +78,30 @@ export function machineOpener(options: MachineOptions) {
   const machineOf = (opened: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []) =>
     machineWith(opened, images, warnings, messageOf);
 
-  async function sandbox({ context, given }: Pick<Position, "context" | "given">, image?: () => Promise<Restoration>) {
+  async function sandbox(
+    { context, given }: Pick<Position, "context" | "given">,
+    image?: () => Promise<Restoration>,
+    isStep = false,
+  ) {
     const { machineEntry, memoryBytes } = options;
-    return openSandbox<null, ContextMessage>({
+    const opened = await openSandbox<null, ContextMessage>({
       entry: machineEntry,
       library: null,
       memoryBytes,
       machines,
       onNotice: (text) => emit({ kind: "notice", text }),
       ...(context ? { message: await messageOf(context, given) } : {}),
-      ...(image ? { image } : {}),
+      ...(image ? { image, isStep } : {}),
     });
+    const { id, meta } = opened.baseline.image;
+    // The next checkpoint is based on it.
+    if ((!image || isStep) && !(await store.hasBaseline(id))) await store.putBaseline(id, meta, opened.baseline.pages);
+    return opened;
   }
 
   async function fresh(position: Position): Promise<Machine> {
     const opened = await sandbox(position);
-    const { origin, baseline } = opened;
-    // The first checkpoints are based on it.
-    if (!(await store.hasBaseline(origin))) await store.putBaseline(origin, baseline.image.meta, baseline.pages);
-    return machineOf(opened, openImageChain(origin, null, newId));
+    return machineOf(opened, openImageChain(opened.origin, null, newId));
   }
 
   async function atCheckpoint(id: string, position: Position): Promise<Machine> {
@@ -133,8 +138,8 @@ export function machineOpener(options: MachineOptions) {
       const problem = imageProblem(row.meta);
       if (problem !== null) throw foreign(step, problem);
       const image = async () => ({ image: await store.image(step), pending, cells: position.sources });
-      const opened = await sandbox(position, image);
-      return { machine: machineOf(opened, openImageChain(step, row, newId)), row };
+      const opened = await sandbox(position, image, true);
+      return { machine: machineOf(opened, openImageChain(step, row, newId, opened.baseline.image.id)), row };
     },
     messageOf,
   };
