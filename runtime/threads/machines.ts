@@ -22,11 +22,6 @@ export interface Machines {
   take<Setup>(kind: MachineKind<Setup>): Promise<{ seat: Seat<MachineThread>; baseline: Baseline }>;
   /** Starts a thread for the next machine, if there is none yet. */
   warm<Setup>(kind: MachineKind<Setup>): void;
-  /**
-   * Keeps one thread more until the answer is disposed of, for a machine that others like it follow: to start a thread takes
-   * longer than they do.
-   */
-  keepOneMore(): Disposable;
 }
 
 interface Kind {
@@ -37,7 +32,6 @@ interface Kind {
 /** @param cores how many machines open at once */
 export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}): Machines {
   const kinds = new Map<string, Kind>();
-  let more = 0;
 
   function kindOf<Setup>({ entry, library }: MachineKind<Setup>): Kind {
     const key = JSON.stringify([entry.href, library]);
@@ -54,7 +48,7 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
       return thread;
     }
     const times = { clock: systemClock, background: backgroundClock, lingerMs: LIMITS.idleThreadMs };
-    const made: Kind = { pool: openPool({ start, ...times, cores, kept, more: () => more }), baseline: null };
+    const made: Kind = { pool: openPool({ start, ...times, cores, kept }), baseline: null };
     kinds.set(key, made);
     return made;
   }
@@ -68,10 +62,6 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
       throw new Error("a thread is up and there is no fresh guest");
     },
     warm: (kind) => kindOf(kind).pool.warm(),
-    keepOneMore() {
-      more++;
-      return { [Symbol.dispose]: () => void more-- };
-    },
   };
 }
 

@@ -46,8 +46,6 @@ export interface PoolOptions<T> {
   readonly cores: number;
   /** Threads up to this number are started as needed and kept for the next machine. */
   readonly kept: number;
-  /** The number of further threads that are kept at the moment. */
-  more?(): number;
   /** Time that a thread without a machine stays, ms. */
   readonly lingerMs: number;
 }
@@ -59,8 +57,7 @@ export interface PoolOptions<T> {
 const PATIENCE_MS = 100;
 
 export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
-  const { clock, background, cores } = options;
-  const kept = () => options.kept + (options.more?.() ?? 0);
+  const { clock, background, cores, kept } = options;
   const threads = openThreads(options);
   const turns = openTurns(cores);
   const seats = openSeats({ threads, kept, background, endTurn: turns.end });
@@ -74,7 +71,7 @@ export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
       const left = until - clock.monotonic();
       const found = threads.takeFree();
       if (found) return found;
-      if (threads.count() < kept()) return threads.begin();
+      if (threads.count() < kept) return threads.begin();
       if (seats.hasResting()) await seats.giveUpOldest();
       else if (busy() >= cores && left > 0) await soon(threads, clock, left);
       else return threads.begin();
@@ -92,7 +89,7 @@ export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
       }
     },
     warm() {
-      if (threads.countFree() === 0 && threads.count() < kept()) threads.keep(threads.begin());
+      if (threads.countFree() === 0 && threads.count() < kept) threads.keep(threads.begin());
     },
   };
 }

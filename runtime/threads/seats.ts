@@ -4,8 +4,8 @@ import type { Threads } from "./threads.ts";
 
 export interface SeatsOptions<T> {
   readonly threads: Threads<T>;
-  /** Threads that may stay when their machines leave, beside those whose machines wait for an answer. */
-  kept(): number;
+  /** Threads that stay without a machine for the next one, and threads beyond which no machine rests. */
+  readonly kept: number;
   readonly background: Pick<Clock, "after">;
   /** Called when a machine has stopped opening: it is open, or gone. */
   endTurn(): void;
@@ -64,13 +64,13 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
         };
         if (ms === 0) return give();
         callOff = background.after(ms, give);
-        if (threads.count() > kept()) void giveUpOldest();
+        if (threads.count() > kept) void giveUpOldest();
       },
       wake: () => set("working"),
       async leave(reusable) {
         if (!states.has(seat)) return;
         set("left");
-        if (reusable && threads.countFree() < kept()) threads.keep(Promise.resolve(thread));
+        if (reusable && threads.countFree() < kept) threads.keep(Promise.resolve(thread));
         else await thread.end();
       },
     };

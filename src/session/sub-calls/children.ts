@@ -116,7 +116,6 @@ async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise
   if (ended) return answeredBy(ended, before);
   using waiting = joinSignals(context.signal, context.timeOver, context.suspend);
   using place = await parts.parking.idle(() => places.guests(depth).take(waiting.signal));
-  using _kept = env.machines.keepOneMore();
   // The call's own time begins with its place.
   const time = timeOf(asked.request, context, before?.time_ms ?? 0);
   using stop = openStop(context, env.clock, time);
