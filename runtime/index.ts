@@ -25,6 +25,7 @@ export {
   LIMITS,
   MAX_EXEC_LIMITS,
 } from "./limits.ts";
+export { lostEnd, SUSPENDED } from "./lost.ts";
 export { noOutput } from "./output.ts";
 export { readGuestFile } from "./prelude.ts";
 export type {
@@ -43,7 +44,6 @@ export type {
   Seed,
   Settlement,
 } from "./protocol.ts";
-export { lostEnd, SUSPENDED } from "./lost.ts";
 export { firstly, remedy, type Wording, worded } from "./remedies.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";

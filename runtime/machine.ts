@@ -23,7 +23,9 @@ export async function openMachine(options: MachineOptions) {
   const guest = await makeGuest(options);
   const { engine, heap, library, prelude } = guest;
   const { format, restore } = options;
-  const images = heap.withoutLimit(() => openImages({ library, engine, format, prelude, opened: restore?.image, fresh: restore?.fresh }));
+  const images = heap.withoutLimit(() =>
+    openImages({ library, engine, format, prelude, opened: restore?.image, fresh: restore?.fresh }),
+  );
   heap.holdsCopy(images.heldBytes());
   if (restore) adoptGuest(guest, restore, images);
   return {

@@ -41,8 +41,6 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
   let ended: Promise<void> | undefined;
   /** A message failed: no other machine may be opened in this thread. */
   let isPoisoned = false;
-  /** The thread serves other machines by now. */
-  let isLeft = false;
 
   function died(why: string): void {
     dead ??= why;
@@ -91,7 +89,6 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
   }
 
   async function end(why: string): Promise<void> {
-    if (isLeft) return;
     died(why);
     ended ??= thread.end();
     await ended;
@@ -100,9 +97,7 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
   return {
     open: (setup, transfer) => exchange(() => thread.send({ kind: "open", setup }, transfer)),
     ask,
-    cancel(on) {
-      if (!isLeft) Atomics.store(shared, SHARED.cancel, on ? 1 : 0);
-    },
+    cancel: (on) => void (dead === undefined && Atomics.store(shared, SHARED.cancel, on ? 1 : 0)),
     printed: () => printed,
     end,
     async release(why) {
@@ -111,7 +106,8 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
       const reply = await ask({ kind: "close" }, COMMAND_MS, "not");
       if (reply.kind !== "closed") return end(why);
       died(why);
-      isLeft = true;
+      // It serves other machines from now on.
+      ended = Promise.resolve();
       thread.listen(null);
       await seat.leave(reply.isSmall);
     },

@@ -15,7 +15,7 @@ import {
 } from "../../../runtime/index.ts";
 import type { Machine } from "../machine/machines.ts";
 import { continuationAt } from "./interrupted.ts";
-import type { LoopMachine } from "./ports.ts";
+import type { Continuation, LoopMachine } from "./ports.ts";
 import { begin } from "./replay.ts";
 import { positionOf } from "./session-state.ts";
 import type { Work } from "./work.ts";
@@ -45,28 +45,15 @@ const NEVER = new AbortController().signal;
  * is opened again from there when the next answer comes, and is given once more what it was given since. Nothing is recorded for
  * that, so a kill finds what it finds of a machine that stays.
  */
-export function openLending(first: Machine, { work: { setup, recorder }, isScratch, equip }: LendingParts): Lending {
-  const { guest, env, guestOptions, isDry } = setup;
+export function openLending(first: Machine, parts: LendingParts): Lending {
+  const { setup, recorder } = parts.work;
+  const lent = openLent(first, parts);
   /** Ids of the calls whose answers the guest was given. */
   const given = new Set<string>();
-  let machine = first;
-  let gone: Promise<void> | null = null;
-  let callOff = () => {};
   /** The newest checkpoint of this process, and the state in it: one from the store could raise limits. */
   let step: { readonly id: string; readonly state: ExecState } | null = null;
   let exec: { input: Pick<ExecInput, "source" | "state" | "facts" | "wantsWhole">; signals: ExecSignals };
-
-  function giveUp(): Promise<void> {
-    gone = isScratch ? Promise.resolve(machine[Symbol.asyncDispose]()) : guest.end();
-    return gone;
-  }
-
-  /** True if the machine was not given up. It then counts as used again. */
-  function isBack(): boolean {
-    callOff();
-    if (gone === null) machine.sandbox.wake();
-    return gone === null;
-  }
+  const sandbox = () => lent.machine().sandbox;
 
   async function following(advance: Promise<Slice>): Promise<Slice> {
     const slice = await advance;
@@ -78,32 +65,18 @@ export function openLending(first: Machine, { work: { setup, recorder }, isScrat
     ...{ kind: "over", end, state: exec.input.state, lost, whole: null, asides: [] },
   });
 
-  async function openAgain(id: string): Promise<ReturnType<typeof continuationAt>> {
-    await gone;
-    const records = recorder.state().account.last ?? { calls: [], results: [] };
-    const position = positionOf(recorder.state());
-    const at = await (isScratch ? guest.scratchAtStep(id, position) : guest.useStep(id, "keep", position));
-    machine = at.machine;
-    gone = null;
-    await equip(machine);
-    return continuationAt(at.row, records);
-  }
-
-  async function reopened(answers: readonly Answer[], facts: Json, image: CheckpointRequest | null): Promise<Slice> {
+  async function openAgain(answers: readonly Answer[], facts: Json, image: CheckpointRequest | null): Promise<Slice> {
     const { signal: cancel = NEVER, suspend } = exec.signals;
     const wanted = new Set([...given, ...answers.map(({ id }) => id)]);
     try {
       const { id, state } = step ?? { id: "", state: exec.input.state };
-      const { at, replay } = await openAgain(id);
+      const { at, replay } = await lent.openAt(id);
       const input = { ...exec.input, facts, waiting: at?.waiting ?? [], state };
-      return await begin(
-        machine.sandbox,
-        { kind: "resume", input, replay: replay.filter(({ id }) => wanted.has(id)) },
-        {
-          ...{ cancel, suspend, stop: suspend ?? NEVER, image: () => null },
-          settle: (some, isLast) => machine.sandbox.settle(some, facts, isLast ? image : null),
-        },
-      );
+      const beginning = { kind: "resume", input, replay: replay.filter(({ id }) => wanted.has(id)) } as const;
+      return await begin(sandbox(), beginning, {
+        ...{ cancel, suspend, stop: suspend ?? NEVER, image: () => null },
+        settle: (some, isLast) => sandbox().settle(some, facts, isLast ? image : null),
+      });
     } catch (error) {
       if (!(error instanceof RlmError)) throw error;
       recorder.noticed(error);
@@ -112,36 +85,72 @@ export function openLending(first: Machine, { work: { setup, recorder }, isScrat
   }
 
   return {
-    machine: () => machine,
+    machine: lent.machine,
     start(input, image, signals = {}) {
       exec = { input, signals };
-      return following(machine.sandbox.start(input, image, signals));
+      return following(sandbox().start(input, image, signals));
     },
     resume(input, signals = {}) {
       exec = { input, signals };
-      return following(machine.sandbox.resume(input, signals));
+      return following(sandbox().resume(input, signals));
     },
     kept(id) {
       step = { id, state: exec.input.state };
     },
     lend() {
-      if (step === null || isDry) return;
-      const rest = () => machine.sandbox.rest(giveUp, guestOptions.idleMs);
-      callOff = env.clock.after(LENT_AFTER_MS, rest);
+      if (step !== null && !setup.isDry) lent.lend();
     },
     async settle(answers, facts, image) {
+      const isBack = lent.takeBack();
       const slice = await following(
-        isBack() ? machine.sandbox.settle(answers, facts, image) : reopened(answers, facts, image),
+        isBack ? sandbox().settle(answers, facts, image) : openAgain(answers, facts, image),
       );
       for (const { id } of answers) given.add(id);
       return slice;
     },
     async stop() {
-      if (isBack()) return machine.sandbox.stop();
+      if (lent.takeBack()) return sandbox().stop();
       if (exec.signals.suspend?.aborted) return over(lostEnd(SUSPENDED), SUSPENDED);
-      const slice = await reopened([], exec.input.facts, null);
-      return slice.kind === "waiting" ? machine.sandbox.stop() : slice;
+      const slice = await openAgain([], exec.input.facts, null);
+      return slice.kind === "waiting" ? sandbox().stop() : slice;
     },
-    end: (why) => machine.sandbox.end(why),
+    end: (why) => sandbox().end(why),
+  };
+}
+
+/** The machine whose thread is lent, and whether it is still there. */
+function openLent(first: Machine, { work: { setup, recorder }, isScratch, equip }: LendingParts) {
+  const { guest, env, guestOptions } = setup;
+  let machine = first;
+  let gone: Promise<void> | null = null;
+  let callOff = () => {};
+
+  function giveUp(): Promise<void> {
+    gone = isScratch ? Promise.resolve(machine[Symbol.asyncDispose]()) : guest.end();
+    return gone;
+  }
+
+  return {
+    machine: () => machine,
+    lend(): void {
+      callOff = env.clock.after(LENT_AFTER_MS, () => machine.sandbox.rest(giveUp, guestOptions.idleMs));
+    },
+    /** True if the machine was not given up. It then counts as used again. */
+    takeBack(): boolean {
+      callOff();
+      if (gone === null) machine.sandbox.wake();
+      return gone === null;
+    },
+    /** Opens the machine again at a checkpoint. Answers what was recorded since. @throws RlmError as `useStep` */
+    async openAt(id: string): Promise<Continuation> {
+      await gone;
+      const { account } = recorder.state();
+      const position = positionOf(recorder.state());
+      const at = await (isScratch ? guest.scratchAtStep(id, position) : guest.useStep(id, "keep", position));
+      machine = at.machine;
+      gone = null;
+      await equip(machine);
+      return continuationAt(at.row, account.last ?? { calls: [], results: [] });
+    },
   };
 }
