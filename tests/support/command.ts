@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { bundle, ENTRIES } from "../../scripts/bundle.ts";
 import { ROOT } from "../../scripts/process.ts";
 
 // The command as tests start it. They start it a thousand times, and most of a short life goes into loading modules.
@@ -43,10 +42,16 @@ export function bundleCommands(): Promise<void> {
   return globalThis.belayBundled;
 }
 
+/** What bundles is imported here alone: each worker would load it. */
 async function bundled(): Promise<void> {
+  const [{ bundle, ENTRIES }, { BESIDE }] = await Promise.all([
+    import("../../scripts/bundle.ts"),
+    import("../../bench/built.ts"),
+  ]);
   hidePi();
   await bundle(BUNDLED, [
     ...ENTRIES,
+    ...BESIDE,
     "tests/support/crash/cli",
     "tests/support/crash/functions",
     "tests/support/jobs/killed-worker",
