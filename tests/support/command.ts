@@ -32,6 +32,14 @@ export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/
 /** The Pi extension with the tests' commands around it. */
 export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi/extension.js");
 
+/** The file of a thread in this folder. While files are watched, the bundle would be older than they are. */
+export function threadEntry(name: "async" | "older"): URL {
+  const isBundled = process.env.VITEST_MODE === "RUN";
+  return pathToFileURL(
+    join(isBundled ? BUNDLED : ROOT, `tests/support/${name}-thread-entry.${isBundled ? "js" : "ts"}`),
+  );
+}
+
 declare global {
   var belayBundled: Promise<void> | undefined;
 }
@@ -52,6 +60,8 @@ async function bundled(): Promise<void> {
   await bundle(BUNDLED, [
     ...ENTRIES,
     ...BESIDE,
+    "tests/support/async-thread-entry",
+    "tests/support/older-thread-entry",
     "tests/support/crash/cli",
     "tests/support/crash/functions",
     "tests/support/jobs/killed-worker",
