@@ -7,6 +7,9 @@ import { COMPILED, QUICK } from "./tests/support/command.ts";
 /** Tests that start many processes, since to start one takes the longer the more memory its parent has, or that take the streams of theirs. */
 const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/load/walk.test.ts"];
 
+/** Tests that replace a module or look at the heap: a file before theirs may have loaded it, or left something there. */
+const ALONE = ["tests/src/cli/doctor{,.postgres}.test.ts", "tests/e2e/soak.test.ts"];
+
 /** Tests that need a PostgreSQL server share one, which the first of them has started. */
 const POSTGRES = "./tests/support/postgres/setup.ts";
 
@@ -24,6 +27,8 @@ export default defineConfig({
     env: { ...noKeys, NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },
     // Many tests wait: for processes of their own, for commits, for times that must pass.
     maxWorkers: availableParallelism() + 3,
+    // A module is loaded once for all files of a worker: no test may count on a fresh one.
+    isolate: false,
     setupFiles: ["./tests/support/setup.ts"],
     reporters: ["default", "./tests/support/closing-line.ts"],
     projects: [
@@ -32,6 +37,7 @@ export default defineConfig({
         test: {
           name: "processes",
           include: PROCESSES,
+          exclude: ALONE,
           testTimeout: 60_000,
           globalSetup: ["./tests/support/prepare.ts", POSTGRES],
           execArgv: [...QUICK],
@@ -39,13 +45,22 @@ export default defineConfig({
       },
       {
         extends: true,
-        // A module is loaded once for all files of a worker: no test may count on a fresh one.
+        test: {
+          name: "alone",
+          include: ALONE,
+          testTimeout: 60_000,
+          isolate: true,
+          globalSetup: ["./tests/support/bundle.ts", POSTGRES],
+          execArgv: [...QUICK],
+        },
+      },
+      {
+        extends: true,
         test: {
           name: "units",
           include: ["tests/**/*.test.ts"],
           exclude: PROCESSES,
           testTimeout: 10_000,
-          isolate: false,
           globalSetup: ["./tests/support/bundle.ts", POSTGRES],
           // Little garbage is collected.
           execArgv: QUICK.slice(0, 1),

@@ -15,11 +15,14 @@ export interface BuiltCommand {
 }
 
 /** Entries that parts measure beside the library as it is published. */
-const BESIDE: readonly string[] = ["bench/mcp-bare", "bench/session-parts", "src/store/thread/shared"];
+export const BESIDE: readonly string[] = ["bench/mcp-bare", "bench/session-parts", "src/store/thread/shared"];
+
+/** Names a folder with a build of today's sources, all entries beside the library included: none is made then. */
+export const BUILD_VARIABLE = "BELAY_BENCH_BUILD";
 
 const builds = new Map<string, Promise<string>>();
 
-/** Builds the command once for all parts with the same entry beside it. The folder goes with the process. */
+/** Builds the command once for all parts with the same entry beside it. Its folders go with the process. */
 export async function buildCommand(beside?: string): Promise<BuiltCommand> {
   const entries = size(beside === undefined ? [] : [beside], BESIDE);
   const build = builds.get(entries.join()) ?? built(entries);
@@ -29,14 +32,26 @@ export async function buildCommand(beside?: string): Promise<BuiltCommand> {
     folder,
     main: join(folder, "src/cli/main.js"),
     library: join(folder, "src/index.js"),
-    home: mkdtempSync(join(folder, "home-")),
+    home: newFolder(),
   };
 }
 
 async function built(beside: readonly string[]): Promise<string> {
-  // In the checkout, where the packages are found, and not in a temporary folder, which may be in memory.
-  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const given = process.env[BUILD_VARIABLE];
+  if (given !== undefined) return given;
+  const folder = newFolder();
   await bundle(folder, [...ENTRIES, ...beside]);
+  return folder;
+}
+
+const folders: string[] = [];
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A folder in the checkout, where the packages are found, and not in a temporary folder, which may be in memory. */
+function newFolder(): string {
+  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
+  folders.push(folder);
   return folder;
 }

@@ -6,7 +6,7 @@ import type { Case, Report } from "./report.ts";
 import { size } from "./size.ts";
 
 const MB = 2 ** 20;
-const MEMORY_LIMIT_MB = size(64, 8);
+const MEMORY_LIMIT_MB = size(64, 1);
 const HOST_CALLS = size(2000, 2);
 /** Each program is an expression whose value is a number. */
 const PROGRAMS: readonly (readonly [name: string, source: string])[] = [

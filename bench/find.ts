@@ -32,7 +32,8 @@ export async function benchFind({ context }: Corpus): Promise<Report> {
   const threads = ENGINES.map((engine) => openThread({ engine, text: context.text.data }));
   const cases: Case[] = [];
   const own: { name: string; ms: number; cpuMs: number }[] = [];
-  for (const [pattern, flags] of PATTERNS) {
+  // One of the least is given up.
+  for (const [pattern, flags] of size(PATTERNS, PATTERNS.slice(-3))) {
     const question = { pattern, flags, limit: LIMIT };
     const answers = threads.map(({ engine }): Answers => ({ engine, given: [] }));
     const contestants = threads.map(({ engine, ask }, index) => ({

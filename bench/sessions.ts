@@ -14,14 +14,14 @@ const PROCESSES = size(3, 1);
 
 /** Many sessions in one process, built: what they take in time and memory, and what stays when they are closed. */
 export async function benchSessions(): Promise<Report> {
-  const { library } = await buildCommand("bench/session-parts");
+  const { library, home } = await buildCommand("bench/session-parts");
   const measure = <T>(what: string, count: number): Promise<T> => measured(what, library, count);
   const one = await inTurn(measure);
   const parts = await measure<Record<string, number[]>>("parts", size(10, 1));
   const hundred = await measure<Sessions>("many", size(100, 2));
   const peer = await measure<Pick<Sessions, "cells" | "cpu">>("codemode many", size(100, 2));
   const thousand = size(null, hundred) ?? (await measure<Sessions>("many", 1000));
-  const stored = await measure<Sessions>("many in a store", size(1000, 2));
+  const stored = await measured<Sessions>("many in a store", library, size(1000, 2), { BELAY_HOME: home });
   return {
     title: "sessions: many in one process",
     cases: [

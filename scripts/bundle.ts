@@ -40,6 +40,8 @@ const ALONE: readonly (readonly string[])[] = [
   ["src/context/search/thread-entry"],
   ["src/model/tasks/thread-entry"],
   ["src/context/documents/child-entry", "src/context/documents/guard-entry"],
+  ["tests/support/async-thread-entry"],
+  ["tests/support/older-thread-entry"],
 ];
 const SMALL = ["acorn", "ignore", "minisearch", "quickjs-wasi", "ulid", "valibot"];
 

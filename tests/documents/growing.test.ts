@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cell, growing } from "../../src/context/documents/growing.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 /** Any units, also halves of pairs, and more often what readers write themselves. */
 const anyText = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 }).map((units) => String.fromCharCode(...units)),
   fc.constantFrom("[p.99]\n", "a\r\nb\rc", "\n\n", "\t", "", "\\n", "\0"),
 );

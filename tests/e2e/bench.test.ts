@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
+import { BUILD_VARIABLE } from "../../bench/built.ts";
 import { ROOT, run } from "../../scripts/process.ts";
-import { QUICK } from "../support/command.ts";
+import { BUNDLED, QUICK } from "../support/command.ts";
 
 test("each part of the bench runs, in its smallest form", async () => {
   const usage = await run(process.execPath, ["bench/run.ts", "nothing"], { cwd: ROOT });
   const parts = [...usage.stderr.matchAll(/\[([a-z][a-z-]*)\]/g)].map(([, name = ""]) => name);
-  // Its processes live as shortly as those of other tests. NODE_OPTIONS may not have the first argument.
-  const env = { ...process.env, NODE_OPTIONS: QUICK.slice(1).join(" ") };
+  // Its processes live as shortly as those of other tests, whose bundle it takes. NODE_OPTIONS may not have the first argument.
+  const env = { ...process.env, [BUILD_VARIABLE]: BUNDLED, NODE_OPTIONS: QUICK.slice(1).join(" ") };
   const smallest = ["bench/run.ts", "--json", "--smallest"];
   const { code, stdout, output } = await run(process.execPath, smallest, { cwd: ROOT, env });
   expect(code, output).toBe(0);

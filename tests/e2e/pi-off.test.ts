@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { longScene, promptOf } from "../../campaigns/pi/long.ts";
-import { FIRST_RUN_FILE } from "../../src/pi/view/index.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
+import { FIRST_RUN_FILE } from "../support/pi/home.ts";
 import { played } from "../support/pi/played.ts";
 import { entriesIn, OLDEST_PI, type Pi, startPi } from "../support/pi/process.ts";
 

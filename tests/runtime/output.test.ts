@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { appendOutput, cutUtf8, noOutput, TRUNCATED } from "../../runtime/output.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -28,7 +29,7 @@ test("lone surrogates become U+FFFD", () => {
 
 test("both streams together never exceed the limit, and are cut only when they would", () => {
   const pieces = fc.array(
-    fc.tuple(fc.constantFrom("stdout" as const, "stderr" as const), fc.string({ unit: "binary" })),
+    fc.tuple(fc.constantFrom("stdout" as const, "stderr" as const), fc.string({ unit: anyCharacter })),
   );
   fc.assert(
     fc.property(pieces, fc.integer({ min: 100, max: 160 }), (given, max) => {

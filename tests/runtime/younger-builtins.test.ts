@@ -13,11 +13,12 @@ import {
   run,
   take,
 } from "../support/checkpoints.ts";
+import { threadEntry } from "../support/command.ts";
 
 const END = { id: "old", base: null, kind: "end", commands: [] } as const;
 
 async function olderGuest(): Promise<Sandbox<ContextMessage>> {
-  const entry = new URL("../support/older-thread-entry.ts", import.meta.url);
+  const entry = threadEntry("older");
   return openSandbox({ entry, library: null, memoryBytes: 2 ** 24 });
 }
 

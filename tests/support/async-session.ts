@@ -7,6 +7,7 @@ import { type JournalRecord, readRecord } from "../../src/session/journal/record
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
+import { threadEntry } from "./command.ts";
 import { AT_ONCE } from "./length-answers.ts";
 
 /** What happened, in order: records as they were committed, and calls as they were sent and answered. */
@@ -46,7 +47,7 @@ export async function openAsyncSession({ beforeCommit, options = {}, answer }: A
   };
   let ids = 0;
   const session = await openSessionWith(options, {
-    machineEntry: new URL("./async-thread-entry.ts", import.meta.url),
+    machineEntry: threadEntry("async"),
     store,
     newId: () => `id-${++ids}`,
     answers: {

@@ -26,7 +26,7 @@ import { load } from "../../src/context/load/load.ts";
 import { type LoopParts, runLoop } from "../../src/session/exec/loop.ts";
 import type { LoopMachine, Replayed } from "../../src/session/exec/ports.ts";
 import { type ContextMessage, contextMessage } from "../../src/session/machine/context-message.ts";
-
+import { threadEntry } from "./command.ts";
 import { unpacked } from "./unpacked.ts";
 
 export interface GuestOptions {
@@ -42,7 +42,7 @@ export function openGuest({
   memoryBytes = 128 * 2 ** 20,
 }: GuestOptions = {}): Promise<Sandbox<ContextMessage>> {
   return openSandbox<null, ContextMessage>({
-    entry: new URL("./async-thread-entry.ts", import.meta.url),
+    entry: threadEntry("async"),
     library: null,
     memoryBytes,
     ...(image ? { image: async () => image } : {}),

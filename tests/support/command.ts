@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { bundle, ENTRIES } from "../../scripts/bundle.ts";
 import { ROOT } from "../../scripts/process.ts";
 
 // The command as tests start it. They start it a thousand times, and most of a short life goes into loading modules.
@@ -33,6 +32,14 @@ export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/
 /** The Pi extension with the tests' commands around it. */
 export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi/extension.js");
 
+/** The file of a thread in this folder. While files are watched, the bundle would be older than they are. */
+export function threadEntry(name: "async" | "older"): URL {
+  const isBundled = process.env.VITEST_MODE === "RUN";
+  return pathToFileURL(
+    join(isBundled ? BUNDLED : ROOT, `tests/support/${name}-thread-entry.${isBundled ? "js" : "ts"}`),
+  );
+}
+
 declare global {
   var belayBundled: Promise<void> | undefined;
 }
@@ -43,10 +50,18 @@ export function bundleCommands(): Promise<void> {
   return globalThis.belayBundled;
 }
 
+/** What bundles is imported here alone: each worker would load it. */
 async function bundled(): Promise<void> {
+  const [{ bundle, ENTRIES }, { BESIDE }] = await Promise.all([
+    import("../../scripts/bundle.ts"),
+    import("../../bench/built.ts"),
+  ]);
   hidePi();
   await bundle(BUNDLED, [
     ...ENTRIES,
+    ...BESIDE,
+    "tests/support/async-thread-entry",
+    "tests/support/older-thread-entry",
     "tests/support/crash/cli",
     "tests/support/crash/functions",
     "tests/support/jobs/killed-worker",

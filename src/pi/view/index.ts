@@ -69,7 +69,7 @@ function every(ms: number, work: () => void): () => void {
 }
 
 /** The file beside the store that says that the notice was shown. */
-export const FIRST_RUN_FILE = "pi-first-run";
+const FIRST_RUN_FILE = "pi-first-run";
 
 /**
  * Tells once what Belay does by itself, unless the settings say that it does not. If that cannot be remembered, nothing is

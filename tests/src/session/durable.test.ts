@@ -12,6 +12,7 @@ import { describeSession } from "../../../src/session/stored/description.ts";
 import type { Step, Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { openAsyncSession } from "../../support/async-session.ts";
+import { threadEntry } from "../../support/command.ts";
 import { AT_ONCE } from "../../support/length-answers.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -59,7 +60,7 @@ async function openLives(): Promise<Lives> {
       const session = await openSessionWith(
         { session: "s", ...options },
         {
-          machineEntry: new URL("../../support/async-thread-entry.ts", import.meta.url),
+          machineEntry: threadEntry("async"),
           newId: () => `id-${++ids}`,
           store: {
             ...store,

@@ -8,6 +8,7 @@ import type { Session } from "../../../src/session/api.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
+import { threadEntry } from "../../support/command.ts";
 import {
   FINISHED,
   INTERRUPTED,
@@ -66,7 +67,7 @@ test.each(STORED)("a session of %s that was interrupted goes on at its await", a
 });
 
 test.each(STORED)("a session of %s gets builtins that were added since, and may have their names", async (file) => {
-  const entry = new URL("../../support/async-thread-entry.ts", import.meta.url);
+  const entry = threadEntry("async");
   const { session, sent } = await opened(await storeOf(file), FINISHED, entry);
   expect(await session.exec("[reversed('abc'), await later('x'), help(later).split('\\n')[0]]")).toMatchObject({
     result_json: ["cba", "x", "function later(value: Json, ms?: number): Promise<Json>"],

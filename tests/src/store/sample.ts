@@ -12,7 +12,7 @@ export function pagesOf(numbers: readonly number[], seed: number): ImagePages {
   const changes = openChanges();
   const zero = new Int32Array(PAGE_BYTES / 4);
   for (const page of numbers) {
-    const bytes = Uint8Array.from(range(0, PAGE_BYTES), (at) => (page * 31 + seed * 7 + (at >> 3)) % 251);
+    const bytes = new Uint8Array(PAGE_BYTES).map((_, at) => (page * 31 + seed * 7 + (at >> 3)) % 251);
     changes.add(page, zero, 0, new Int32Array(bytes.buffer), 0);
   }
   return changes.flush();

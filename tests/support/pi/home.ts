@@ -1,8 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { FIRST_RUN_FILE } from "../../../src/pi/view/index.ts";
 import { COMPILED } from "../command.ts";
+
+/** Shows Belay that its first notice was seen. It is written here, since to import it loads all that draws in Pi. */
+export const FIRST_RUN_FILE = "pi-first-run";
 
 /** Folders of a user who has started Pi once before. Pi, and its store, see no others. */
 export interface PiHome extends Disposable {

@@ -1,7 +1,8 @@
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FIRST_RUN_FILE, tellFirstRun } from "../../../../src/pi/view/index.ts";
+import { tellFirstRun } from "../../../../src/pi/view/index.ts";
+import { FIRST_RUN_FILE } from "../../../support/pi/home.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 test("the notice is told once for a store, and names the way out", () => {
