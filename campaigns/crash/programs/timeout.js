@@ -1,4 +1,4 @@
-// flags: --max-execution-ms 400
+// flags: --max-execution-ms 1500
 // fails: js_timeout
 // A cell that comes back from its calls and then never ends.
 const ask = (text) => llm_query(text, { tools: [] });
