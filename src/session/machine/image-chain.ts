@@ -11,7 +11,8 @@ import type { CheckpointRow, NewCheckpoint } from "../../store/index.ts";
 
 /**
  * The images of one machine, one after the other, and which one the next is based on. A step is based on the checkpoint before
- * it. The end of an exec is based on the end before it, so that steps can go when the exec is over.
+ * it. The end of an exec is based on the end before it, so that steps can go when the exec is over. So is a step if the way back
+ * has become long.
  */
 export interface ImageChain {
   /** The image to capture as the next step. The machine captures it by itself when its guest waits for calls. */
@@ -58,15 +59,19 @@ export interface Captured {
 interface Link {
   readonly id: string;
   readonly chain: NewCheckpoint["chain"];
+  /** The way back to a whole image is long: none is based on it. */
+  readonly isHeavy: boolean;
 }
 
 /**
- * A whole image is captured if the way back to one is longer than this, or if the changes on it are too many to apply
- * quickly, bytes of pages: docs/decisions/0007-whole-images.md has the measurement.
+ * The way back to a whole image is not longer than this, and the changes on it are not too many to apply quickly, bytes of
+ * pages: docs/decisions/0007-whole-images.md has the measurement.
  */
 const LONGEST_CHAIN = 32;
 const NO_CHAIN: Link["chain"] = { length: 0, bytes: 0 };
 const mostChanges = (linearBytes: number) => Math.max(8 * 2 ** 20, 2 * linearBytes);
+const isHeavy = ({ chain }: Pick<Link, "chain">, { meta }: Pick<ImageDelta, "meta">) =>
+  chain.length >= LONGEST_CHAIN || chain.bytes > mostChanges(meta.linearBytes);
 
 /**
  * The chain of a machine that was just opened: fresh from a baseline, or from a checkpoint.
@@ -78,31 +83,29 @@ export function openImageChain(
   newId: () => string,
   baseline?: string,
 ): ImageChain {
-  let newest: Link = { id: origin, chain: row?.chain ?? NO_CHAIN };
-  let anchor: Link | null =
-    row?.kind === "step" ? (baseline === undefined ? null : { id: baseline, chain: NO_CHAIN }) : newest;
+  let newest: Link = { id: origin, chain: row?.chain ?? NO_CHAIN, isHeavy: row !== null && isHeavy(row, row) };
+  const fresh: Link | null = baseline === undefined ? null : { id: baseline, chain: NO_CHAIN, isHeavy: false };
+  let anchor = row?.kind === "step" ? fresh : newest;
+  /** A step that was based on the anchor is heavy: so would others be. */
+  let isFar = false;
   let lastKept: { readonly exec_id: string; readonly id: string } | undefined;
 
-  const isHeavy = ({ chain }: Link, { meta }: ImageDelta) =>
-    chain.length >= LONGEST_CHAIN || chain.bytes > mostChanges(meta.linearBytes);
-  let heavy = false;
-
   function request(kind: Capturing["kind"], commands: readonly string[]): CheckpointRequest {
-    const from = kind === "end" ? anchor : newest;
-    return { id: newId(), base: heavy ? null : (from?.id ?? null), kind, commands };
+    const from = kind === "step" && !newest.isHeavy ? newest : anchor;
+    const wantsWhole = !from || from.isHeavy || (kind === "step" && from === anchor && isFar);
+    return { id: newId(), base: wantsWhole ? null : from.id, kind, commands };
   }
 
   return {
     step: () => request("step", []),
     async capture(sandbox, { kind, exec_id, after, commands, at }, image) {
-      const from = kind === "end" ? anchor : newest;
       const { delta, answers, waiting } = image ?? (await sandbox.checkpoint(request(kind, commands)));
       const { id } = delta;
       const pages = countPages(delta.pages);
-      const whole = delta.base === null || !from;
-      const chain = whole
-        ? { length: 0, bytes: 0 }
-        : { length: from.chain.length + 1, bytes: from.chain.bytes + pages * PAGE_BYTES };
+      const from = [newest, anchor].find((link) => link?.id === delta.base);
+      const chain = from
+        ? { length: from.chain.length + 1, bytes: from.chain.bytes + pages * PAGE_BYTES }
+        : { length: 0, bytes: 0 };
       const parent = lastKept?.exec_id === exec_id ? lastKept.id : after;
       const next = { id, parent, base: delta.base, exec_id, kind, meta: delta.meta, pages: delta.pages, chain, at };
       return {
@@ -111,8 +114,8 @@ export function openImageChain(
         waiting,
         pages,
         kept() {
-          newest = { id, chain };
-          heavy = isHeavy(newest, delta);
+          newest = { id, chain, isHeavy: isHeavy({ chain }, delta) };
+          isFar = kind === "step" && (isFar || (newest.isHeavy && delta.base === anchor?.id));
           if (kind === "end") anchor = newest;
           lastKept = { exec_id, id };
         },

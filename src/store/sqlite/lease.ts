@@ -13,6 +13,8 @@ export interface Leases extends Disposable {
   holds(session: string): boolean;
   /** True if anybody has it. */
   busy(session: string): boolean;
+  /** The names of those that this store has. */
+  held(): readonly string[];
   /** Drops the lease of a session that was removed, with its lock file. */
   forget(session: string): void;
 }
@@ -44,6 +46,7 @@ export function openFileLeases(folder: string): Leases {
     drop,
     holds: (session) => held.has(session),
     busy: (session) => held.has(session) || isLocked(fileOf(session)),
+    held: () => [...held.keys()],
     forget(session) {
       if (held.has(session)) drop(session);
       else rmSync(fileOf(session), { force: true });
@@ -67,6 +70,7 @@ export function openMemoryLeases(): Leases {
     drop: (session) => void held.delete(session),
     holds: (session) => held.has(session),
     busy: (session) => held.has(session),
+    held: () => [...held],
     forget: (session) => void held.delete(session),
     [Symbol.dispose]: () => held.clear(),
   };

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { SQLInputValue } from "node:sqlite";
 import { RlmError } from "../../../runtime/errors.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { guarded, thrownBy } from "../failure.ts";
@@ -11,7 +12,7 @@ import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "../sql/
 import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
 import type { Holder } from "../sql/sessions.ts";
 import { verify as verifyPart } from "../sql/verify.ts";
-import type { SyncMethods, SyncStore } from "../thread/methods.ts";
+import type { Contents, SyncMethods, SyncStore } from "../thread/methods.ts";
 import { insertCheckpoint } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { gc } from "./gc.ts";
@@ -23,11 +24,13 @@ import { shippingMethods } from "./shipping.ts";
 
 /**
  * Opens the store in a folder, which is made if it is missing; null: a store in memory.
+ * @param contents the beginning of a store in memory
  * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
  */
-export function openSqliteStore(folder: string | null, holder: Holder, now = Date.now): SyncStore {
+export function openSqliteStore(folder: string | null, holder: Holder, now = Date.now, contents?: Contents): SyncStore {
   const database = guarded(folder, () => openDatabase(folder));
   const leases = folder === null ? openMemoryLeases() : openFileLeases(join(folder, LOCKS_FOLDER));
+  if (contents) fill(database, leases, contents);
   const access: Access = {
     database,
     leases,
@@ -42,6 +45,7 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
     ...shippingMethods(access, now),
     gc: (rule) => access.guard(() => gc(database, leases, rule)),
     verify: (part, after) => access.reading(() => verify(database, leases, part, after)),
+    contents: () => contentsOf(database, leases),
     [Symbol.dispose]() {
       leases[Symbol.dispose]();
       access.guard(() => database.close());
@@ -75,6 +79,21 @@ function contextMethods({ database, guard, reading }: Access) {
     cached: (key) => reading(() => database.perform(readAnswer(key))),
     keepText: (hash, text, at) => guard(() => database.perform(keepText(hash, text, at))),
   } satisfies Partial<SyncMethods>;
+}
+
+function contentsOf(database: Database, leases: Leases): Contents {
+  // In the order in which they were made: rows come after those that they refer to.
+  const tables = database.all("SELECT name FROM sqlite_schema WHERE type = 'table'").map((row) => text(row, "name"));
+  return { tables: tables.map((name) => [name, database.all(`SELECT * FROM ${name}`)]), leases: leases.held() };
+}
+
+function fill(database: Database, leases: Leases, contents: Contents): void {
+  const insert = (table: string, values: readonly SQLInputValue[]) =>
+    database.run(`INSERT INTO ${table} VALUES (${values.map(() => "?")})`, ...values);
+  database.write(() => {
+    for (const [table, rows] of contents.tables) for (const row of rows) insert(table, Object.values(row));
+  });
+  contents.leases.forEach(leases.take);
 }
 
 /** Checks a page of a part. If the file itself is damaged, each part may be unreadable in its own way: it ends with that line. */

@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import { MessageChannel, type Transferable } from "node:worker_threads";
+import { silenceSqliteWarning } from "../../platform/sqlite-warning.ts";
 import type { StoreSetup } from "./methods.ts";
 
 /**
@@ -22,8 +23,11 @@ export class StoreHere extends EventEmitter {
   }
 
   async #serve(setup: StoreSetup, far: InstanceType<typeof MessageChannel>["port1"]): Promise<void> {
+    const { emitWarning } = process;
+    silenceSqliteWarning();
     // Loaded when a store is opened. As a thread does, it begins once its starter listens.
     const { serveStore } = await import("./serve.ts");
+    process.emitWarning = emitWarning;
     const serving = serveStore(far, setup);
     far.unref();
     await serving;

@@ -1,6 +1,7 @@
 import type { ErrorCode } from "../../../runtime/index.ts";
 import type { Jobs } from "../jobs/port.ts";
 import type { Lease, NewSession, Store } from "../port.ts";
+import type { Row } from "../rows/seal.ts";
 import type { Shipping } from "../shipping/port.ts";
 
 /** Names of the store's methods, those of its jobs behind `jobs.`, and those of its parcels behind `shipping.`. */
@@ -34,7 +35,13 @@ export type SyncJobs = Pick<SyncMethods, `jobs.${keyof Jobs}`>;
 /** Those of parcels and shipments. */
 export type SyncShipping = Pick<SyncMethods, `shipping.${keyof Shipping}`>;
 /** The store as it runs in its thread. */
-export type SyncStore = Disposable & SyncMethods;
+export type SyncStore = Disposable & SyncMethods & { contents(): Contents };
+
+/** The rows of a store in memory by their tables, and its leases. Another thread goes on from them. */
+export interface Contents {
+  readonly tables: readonly (readonly [name: string, rows: readonly Row[]])[];
+  readonly leases: readonly string[];
+}
 
 /** Every method of the port, made by its name. A method that is missing here does not compile. */
 export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<Name>): Methods {
@@ -113,10 +120,10 @@ export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<N
   };
 }
 
-/** To the store's thread: a call of a method, or `close`. */
+/** To the store's thread: a call of a method, or `close`, which answers the contents of a store in memory that moves. */
 export type Request =
   | { [Name in Method]: { readonly id: number; readonly method: Name; readonly args: Arguments[Name] } }[Method]
-  | { readonly id: number; readonly method: "close"; readonly args: readonly [] };
+  | { readonly id: number; readonly method: "close"; readonly args: readonly [moves: boolean] };
 
 /** From the store's thread, in the order of the requests. Id 0 stands for opening it. */
 export type Answer<Value = unknown> =
@@ -140,4 +147,6 @@ export interface SentError {
 export interface StoreSetup {
   /** A folder, or the URL of a server; null: in memory. */
   readonly place: string | null;
+  /** The beginning of a store in memory. */
+  readonly contents?: Contents;
 }

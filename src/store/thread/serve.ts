@@ -21,23 +21,26 @@ import type {
  * Serves the store of a place over a port, until `close`. A file answers one request after the other. A server is asked for
  * several things at once, but for one session in the order in which it was asked.
  */
-export async function serveStore(port: MessagePort, { place }: StoreSetup): Promise<void> {
-  if (place !== null && isServer(place)) await serveServer(port, place);
-  else serveFile(port, place);
+export async function serveStore(port: MessagePort, setup: StoreSetup): Promise<void> {
+  if (setup.place !== null && isServer(setup.place)) await serveServer(port, setup.place);
+  else serveFile(port, setup);
 }
 
-function serveFile(port: MessagePort, folder: string | null): void {
-  const opened = attempt(0, () => openSqliteStore(folder, { pid: process.pid, host: hostname() }));
+function serveFile(port: MessagePort, { place, contents }: StoreSetup): void {
+  const opened = attempt(0, () => openSqliteStore(place, { pid: process.pid, host: hostname() }, Date.now, contents));
   if (!opened.ok) {
     port.postMessage(opened);
     return;
   }
   const store = opened.value;
   port.on("message", ({ id, method, args }: Request) => {
-    const isLast = method === "close";
-    const answer = attempt(id, () => (isLast ? store[Symbol.dispose]() : perform(store, method, args)));
+    const answer = attempt(id, () => {
+      if (method !== "close") return perform(store, method, args);
+      using ended = store;
+      return args[0] ? ended.contents() : null;
+    });
     port.postMessage(answer, answer.ok ? buffersOf(method, answer.value) : []);
-    if (isLast) port.close();
+    if (method === "close") port.close();
   });
   port.postMessage({ id: 0, ok: true, value: null });
 }

@@ -3,10 +3,13 @@ import { type Transferable, Worker } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
 import { buffersOf, type ImagePages, YOUNG_MB } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { Lease, Step, Store, StoredContext } from "../port.ts";
+import { StoreHere } from "./here.ts";
 import {
   type Answer,
   type Arguments,
+  type Contents,
   eachMethod,
   type Loss,
   type Method,
@@ -19,28 +22,37 @@ import {
 
 /**
  * Opens the store in a folder, made if it is missing, or on a server; null: in memory, for this process alone. It works in
- * a thread of its own, which keeps the process alive only while something is asked of it. Buffers of pages are handed
- * over: the caller cannot use them after `commit` and `putBaseline`. Parts of contexts in shared memory are not copied.
+ * a thread of its own, which keeps the process alive only while something is asked of it. One in memory works in the caller's
+ * thread until it is given more than `most` bytes at once. Buffers of pages are handed over: the caller cannot use them after
+ * `commit` and `putBaseline`. Parts of contexts in shared memory are not copied.
  * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
  */
 export async function openStore(
   place: string | null,
-  { entry = entryUrl("store-thread-entry"), onEnd = () => {} } = {},
+  { entry = entryUrl("store-thread-entry"), onEnd = () => {}, most = MOST_HERE } = {},
 ): Promise<Store> {
-  const setup: StoreSetup = { place };
   /** Ends of leases, by their sessions. */
   const losses = new Map<string, AbortController>();
   /** Leases that the caller has asked for and does not have yet: a server may take long to answer, and lose one meanwhile. */
   const asked = new Set<{ readonly id: string; readonly loss: AbortController }>();
-  const thread = await openThread(startWorker(entry, setup), {
-    ended: onEnd,
-    lost({ lost, error }) {
-      const loss = losses.get(lost);
-      if (losses.delete(lost)) loss?.abort(errorOf(error));
-      else for (const { id, loss } of asked) if (id === lost) loss.abort(errorOf(error));
-    },
-  });
-  const { ask } = thread;
+  const lost = ({ lost, error }: Loss) => {
+    const loss = losses.get(lost);
+    if (losses.delete(lost)) loss?.abort(errorOf(error));
+    else for (const { id, loss } of asked) if (id === lost) loss.abort(errorOf(error));
+  };
+  let moving: Promise<void> | undefined;
+  let hasMoved = false;
+  let thread = await openThread(startWorker(entry, { place }), { ended: () => hasMoved || onEnd(), lost });
+  async function move(): Promise<void> {
+    const contents = await thread.move();
+    hasMoved = true;
+    thread = await openThread(startThread(entry, { place, contents }), { ended: onEnd, lost });
+  }
+  const ask: StoreThread["ask"] = async (method, args, buffers = []) => {
+    if (place === null && bytesIn(args, buffers) > most) moving ??= move();
+    if (moving) await moving;
+    return thread.ask(method, args, buffers);
+  };
   async function leased(id: string, answer: Promise<SentLease>): Promise<Lease> {
     const loss = new AbortController();
     const taking = { id, loss };
@@ -82,7 +94,7 @@ export async function openStore(
       return ask("putBaseline", [id, meta, pages], buffers);
     },
     putContext: (context) => ask("putContext", [withOwnBytes(context)]),
-    [Symbol.asyncDispose]: thread.close,
+    [Symbol.asyncDispose]: () => Promise.allSettled([moving]).then(() => thread.close()),
   };
 }
 
@@ -92,7 +104,7 @@ export type StartThread = (entry: URL, setup: StoreSetup) => ServingThread;
 /** The parts of a `Worker` that a store uses. */
 type ServingThread = EventEmitter & Pick<Worker, "postMessage" | "ref" | "unref">;
 
-let startWorker: StartThread = (entry, setup) =>
+const startThread: StartThread = (entry, setup) =>
   new Worker(entry, {
     workerData: setup,
     // Flags of a caller such as --input-type are refused for a thread.
@@ -100,12 +112,20 @@ let startWorker: StartThread = (entry, setup) =>
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
 
+let startWorker: StartThread = (entry, setup) =>
+  setup.place === null ? new StoreHere(entry, setup) : startThread(entry, setup);
+
+/** In about 8 ms so many bytes are packed. */
+const MOST_HERE = 2 * 2 ** 20;
+
 /** Starts threads of stores in another way from now on, in the whole process. */
 export function startStoresBy(start: StartThread): void {
   startWorker = start;
 }
 
 interface StoreThread {
+  /** Ends what serves a store in memory. */
+  move(): Promise<Contents>;
   ask<Name extends Method>(
     method: Name,
     args: Arguments[Name],
@@ -171,11 +191,12 @@ async function openThread(worker: ServingThread, events: ThreadEvents): Promise<
   async function close(): Promise<void> {
     if (ended) return;
     const exit = awake(once(worker, "exit"));
-    await Promise.all([send("close", []), exit]);
+    await Promise.all([send("close", [false]), exit]);
   }
 
   await answerTo(0);
   return {
+    move: () => send("close", [true]),
     async ask(method, args, buffers) {
       if (closing) throw threadEnded("the store is closed");
       return await send(method, args, buffers);
@@ -194,6 +215,12 @@ function errorOf({ code, message, suggestion }: SentError): RlmError {
 function threadEnded(why: string, cause?: unknown): RlmError {
   const suggestion = "Open the store again; what was committed is kept.";
   return new RlmError("store_failed", why, { suggestion, ...(cause === undefined ? {} : { cause }) });
+}
+
+/** Bytes of pages and of a text. */
+function bytesIn([given]: readonly unknown[], buffers: readonly Transferable[]): number {
+  const parts = isRecord(given) && Array.isArray(given.parts) ? given.parts.map(({ bytes }) => bytes) : [];
+  return [...parts, ...buffers].reduce((sum, { byteLength = 0 }) => sum + byteLength, 0);
 }
 
 /** Views of a part of a buffer are copied: what else lies in it stays with its owner. */

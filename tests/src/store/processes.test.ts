@@ -15,6 +15,7 @@ import { findingsIn } from "../../../src/store/verify-store.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf, TEXTS } from "./sample.ts";
+import { openMoving } from "./stores.ts";
 
 const KEEPER = new URL("./keeper.ts", import.meta.url);
 const HOLDER = new URL("./holder.ts", import.meta.url);
@@ -214,6 +215,16 @@ test("a thread that dies rejects what waits for it", async () => {
   }
   await expect(listed(store)).rejects.toMatchObject({ code: "store_failed" });
   await store[Symbol.asyncDispose]();
+});
+
+test("a store in memory starts a thread when it is given pages or a text, and not before", async () => {
+  const store = await openMoving(new URL("./dying-thread-entry.ts", import.meta.url));
+  await store.create(sessionOf("S1"));
+  await store.commit("S1", { records: [recordOf("E1", 1)], facts: { n: 1 } });
+  expect(await listed(store)).toMatchObject([{ id: "S1", facts: { n: 1 } }]);
+  const dies = { code: "store_failed", message: expect.stringContaining("dying as asked") };
+  await expect(store.putContext(contextOf("a text"))).rejects.toMatchObject(dies);
+  await expect(listed(store)).rejects.toMatchObject({ code: "store_failed" });
 });
 
 test("a lease that is lost before its holder is told that it has it is lost to the holder too", async () => {

@@ -134,7 +134,7 @@ test("an end is based on the end before it, so that the steps between can go", a
   expect(ends.map(([, { base }]) => base)).toEqual([BASELINE, ...ends.slice(0, -1).map(([id]) => id)]);
 });
 
-test("a chain says how long it is, and ends in a whole image before it is longer than 33", async () => {
+test("a chain says how long it is, and a step is based on the end before the exec when it would be longer than 32", async () => {
   const scene = openScene();
   const lengths: number[] = [];
   for (let step = 0; step < 80; step++) {
@@ -147,12 +147,41 @@ test("a chain says how long it is, and ends in a whole image before it is longer
     expect(kept?.chain.length).toBe(bases);
   }
   expect(Math.max(...lengths)).toBe(32);
-  expect(lengths.filter((length) => length === 0)).toHaveLength(2);
+  expect(lengths.map((length) => length === 1).flatMap((isFirst, step) => (isFirst ? [step] : []))).toEqual([
+    0, 32, 64,
+  ]);
+  for (const id of scene.store.keys()) expect(scene.read(id)).toHaveLength(PAGES);
 });
 
-test("a machine opened at a step captures its next end as a whole image, since the step will go", async () => {
-  const row: Pick<CheckpointRow, "kind" | "chain"> = { kind: "step", chain: { length: 3, bytes: 4096 } };
+test("a step is a whole image if one that was based on the end before is heavy too", async () => {
+  const meta = Object.assign(Object.create(null), { linearBytes: 4096 });
+  const row: Pick<CheckpointRow, "kind" | "chain" | "meta"> = { kind: "end", chain: { length: 31, bytes: 4096 }, meta };
   const images = openImageChain("opened", Object.assign(Object.create(null), row), () => "next");
+  const bases: (string | null)[] = [];
+  for (let step = 0; step < 3; step++) {
+    const { id, base } = images.step();
+    bases.push(base);
+    const image = {
+      delta: { id: `${id}${step}`, base, pages: [], meta },
+      answers: [],
+      waiting: [],
+      ms: 0,
+      isSpent: false,
+    };
+    const sandbox = { checkpoint: () => Promise.reject(new Error("it is captured already")) };
+    const capturing = { kind: "step", exec_id: "x", after: null, commands: [], at: 0 } as const;
+    (await images.capture(sandbox, capturing, image)).kept();
+  }
+  expect(bases).toEqual(["opened", null, "next1"]);
+});
+
+test.each([
+  ["on a fresh guest", "baseline:0"],
+  ["as a whole image, if there is none", undefined],
+])("a machine opened at a step bases its next end %s, since the step will go", async (_, baseline) => {
+  const meta = Object.assign(Object.create(null), { linearBytes: 4096 });
+  const row: Pick<CheckpointRow, "kind" | "chain" | "meta"> = { kind: "step", chain: { length: 3, bytes: 4096 }, meta };
+  const images = openImageChain("opened", Object.assign(Object.create(null), row), () => "next", baseline);
   expect(images.step()).toMatchObject({ id: "next", base: "opened" });
   const asked: CheckpointRequest[] = [];
   const sandbox = {
@@ -163,5 +192,5 @@ test("a machine opened at a step captures its next end as a whole image, since t
   };
   const end = { kind: "end", exec_id: "x", after: null, commands: ["memory.export"], at: 0 } as const;
   await expect(images.capture(sandbox, end, null)).rejects.toThrow("no image");
-  expect(asked).toEqual([{ id: "next", base: null, kind: "end", commands: ["memory.export"] }]);
+  expect(asked).toEqual([{ id: "next", base: baseline ?? null, kind: "end", commands: ["memory.export"] }]);
 });
