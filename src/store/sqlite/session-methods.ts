@@ -75,12 +75,7 @@ export function sessionMethods(access: Access, holder: Holder) {
     commit: (session, step) =>
       guard(() => {
         if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
-        const before = known.get(session);
-        // After a failure it is read again.
-        known.delete(session);
-        const after = commit(database, session, step, before);
-        known.set(session, after.session);
-        return after.more;
+        return commit(database, session, step, known);
       }),
     thin: (session, ends) =>
       guard(() => {
@@ -114,16 +109,12 @@ export function sessionMethods(access: Access, holder: Holder) {
 
 function create({ database, leases }: Access, session: NewSession, holder: Holder): void {
   let taken = false;
-  try {
-    database.write(() => {
-      database.perform(createSession(session, holder));
-      taken = leases.take(session.id);
-      if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
-    });
-  } catch (error) {
-    if (taken) leases.forget(session.id);
-    throw error;
-  }
+  const work = () => {
+    database.perform(createSession(session, holder));
+    taken = leases.take(session.id);
+    if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
+  };
+  database.write(work, () => taken && leases.forget(session.id));
 }
 
 /** @throws RlmError `session_not_found`, `session_busy` */

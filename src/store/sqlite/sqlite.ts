@@ -42,6 +42,7 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
     ...shippingMethods(access, now),
     gc: (rule) => access.guard(() => gc(database, leases, rule)),
     verify: (part, after) => access.reading(() => verify(database, leases, part, after)),
+    together: (work) => access.guard(() => database.together(work)),
     [Symbol.dispose]() {
       leases[Symbol.dispose]();
       access.guard(() => database.close());

@@ -2,6 +2,7 @@ import type { ErrorCode } from "../../../runtime/index.ts";
 import type { Jobs } from "../jobs/port.ts";
 import type { Lease, NewSession, Store } from "../port.ts";
 import type { Shipping } from "../shipping/port.ts";
+import type { Database } from "../sqlite/database.ts";
 
 /** Names of the store's methods, those of its jobs behind `jobs.`, and those of its parcels behind `shipping.`. */
 type Port = Omit<Store, symbol | keyof Leasing | "jobs" | "shipping"> &
@@ -34,7 +35,7 @@ export type SyncJobs = Pick<SyncMethods, `jobs.${keyof Jobs}`>;
 /** Those of parcels and shipments. */
 export type SyncShipping = Pick<SyncMethods, `shipping.${keyof Shipping}`>;
 /** The store as it runs in its thread. */
-export type SyncStore = Disposable & SyncMethods;
+export interface SyncStore extends Disposable, SyncMethods, Pick<Database, "together"> {}
 
 /** Every method of the port, made by its name. A method that is missing here does not compile. */
 export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<Name>): Methods {
