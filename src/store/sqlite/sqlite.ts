@@ -31,6 +31,7 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
   const access: Access = {
     database,
     leases,
+    now,
     guard: (work) => guarded(folder, work),
     reading: (work) => guarded(folder, () => database.read(work)),
   };
