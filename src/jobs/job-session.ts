@@ -23,7 +23,7 @@ import { jobOptions, onlyThese } from "./session-options.ts";
 import type { RunSpec } from "./spec.ts";
 import type { Stops } from "./stops.ts";
 import type { Troubles } from "./troubles.ts";
-import type { JobLease, JobSession } from "./try-parts.ts";
+import type { JobLease, JobSession, Taking } from "./try-parts.ts";
 
 export interface JobSessionsParts {
   readonly store: Store;
@@ -42,13 +42,13 @@ export interface JobSessionsParts {
  * Takes the lease of a job's session, which is made if it is missing.
  * @throws RlmError `session_busy`; `store_corrupt` if the session is not that of a job
  */
-export async function leaseJob(parts: JobSessionsParts, found: JobOfRun): Promise<JobLease> {
+export async function leaseJob(parts: JobSessionsParts, found: JobOfRun, taking?: Taking): Promise<JobLease> {
   const { store } = parts;
   const { session: id } = found.job;
-  const leased = await leaseOf(parts, found.job);
-  const { fence } = leased;
+  const leased = await leaseOf(parts, found.job, taking);
+  const { fence, begun } = leased;
   return {
-    fence,
+    ...{ fence, begun },
     answers: async () => (await recordsOf(store, id)).filter(({ record }) => record === "rlm_tool_result").length,
     async open(spec, stops) {
       const session = await openJobSession(parts, found, spec, { leased, stops });
@@ -58,9 +58,12 @@ export async function leaseJob(parts: JobSessionsParts, found: JobOfRun): Promis
   };
 }
 
-async function leaseOf({ store, clock }: JobSessionsParts, { session: id, begun_at }: JobRow): Promise<Lease> {
+async function leaseOf({ store, clock }: JobSessionsParts, job: JobRow, taking?: Taking): Promise<Lease> {
+  const { run, n, session: id, begun_at } = job;
+  const begins = taking && { run, n, ...taking, answers: 0 };
+  const wanted = { id, name: null, origin: "batch", settings: null, at: clock.now(), begins } as const;
   const make = () =>
-    store.create({ id, name: null, origin: "batch", settings: null, at: clock.now() }).catch((error: unknown) => {
+    store.create(wanted).catch((error: unknown) => {
       const code = error instanceof RlmError ? error.code : null;
       // No session of Belay has such an id.
       if (code === "invalid_argument") throw notItsOwn(id);

@@ -36,7 +36,7 @@ export async function processParts(
     },
     refusal: openRefusals(own, sessions.openModels),
     troubles,
-    lease: (found) => leaseJob(sessions, found),
+    lease: (found, taking) => leaseJob(sessions, found, taking),
     stopped: suspend,
     now: clock.now,
     random: Math.random,

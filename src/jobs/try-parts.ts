@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import type { JobOfRun, JobState, Jobs } from "../store/index.ts";
+import type { JobOfRun, JobState, Jobs, Try } from "../store/index.ts";
 import type { JobEnd } from "./job-end.ts";
 import type { RunSpec } from "./spec.ts";
 import type { Stops } from "./stops.ts";
@@ -13,8 +13,8 @@ export interface TryParts {
   /** Why this worker does not run jobs of the run, as a sentence; null: it does. */
   refusal(spec: RunSpec): string | null;
   readonly troubles: Pick<Troubles, "done" | "wentBack">;
-  /** Takes the lease of the job's session, which is made if it is missing. @throws RlmError `session_busy` */
-  lease(found: JobOfRun): Promise<JobLease>;
+  /** Takes the lease of the job's session. If that is missing, it is made for this try. @throws RlmError `session_busy` */
+  lease(found: JobOfRun, taking?: Taking): Promise<JobLease>;
   /** The worker is to stop. */
   readonly stopped: AbortSignal;
   /** ms since the epoch. */
@@ -32,9 +32,14 @@ export interface TryParts {
   paused(text: string): void;
 }
 
+/** A try that has no lease yet. */
+export type Taking = Pick<Try, "ticket" | "engine" | "lapses">;
+
 /** The right to write to the session of a job. */
 export interface JobLease {
   readonly fence: number;
+  /** The answer of the job to the try that came with the lease; undefined: it was not asked. */
+  readonly begun?: boolean | undefined;
   /** Recorded answers of the session. */
   answers(): Promise<number>;
   /** Opens the session. Its money is that of the run, and `stops` can park it. @throws RlmError `context_lost` … */

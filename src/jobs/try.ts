@@ -8,7 +8,7 @@ import { type RunSpec, readSpec } from "./spec.ts";
 import { standingOf } from "./standing.ts";
 import { openStops, type Stops } from "./stops.ts";
 import { reasonOf } from "./troubles.ts";
-import type { JobLease, TryParts } from "./try-parts.ts";
+import type { JobLease, Taking, TryParts } from "./try-parts.ts";
 
 /** Time that a ticket waits whose session another try has open, ms. */
 const BUSY_MS = 15_000;
@@ -28,7 +28,7 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     if (!found || early === "over") return "over";
     if (early !== null && isForeign) parts.foreign(found);
     if (early !== null) return { ...early, lapses: ticket.lapses };
-    const taken = await take(parts, found);
+    const taken = await take(parts, found, ticket);
     if (typeof taken === "string") return await pauseRun(parts, found.run, taken);
     const begun = await begunUnder(parts, ticket, found, taken);
     return typeof begun === "number" ? await refusedBy(parts, ticket, begun) : begun;
@@ -48,11 +48,13 @@ async function begunUnder(
 ): Promise<Verdict | number> {
   await using lease = disposable(taken.lease);
   const answers = ticket.lapses === 0 ? 0 : await lease.answers();
-  const taking = { ticket: ticket.id, fence: lease.fence, engine: parts.engine.own, lapses: ticket.lapses, answers };
+  const taking = { ...takingOf(parts, ticket), fence: lease.fence, answers };
   if (isGettingOn(ticket, answers, found.job)) return { againMs: 0 };
-  if (!(await parts.jobs.begin(found.job, taking))) return lease.fence; // ▣ running
+  if (!(lease.begun ?? (await parts.jobs.begin(found.job, taking)))) return lease.fence; // ▣ running
   return await underLease(parts, ticket, found, taken.spec, lease);
 }
+
+const takingOf = ({ engine }: TryParts, { id, lapses }: Tried): Taking => ({ ticket: id, engine: engine.own, lapses });
 
 /**
  * The verdict on a job that refused the fence of a lease. Another try has taken or ended it, unless its row is damaged. Each
@@ -154,10 +156,10 @@ const CANCELLED = { kind: "over", code: "cancelled", result: null } as const;
 const codeIn = (end: JobEnd) => (end.kind === "over" ? end.code : null);
 
 /** The work of the run, with the lease of the job's session; or the reason why no worker of the queue runs it. */
-async function take(parts: TryParts, found: JobOfRun): Promise<{ spec: RunSpec; lease: JobLease } | string> {
+async function take(parts: TryParts, found: JobOfRun, by: Tried): Promise<{ spec: RunSpec; lease: JobLease } | string> {
   try {
     const spec = readSpec(found.run.spec);
-    return parts.refusal(spec) ?? { spec, lease: await parts.lease(found) };
+    return parts.refusal(spec) ?? { spec, lease: await parts.lease(found, takingOf(parts, by)) };
   } catch (error) {
     // Somebody has changed the rows, or a later version has written them.
     if (isDamage(error)) return error.message;

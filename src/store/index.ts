@@ -24,6 +24,7 @@ export type {
   RunLimits,
   RunRow,
   Settled,
+  Try,
 } from "./jobs/port.ts";
 export type {
   CheckpointRow,

@@ -1,5 +1,5 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
-import type { Jobs, Settled } from "./jobs/port.ts";
+import type { JobKey, Jobs, Settled, Try } from "./jobs/port.ts";
 import type { Shipping } from "./shipping/port.ts";
 
 /**
@@ -141,10 +141,14 @@ export interface NewSession {
   readonly settings: Json;
   /** ms since the epoch. */
   readonly at: number;
+  /** A try that takes the job whose session it is, as `jobs.begin` does. A store may leave that to the caller. */
+  readonly begins?: (JobKey & Omit<Try, "fence">) | undefined;
 }
 
 /** A session whose lease this store has. */
 export interface Lease extends SessionRow {
+  /** The answer of `jobs.begin` to the try that came with a new session. Without it the caller is to ask. */
+  readonly begun?: boolean;
   /** Grows with each lease of the session, and goes with every write. 0 if the lease is a lock of the file system. */
   readonly fence: number;
   /** Aborts, with the reason `lease_lost`, once another process may have the session. A lock of the file system is never lost. */

@@ -14,20 +14,15 @@ import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
 
 /**
- * Keeps a step, all of it or nothing. Answers the session's row, and the bytes that it takes more.
+ * Keeps a step, all of it or nothing. Answers the bytes that the session takes more.
  *
- * @param known the row after the last commit, if no other process can have written to the session since
+ * @param known rows after the last commits to sessions that no other process can have written to since
  */
-export function commit(
-  database: Database,
-  id: string,
-  step: Step,
-  known?: Session,
-): { session: Session; more: number } {
+export function commit(database: Database, id: string, step: Step, known: Map<string, Session>): number {
   const { checkpoint, records = [], drop = [], cache = [] } = step;
   const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
-  const done = database.write(() => {
-    const session = known ?? database.perform(readSession(id));
+  const work = () => {
+    const session = known.get(id) ?? database.perform(readSession(id));
     const last_seq = session.last_seq + records.length;
     const image =
       checkpoint && pages ? insertCheckpoint(database, { ...checkpoint, session: id, seq: last_seq }, pages) : 0;
@@ -53,10 +48,13 @@ export function commit(
     };
     updateSession(database, next);
     database.perform(addUses(id, hashesIn([records, step.facts, step.settings, checkpoint?.extras])));
-    return { session: next, more };
-  });
+    known.set(id, next);
+    return more;
+  };
+  // After a failure the row is read again.
+  const more = database.write(work, () => known.delete(id));
   for (const { bytes } of pages?.parts ?? []) freeBytes(bytes);
-  return done;
+  return more;
 }
 
 /** When the step says that it was made: the store has no clock. */

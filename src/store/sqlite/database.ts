@@ -16,8 +16,13 @@ export interface Database {
   exec(sql: string): void;
   /** Everything that `work` reads is of one moment. */
   read<T>(work: () => T): T;
-  /** Everything that `work` writes is on disk when this returns. If it throws, nothing is kept. */
-  write<T>(work: () => T): T;
+  /** Keeps what `work` writes: it is on disk when this returns, or `together` around it. If that throws, it is gone, and `undone` is called. */
+  write<T>(work: () => T, undone?: () => void): T;
+  /**
+   * Each `write` within `work` fails by itself, and the others come to the disk with one sync. If this throws, none is kept.
+   * @param work learns from `isWriting` if something is written that is not on disk
+   */
+  together(work: (isWriting: () => boolean) => void): void;
   close(): void;
 }
 
@@ -28,14 +33,18 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
     statements.set(sql, known);
     return known;
   }
-  function transaction<T>(begin: string, work: () => T): T {
+  /** Undoes the writes that are kept together; null: each is kept alone. */
+  let undo: (() => void)[] | null = null;
+  /** The error with which SQLite has ended their transaction. */
+  let lost: unknown;
+  function transaction<T>([begin, end, back]: readonly [string, string | null, string], work: () => T): T {
     statement(begin).run();
     try {
       const done = work();
-      statement("COMMIT").run();
+      if (end !== null) statement(end).run();
       return done;
     } catch (error) {
-      rollBack(connection);
+      rollBack(connection, back);
       throw error;
     }
   }
@@ -62,8 +71,34 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
     each: (sql, ...values) => connection.prepare(sql).iterate(...values),
     run: (sql, ...values) => Number(statement(sql).run(...values).changes),
     exec: (sql) => connection.exec(sql),
-    read: (work) => transaction("BEGIN", work),
-    write: (work) => transaction("BEGIN IMMEDIATE", work),
+    read: (work) => (connection.isTransaction ? work() : transaction(["BEGIN", "COMMIT", "ROLLBACK"], work)),
+    write(work, undone = () => {}) {
+      const isPart = connection.isTransaction;
+      try {
+        const done = transaction(isPart ? PART : ["BEGIN IMMEDIATE", undo ? null : "COMMIT", "ROLLBACK"], work);
+        undo?.push(undone);
+        return done;
+      } catch (error) {
+        undone();
+        if (isPart && !connection.isTransaction) lost ??= error;
+        throw error;
+      }
+    },
+    together(work) {
+      undo = [];
+      try {
+        work(() => connection.isTransaction);
+        if (lost !== undefined) throw lost;
+        if (connection.isTransaction) statement("COMMIT").run();
+      } catch (error) {
+        rollBack(connection, "ROLLBACK");
+        for (const undone of undo.reverse()) undone();
+        throw error;
+      } finally {
+        undo = null;
+        lost = undefined;
+      }
+    },
     close() {
       statements.clear();
       if (connection.isOpen) connection.close();
@@ -71,9 +106,11 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
   };
 }
 
+const PART = ["SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part"] as const;
+
 /** SQLite itself ends the transaction after some errors (disk full, I/O). The error that led here is the one to tell. */
-function rollBack(connection: DatabaseSync): void {
+function rollBack(connection: DatabaseSync, how: string): void {
   try {
-    if (connection.isTransaction) connection.exec("ROLLBACK");
+    if (connection.isTransaction) connection.exec(how);
   } catch {}
 }

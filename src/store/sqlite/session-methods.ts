@@ -2,7 +2,7 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../platform/ids.ts";
 import { misuse } from "../failure.ts";
-import type { NewSession, SessionRow } from "../port.ts";
+import type { Lease, NewSession, SessionRow } from "../port.ts";
 import type { Session } from "../rows/session.ts";
 import { fork } from "../sql/fork.ts";
 import { readable, readJournal } from "../sql/journal.ts";
@@ -18,17 +18,20 @@ import {
   shownSession,
 } from "../sql/sessions.ts";
 import { thin } from "../sql/thin.ts";
+import { begin } from "../sql/tries.ts";
 import type { SyncMethods } from "../thread/methods.ts";
 import { dropUnneeded } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
 import { removeSession } from "./gc.ts";
+import { changingAt } from "./jobs/jobs.ts";
 import type { Leases } from "./lease.ts";
 
 /** The parts that the methods of the store work with. */
 export interface Access {
   readonly database: Database;
   readonly leases: Leases;
+  readonly now: () => number;
   /** Errors of SQLite and the file system come out of it as `RlmError`. */
   guard<T>(work: () => T): T;
   /** Runs work as `guard` does. Everything that it reads is of one moment. */
@@ -46,8 +49,8 @@ export function sessionMethods(access: Access, holder: Holder) {
   return {
     create: (session) =>
       guard(() => {
-        create(access, session, holder);
-        return database.read(() => leased(session.id));
+        const begun = create(access, session, holder);
+        return database.read(() => ({ ...leased(session.id), ...begun }));
       }),
     lease: (id) =>
       guard(() => {
@@ -75,12 +78,7 @@ export function sessionMethods(access: Access, holder: Holder) {
     commit: (session, step) =>
       guard(() => {
         if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
-        const before = known.get(session);
-        // After a failure it is read again.
-        known.delete(session);
-        const after = commit(database, session, step, before);
-        known.set(session, after.session);
-        return after.more;
+        return commit(database, session, step, known);
       }),
     thin: (session, ends) =>
       guard(() => {
@@ -112,18 +110,17 @@ export function sessionMethods(access: Access, holder: Holder) {
   } satisfies Partial<SyncMethods>;
 }
 
-function create({ database, leases }: Access, session: NewSession, holder: Holder): void {
+/** Makes a session and takes its lease. The try that came with it begins in the same transaction. */
+function create({ database, leases, now }: Access, session: NewSession, holder: Holder): Pick<Lease, "begun"> {
   let taken = false;
-  try {
-    database.write(() => {
-      database.perform(createSession(session, holder));
-      taken = leases.take(session.id);
-      if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
-    });
-  } catch (error) {
-    if (taken) leases.forget(session.id);
-    throw error;
-  }
+  const work = () => {
+    database.perform(createSession(session, holder));
+    taken = leases.take(session.id);
+    if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
+    const { begins } = session;
+    return begins ? { begun: database.perform(begin(begins, { ...begins, fence: 0 }, changingAt(now()))) } : {};
+  };
+  return database.write(work, () => taken && leases.forget(session.id));
 }
 
 /** @throws RlmError `session_not_found`, `session_busy` */

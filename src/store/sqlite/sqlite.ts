@@ -34,6 +34,7 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
   const access: Access = {
     database,
     leases,
+    now,
     guard: (work) => guarded(folder, work),
     reading: (work) => guarded(folder, () => database.read(work)),
   };
@@ -46,6 +47,7 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
     gc: (rule) => access.guard(() => gc(database, leases, rule)),
     verify: (part, after) => access.reading(() => verify(database, leases, part, after)),
     contents: () => contentsOf(database, leases),
+    together: (work) => access.guard(() => database.together(work)),
     [Symbol.dispose]() {
       leases[Symbol.dispose]();
       access.guard(() => database.close());

@@ -3,6 +3,7 @@ import type { Jobs } from "../jobs/port.ts";
 import type { Lease, NewSession, Store } from "../port.ts";
 import type { Row } from "../rows/seal.ts";
 import type { Shipping } from "../shipping/port.ts";
+import type { Database } from "../sqlite/database.ts";
 
 /** Names of the store's methods, those of its jobs behind `jobs.`, and those of its parcels behind `shipping.`. */
 type Port = Omit<Store, symbol | keyof Leasing | "jobs" | "shipping"> &
@@ -35,7 +36,9 @@ export type SyncJobs = Pick<SyncMethods, `jobs.${keyof Jobs}`>;
 /** Those of parcels and shipments. */
 export type SyncShipping = Pick<SyncMethods, `shipping.${keyof Shipping}`>;
 /** The store as it runs in its thread. */
-export type SyncStore = Disposable & SyncMethods & { contents(): Contents };
+export interface SyncStore extends Disposable, SyncMethods, Pick<Database, "together"> {
+  contents(): Contents;
+}
 
 /** The rows of a store in memory by their tables, and its leases. Another thread goes on from them. */
 export interface Contents {

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { MessagePort, Transferable } from "node:worker_threads";
+import { type MessagePort, receiveMessageOnPort, type Transferable } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
 import { isServer } from "../../platform/store-place.ts";
@@ -33,17 +33,47 @@ function serveFile(port: MessagePort, { place, contents }: StoreSetup): void {
     return;
   }
   const store = opened.value;
-  port.on("message", ({ id, method, args }: Request) => {
-    const answer = attempt(id, () => {
+  const post = ({ method }: Request, answer: Answer) =>
+    port.postMessage(answer, answer.ok ? buffersOf(method, answer.value) : []);
+  const answerTo = ({ id, method, args }: Request): Answer =>
+    attempt(id, () => {
       if (method !== "close") return perform(store, method, args);
       using ended = store;
       return args[0] ? ended.contents() : null;
     });
-    port.postMessage(answer, answer.ok ? buffersOf(method, answer.value) : []);
-    if (method === "close") port.close();
+
+  /** Performs a request, and those behind it that can be kept with it. Returns the first that cannot. */
+  function performed(first: Request): Request | undefined {
+    if (!isOfRows(first)) {
+      post(first, answerTo(first));
+      if (first.method === "close") port.close();
+      return undefined;
+    }
+    const held: [Request, Answer][] = [];
+    let next: Request | undefined = first;
+    const kept = attempt(0, () =>
+      store.together((isWriting) => {
+        for (; next && isOfRows(next); next = receiveMessageOnPort(port)?.message) {
+          const answer = answerTo(next);
+          if (isWriting()) held.push([next, answer]);
+          else post(next, answer);
+        }
+      }),
+    );
+    // What they have written, or seen, is on disk.
+    for (const [request, answer] of held) post(request, kept.ok ? answer : { ...kept, id: request.id });
+    return next;
+  }
+
+  port.on("message", (first: Request) => {
+    for (let next: Request | undefined = first; next; ) next = performed(next);
   });
   port.postMessage({ id: 0, ok: true, value: null });
 }
+
+/** True for short requests that read or change rows alone: those that wait at the same time are kept with one sync. */
+const isOfRows = ({ method }: Request) => method.startsWith("jobs.") || OF_ROWS.has(method);
+const OF_ROWS: ReadonlySet<string> = new Set<Method>(["create", "commit", "find", "journal", "hasBaseline", "cached"]);
 
 async function serveServer(port: MessagePort, url: string): Promise<void> {
   const lost = (session: string) => port.postMessage({ lost: session, error: sent(leaseLost(session)) } satisfies Loss);

@@ -49,6 +49,14 @@ test("a try leases the session, begins the job, runs the cell, finishes the job 
   expect(row?.job).toMatchObject({ state: "done", ticket: "T", fence: 1, engine: "own", told: { ms: 1 } });
 });
 
+test("a job that the lease has taken is not begun again, and one that it could not take is left", async () => {
+  const [read, lease] = HELD;
+  const taken = await tried({ begun: true, job: { fence: 1, state: "waiting" } });
+  expect(taken.log.slice(0, 4)).toEqual([read, lease, "open", "run"]);
+  const refused = await tried({ begun: false, at: { lease: becomes({ state: "cancelled" }) } });
+  expect([refused.verdict, refused.log]).toEqual(["over", [read, lease, "release", "read"]]);
+});
+
 test.each<[string, Knobs, unknown]>([
   ["is unknown", { found: null }, "over"],
   ["is done", { job: { state: "done" } }, "over"],

@@ -397,7 +397,7 @@ test("a job whose input was forged fails by name before anything is sent, and th
   expect(await store.jobs.counts(run.id)).toMatchObject({ done: 3 });
 });
 
-test("a try of a fresh job goes to the store seven times beside what its session does", async () => {
+test("a try of a fresh job goes to the store six times beside what its session does", async () => {
   const asked: string[] = [];
   const around = (kept: Store) =>
     storeAround(kept, (name, run) => {
@@ -410,5 +410,5 @@ test("a try of a fresh job goes to the store seven times beside what its session
   await works({ run });
   const own = new Set(["journal", "commit", "hasBaseline", "putBaseline"]);
   const tries = asked.filter((name) => !looks.includes(name) && !name.startsWith("shipping.") && !own.has(name));
-  expect(tries).toEqual(["jobs.read", "create", "jobs.begin", "jobs.input", "find", "jobs.finish", "release"]);
+  expect(tries).toEqual(["jobs.read", "create", "jobs.input", "find", "jobs.finish", "release"]);
 });

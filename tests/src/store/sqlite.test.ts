@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync }
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { PAGE_BYTES, pack } from "../../../runtime/index.ts";
 import { baselineOf } from "../../../src/store/rows/checkpoint.ts";
 import { type PackedPages, packPages } from "../../../src/store/rows/pages.ts";
@@ -12,8 +12,9 @@ import { insertCheckpoint } from "../../../src/store/sqlite/checkpoints.ts";
 import { isLocked, openFileLocks } from "../../../src/store/sqlite/file-locks.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";
-import { checkpointOf, META, memoryOf, pagesOf } from "./sample.ts";
+import { checkpointOf, META, memoryOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
 
 test("a lock whose file was removed is no lock of the file that others see, and removing a lock takes its file", () => {
   const path = join(folderWith(), "S.db");
@@ -79,6 +80,113 @@ test("a commit is on disk when it returns: write-ahead log, synchronous=FULL", (
   expect(pragma("busy_timeout")).toBe(10_000);
   database.close();
 });
+
+describe("writes that are kept together", () => {
+  const add = "INSERT OR ROLLBACK INTO cache (key, value, at, sha256) VALUES (?, 'v', 0, x'')";
+  function scene() {
+    const folder = folderWith({});
+    const database = openDatabase(folder);
+    const undone: string[] = [];
+    const write = (key: string, and = () => {}) => {
+      const work = () => {
+        database.run(add, key);
+        and();
+      };
+      database.write(work, () => undone.push(key));
+    };
+    const kept = () => database.all("SELECT key FROM cache ORDER BY key").map(({ key }) => key);
+    return { folder, database, undone, write, kept };
+  }
+  const fail = () => {
+    throw new Error("on purpose");
+  };
+
+  test("one that fails is undone alone, and the others come to the disk with one commit", () => {
+    const { folder, database, undone, write, kept } = scene();
+    const before = commitsIn(folder);
+    database.together((isWriting) => {
+      expect(() => write("a", fail)).toThrow("on purpose");
+      expect([isWriting(), database.read(kept)]).toEqual([false, []]);
+      write("b");
+      expect(() => write("c", fail)).toThrow("on purpose");
+      write("d");
+      expect([isWriting(), database.read(kept)]).toEqual([true, ["b", "d"]]);
+      expect(commitsIn(folder)).toBe(before);
+    });
+    expect([kept(), undone, commitsIn(folder) - before]).toEqual([["b", "d"], ["a", "c"], 1]);
+    write("e");
+    expect([kept(), commitsIn(folder) - before]).toEqual([["b", "d", "e"], 2]);
+    database.close();
+  });
+
+  test("if their commit fails, none of them is kept, and the last one is undone first", () => {
+    const { database, undone, write, kept } = scene();
+    database.exec(`CREATE TABLE deferred (
+      session TEXT REFERENCES sessions DEFERRABLE INITIALLY DEFERRED) STRICT`);
+    const both = () =>
+      database.together(() => {
+        write("a", () => database.run("INSERT INTO deferred VALUES ('none')"));
+        write("b");
+      });
+    expect(both).toThrow("FOREIGN KEY");
+    expect([kept(), undone]).toEqual([[], ["b", "a"]]);
+    write("c");
+    expect(kept()).toEqual(["c"]);
+    database.close();
+  });
+
+  test("if SQLite ends their transaction, none of them is kept, and that error is the one that is told", () => {
+    const { database, undone, write, kept } = scene();
+    const all = () =>
+      database.together(() => {
+        write("a");
+        expect(() => write("a")).toThrow("UNIQUE");
+        write("b");
+      });
+    expect(all).toThrow("UNIQUE");
+    expect([kept(), undone]).toEqual([[], ["a", "b", "a"]]);
+    database.close();
+  });
+});
+
+test("requests that wait at the same time are kept with one commit, and each gets its own answer, in their order", async () => {
+  const folder = folderWith({});
+  await using store = await openStore(folder);
+  const before = commitsIn(folder);
+  const order: string[] = [];
+  const asked = {
+    first: store.create(sessionOf("S1", { name: "one" })),
+    taken: store.create(sessionOf("S2", { name: "one" })),
+    found: store.find("one"),
+    record: store.commit("S1", { records: [recordOf("E1", 10)] }),
+    // A lock is let go when all before it is on disk.
+    released: store.release("S1"),
+    last: store.create(sessionOf("S3")),
+  };
+  for (const [name, answer] of Object.entries(asked)) {
+    const add = () => order.push(name);
+    answer.then(add, add);
+  }
+  await expect(asked.taken).rejects.toMatchObject({ code: "session_exists" });
+  expect(await asked.found).toMatchObject({ id: "S1", last_seq: 0, busy: true });
+  await asked.last;
+  expect(order).toEqual(Object.keys(asked));
+  expect(commitsIn(folder) - before).toBe(2);
+  expect((await store.list({ after: null, limit: 9 })).map(({ id, last_seq }) => [id, last_seq]).sort()).toEqual([
+    ["S1", 1],
+    ["S3", 0],
+  ]);
+});
+
+/** Transactions in the write-ahead log, which a store has from its opening on. */
+function commitsIn(folder: string): number {
+  const HEADER = 32;
+  const FRAME = 24 + 4096;
+  const path = join(folder, "belay.db-wal");
+  const log = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+  const frames = Array.from({ length: Math.floor((log.length - HEADER) / FRAME) }, (_, at) => HEADER + at * FRAME);
+  return frames.filter((at) => log.readUInt32BE(at + 4) !== 0).length;
+}
 
 // A build of version 1 cannot read the origin `mcp`. It refuses a store of a later version by name (`store_too_new`).
 test("a store of version 1 becomes one of the present version and keeps its sessions", () => {

@@ -42,7 +42,10 @@ export function killing(store: Store, at: KillStep, kill: () => boolean): Store 
   };
   return {
     ...store,
-    create: (session) => then("session", store.create(session)),
+    async create(session) {
+      const lease = await then("session", store.create(session));
+      return lease.begun === undefined ? lease : then("begin", Promise.resolve(lease));
+    },
     async commit(session, step) {
       const kind = kindOf(step);
       return kind === null ? store.commit(session, step) : then(kind, store.commit(session, step));

@@ -58,6 +58,8 @@ export interface Knobs {
   answers?: number | (() => number);
   now?: number;
   isForeign?: boolean;
+  /** What the job answers to the try that comes with the lease. */
+  begun?: boolean;
   refusal?: string;
   /** What happens instead of a step: it may change the row, or reject. */
   at?: Partial<
@@ -141,6 +143,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
         fence++;
         return {
           fence,
+          begun: knobs.begun,
           answers: async () => (typeof knobs.answers === "function" ? knobs.answers() : (knobs.answers ?? 0)),
           async open(_spec, stops) {
             await step("open");

@@ -132,6 +132,26 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
     expect(await jobs.due(PAGE)).toEqual([]);
   });
 
+  stored("a session that is made for a try takes its job with it, or leaves that to the caller", async (store) => {
+    const { jobs } = store;
+    await jobs.open(runOf("R1"));
+    await jobs.add("R1", jobsOf("R1", 2));
+    await jobs.change("R1", { to: "cancel", ids: ["job-1"] });
+    for (const [n, state] of [
+      [0, "running"],
+      [1, "cancelled"],
+    ] as const) {
+      const key = { run: "R1", n };
+      const { fence, ...taking } = tryOf("t", { engine: "e", lapses: 2 });
+      const lease = await store.create(sessionOf(`R1-${n}`, { origin: "batch", begins: { ...key, ...taking } }));
+      const isBegun = lease.begun ?? (await jobs.begin(key, { ...taking, fence: lease.fence }));
+      expect(isBegun).toBe(state === "running");
+      const begun = { ticket: "t", engine: "e", lapses: 2, fence: lease.fence };
+      expect((await jobs.read(key))?.job).toMatchObject({ state, ...(isBegun ? begun : { ticket: null }) });
+      await store.release(`R1-${n}`);
+    }
+  });
+
   stored("a job that is done can lose its images; its journal goes by the run's keep_ms", async (store) => {
     const { jobs } = store;
     const keep_ms = 3_600_000;
