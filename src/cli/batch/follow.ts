@@ -135,14 +135,9 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
 }
 
 /** Waits that end when something happens. */
-export interface Poke {
-  /** Resolves after `ms`, when something has happened, or when the signal aborts. */
-  wait(ms: number): Promise<void>;
-  /** Something has happened. If nobody waits, the next wait ends at once. */
-  now(): void;
-}
+export type Poke = ReturnType<typeof openPoke>;
 
-export function openPoke(signal: AbortSignal): Poke {
+export function openPoke(signal: AbortSignal) {
   let hasHappened = false;
   let wake = () => {};
   const now = () => {
@@ -151,8 +146,10 @@ export function openPoke(signal: AbortSignal): Poke {
   };
   signal.addEventListener("abort", now, { once: true });
   return {
+    /** Something has happened. If nobody waits, the next wait ends at once. */
     now,
-    async wait(ms) {
+    /** Resolves after `ms`, when something has happened, or when the signal aborts. */
+    async wait(ms: number): Promise<void> {
       if (!hasHappened && !signal.aborted) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, ms);

@@ -14,16 +14,8 @@ import { BadLine, type Input } from "./jsonl.ts";
 import type { ContextMode } from "./spec.ts";
 import { openIds, type Spool, spool } from "./spool.ts";
 
-/** The jobs of a run, all read and found right. */
-interface ReadJobs extends AsyncDisposable {
-  readonly mode: ContextMode;
-  readonly spool: Spool;
-  /** Files of a folder that are not among them. */
-  readonly leftOut: readonly string[];
-}
-
-/** @throws UsageError for the first line that is wrong */
-export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal): Promise<ReadJobs> {
+/** The jobs of a run, all read and found right, and files of a folder that are not among them. @throws UsageError for the first line that is wrong */
+export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal) {
   const { kind, all, leftOut } = await inputsOf(jobs, signal, loading);
   const isFiles = kind === "files";
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
@@ -45,7 +37,7 @@ export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signa
     const idOf = openIds(own.id ?? null, isFiles ? "path" : "id");
     const read = await spool(all, idOf, (input) => (field === undefined ? null : contextPath(input, field, places)));
     if (read.count === 0) throw new UsageError(`no job found in ${jobs === "-" ? "stdin" : jobs}`, HELP);
-    const mode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
+    const mode: ContextMode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
     return { mode, spool: read, leftOut, [Symbol.asyncDispose]: () => read[Symbol.asyncDispose]() };
   } catch (error) {
     if (!(error instanceof BadLine)) throw error;

@@ -70,15 +70,8 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
   return stop.exitCode ?? (left === "providers" ? RUN_EXIT.waits : 0);
 }
 
-interface Queues extends AsyncDisposable {
-  readonly all: readonly OpenDispatcher[];
-}
-
 /** Opens one after the other; if one fails, those before it are closed. */
-async function openAll(
-  names: readonly string[],
-  open: (name: string) => Promise<OpenDispatcher> | OpenDispatcher,
-): Promise<Queues> {
+async function openAll(names: readonly string[], open: (name: string) => Promise<OpenDispatcher> | OpenDispatcher) {
   await using opened = new AsyncDisposableStack();
   const all: OpenDispatcher[] = [];
   for (const name of names) all.push(opened.use(await open(name)));
