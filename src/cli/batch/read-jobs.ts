@@ -113,7 +113,8 @@ export function openAskedJobs(
     let given = 0;
     for await (const { id, input, context: path } of spooled.jobs()) {
       if (given === own.first) return;
-      if (signal.aborted) throw cancelled();
+      if (signal.aborted)
+        throw new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
       const context = await contextUnlessRefused(path);
       if (context === undefined) continue;
       given += 1;
@@ -131,10 +132,6 @@ interface AskedParts {
   readonly runs: Pick<Runs, "keepContext">;
   readonly signal: AbortSignal;
   leftOut(why: string): void;
-}
-
-function cancelled(): RlmError {
-  return new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
 }
 
 /** The roots: what the user names may be read. */

@@ -150,12 +150,8 @@ export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetai
   const envelope = inWordsOfPi(given);
   const said = tool.answersText && typeof envelope.text === "string" ? envelope.text : null;
   const text = said ?? JSON.stringify(fitted(envelope, tool.rest));
-  const kept = said === null ? envelope : { ...envelope, text: firstLine(said) };
+  const kept = said === null ? envelope : { ...envelope, text: said.split("\n", 1)[0] ?? "" };
   return { text, details: { tool: tool.name, envelope: fitted(kept, tool.rest, DETAILS_BYTES), ...facts } };
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
 }
 
 function inWordsOfPi(envelope: ToolEnvelope): ToolEnvelope {
