@@ -1,7 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { hasWaited, waitsFor } from "../../session/index.ts";
-import type { Jobs, RunRow, Store } from "../../store/index.ts";
+import type { JobPage, Jobs, RunRow, Store } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";
 import type { StatusClock } from "../render/status-line.ts";
 import { isLeftToProviders, jobsIn, overIn, type RunOutcome } from "./run-state.ts";
@@ -116,15 +116,13 @@ export async function willGoOn(jobs: Pick<Jobs, "list">, run: string): Promise<b
   return parked.some(({ run_at }) => run_at !== null);
 }
 
-const PAGE = 1000;
-
 /**
  * The number of jobs that wait for the build of Belay that began them, if these alone are left. 0 if this build can go on with
  * others, or if no job waits.
  */
 export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {
   let left = 0;
-  const list = (from: number) => jobs.list(run, { states: ["waiting", "parked"], from, limit: PAGE });
+  const list = (page: JobPage) => jobs.list(run, { ...page, states: ["waiting", "parked"] });
   for await (const { state, run_at, engine } of jobsOf(list)) {
     // Parked without an instant: it goes on when its run is resumed.
     if (state === "parked" && run_at === null) continue;
