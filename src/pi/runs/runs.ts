@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import type { Clock } from "../../../runtime/index.ts";
+import { type Clock, wordedEnvelope } from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { JournalRecord, SessionEvent } from "../../session/index.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
-import { inPi, warningInPi } from "../wording.ts";
+import { PI, warningInPi } from "../wording.ts";
 import type { StateBoard } from "./board.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
 
@@ -155,11 +155,10 @@ export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetai
 }
 
 function inWordsOfPi(envelope: ToolEnvelope): ToolEnvelope {
-  const { suggestion, warnings } = envelope;
+  const { warnings } = envelope;
   const limits = v.parse(LimitsSchema, envelope.limits_applied);
   return {
-    ...envelope,
-    ...(typeof suggestion === "string" ? { suggestion: inPi(suggestion) } : {}),
+    ...wordedEnvelope(envelope, PI),
     ...(Array.isArray(warnings)
       ? { warnings: warnings.map((each) => (typeof each === "string" ? warningInPi(each, limits) : each)) }
       : {}),
