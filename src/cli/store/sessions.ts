@@ -22,7 +22,9 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
     const damage = damageError(damaged.map(({ problem }) => problem));
     // Those of jobs are many, and `belay jobs` lists them by their run.
     const all = own.all ? listed : listed.filter(({ origin }) => origin !== "batch");
-    const found = all.filter(wantedBy(own));
+    const found = all.filter(
+      ({ name, status }) => (!own.named || name !== null) && (!own.unfinished || status === "unfinished"),
+    );
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${jsonText(told)}\n`);
@@ -48,10 +50,6 @@ const wanted = ({ named, unfinished }: SessionsFlags) =>
 
 /** The number of sessions without --all. */
 const SHOWN = 20;
-
-function wantedBy({ named, unfinished }: SessionsFlags): (session: SessionSummary) => boolean {
-  return ({ name, status }) => (!named || name !== null) && (!unfinished || status === "unfinished");
-}
 
 interface ListColumn {
   readonly header: string;
@@ -100,14 +98,8 @@ export function showSessions(all: readonly SessionSummary[], now: number, output
   const columns = [...COLUMNS, ...remarksIn(found), LAST];
   const rows = found.map((session) => columns.map(({ text }) => text(session, now)));
   const titles = columns.map(({ header }) => header);
-  const styleOf = (at: number) => STYLES[found[at]?.status ?? "idle"];
-  showTable(
-    titles,
-    rows,
-    columns.map(({ column }) => column),
-    output,
-    styleOf,
-  );
+  const shapes = columns.map(({ column }) => column);
+  showTable(titles, rows, shapes, output, (at) => STYLES[found[at]?.status ?? "idle"]);
   if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
   const open = all.find(({ status }) => status === "unfinished");
   if (open) output.write(`unfinished: belay resume ${displayName(open)}\n`);
