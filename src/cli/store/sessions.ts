@@ -1,5 +1,5 @@
 import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
-import { displayName } from "../../platform/ids.ts";
+import { displayName, sourcesOf } from "../../platform/ids.ts";
 import { shownPlace } from "../../platform/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
@@ -61,7 +61,11 @@ const COLUMNS: readonly ListColumn[] = [
   { header: "session", column: "left", text: displayName },
   { header: "status", column: "left", text: ({ status }) => status },
   { header: "changed", column: "right", text: ({ changed_at }, now) => age(now - changed_at) },
-  { header: "context", column: { align: "left", drop: 5 }, text: contextOf },
+  {
+    header: "context",
+    column: { align: "left", drop: 5 },
+    text: ({ context }) => (context ? sourcesOf(context.sources) : "-"),
+  },
   { header: "execs", column: { align: "right", drop: 2 }, text: ({ execs }) => String(execs) },
   { header: "calls", column: { align: "right", drop: 4 }, text: ({ sub_calls }) => String(sub_calls) },
   { header: "tokens", column: { align: "right", drop: 3 }, text: ({ tokens }) => compact(tokens) },
@@ -106,11 +110,3 @@ export function showSessions(all: readonly SessionSummary[], now: number, output
 }
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
-
-/** The first source by its last name, and how many more there are. */
-export function contextOf({ context }: Pick<SessionSummary, "context">): string {
-  const [first = "", ...more] = context?.sources ?? [];
-  if (!context) return "-";
-  const name = first.split(/[/\\]/).findLast((part) => part !== "") ?? first;
-  return more.length > 0 ? `${name} +${more.length}` : name;
-}
