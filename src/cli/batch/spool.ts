@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -115,10 +115,7 @@ function pathId({ value }: Input): string | null {
 const isId = (text: string) => text.length >= 1 && text.length <= ID_UNITS && !/[\p{Cc}\p{Cs}]/u.test(text);
 
 function hashOf({ value }: Input): string {
-  return createHash("sha256")
-    .update(canonicalJson(value) ?? "")
-    .digest("hex")
-    .slice(0, HASH_DIGITS);
+  return hash("sha256", canonicalJson(value) ?? "").slice(0, HASH_DIGITS);
 }
 
 /** Equal inputs are told apart by their number: `…`, `…-2`, `…-3`. */
