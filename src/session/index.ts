@@ -31,7 +31,7 @@ export { askEnvelope } from "./ask/envelope.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
 export { factsOfFunctions } from "./functions.ts";
-export { type AskRecords, EMPTY_ACCOUNT, follow } from "./journal/account.ts";
+export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
 export {
   type ExecEnvelope,
