@@ -66,6 +66,12 @@ export function worded(suggestion: string, wording: Partial<Wording>): string {
   return said;
 }
 
+/** An envelope whose suggestion is in the words of a host. */
+export function wordedEnvelope<E extends object>(envelope: E, wording: Partial<Wording>): E {
+  const { suggestion }: { readonly suggestion?: unknown } = envelope;
+  return typeof suggestion === "string" ? { ...envelope, suggestion: worded(suggestion, wording) } : envelope;
+}
+
 /** Finds a phrase, capital or not, and captures what it is about. */
 function patternOf(phrase: string): RegExp {
   const [before = "", after] = phrase.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&"));

@@ -43,22 +43,9 @@ export interface ExecSignals {
 }
 
 /** Advances an exec slice by slice. A slice ends when the guest waits for calls or when the exec is over. */
-export interface Slices {
-  /**
-   * Runs a cell until its guest waits for calls or is over.
-   * @param image is captured as soon as the guest waits for new calls
-   * @param signals are heard until the exec is over
-   */
-  start(input: ExecInput, image: CheckpointRequest | null, signals?: ExecSignals): Promise<Slice>;
-  /** Continues the exec that waits in the guest of an image. Runs nothing yet. */
-  resume(input: ResumeInput, signals?: ExecSignals): Promise<Slice>;
-  /** Gives calls their answers, in this order, and the session's present facts. */
-  settle(answers: readonly Answer[], facts: Json, image: CheckpointRequest | null): Promise<Slice>;
-  /** Ends the exec that waits for calls, as cancelled. */
-  stop(): Promise<Slice>;
-}
+export type Slices = ReturnType<typeof openSlices>;
 
-export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unknown>, "waits">): Slices {
+export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unknown>, "waits">) {
   /** The last state of the exec that the machine sent. */
   let known: ExecState;
   let unwatch = () => {};
@@ -96,16 +83,25 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
   }
 
   return {
-    start(input, image, signals = {}) {
+    /**
+     * Runs a cell until its guest waits for calls or is over.
+     * @param image is captured as soon as the guest waits for new calls
+     * @param signals are heard until the exec is over
+     */
+    start(input: ExecInput, image: CheckpointRequest | null, signals: ExecSignals = {}): Promise<Slice> {
       begin(input.state, signals);
       return advance({ kind: "start", input, checkpoint: image });
     },
-    async resume(input, signals = {}) {
+    /** Continues the exec that waits in the guest of an image. Runs nothing yet. */
+    async resume(input: ResumeInput, signals: ExecSignals = {}): Promise<Slice> {
       begin(input.state, signals);
       const slice = await advance({ kind: "resume", input });
       return slice.kind === "waiting" ? { ...slice, calls: input.waiting } : slice;
     },
-    settle: (answers, facts, image) => advance({ kind: "settle", answers, facts, checkpoint: image }),
+    /** Gives calls their answers, in this order, and the session's present facts. */
+    settle: (answers: readonly Answer[], facts: Json, image: CheckpointRequest | null) =>
+      advance({ kind: "settle", answers, facts, checkpoint: image }),
+    /** Ends the exec that waits for calls, as cancelled. */
     stop: () => advance({ kind: "stop" }),
   };
 }

@@ -14,7 +14,7 @@ export function suggestionFor(
   if (missing && younger.has(missing)) {
     return `This session began with an earlier version, and its guest could not be given ${missing}: load the context again to have it.`;
   }
-  if (missing) return missingName(missing);
+  if (missing) return ABSENT[missing] ?? `Check the spelling of ${missing}, or define it before this line.`;
   if (name === "NeverSettlesError") return "Look at what the cell awaits: a promise that nothing resolves.";
   if (/call stack/.test(message)) return "Bound the recursion, or use a loop with a list of what is left to do.";
   if (/not a function$/.test(message)) return "Check the name of the method and the type of the value it is called on.";
@@ -42,10 +42,6 @@ const ABSENT: Readonly<Record<string, string>> = {
   False: "JavaScript has false, not False.",
   SHOW_VARS: "Look at Object.keys(globalThis).",
 };
-
-function missingName(name: string): string {
-  return ABSENT[name] ?? `Check the spelling of ${name}, or define it before this line.`;
-}
 
 const PYTHON =
   /^\s*(def \w+\(|elif |from \w+ import )|^\s*(for \w+ in|if|while|elif|else|try|except|with|class)\b[^{;]*:\s*(#.*)?$/m;

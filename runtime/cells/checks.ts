@@ -1,4 +1,4 @@
-import type { Node, Program } from "acorn";
+import type { AnyNode, Node, Program } from "acorn";
 import { RlmError } from "../errors.ts";
 import { declaredNames, findForbiddenClass, findImport, findOuterReturn } from "./declarations.ts";
 
@@ -45,7 +45,7 @@ export function checkProgram(program: Program, reserved: ReadonlySet<string>): v
   }
 }
 
-export function refuseImports(program: Node): void {
+export function refuseImports(program: AnyNode): void {
   const imported = findImport(program);
   if (!imported) return;
   throw new CellSyntaxError(

@@ -1,12 +1,4 @@
-import type {
-  ClassExpression,
-  ContinueStatement,
-  LabeledStatement,
-  Node,
-  Pattern,
-  Program,
-  VariableDeclaration,
-} from "acorn";
+import type { AnyNode, ClassExpression, Node, Pattern, Program } from "acorn";
 
 /** Names that a binding pattern declares: `{ a, b: [c = 1, ...d] }` gives a, c, d. */
 function* boundNames(pattern: Pattern): Iterable<string> {
@@ -61,7 +53,7 @@ function* hoistedVarNames(program: Program): Iterable<Declared> {
   for (const statement of program.body) {
     if (statement.type === "VariableDeclaration" || isFunctionLike(statement)) continue;
     for (const node of walk(statement, (inner) => !isFunctionLike(inner))) {
-      if (node.type !== "VariableDeclaration" || !isVar(node)) continue;
+      if (node.type !== "VariableDeclaration" || node.kind !== "var") continue;
       for (const declarator of node.declarations) {
         for (const name of boundNames(declarator.id)) yield { name, node: declarator };
       }
@@ -70,7 +62,7 @@ function* hoistedVarNames(program: Program): Iterable<Declared> {
 }
 
 /** Returns the first `import(…)` or import statement, at any depth. */
-export function findImport(program: Node): Node | undefined {
+export function findImport(program: AnyNode): Node | undefined {
   for (const node of walk(program, () => true)) {
     if (node.type === "ImportExpression" || node.type === "ImportDeclaration") return node;
   }
@@ -88,7 +80,7 @@ export function findOuterReturn(program: Program): Node | undefined {
 /** Returns the first class expression that is named eval or arguments, which the engine takes. */
 export function findForbiddenClass(program: Program): ClassExpression | undefined {
   for (const node of walk(program, () => true)) {
-    if (isClassExpression(node) && /^(?:eval|arguments)$/.test(node.id?.name ?? "")) return node;
+    if (node.type === "ClassExpression" && /^(?:eval|arguments)$/.test(node.id?.name ?? "")) return node;
   }
   return undefined;
 }
@@ -98,23 +90,16 @@ export function outerContinues(program: Program): ReadonlyMap<Node, string> {
   const found = new Map<Node, string>();
   for (const node of walk(program, () => true)) {
     const outer: string[] = [];
-    let body: Node = node;
-    for (; isLabeled(body); body = body.body) outer.push(body.label.name);
+    let body: AnyNode = node;
+    for (; body.type === "LabeledStatement"; body = body.body) outer.push(body.label.name);
     const innermost = outer.pop();
     if (innermost === undefined || outer.length === 0 || !/^(?:For|While|DoWhile)/.test(body.type)) continue;
     for (const inner of walk(body, (below) => !isFunctionLike(below))) {
-      if (isContinue(inner) && inner.label && outer.includes(inner.label.name)) found.set(inner.label, innermost);
+      if (inner.type === "ContinueStatement" && inner.label && outer.includes(inner.label.name))
+        found.set(inner.label, innermost);
     }
   }
   return found;
-}
-
-const isLabeled = (node: Node): node is LabeledStatement => node.type === "LabeledStatement";
-const isContinue = (node: Node): node is ContinueStatement => node.type === "ContinueStatement";
-const isClassExpression = (node: Node): node is ClassExpression => node.type === "ClassExpression";
-
-function isVar(node: Node): node is VariableDeclaration {
-  return "kind" in node && node.kind === "var";
 }
 
 function isFunctionLike(node: Node): boolean {
@@ -122,12 +107,12 @@ function isFunctionLike(node: Node): boolean {
 }
 
 /** Walks a node and all nodes below it, in source order. `enter` says whether to go below a node. Not recursive: sources nest deep. */
-function* walk(root: Node, enter: (node: Node) => boolean): Iterable<Node> {
-  const stack: Node[] = [root];
+function* walk(root: AnyNode, enter: (node: AnyNode) => boolean): Iterable<AnyNode> {
+  const stack: AnyNode[] = [root];
   for (let node = stack.pop(); node; node = stack.pop()) {
     yield node;
     if (!enter(node)) continue;
-    const children: Node[] = [];
+    const children: AnyNode[] = [];
     for (const value of Object.values(node)) {
       for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) children.push(child);
     }
@@ -135,6 +120,6 @@ function* walk(root: Node, enter: (node: Node) => boolean): Iterable<Node> {
   }
 }
 
-function isNode(value: unknown): value is Node {
+function isNode(value: unknown): value is AnyNode {
   return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
 }

@@ -1,6 +1,6 @@
 import { CellSyntaxError } from "./checks.ts";
 import { HELPER_PREFIX, type HelperScript, transformHelper } from "./helper-script.ts";
-import { type ColumnMap, WRAPPER } from "./traceback.ts";
+import { WRAPPER } from "./traceback.ts";
 import { type CellScript, transformCell } from "./transform.ts";
 
 interface Script {
@@ -10,17 +10,7 @@ interface Script {
 }
 
 /** The scripts that a guest has run, kept to put columns of tracebacks back where their author wrote them. */
-export interface Scripts {
-  /** @param kept names of builtins that this cell, too, may not declare @throws CellSyntaxError */
-  cell(number: number, source: string, kept?: readonly string[]): Script & Pick<CellScript, "completion" | "declared">;
-  /** A cell of the host's own. It gets builtins as parameters, so it does not matter what a guest has by their names. */
-  own(source: string): Script;
-  /** Notes a cell that has run already, in this process or another. Its columns are worked out when a traceback needs them. */
-  remember(number: number, source: string): void;
-  /** @throws CellSyntaxError */
-  helper(name: string, source: string): Script & Pick<HelperScript, "names">;
-  readonly columnOf: ColumnMap;
-}
+export type Scripts = ReturnType<typeof openScripts>;
 
 type ColumnOf = CellScript["columnOf"];
 
@@ -28,7 +18,7 @@ type ColumnOf = CellScript["columnOf"];
 const CELLS_KEPT = 200;
 
 /** @param names of builtins, for cells of the host's own */
-export function openScripts(reserved: ReadonlySet<string>, names: readonly string[] = [...reserved]): Scripts {
+export function openScripts(reserved: ReadonlySet<string>, names: readonly string[] = [...reserved]) {
   const cells = new Map<string, () => ColumnOf>();
   const helpers = new Map<string, HelperScript>();
 
@@ -40,17 +30,24 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
   }
 
   return {
-    cell(number, source, kept = []) {
+    /** @param kept names of builtins that this cell, too, may not declare @throws CellSyntaxError */
+    cell(
+      number: number,
+      source: string,
+      kept: readonly string[] = [],
+    ): Script & Pick<CellScript, "completion" | "declared"> {
       const filename = cellName(number);
       const names = kept.length === 0 ? reserved : new Set([...reserved, ...kept]);
       const { columnOf, ...script } = transformCell(source, names);
       if (script.source !== source) keep(filename, () => columnOf);
       return { ...script, filename };
     },
-    own(source) {
+    /** A cell of the host's own. It gets builtins as parameters, so it does not matter what a guest has by their names. */
+    own(source: string): Script {
       return { source: `(async function ${WRAPPER}({ ${names.join(", ")} }) {${source}\n})`, filename: cellName(0) };
     },
-    remember(number, source) {
+    /** Notes a cell that has run already, in this process or another. Its columns are worked out when a traceback needs them. */
+    remember(number: number, source: string): void {
       const filename = cellName(number);
       keep(filename, () => {
         const columnOf = columnsOf(source, reserved);
@@ -58,12 +55,13 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
         return columnOf;
       });
     },
-    helper(name, source) {
+    /** @throws CellSyntaxError */
+    helper(name: string, source: string): Script & Pick<HelperScript, "names"> {
       const script = helpers.get(source) ?? transformHelper(source, reserved);
       helpers.set(source, script);
       return { ...script, filename: `<helper ${name}>` };
     },
-    columnOf(file, line, column) {
+    columnOf(file: string, line: number, column: number): number {
       if (file.startsWith("<helper ")) return line === 1 ? Math.max(1, column - HELPER_PREFIX.length) : column;
       return Math.max(1, cells.get(file)?.()(line, column) ?? column);
     },

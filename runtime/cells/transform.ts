@@ -1,4 +1,4 @@
-import type { Node, Program } from "acorn";
+import type { Expression, Program } from "acorn";
 import { parse, parseExpressionAt } from "acorn";
 import { CellSyntaxError, checkProgram, refuseImports, syntaxErrorOf } from "./checks.ts";
 import { declaredNames, outerContinues } from "./declarations.ts";
@@ -41,7 +41,7 @@ export function transformCell(source: string, reserved: ReadonlySet<string>): Ce
     if ("body" in module) refuseImports(module);
     if (ENGINE_TAKES.test(program.message))
       throw syntaxErrorOf(program, "Declare the name once, or choose another one.");
-    return unchanged(source);
+    return { source, completion: true, declared: [], columnOf: (_line, column) => column };
   }
   checkProgram(program, reserved);
   const last = program.body.at(-1);
@@ -73,7 +73,7 @@ const SYNTAX = {
 } as const;
 
 /** The grammar reads `{ a: 1 }` alone as a block, but an object is meant. Node's REPL has the same rule. */
-function asObjectLiteral(source: string): Node | undefined {
+function asObjectLiteral(source: string): Expression | undefined {
   if (!/^\s*\{/.test(source) || /;\s*$/.test(source)) return undefined;
   try {
     const expression = parseExpressionAt(source, source.indexOf("{"), SYNTAX);
@@ -157,8 +157,4 @@ function startOfLine(source: string, line: number): number {
     at = next + 1;
   }
   return at;
-}
-
-function unchanged(source: string): CellScript {
-  return { source, completion: true, declared: [], columnOf: (_line, column) => column };
 }

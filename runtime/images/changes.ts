@@ -2,14 +2,7 @@ import { type ImagePages, PAGE_BYTES, type PagesPart } from "./image.ts";
 import { pack } from "./pack.ts";
 
 /** Gathers changed pages, which must be added in the order of their numbers. */
-export interface Changes {
-  /** Adds a page if it differs from what it was. `wasAt` and `at` say where the page lies in `was` and `now`, in words. */
-  add(number: number, was: Int32Array, wasAt: number, now: Int32Array, at: number): void;
-  /** Returns what was added since the last flush. */
-  flush(): ImagePages;
-  /** Bytes of the parts that were added since the last flush. */
-  bytes(): number;
-}
+export type Changes = ReturnType<typeof openChanges>;
 
 /** The most pages that a part is given. It takes less than 1 MiB even if every word of them has changed. */
 export const PART_PAGES = 240;
@@ -48,7 +41,7 @@ function openScratch(): Scratch {
 }
 
 /** All `Changes` of a thread share one scratch: what one of them adds must be flushed before another one adds a page. */
-export function openChanges(): Changes {
+export function openChanges() {
   const { numbers, rows, masks, words } = openScratch();
   let parts: PagesPart[] = [];
   let count = 0;
@@ -72,7 +65,8 @@ export function openChanges(): Changes {
   }
 
   return {
-    add(number, was, wasAt, now, at) {
+    /** Adds a page if it differs from what it was. `wasAt` and `at` say where the page lies in `was` and `now`, in words. */
+    add(number: number, was: Int32Array, wasAt: number, now: Int32Array, at: number): void {
       if (count === PART_PAGES) endPart(false);
       let changed = 0;
       for (let row = 0; row < ROWS; row++) {
@@ -92,13 +86,15 @@ export function openChanges(): Changes {
       rows[count] = changed;
       numbers[count++] = number;
     },
-    flush() {
+    /** Returns what was added since the last flush. */
+    flush(): ImagePages {
       if (count > 0) endPart(true);
       const flushed = parts;
       parts = [];
       bytes = 0;
       return flushed;
     },
+    /** Bytes of the parts that were added since the last flush. */
     bytes: () => bytes,
   };
 }

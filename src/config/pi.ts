@@ -159,13 +159,8 @@ function checkParts(own: PiKeys, path: string): void {
   throw invalidConfig(problem, `Set externalize_to to ${(at - LEAST_PART).toFixed(2)} at the most.`);
 }
 
-interface Part {
-  readonly own: PiKeys;
-  /** Those that are not only Pi's; not checked yet. */
-  readonly settings: Readonly<Record<string, unknown>>;
-}
-
-function partOf(given: Readonly<Record<string, unknown>>, path: string): Part {
+/** Pi's own keys, and the others, which are not checked yet. @throws RlmError `invalid_config` */
+function partOf(given: Readonly<Record<string, unknown>>, path: string) {
   const own: Record<string, unknown> = {};
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) {

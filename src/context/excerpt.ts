@@ -5,14 +5,6 @@ import { openPlaces, placesBefore } from "./text/places.ts";
 /** UTF-16 units of a P. */
 export type Range = readonly [start: number, end: number];
 
-/** Parts of a context as the documents of another one. */
-export interface Excerpt {
-  /** In their order in P: `ID` if all of the document is there, else `ID:start-end`, with offsets in the document. */
-  readonly files: readonly LoadedFile[];
-  /** The places of an excerpt's range in the context that it is of: a range for each part that it touches. */
-  toParent(range: Range): readonly Range[];
-}
-
 /**
  * The parts of documents that lie in the ranges, as files to load: nothing becomes a JavaScript string. What stands between
  * documents is left out. A range that ends inside a character (a surrogate pair) takes all of it. Parts of a converted document
@@ -20,7 +12,7 @@ export interface Excerpt {
  *
  * @param ranges sorted, and apart from each other
  */
-export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: readonly Range[]): Excerpt {
+export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: readonly Range[]) {
   const parts = partsOf(context, ranges.map(wholeCharacters(context.text)));
   let at = 0;
   const placed = parts.map((part) => {
@@ -33,6 +25,7 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
   const { at: placeAt } = openPlaces(context.text, context.documents);
   const lineAt = (offset: number) => placeAt(offset)?.line ?? 1;
   return {
+    /** In their order in P: `ID` if all of the document is there, else `ID:start-end`, with offsets in the document. */
     files: placed.map((part) => ({
       relative: part.id,
       path: "-",
@@ -40,7 +33,8 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
       bytes: data.bytes.subarray(byteAt(part.start), byteAt(part.end)),
       ...conversionOf(part, lineAt),
     })),
-    toParent: ([start, end]) =>
+    /** The places of an excerpt's range in the context that it is of: a range for each part that it touches. */
+    toParent: ([start, end]: Range) =>
       placed.flatMap((part) => {
         const shift = part.start - part.at;
         const own = [Math.max(start + shift, part.start), Math.min(end + shift, part.end)] as const;

@@ -1,8 +1,8 @@
-import type { Json } from "../../runtime/index.ts";
+import { type Json, wordedEnvelope } from "../../runtime/index.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { jsonText } from "../platform/visible.ts";
 import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope, withWarnings } from "../tools/index.ts";
-import { inMcp } from "./wording.ts";
+import { MCP } from "./wording.ts";
 
 /**
  * The client's view of an envelope: one line of JSON, cut to so many bytes, in the server's words.
@@ -10,7 +10,7 @@ import { inMcp } from "./wording.ts";
  * @param rest where the rest of a long answer is, a sentence
  */
 export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest: string, maxBytes: number) {
-  const envelope = inServerWords(withWarnings(given, warnings));
+  const envelope = wordedEnvelope(withWarnings(given, warnings), MCP);
   const { exec_id = envelope.ask_id } = envelope;
   const whole =
     typeof exec_id === "string" ? ` rlm_wait with from: 0 has it whole, as belay://exec/${exec_id} has.` : "";
@@ -68,11 +68,6 @@ export function pageOf(envelope: ToolEnvelope, from: number, maxBytes: number): 
 
 /** For what is said around the text of a page. */
 const PAGE_BYTES = 300;
-
-function inServerWords(envelope: ToolEnvelope): ToolEnvelope {
-  const { suggestion } = envelope;
-  return typeof suggestion === "string" ? { ...envelope, suggestion: inMcp(suggestion) } : envelope;
-}
 
 /** The answer to a call of a tool that is not there. */
 export function unknownTool(name: string, tools: readonly Tool[]): ToolEnvelope {

@@ -1,6 +1,7 @@
-import { type Wording, worded } from "../../runtime/index.ts";
+import type { Wording } from "../../runtime/index.ts";
 
-const MCP: Wording = {
+/** The words of the server: what a client's model can do, or can ask its user for. */
+export const MCP: Wording = {
   load: "load one with rlm_load",
   addRoot: "ask the user to add `--root DIR` to the arguments of this server",
   raiseMemory: "ask the user to add `--memory-mb N` to the arguments of this server",
@@ -35,8 +36,3 @@ const MCP: Wording = {
   ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
   correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
 };
-
-/** A suggestion in the words of the server: what a client's model can do, or can ask its user for. */
-export function inMcp(suggestion: string): string {
-  return worded(suggestion, MCP);
-}

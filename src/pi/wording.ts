@@ -1,7 +1,7 @@
 import { type ExecLimits, remedy, type Wording, worded } from "../../runtime/index.ts";
 import { partsOfWarning, type WarningCures, warningSentence } from "../warnings.ts";
 
-const PI: Wording = {
+export const PI: Wording = {
   load: "load one with rlm_load",
   addRoot: "ask the user to add the folder to roots in belay.json",
   raiseMemory: "ask the user to raise memory_mb in belay.json",

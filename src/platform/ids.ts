@@ -12,3 +12,9 @@ export function idEnd(id: string): string {
 export function displayName({ id, name }: { readonly id: string; readonly name: string | null }): string {
   return inLine(name ?? idEnd(id));
 }
+
+/** The sources of a context by their last names: `docs`, `docs +2`. */
+export function sourcesOf([first = "", ...more]: readonly string[]): string {
+  const name = first.split(/[/\\]/).findLast((part) => part !== "") ?? first;
+  return more.length > 0 ? `${name} +${more.length}` : name;
+}

@@ -1,13 +1,8 @@
-/** Aborts with the first of several signals, and no longer once it is disposed of. */
-export interface JoinedSignal extends Disposable {
-  readonly signal: AbortSignal;
-}
-
 /**
  * Like `AbortSignal.any`, for work that ends. Node keeps a signal of `any` that has a listener until one of its sources aborts.
  * It keeps all that the listener refers to, so a session that ended well would stay in memory.
  */
-export function joinSignals(...sources: readonly (AbortSignal | undefined)[]): JoinedSignal {
+export function joinSignals(...sources: readonly (AbortSignal | undefined)[]) {
   const joined = new AbortController();
   const callOffs: (() => void)[] = [];
   for (const source of sources) {

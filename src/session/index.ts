@@ -30,7 +30,7 @@ export type { AskDescription, TurnDescription } from "./ask/description.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
-export { type AskRecords, EMPTY_ACCOUNT, follow } from "./journal/account.ts";
+export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
 export {
   type ExecEnvelope,

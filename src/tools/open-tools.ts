@@ -1,5 +1,5 @@
 import { functionLines } from "../../builtins/index.ts";
-import { worded } from "../../runtime/index.ts";
+import { wordedEnvelope } from "../../runtime/index.ts";
 import { openSession, type Session, type SessionEvent, type SessionOptions } from "../session/index.ts";
 import { readArguments } from "./arguments.ts";
 import type { Tool, ToolEnvelope } from "./define.ts";
@@ -77,7 +77,7 @@ export async function openTools(
         const asked = argumentsOf(tool, args, cwd);
         const envelope = await runTool(async () => session, tool, asked, { cwd, signal, suspend: NEVER });
         heard = undefined;
-        return fitted(inOurWords(envelope), tool.rest, answerBytes);
+        return fitted(wordedEnvelope(envelope, WORDING), tool.rest, answerBytes);
       };
       const done = turn.then(work);
       turn = done.catch(() => {});
@@ -113,8 +113,3 @@ function argumentsOf({ parameters }: Tool, given: unknown, cwd: string): unknown
 
 /** The cures that a model can use itself; the others are for the program that runs it. */
 const WORDING = { load: "load one with rlm_load", thenLoad: "then load `*` with rlm_load" };
-
-function inOurWords(envelope: ToolEnvelope): ToolEnvelope {
-  const { suggestion } = envelope;
-  return typeof suggestion === "string" ? { ...envelope, suggestion: worded(suggestion, WORDING) } : envelope;
-}

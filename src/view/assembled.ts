@@ -49,9 +49,6 @@ export function assembled(told: Told, rows: readonly Row[], texts: readonly Kept
 /** The script, the style and what is around the blocks take less. */
 const PAGE_BYTES = 64 * 1024;
 
-/** The head with the numbers of each call as an object; null: none. */
-export const figuresOf = ({ head, rows }: Trace): object => ({ ...head, calls: rows });
-
 /** A longer text keeps its beginning and its end, UTF-16 units. */
 const [BEGINNING, END] = [48 * 1024, 16 * 1024];
 const [LONGEST_LINE, LABEL] = [4096, 120];

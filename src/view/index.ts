@@ -1,4 +1,4 @@
-export { figuresOf, type Trace } from "./assembled.ts";
+export type { Trace } from "./assembled.ts";
 export { fileOf, isReplaceable } from "./file.ts";
 export { lookAt } from "./look.ts";
 export { pageSource } from "./page-source.ts";

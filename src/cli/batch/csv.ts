@@ -1,5 +1,5 @@
 import { pipeline, Readable } from "node:stream";
-import { CsvError, type Parser, parse } from "csv-parse";
+import { CsvError, parse } from "csv-parse";
 import { BadLine, type Input, LINE_BYTES, linesOf, placeOf } from "./jsonl.ts";
 
 /** An object of strings for each row, by the names in the header (RFC 4180). @throws BadLine */
@@ -26,14 +26,10 @@ async function* rowsOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIt
   // A failure of either side destroys the parser, which then rejects below.
   pipeline(Readable.from(withEnds(chunks, name)), parser, () => {});
   try {
-    yield* readRows(parser);
+    for await (const { record, info } of parser) yield { row: record, number: info.lines };
   } catch (error) {
     throw error instanceof CsvError ? badRow(error, name) : error;
   }
-}
-
-async function* readRows(parser: Parser): AsyncIterable<Row> {
-  for await (const { record, info } of parser) yield { row: record, number: info.lines };
 }
 
 async function* withEnds(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<string> {

@@ -1,7 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { hasWaited, waitsFor } from "../../session/index.ts";
-import type { Jobs, RunRow, Store } from "../../store/index.ts";
+import type { JobPage, Jobs, RunRow, Store } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";
 import type { StatusClock } from "../render/status-line.ts";
 import { isLeftToProviders, jobsIn, overIn, type RunOutcome } from "./run-state.ts";
@@ -116,15 +116,13 @@ export async function willGoOn(jobs: Pick<Jobs, "list">, run: string): Promise<b
   return parked.some(({ run_at }) => run_at !== null);
 }
 
-const PAGE = 1000;
-
 /**
  * The number of jobs that wait for the build of Belay that began them, if these alone are left. 0 if this build can go on with
  * others, or if no job waits.
  */
 export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {
   let left = 0;
-  const list = (from: number) => jobs.list(run, { states: ["waiting", "parked"], from, limit: PAGE });
+  const list = (page: JobPage) => jobs.list(run, { ...page, states: ["waiting", "parked"] });
   for await (const { state, run_at, engine } of jobsOf(list)) {
     // Parked without an instant: it goes on when its run is resumed.
     if (state === "parked" && run_at === null) continue;
@@ -135,14 +133,9 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
 }
 
 /** Waits that end when something happens. */
-export interface Poke {
-  /** Resolves after `ms`, when something has happened, or when the signal aborts. */
-  wait(ms: number): Promise<void>;
-  /** Something has happened. If nobody waits, the next wait ends at once. */
-  now(): void;
-}
+export type Poke = ReturnType<typeof openPoke>;
 
-export function openPoke(signal: AbortSignal): Poke {
+export function openPoke(signal: AbortSignal) {
   let hasHappened = false;
   let wake = () => {};
   const now = () => {
@@ -151,8 +144,10 @@ export function openPoke(signal: AbortSignal): Poke {
   };
   signal.addEventListener("abort", now, { once: true });
   return {
+    /** Something has happened. If nobody waits, the next wait ends at once. */
     now,
-    async wait(ms) {
+    /** Resolves after `ms`, when something has happened, or when the signal aborts. */
+    async wait(ms: number): Promise<void> {
       if (!hasHappened && !signal.aborted) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, ms);

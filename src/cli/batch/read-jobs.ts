@@ -14,16 +14,8 @@ import { BadLine, type Input } from "./jsonl.ts";
 import type { ContextMode } from "./spec.ts";
 import { openIds, type Spool, spool } from "./spool.ts";
 
-/** The jobs of a run, all read and found right. */
-interface ReadJobs extends AsyncDisposable {
-  readonly mode: ContextMode;
-  readonly spool: Spool;
-  /** Files of a folder that are not among them. */
-  readonly leftOut: readonly string[];
-}
-
-/** @throws UsageError for the first line that is wrong */
-export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal): Promise<ReadJobs> {
+/** The jobs of a run, all read and found right, and files of a folder that are not among them. @throws UsageError for the first line that is wrong */
+export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal) {
   const { kind, all, leftOut } = await inputsOf(jobs, signal, loading);
   const isFiles = kind === "files";
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
@@ -45,7 +37,7 @@ export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signa
     const idOf = openIds(own.id ?? null, isFiles ? "path" : "id");
     const read = await spool(all, idOf, (input) => (field === undefined ? null : contextPath(input, field, places)));
     if (read.count === 0) throw new UsageError(`no job found in ${jobs === "-" ? "stdin" : jobs}`, HELP);
-    const mode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
+    const mode: ContextMode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
     return { mode, spool: read, leftOut, [Symbol.asyncDispose]: () => read[Symbol.asyncDispose]() };
   } catch (error) {
     if (!(error instanceof BadLine)) throw error;
@@ -121,7 +113,8 @@ export function openAskedJobs(
     let given = 0;
     for await (const { id, input, context: path } of spooled.jobs()) {
       if (given === own.first) return;
-      if (signal.aborted) throw cancelled();
+      if (signal.aborted)
+        throw new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
       const context = await contextUnlessRefused(path);
       if (context === undefined) continue;
       given += 1;
@@ -139,10 +132,6 @@ interface AskedParts {
   readonly runs: Pick<Runs, "keepContext">;
   readonly signal: AbortSignal;
   leftOut(why: string): void;
-}
-
-function cancelled(): RlmError {
-  return new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
 }
 
 /** The roots: what the user names may be read. */

@@ -16,23 +16,19 @@ export interface ResultsAsked extends FinalJobs {
   readonly unordered: boolean;
 }
 
-/** Results of a run as lines, of jobs that are over. */
-export interface ResultLines {
-  /** Lines that have not been given yet. */
-  next(): AsyncIterable<string>;
-}
-
 const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
 const PAGE = 1000;
 
 export const isOver = (state: JobState) => FINAL.includes(state);
 
-export function openResultLines(asked: ResultsAsked): ResultLines {
+/** Results of a run as lines, of jobs that are over. */
+export function openResultLines(asked: ResultsAsked) {
   /** The first line that was not given; those of `beyond` were. */
   let first = 0;
   const beyond = new Set<number>();
   return {
-    async *next() {
+    /** Lines that have not been given yet. */
+    async *next(): AsyncIterable<string> {
       for (let from: number | null = first; from !== null; ) {
         const page: Page = await readPage(asked, from);
         for (const { at, job } of page.jobs) {

@@ -28,13 +28,7 @@ export async function* tableLines(asked: FinalJobs): AsyncIterable<string> {
   }
 }
 
-interface Contents {
-  readonly input: Json;
-  readonly result: Json;
-  readonly error: string | null;
-}
-
-async function contentsOf({ jobs }: Pick<FinalJobs, "jobs">, job: JobRow): Promise<Contents> {
+async function contentsOf({ jobs }: Pick<FinalJobs, "jobs">, job: JobRow) {
   const result = job.state === "done" ? await jobs.result(job) : null;
   const [input, damage] = await inputOf(jobs, job);
   return { input, result: result === null ? null : JSON.parse(result), error: errorOf(job) ?? damage };
@@ -61,25 +55,21 @@ const MOST_FIELDS = 1000;
 type Cell = string | number | boolean | null;
 
 /** The columns of inputs or of results. */
-interface Fields {
-  add(value: Json): void;
-  columns(): { readonly kind: string; readonly names: readonly string[] };
-  cells(value: Json): readonly Cell[];
-}
+type Fields = ReturnType<typeof openFields>;
 
 /** @param kind names the column of values that are no objects */
-function openFields(kind: "input" | "result"): Fields {
+function openFields(kind: "input" | "result") {
   const names = new Set<string>();
   let hasWhole = false;
   const isWide = () => names.size > MOST_FIELDS;
   const isWhole = (value: Json) => value !== null && (isWide() || !isRecord(value));
   return {
-    add(value) {
+    add(value: Json): void {
       if (isWhole(value)) hasWhole = true;
       else if (isRecord(value)) for (const name of Object.keys(value)) names.add(name);
     },
     columns: () => ({ kind, names: [...(isWide() ? [] : names), ...(hasWhole || isWide() ? [kind] : [])] }),
-    cells(value) {
+    cells(value: Json): readonly Cell[] {
       const fields = isWide() ? [] : [...names].map((name) => cellOf(fieldOf(value, name)));
       return hasWhole || isWide() ? [...fields, isWhole(value) ? cellOf(value) : null] : fields;
     },

@@ -1,11 +1,18 @@
+import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { RlmError } from "../../index.ts";
-import { checkResultFile, targetOf, writeResultFile } from "../../platform/result-file.ts";
+import {
+  checkResultFile,
+  chunks,
+  openSpecial,
+  outputFailed,
+  targetOf,
+  writeResultFile,
+} from "../../platform/result-file.ts";
 import { visible } from "../../platform/visible.ts";
 import { type Format, formatOf } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
-import { openResultFile } from "./result-file.ts";
 import { type FinalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
 import { tableLines } from "./result-table.ts";
 
@@ -97,6 +104,40 @@ async function openTableFile(path: string, asked: FinalJobs): Promise<Results> {
         if (!(error instanceof RlmError)) throw error;
         problem = error;
       }
+    },
+  };
+}
+
+/** Begins the file with all results that there are, in one rename, and goes on behind them. @throws RlmError `output_failed` */
+export async function openResultFile(path: string, asked: ResultsAsked): Promise<Results> {
+  const lines = openResultLines(asked);
+  const { isSpecial } = targetOf(path);
+  // Nothing that a device or a pipe was given can be taken back.
+  if (!isSpecial) await writeResultFile(path, lines.next(), asked.run);
+  const file = await (isSpecial ? openSpecial(path) : open(path, "a")).catch((error: unknown) => {
+    throw outputFailed(path, error);
+  });
+  let problem: RlmError | null = null;
+  let before = Promise.resolve();
+  const fail = (error: unknown) => {
+    problem ??= outputFailed(path, error);
+  };
+  const follow = async () => {
+    if (problem) return;
+    for await (const piece of chunks(lines.next())) await file.write(piece);
+  };
+  return {
+    get problem() {
+      return problem;
+    },
+    follow() {
+      before = before.then(follow).catch(fail);
+      return before;
+    },
+    async close() {
+      await before;
+      if (!isSpecial) await file.sync().catch(fail);
+      await file.close();
     },
   };
 }

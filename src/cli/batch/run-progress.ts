@@ -6,32 +6,27 @@ import { inFlags } from "../render/wording.ts";
 import { openSpeed, progressText, type RunState, runStateJson } from "./run-state.ts";
 
 /** Progress of a run, on stderr. */
-export interface RunProgress {
-  show(now: RunState): void;
-  /** A sentence, which stays. */
-  say(text: string): void;
-  unreachable(error: RlmError, ms: number): void;
-  /** Takes the line away. */
-  clear(): void;
-}
+export type RunProgress = ReturnType<typeof openRunProgress>;
 
 /** Elsewhere than on a terminal, a line now and then. */
 const IN_LOGS: Pace = { first: 3000, step: 10_000 };
 const MINUTE_MS = 60_000;
 
 /** @param as `json`: each line is an object */
-export function openRunProgress(output: Output, clock: StatusClock, as: "text" | "json" | "quiet"): RunProgress {
+export function openRunProgress(output: Output, clock: StatusClock, as: "text" | "json" | "quiet") {
   const { show, say, clear } = openStatusLine(output, clock, { as, elsewhere: IN_LOGS });
   const speedOf = openSpeed();
   let complainedAt = Number.NEGATIVE_INFINITY;
   return {
+    /** Takes the line away. */
     clear,
+    /** A sentence, which stays. */
     say,
-    show(now) {
+    show(now: RunState): void {
       const speed = speedOf(now);
       show(progressText(now, speed), { kind: "progress", ...runStateJson(now), ...jsonOf(speed) });
     },
-    unreachable(error, ms) {
+    unreachable(error: RlmError, ms: number): void {
       if (clock.now() - complainedAt < MINUTE_MS) return;
       complainedAt = clock.now();
       say(
@@ -47,16 +42,7 @@ const jsonOf = ({ callsPerSecond, leftMs }: ReturnType<ReturnType<typeof openSpe
 });
 
 /** The work of a worker, on stderr. */
-interface Tally {
-  told(progress: WorkProgress): void;
-  /** Prints a sentence, which stays. */
-  say(text: string): void;
-  /** True if a job runs here. */
-  isBusy(): boolean;
-  end(): void;
-}
-
-export function openTally(output: Output, clock: StatusClock, isQuiet: boolean): Tally {
+export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) {
   const elsewhere = { ...IN_LOGS, first: 0 };
   const status = openStatusLine(output, clock, { as: isQuiet ? "quiet" : "text", elsewhere, isKept: true });
   const running = new Set<string>();
@@ -73,9 +59,11 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean):
     ].join(" · ");
 
   return {
+    /** Prints a sentence, which stays. */
     say: status.say,
+    /** True if a job runs here. */
     isBusy: () => running.size > 0,
-    told(progress) {
+    told(progress: WorkProgress) {
       if (progress.kind === "said" || progress.kind === "paused") return status.say(inFlags(progress.text));
       if (progress.kind === "calls") return;
       const key = `${progress.key.run}/${progress.key.n}`;
@@ -88,7 +76,7 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean):
       }
       status.show(text());
     },
-    end() {
+    end(): void {
       // The last line has what still waits for its time.
       status.begin();
       status.say(text());

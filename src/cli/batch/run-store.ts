@@ -1,5 +1,5 @@
 import { RlmError } from "../../index.ts";
-import { type Dispatcher, openInProcess, openPgBoss } from "../../jobs/index.ts";
+import { openInProcess, openPgBoss } from "../../jobs/index.ts";
 import { isServer, shownPlace } from "../../platform/store-place.ts";
 import type { Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -49,10 +49,7 @@ export function openRunStore({ place }: Pick<RunStore, "place">, host: Host): Pr
 }
 
 /** A queue with what hands its tickets out. */
-export interface OpenDispatcher extends AsyncDisposable {
-  readonly name: string;
-  readonly dispatcher: Dispatcher;
-}
+export type OpenDispatcher = Awaited<ReturnType<typeof openDispatcher>>;
 
 /**
  * In a folder this process hands out the tickets; on a server pg-boss does.
@@ -60,11 +57,7 @@ export interface OpenDispatcher extends AsyncDisposable {
  * @param said told what the queue complains of, for people
  * @throws RlmError `store_failed`, `store_too_new`
  */
-export async function openDispatcher(
-  { place, isServer }: RunStore,
-  name: string,
-  said: (text: string) => void,
-): Promise<OpenDispatcher> {
+export async function openDispatcher({ place, isServer }: RunStore, name: string, said: (text: string) => void) {
   const dispatcher = isServer ? await openPgBoss({ url: place, queue: name, log: said }) : openInProcess();
   return { name, dispatcher, [Symbol.asyncDispose]: () => dispatcher[Symbol.asyncDispose]() };
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,17 +17,14 @@ interface ReadJob {
 }
 
 /** All jobs of a command in a temporary file: stdin can be read only once, and nothing is submitted before all are right. */
-export interface Spool extends AsyncDisposable {
-  readonly count: number;
-  jobs(): AsyncIterable<ReadJob>;
-}
+export type Spool = Awaited<ReturnType<typeof spool>>;
 
 /** @param contextOf the path of an input's own context @throws BadLine */
 export async function spool(
   inputs: AsyncIterable<Input> | Iterable<Input>,
   idOf: Ids,
   contextOf: (input: Input) => string | null,
-): Promise<Spool> {
+) {
   const folder = await mkdtemp(join(tmpdir(), "belay-batch-"));
   const path = join(folder, "jobs.jsonl");
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -118,10 +115,7 @@ function pathId({ value }: Input): string | null {
 const isId = (text: string) => text.length >= 1 && text.length <= ID_UNITS && !/[\p{Cc}\p{Cs}]/u.test(text);
 
 function hashOf({ value }: Input): string {
-  return createHash("sha256")
-    .update(canonicalJson(value) ?? "")
-    .digest("hex")
-    .slice(0, HASH_DIGITS);
+  return hash("sha256", canonicalJson(value) ?? "").slice(0, HASH_DIGITS);
 }
 
 /** Equal inputs are told apart by their number: `…`, `…-2`, `…-3`. */

@@ -49,12 +49,15 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
   const tally = openTally(terminal.stderr, processClock, args.get(QUIET));
   await using store = await withSpansSent(await openRunStore(place, host), settings.otlp, tally.say);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
-  await using queues = await openAll(names, (name) => openDispatcher(place, name, tally.say));
+  // If one cannot be opened, those before it are closed.
+  await using opened = new AsyncDisposableStack();
+  const queues: OpenDispatcher[] = [];
+  for (const name of names) queues.push(opened.use(await openDispatcher(place, name, tally.say)));
   tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
   const working = startWorking({
     store,
     place: place.place,
-    queues: queues.all,
+    queues,
     concurrency,
     settings,
     models: own.models ?? null,
@@ -68,22 +71,6 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
   tally.end();
   if (isLate) stop.leaving.leave(stop.exitCode ?? 1);
   return stop.exitCode ?? (left === "providers" ? RUN_EXIT.waits : 0);
-}
-
-interface Queues extends AsyncDisposable {
-  readonly all: readonly OpenDispatcher[];
-}
-
-/** Opens one after the other; if one fails, those before it are closed. */
-async function openAll(
-  names: readonly string[],
-  open: (name: string) => Promise<OpenDispatcher> | OpenDispatcher,
-): Promise<Queues> {
-  await using opened = new AsyncDisposableStack();
-  const all: OpenDispatcher[] = [];
-  for (const name of names) all.push(opened.use(await open(name)));
-  const kept = opened.move();
-  return { all, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 const LOOK_MS = 1000;

@@ -5,15 +5,7 @@ import { indexFolder } from "../../platform/home.ts";
 import { sessionOptions } from "../session/settings.ts";
 
 /** The work of this process. */
-export interface Working {
-  /**
-   * Begins no further job; resolves when those that run are over. False: the user has asked for the end, and suspending them takes
-   * too long. Rejects if the work has failed.
-   */
-  finish(stopped: AbortSignal): Promise<boolean>;
-  /** Rejects if the work has failed; else it does not settle before the end. */
-  readonly failed: Promise<never>;
-}
+export type Working = ReturnType<typeof startWorking>;
 
 interface WorkAsked extends Omit<WorkOptions, "session" | "signal" | "clock" | "childEntry"> {
   readonly settings: Settings;
@@ -24,7 +16,7 @@ interface WorkAsked extends Omit<WorkOptions, "session" | "signal" | "clock" | "
 /** The time within which jobs are suspended, ms. The process then ends without it: records are on disk anyway. */
 const SUSPEND_MS = 4000;
 
-export function startWorking({ settings, models, ...asked }: WorkAsked): Working {
+export function startWorking({ settings, models, ...asked }: WorkAsked) {
   const over = new AbortController();
   const session = workerSession(settings, models);
   const working = work({ ...asked, session, signal: over.signal });
@@ -32,8 +24,13 @@ export function startWorking({ settings, models, ...asked }: WorkAsked): Working
   // Whoever waits for `finish` alone is told there.
   failed.catch(() => {});
   return {
+    /** Rejects if the work has failed; else it does not settle before the end. */
     failed,
-    finish(stopped) {
+    /**
+     * Begins no further job; resolves when those that run are over. False: the user has asked for the end, and suspending them takes
+     * too long. Rejects if the work has failed.
+     */
+    finish(stopped: AbortSignal): Promise<boolean> {
       over.abort();
       const finished = working.then(() => true);
       return stopped.aborted ? Promise.race([finished, setTimeout(SUSPEND_MS, false, { ref: false })]) : finished;

@@ -9,11 +9,6 @@ import { lookAtServer, type ServerFacts } from "../../store/index.ts";
 import { inFlags } from "../render/wording.ts";
 import type { Found } from "./doctor.ts";
 
-/** Checks that the server of a store can be used, and that its data is safe there. */
-export async function checkServer(url: string): Promise<Found> {
-  return judged(await lookAtServer(url));
-}
-
 /** Checks the queue beside the store, and the tickets in it. A store without runs needs none. */
 export async function checkQueue(url: string): Promise<Found> {
   try {
@@ -36,7 +31,9 @@ export async function checkQueue(url: string): Promise<Found> {
 const ticketsText = ({ queue, waiting, active, dead }: TicketCounts) =>
   `queue ${queue}: ${amount(waiting, "ticket waits", "tickets wait")}, ${active} active, ${dead} dead`;
 
-function judged(facts: ServerFacts): Found {
+/** Checks that the server of a store can be used, and that its data is safe there. */
+export async function checkServer(url: string): Promise<Found> {
+  const facts = await lookAtServer(url);
   const { name, schema, version, server } = facts;
   const store = version === 0 ? `the schema ${schema} will be made when it is needed` : `schema ${schema} ${version}`;
   const detail = `${name}, PostgreSQL ${server}, ${store}`;

@@ -10,32 +10,26 @@ export interface Argument {
 }
 
 /** The checked arguments of one command. */
-export interface Arguments {
-  readonly inOrder: readonly Argument[];
-  /** Arguments without a flag. */
-  readonly positionals: readonly string[];
-  /** The arguments as they were typed. */
-  readonly typed: readonly string[];
-  /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
-  get<Value>(flag: Flag<Value>): Value;
-  isGiven(flag: Flag): boolean;
-}
+export type Arguments = ReturnType<typeof parseArguments>;
 
 /**
  * Parses what follows a command's name.
  *
  * @throws UsageError for an unknown flag, a missing, superfluous or wrong value, and flags that do not go together
  */
-export function parseArguments(command: string, flags: readonly Flag[], args: readonly string[]): Arguments {
+export function parseArguments(command: string, flags: readonly Flag[], args: readonly string[]) {
   const inOrder = argumentsIn(command, flags, args);
   const help = commandLine(["help", command]);
   const textsOf = ({ name }: Flag) => inOrder.filter(({ option }) => option === name).map(({ value }) => value);
-  const parsed: Arguments = {
+  const parsed = {
     inOrder,
+    /** Arguments without a flag. */
     positionals: inOrder.filter(({ option }) => option === null).map(({ value }) => value),
+    /** The arguments as they were typed. */
     typed: args,
-    isGiven: ({ name }) => inOrder.some(({ option }) => option === name),
-    get: (flag) =>
+    isGiven: ({ name }: Flag) => inOrder.some(({ option }) => option === name),
+    /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
+    get: <Value>(flag: Flag<Value>): Value =>
       flag.type.read(
         textsOf(flag),
         (value, takes) =>

@@ -7,7 +7,6 @@ import {
   load,
   loadAppend,
   openKnownLoads,
-  type Source,
 } from "../../context/index.ts";
 import { RlmError, type Session } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
@@ -15,7 +14,7 @@ import type { JournalRow } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { ProgressLine } from "../render/progress.ts";
 import { documentOptions } from "../session/settings.ts";
-import { contextSource, type OneSource } from "./sources.ts";
+import { contextSource, type OneSource, sourceOf } from "./sources.ts";
 
 /** The contexts that `-c` names, and the parts that read them. */
 export interface Contexts {
@@ -125,14 +124,10 @@ async function hashKnown(
 async function hashRead(sources: readonly NamedSource[], options: (path: string) => LoadOptions): Promise<string> {
   let context: Context | undefined;
   for (const { path, source } of sources) {
-    const from = sourceOf(source);
+    const from = sourceOf(source, process.cwd());
     context = await (context ? loadAppend(context, from, options(path)) : load(from, options(path)));
   }
   return context?.hash ?? "";
-}
-
-function sourceOf(source: OneSource): Source {
-  return typeof source === "string" ? { kind: "path", path: source } : { kind: "text", ...source };
 }
 
 function changed(kept: string | null, now: string): RlmError {

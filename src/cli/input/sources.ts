@@ -2,6 +2,7 @@ import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync
 import { Socket } from "node:net";
 import { resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
+import type { Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
@@ -105,6 +106,12 @@ export async function lookedIn({ paths }: LookedFor, signal: AbortSignal): Promi
   checkPaths(places.filter((path) => !/[*?[{]/.test(path)));
   const typed = places.length < paths.length ? [await contextSource("-", signal)] : [];
   return places.length > 0 ? [...typed, { paths: places, maxFiles: LIMITS.files }] : typed;
+}
+
+/** A source as the layer of contexts loads it. @param folder at which relative paths begin */
+export function sourceOf(given: LoadSource, folder: string): Source {
+  if (typeof given === "string") return { kind: "path", path: given };
+  return "paths" in given ? { kind: "paths", paths: given.paths, folder } : { kind: "text", ...given };
 }
 
 /** Folders that may be read for it. */

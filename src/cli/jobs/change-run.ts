@@ -4,6 +4,7 @@ import { inLine } from "../../platform/visible.ts";
 import {
   type Change,
   type Counts,
+  type JobPage,
   type JobRow,
   type JobState,
   type RunLimits,
@@ -74,12 +75,11 @@ async function begunIn(asked: JobsAsked, run: RunRow, verb: Verb, named: readonl
   if (verb !== "retry" || !asked.own.fresh) return 0;
   if (named.length > 0) return named.filter(isBegun).length;
   let begun = 0;
-  const list = (from: number) => asked.store.jobs.list(run.id, { states: HELD_UP, from, limit: PAGE });
+  const list = (page: JobPage) => asked.store.jobs.list(run.id, { ...page, states: HELD_UP });
   for await (const job of jobsOf(list)) if (isBegun(job)) begun += 1;
   return begun;
 }
 
-const PAGE = 1000;
 const isBegun = ({ state, begun_at }: JobRow) => HELD_UP.includes(state) && begun_at !== null;
 
 function changeOf(verb: Exclude<Verb, "out" | "rm">, ids: readonly string[], { own }: JobsAsked): Change {

@@ -74,8 +74,6 @@ interface Cost {
   nanodollars: number;
 }
 
-const PAGE = 1000;
-
 /** `--costs`: what all runs of the store have spent, by day and by model, the newest day first. Gives the exit code. */
 export async function showCosts(asked: JobsAsked): Promise<number> {
   const { jobs: inStore } = asked.store;
@@ -84,7 +82,7 @@ export async function showCosts(asked: JobsAsked): Promise<number> {
   const without = damaged.map(({ run }) => run);
   for await (const run of everyRun(inStore, without)) {
     const jobs = openReadableJobs(inStore, run);
-    for await (const job of jobsOf((from) => jobs.list({ from, limit: PAGE }))) add(costs, run, job);
+    for await (const job of jobsOf(jobs.list)) add(costs, run, job);
     damaged.push(...jobs.damaged());
   }
   const all = [...costs.values()].sort((a, b) => b.day.localeCompare(a.day) || b.nanodollars - a.nanodollars);

@@ -21,9 +21,13 @@ export function openReadableJobs(jobs: Pick<Jobs, "counts" | "damaged" | "list">
   };
 }
 
-/** All jobs that a list of pages has. @param list the jobs from this number on, as many as it gives at once */
-export async function* jobsOf(list: (from: number) => Promise<readonly JobRow[]>): AsyncIterable<JobRow> {
-  for (let page = await list(0); page.length > 0; page = await list((page.at(-1)?.n ?? 0) + 1)) yield* page;
+/** All jobs that a list has, read page by page. */
+export async function* jobsOf(list: (page: JobPage) => Promise<readonly JobRow[]>): AsyncIterable<JobRow> {
+  const limit = 1000;
+  for (let from = 0, page = await list({ from, limit }); page.length > 0; page = await list({ from, limit })) {
+    yield* page;
+    from = (page.at(-1)?.n ?? 0) + 1;
+  }
 }
 
 /** A row of a run or of one of its jobs that cannot be read. */

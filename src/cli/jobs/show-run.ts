@@ -77,7 +77,7 @@ async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, pages: Pa
 /** Reasons of failed jobs, the most frequent one first: `79 × schema_mismatch: the answer does not fit …`. */
 async function showReasons({ terminal: { stdout } }: JobsAsked, list: List): Promise<void> {
   const reasons = openReasons();
-  for await (const job of jobsOf((from) => list(from, PAGE))) reasons.add([job]);
+  for await (const job of jobsOf(({ from, limit }) => list(from, limit))) reasons.add([job]);
   const cells = reasons
     .all()
     .map(({ count, error_code, error }) => [

@@ -1,4 +1,4 @@
-import { type Wording, worded } from "../../../runtime/index.ts";
+import { type Wording, worded, wordedEnvelope } from "../../../runtime/index.ts";
 
 const COMMAND: Wording = {
   load: "load one with `-c PATH`",
@@ -40,7 +40,4 @@ export function inFlags(suggestion: string): string {
 }
 
 /** An envelope whose suggestion is in the words of the command. */
-export function envelopeInFlags(envelope: object): object {
-  const { suggestion }: { readonly suggestion?: unknown } = envelope;
-  return typeof suggestion === "string" ? { ...envelope, suggestion: inFlags(suggestion) } : envelope;
-}
+export const envelopeInFlags = (envelope: object) => wordedEnvelope(envelope, COMMAND);

@@ -7,15 +7,13 @@ import {
   loadAppend,
   matchesIn,
   openPlaces,
-  type Source,
 } from "../../context/index.ts";
-import type { LoadSource } from "../../index.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { type LookedFor, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
+import { type LookedFor, lookedFor, lookedIn, rootsOf, sourceOf } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { processTerminal } from "../render/terminal.ts";
@@ -65,11 +63,6 @@ async function contextOf(wanted: LookedFor, secrets: boolean): Promise<Context> 
   }
   if (context) return context;
   throw new Error("there is no path to look in");
-}
-
-function sourceOf(given: LoadSource, folder: string): Source {
-  if (typeof given === "string") return { kind: "path", path: given };
-  return "paths" in given ? { kind: "paths", paths: given.paths, folder } : { kind: "text", ...given };
 }
 
 interface Line {

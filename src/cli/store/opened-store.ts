@@ -62,11 +62,6 @@ export async function showingDamage(
   return isWhole ? code : 1;
 }
 
-/** The session that a command names; null: the one changed last is meant. @throws UsageError */
-export function sessionArgument(args: Arguments, command: string): string | null {
-  return args.positionals.length === 0 ? null : onlyName(args, command);
-}
-
 /** The session of this name. stderr names the one changed last. @throws RlmError `run_not_found`, `session_not_found` */
 export async function sessionAsked(
   store: Store,

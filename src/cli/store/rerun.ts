@@ -58,11 +58,7 @@ export async function rerunLines(
 }
 
 /** Paths of the last load and of what was appended to it, and how these were loaded; none if one of them is not a path. */
-function loadedFrom(execs: readonly ExecDescription[]): {
-  readonly paths: string[];
-  readonly raw: boolean;
-  readonly secrets: boolean;
-} {
+function loadedFrom(execs: readonly ExecDescription[]) {
   const first = execs.findLastIndex(({ kind, status }) => kind === "load" && status === "ok");
   const loads = execs.slice(Math.max(0, first)).filter(({ kind, status }) => status === "ok" && LOADS.has(kind));
   const named = loads.flatMap(({ source }) => {

@@ -47,7 +47,7 @@ export async function compareRuns(
 ) {
   const [news, olds] = [openReadableJobs(jobs, now), openReadableJobs(jobs, before)];
   const left = new Map<string, JobRow>();
-  for await (const job of jobsOf((from) => olds.list({ from, limit: PAGE }))) left.set(job.id, job);
+  for await (const job of jobsOf(olds.list)) left.set(job.id, job);
   const counts = { same: 0, state: 0, result: 0, new: 0, gone: 0 };
   const found: ComparedJob[] = [];
 
@@ -57,7 +57,7 @@ export async function compareRuns(
     found.push({ job: (job ?? was)?.id ?? "", is, before: was && stateOf(was), now: job && stateOf(job), why });
   }
 
-  for await (const job of jobsOf((from) => news.list({ from, limit: PAGE }))) {
+  for await (const job of jobsOf(news.list)) {
     const was = left.get(job.id) ?? null;
     left.delete(job.id);
     if (!was) await add("new", job, null);
@@ -79,9 +79,6 @@ export async function compareRuns(
 }
 
 const namesOf = ({ id, name }: RunRow) => ({ id, name });
-
-/** Jobs of a read. */
-const PAGE = 1000;
 
 const dollarsOf = ({ spent }: RunRow) => spent.nanodollars / 1e9;
 

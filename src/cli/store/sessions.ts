@@ -1,5 +1,5 @@
 import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
-import { displayName } from "../../platform/ids.ts";
+import { displayName, sourcesOf } from "../../platform/ids.ts";
 import { shownPlace } from "../../platform/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
@@ -22,7 +22,9 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
     const damage = damageError(damaged.map(({ problem }) => problem));
     // Those of jobs are many, and `belay jobs` lists them by their run.
     const all = own.all ? listed : listed.filter(({ origin }) => origin !== "batch");
-    const found = all.filter(wantedBy(own));
+    const found = all.filter(
+      ({ name, status }) => (!own.named || name !== null) && (!own.unfinished || status === "unfinished"),
+    );
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${jsonText(told)}\n`);
@@ -49,10 +51,6 @@ const wanted = ({ named, unfinished }: SessionsFlags) =>
 /** The number of sessions without --all. */
 const SHOWN = 20;
 
-function wantedBy({ named, unfinished }: SessionsFlags): (session: SessionSummary) => boolean {
-  return ({ name, status }) => (!named || name !== null) && (!unfinished || status === "unfinished");
-}
-
 interface ListColumn {
   readonly header: string;
   readonly column: Column;
@@ -63,7 +61,11 @@ const COLUMNS: readonly ListColumn[] = [
   { header: "session", column: "left", text: displayName },
   { header: "status", column: "left", text: ({ status }) => status },
   { header: "changed", column: "right", text: ({ changed_at }, now) => age(now - changed_at) },
-  { header: "context", column: { align: "left", drop: 5 }, text: contextOf },
+  {
+    header: "context",
+    column: { align: "left", drop: 5 },
+    text: ({ context }) => (context ? sourcesOf(context.sources) : "-"),
+  },
   { header: "execs", column: { align: "right", drop: 2 }, text: ({ execs }) => String(execs) },
   { header: "calls", column: { align: "right", drop: 4 }, text: ({ sub_calls }) => String(sub_calls) },
   { header: "tokens", column: { align: "right", drop: 3 }, text: ({ tokens }) => compact(tokens) },
@@ -100,25 +102,11 @@ export function showSessions(all: readonly SessionSummary[], now: number, output
   const columns = [...COLUMNS, ...remarksIn(found), LAST];
   const rows = found.map((session) => columns.map(({ text }) => text(session, now)));
   const titles = columns.map(({ header }) => header);
-  const styleOf = (at: number) => STYLES[found[at]?.status ?? "idle"];
-  showTable(
-    titles,
-    rows,
-    columns.map(({ column }) => column),
-    output,
-    styleOf,
-  );
+  const shapes = columns.map(({ column }) => column);
+  showTable(titles, rows, shapes, output, (at) => STYLES[found[at]?.status ?? "idle"]);
   if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
   const open = all.find(({ status }) => status === "unfinished");
   if (open) output.write(`unfinished: belay resume ${displayName(open)}\n`);
 }
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
-
-/** The first source by its last name, and how many more there are. */
-export function contextOf({ context }: Pick<SessionSummary, "context">): string {
-  const [first = "", ...more] = context?.sources ?? [];
-  if (!context) return "-";
-  const name = first.split(/[/\\]/).findLast((part) => part !== "") ?? first;
-  return more.length > 0 ? `${name} +${more.length}` : name;
-}

@@ -24,13 +24,13 @@ import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { waitText } from "../render/waits.ts";
 import { allOf, type Page, showExecs } from "./exec-tree.ts";
-import { sessionArgument, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { onlyName, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 import { showSpans, spansTarget } from "./show-spans.ts";
 
 /** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code: 1 also if some of it is damaged. */
 export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
-  const name = sessionArgument(args, "show");
+  const name = args.positionals.length === 0 ? null : onlyName(args, "show");
   const target = own.otlp === undefined ? null : spansTarget(own.otlp);
   return showingDamage(args, async (terminal, tell) => {
     const { stdout, stderr } = terminal;

@@ -6,7 +6,6 @@ import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { RunRow, Store } from "../../store/index.ts";
 import {
-  figuresOf,
   fileOf,
   isReplaceable,
   type ListedJob,
@@ -68,7 +67,10 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
       const damage = damageError(damaged, cure);
       tell(damage);
       if (output !== undefined) await writePage(output, trace, terminal);
-      else terminal.stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), trace: figuresOf(trace) })}\n`);
+      else
+        terminal.stdout.writeRaw(
+          `${jsonText({ ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } })}\n`,
+        );
     });
   });
 }
@@ -116,7 +118,7 @@ function runSubject(store: Store, { id, name }: RunRow, place: RunStore): Subjec
     async look(tracing) {
       const { run, jobs, counts } = await counted();
       const listed: ListedJob[] = [];
-      for await (const job of jobsOf((from) => jobs.list({ from, limit: PAGE }))) {
+      for await (const job of jobsOf(jobs.list)) {
         if (listed.push(listedJob(job)) === MOST_JOBS) break;
       }
       const damaged = jobs.damaged().map(({ problem }) => problem);
@@ -131,8 +133,8 @@ function runSubject(store: Store, { id, name }: RunRow, place: RunStore): Subjec
   };
 }
 
-/** Jobs that a page has at most, and of which a read has as many. */
-const [MOST_JOBS, PAGE] = [100_000, 1000];
+/** Jobs that a page has at most. */
+const MOST_JOBS = 100_000;
 
 const wording = ({ message, suggestion }: RlmError) => withoutPasswords(`${message}. ${inFlags(suggestion)}`);
 

@@ -1,8 +1,5 @@
 /** A message between a process and the child that reads documents: two lengths of four bytes, JSON, then bytes. */
-export interface Frame {
-  readonly header: unknown;
-  readonly body: Buffer;
-}
+export type Frame = ReturnType<typeof frameIn>;
 
 const PREFIX = 8;
 
@@ -46,7 +43,7 @@ function begun(prefix: Buffer, most: number): Buffer {
 }
 
 /** The frame that these bytes are. @throws SyntaxError */
-export function frameIn(bytes: Buffer): Frame {
+export function frameIn(bytes: Buffer) {
   const bodyAt = PREFIX + bytes.readUInt32BE(0);
   return { header: JSON.parse(bytes.toString("utf8", PREFIX, bodyAt)), body: bytes.subarray(bodyAt) };
 }

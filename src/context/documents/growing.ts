@@ -25,17 +25,7 @@ export const textTooLarge = (room: number) =>
   new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
 
 /** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
-export interface Growing {
-  add(text: string): void;
-  /** Ends the line, if one has begun. */
-  line(): void;
-  /** Leaves a line empty, unless one is. */
-  gap(): void;
-  /** Begins a part with a line of its own, `[label]`. Some of them are told as progress. */
-  part(label: string, firstRow?: number): void;
-  lose(kind: string, where?: string | number): void;
-  end(): Grown;
-}
+export type Growing = ReturnType<typeof growing>;
 
 export interface Grown {
   readonly text: string;
@@ -44,13 +34,13 @@ export interface Grown {
 }
 
 /** @param progress told to which place the text has come */
-export function growing(room: number, progress: (place: string) => void = () => {}): Growing {
+export function growing(room: number, progress: (place: string) => void = () => {}) {
   const pieces: string[] = [];
   const places: Place[] = [];
   const losses = new Map<string, { count: number; readonly where: (string | number)[] }>();
   let [units, bytes, tail, isBlank] = [0, 0, "", true];
-  const grown: Growing = {
-    add(given) {
+  const grown = {
+    add(given: string): void {
       const text = given.toWellFormed().replace(/\r\n?/g, "\n").replaceAll("\0", "");
       if (text === "") return;
       pieces.push(text);
@@ -60,14 +50,17 @@ export function growing(room: number, progress: (place: string) => void = () => 
       isBlank &&= text.trim() === "";
       if (bytes > room) throw textTooLarge(room);
     },
-    line() {
+    /** Ends the line, if one has begun. */
+    line(): void {
       if (units > 0 && !tail.endsWith("\n")) grown.add("\n");
     },
-    gap() {
+    /** Leaves a line empty, unless one is. */
+    gap(): void {
       grown.line();
       if (units > 0 && tail !== "\n\n") grown.add("\n");
     },
-    part(label, firstRow) {
+    /** Begins a part with a line of its own, `[label]`. Some of them are told as progress. */
+    part(label: string, firstRow?: number): void {
       grown.gap();
       const name = oneLine(label);
       if (places.length % 20 === 19) progress(name);
@@ -80,13 +73,13 @@ export function growing(room: number, progress: (place: string) => void = () => 
       // No line is left empty behind the one that names the part.
       [isBlank, tail] = [before, "\n\n"];
     },
-    lose(kind, where) {
+    lose(kind: string, where?: string | number): void {
       const loss = losses.get(kind) ?? { count: 0, where: [] };
       loss.count += 1;
       if (where !== undefined && loss.where.length < LISTED) loss.where.push(where);
       losses.set(kind, loss);
     },
-    end() {
+    end(): Grown {
       if (isBlank) throw new Unreadable("no_text", nothingIn(places, losses));
       return { text: pieces.join(""), places, lost: [...losses].map(([kind, loss]) => ({ kind, ...loss })) };
     },

@@ -6,12 +6,6 @@ import { pauses } from "../pauses.ts";
 import { frameIn, frameOf } from "./frames.ts";
 import { type Answer, answerFrame, answerOf } from "./messages.ts";
 
-/** Texts of documents that were read before, in a folder of the user's own. They hold no path, and grant nothing. */
-export interface KeptTexts {
-  find(key: string): Promise<Answer | undefined>;
-  keep(key: string, answer: Answer): Promise<void>;
-}
-
 const FORMAT = "belay-text-1";
 /** The oldest texts go if all of them take more, bytes. */
 const MOST_BYTES = 2 ** 30;
@@ -39,10 +33,11 @@ async function digest(start: string, pieces: readonly Uint8Array[]): Promise<str
   return sum.digest("hex");
 }
 
-export function openKeptTexts(dir: string, most = MOST_BYTES): KeptTexts {
+/** Texts of documents that were read before, in a folder of the user's own. They hold no path, and grant nothing. */
+export function openKeptTexts(dir: string, most = MOST_BYTES) {
   const pathOf = (key: string) => join(dir, `text-${key}`);
   return {
-    async find(key) {
+    async find(key: string): Promise<Answer | undefined> {
       try {
         const bytes = await readFile(pathOf(key));
         const frame = bytes.subarray(SEAL_UNITS);
@@ -54,7 +49,7 @@ export function openKeptTexts(dir: string, most = MOST_BYTES): KeptTexts {
         return undefined;
       }
     },
-    async keep(key, answer) {
+    async keep(key: string, answer: Answer): Promise<void> {
       const frame = frameOf(...answerFrame(answer));
       let room = most;
       const stays = (bytes: number) => {

@@ -57,15 +57,10 @@ export function refusalOf(name: string): string | undefined {
 }
 
 /** A zip whose members may be the parts of one document. */
-export interface Parts {
-  readonly members: readonly Member[];
-  readonly names: ReadonlySet<string>;
-  /** The part as a text; "" if it is absent. */
-  text(name: string): string;
-}
+export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** The members of a zip, in the order of its directory. Nothing is unpacked yet. @throws Unreadable */
-export async function openParts(bytes: Buffer): Promise<Parts> {
+export async function openParts(bytes: Buffer) {
   const members: Member[] = [];
   const left = { bytes: UNPACKED_BYTES };
   let packed = 0;
@@ -84,5 +79,10 @@ export async function openParts(bytes: Buffer): Promise<Parts> {
     throw error instanceof Unreadable ? error : damaged("its directory cannot be read");
   }
   const named = new Map(members.map((member) => [member.name, member]));
-  return { members, names: new Set(named.keys()), text: (name) => named.get(name)?.read().toString("utf8") ?? "" };
+  return {
+    members,
+    names: new Set(named.keys()),
+    /** The part as a text; "" if it is absent. */
+    text: (name: string) => named.get(name)?.read().toString("utf8") ?? "",
+  };
 }

@@ -1,13 +1,6 @@
 import { basename, join, resolve } from "node:path";
 import { freeBytes, LIMITS } from "../../../runtime/index.ts";
-import {
-  type Context,
-  extendContext,
-  type LoadedFile,
-  type LoadedSource,
-  type Pause,
-  type SkippedFile,
-} from "../context.ts";
+import { type Context, extendContext, type LoadedFile, type LoadedSource, type SkippedFile } from "../context.ts";
 import { withoutMark } from "../documents/kinds.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import {
@@ -63,22 +56,7 @@ export async function loadAppend(context: Context, source: Source, options: Load
   return extend(context, source, options);
 }
 
-interface Reading {
-  /** Absolute path, or the text's name. */
-  readonly name: string;
-  /** The caller's words, for messages. */
-  readonly given: string;
-  /** The size of the context, counted up while reading. */
-  readonly size: ContextSize;
-  /** Stands before the first file. */
-  readonly separator: string;
-  readonly pause: Pause;
-  readonly options: LoadOptions;
-  /** False once the system has refused to read a file: another time it may not. */
-  isWhole: boolean;
-  /** True once a document was read. */
-  hasDocuments: boolean;
-}
+type Reading = ReturnType<typeof readingOf>;
 
 async function extend(previous: Context | undefined, source: Source, options: LoadOptions): Promise<Context> {
   if (source.kind === "paths") return extendByPaths(previous, source, options);
@@ -138,17 +116,16 @@ async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
   return (await import("../documents/read.ts")).readersOf(documents);
 }
 
-function readingOf(
-  source: Exclude<Source, PathsSource>,
-  size: ContextSize,
-  isAppend: boolean,
-  options: LoadOptions,
-): Reading {
+function readingOf(source: Exclude<Source, PathsSource>, size: ContextSize, isAppend: boolean, options: LoadOptions) {
   const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
   return {
+    /** Absolute path, or the text's name. */
     name,
+    /** The caller's words, for messages. */
     given: source.kind === "path" ? source.path : source.name,
+    /** The size of the context, counted up while reading. */
     size,
+    /** Stands before the first file. */
     separator: isAppend ? `\n\n===== APPENDED: ${name} =====\n\n` : "",
     pause: pauseFor(options, size),
     options,

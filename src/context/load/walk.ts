@@ -16,12 +16,7 @@ export interface WalkedFile {
 }
 
 /** The result of a walk: files and skipped entries by code unit of their relative path. */
-export interface Walk {
-  readonly files: readonly WalkedFile[];
-  readonly skipped: readonly SkippedFile[];
-  /** Files and folders left out because of ignore rules; those in an ignored folder are not counted. */
-  readonly ignored: number;
-}
+export type Walk = Awaited<ReturnType<typeof walk>>;
 
 /** Levels below the root of the file system; with it the time to match a path is bounded. */
 const MAX_DEPTH = 128;
@@ -56,7 +51,7 @@ interface State extends WalkOptions {
  * index. `.git` is never entered. A symlinked file is found under the link's name; a symlinked folder is entered
  * when it lies in the roots, is not a folder above the link, and was not entered already.
  */
-export async function walk(roots: Roots, base: string, pause: Pause, { secrets }: WalkOptions = {}): Promise<Walk> {
+export async function walk(roots: Roots, base: string, pause: Pause, { secrets }: WalkOptions = {}) {
   const state: State = {
     secrets,
     roots,
@@ -79,6 +74,7 @@ export async function walk(roots: Roots, base: string, pause: Pause, { secrets }
   return {
     files: state.files.sort(byRelative),
     skipped: state.skipped.sort((a, b) => compareUnits(a.path, b.path)),
+    /** Files and folders left out because of ignore rules; those in an ignored folder are not counted. */
     ignored: state.ignored,
   };
 }

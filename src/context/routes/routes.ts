@@ -11,19 +11,6 @@ export interface Route {
   label: string;
 }
 
-/** The entries of a context, ready to be asked. */
-export interface Routes {
-  /**
-   * The entries that share a word with the topic, best first, equal ones in the order of the entries, at most `limit`.
-   *
-   * Words are compared as in search; a beginning (`auth`) and a typing error (`authetication`) count too. The relevance
-   * is the mean over the topic's words of the best match of each: field (label 1, path 0.8, description 0.6) x kind
-   * (the word 1, its beginning 0.75, a similar word 0.5). A rare word has more weight in the mean, with BM25's idf
-   * over the entries; one that no entry matches has none.
-   */
-  find(topic: string, limit: number): Route[];
-}
-
 const FIELD_WORTH: Readonly<Record<string, number>> = { label: 1, path: 0.8, description: 0.6 };
 const KIND_WORTH = { word: 1, beginning: 0.75, similar: 0.5 };
 const PREFIX_MIN = 2;
@@ -34,7 +21,7 @@ const TWO_EDITS_MIN = 8;
 const MAX_WORDS = 64;
 
 /** Entries with equal path and description count once, as the first of them. The index is built at the first `find`. */
-export function openRoutes(entries: readonly RouteEntry[]): Routes {
+export function openRoutes(entries: readonly RouteEntry[]) {
   const seen = new Set<string>();
   const distinct = entries.filter(({ path, description }) => {
     const key = `${path}\n${description}`;
@@ -42,7 +29,15 @@ export function openRoutes(entries: readonly RouteEntry[]): Routes {
   });
   let index: MiniSearch | undefined;
   return {
-    find(topic, limit) {
+    /**
+     * The entries that share a word with the topic, best first, equal ones in the order of the entries, at most `limit`.
+     *
+     * Words are compared as in search; a beginning (`auth`) and a typing error (`authetication`) count too. The relevance
+     * is the mean over the topic's words of the best match of each: field (label 1, path 0.8, description 0.6) x kind
+     * (the word 1, its beginning 0.75, a similar word 0.5). A rare word has more weight in the mean, with BM25's idf
+     * over the entries; one that no entry matches has none.
+     */
+    find(topic: string, limit: number): Route[] {
       index ??= indexOf(distinct);
       return [...relevances(index, topic)]
         .sort(([one, a], [other, b]) => b - a || one - other)

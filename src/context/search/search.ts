@@ -19,14 +19,7 @@ interface SearchHit {
 }
 
 /** The index of one context, bound to the thread that opened it. Disposing it closes the file. */
-export interface SearchIndex extends Disposable {
-  /**
-   * The `k` best chunks for any term of the query or for another form of it (connections, connection), best first, equal
-   * ones in the order of P. The form in the query counts more than other forms. The query is data: no character of it is
-   * an operator. Without a letter or digit in it the answer is empty.
-   */
-  search(query: string, k: number): SearchHit[];
-}
+export type SearchIndex = ReturnType<typeof openSearchIndex>;
 
 /** Further terms of a query are ignored: a paragraph has fewer, and the cost of a search is terms times chunks. */
 const MAX_QUERY_TERMS = 128;
@@ -36,11 +29,16 @@ const MAX_QUERY_TERMS = 128;
  * in this thread and others. Errors of the file system are thrown as they are.
  * @throws RlmError `search_too_large`
  */
-export function openSearchIndex(source: SearchSource, options: IndexLocation): SearchIndex {
+export function openSearchIndex(source: SearchSource, options: IndexLocation) {
   const file = openTrusted(source, options);
   const reader = openReader(file, source.hash);
   return {
-    search(query, k) {
+    /**
+     * The `k` best chunks for any term of the query or for another form of it (connections, connection), best first, equal
+     * ones in the order of P. The form in the query counts more than other forms. The query is data: no character of it is
+     * an operator. Without a letter or digit in it the answer is empty.
+     */
+    search(query: string, k: number): SearchHit[] {
       const terms = [...queryTerms(query)].slice(0, MAX_QUERY_TERMS);
       if (terms.length === 0) return [];
       return best(scoresOf(reader, terms), k).map(([chunk, score]) => {

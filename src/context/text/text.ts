@@ -56,7 +56,7 @@ export function textFromString(text: string): Text {
 /** Opens data that came from another thread; nothing is copied. */
 export function openText(data: TextData): Text {
   const { bytes, length } = data;
-  const view = viewOf(bytes);
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length === length) {
     const clamp = (offset: number): number => Math.min(Math.max(offset, 0), length);
     return {
@@ -79,10 +79,6 @@ export function openText(data: TextData): Text {
 /** Memory that crosses threads without a copy. */
 export function sharedBytes(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length));
-}
-
-function viewOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** Copies and indexes; yields the bytes that each step has worked on. One part in shared memory stays where it is. */

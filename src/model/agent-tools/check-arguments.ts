@@ -2,14 +2,8 @@ import type { Json } from "../../../runtime/index.ts";
 import { isJsonObject, type JsonObject } from "../schema/pointer.ts";
 import { violations } from "../schema/schema.ts";
 
-export interface CheckedArguments {
-  readonly args: { readonly [name: string]: Json };
-  /** Says in words where they do not conform to the parameters. */
-  readonly problems: readonly string[];
-}
-
-/** Arguments as a tool takes them. A null for an optional argument is left out, because many models pass one. */
-export function checkArguments(parameters: JsonObject, given: { readonly [name: string]: Json }): CheckedArguments {
+/** Arguments as a tool takes them. A null for an optional argument is left out, because many models pass one. `problems` say in words where they do not conform. */
+export function checkArguments(parameters: JsonObject, given: { readonly [name: string]: Json }) {
   const required: Json = parameters.required ?? [];
   const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
   const isLeftOut = (name: string, value: Json) =>

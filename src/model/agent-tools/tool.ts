@@ -26,11 +26,7 @@ export const flag = (description: string): Param => ({ type: "boolean", descript
 export const count = (description: string, minimum: number): Param => ({ type: "integer", description, minimum });
 
 /** Checked arguments by name; undefined if an optional one is not given. */
-export interface Arguments {
-  text(name: string): string | undefined;
-  count(name: string): number | undefined;
-  flag(name: string): boolean;
-}
+export type Arguments = ReturnType<typeof reader>;
 
 /** A tool that every sub-agent may have, since it only reads. */
 export interface ReadTool {
@@ -83,16 +79,16 @@ function agentTool(definition: ReadToolDefinition, readable: ReadableRoots): Age
   };
 }
 
-function reader(args: { readonly [name: string]: Json }): Arguments {
+function reader(args: { readonly [name: string]: Json }) {
   return {
-    text(name) {
+    text(name: string): string | undefined {
       const value = args[name];
       return typeof value === "string" ? value : undefined;
     },
-    count(name) {
+    count(name: string): number | undefined {
       const value = args[name];
       return typeof value === "number" ? value : undefined;
     },
-    flag: (name) => args[name] === true,
+    flag: (name: string) => args[name] === true,
   };
 }

@@ -132,12 +132,14 @@ async function receive(
   const usage = toUsage(message);
   const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen) } as const;
   if (limit.ended() === "cancelled") return { ...failed, error: cancelled(place) };
-  if (limit.ended() === "timeout" || !message) return { ...failed, error: timedOut(place, timeoutMs) };
+  if (limit.ended() === "timeout" || !message)
+    return { ...failed, error: failure("timeout", `${place.id}: no whole answer within ${timeoutMs} ms`) };
   const unfinished = unfinishedOf(message);
   if (message.stopReason === "error" || message.stopReason === "aborted") {
     return { ...failed, ...explain({ ...refusal, said: message.errorMessage ?? "no reason given" }) };
   }
-  if (unfinished === "broken") return { ...failed, error: broken(place) };
+  if (unfinished === "broken")
+    return { ...failed, error: failure("provider_error", `${place.id}: the answer broke off before its end`) };
   return answerOf(message, place, usage, unfinished === "length" || message.stopReason === "length");
 }
 
@@ -169,17 +171,9 @@ function cancelled({ id }: Place): SubCallError {
   return failure("cancelled", `${id}: the request was cancelled`);
 }
 
-function timedOut({ id }: Place, timeoutMs: number): SubCallError {
-  return failure("timeout", `${id}: no whole answer within ${timeoutMs} ms`);
-}
-
 function tooMuch({ id }: Place, { most }: ReplyBounds): SubCallError {
   const suggestion = "Ask for less, or ask another model: its server does not end its answer.";
   return failure("provider_error", `${id}: the reply has more than ${most} bytes`, { retriable: false, suggestion });
-}
-
-function broken({ id }: Place): SubCallError {
-  return failure("provider_error", `${id}: the answer broke off before its end`);
 }
 
 /** Something threw before the request was on its way: it would do so again. */

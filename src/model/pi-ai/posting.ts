@@ -38,17 +38,12 @@ async function responseTo(call: Posting, request: Request): Promise<Response> {
       seen.status = row.status;
       const response = responseOf(account.api, row);
       if (response) return response;
-      call.failure = misfit(model);
+      call.failure = failure("provider_error", `${model}: the row of the batch is not an answer of its API`);
     }
   } catch (error) {
     if (!signal.aborted) call.failure = failure("provider_error", `${model}: ${messageOf(error)}`);
   }
   throw new Error("no row answers the request");
-}
-
-/** The failure of a row that has another form than an answer. */
-function misfit(model: string): SubCallError {
-  return failure("provider_error", `${model}: the row of the batch is not an answer of its API`);
 }
 
 /** The body of a request without what only streams have. */

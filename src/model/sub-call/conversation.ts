@@ -48,7 +48,7 @@ export async function converse(
     turnsLeft -= 1;
     messages.push({ role: "assistant", answer: turn });
     if (turn.stop !== "length" && turn.toolUses.length > 0 && tools.length > 0) {
-      if (turnsLeft < 1) return { ok: false, error: noAnswer(maxTurns) };
+      if (turnsLeft < 1) return { ok: false, error: failure("sub_agent_error", `no answer after ${maxTurns} turns`) };
       const answers = await answerTools(tools, turn.toolUses, thread, signal);
       messages.push(...(turnsLeft === 1 ? withNote(answers) : answers));
       continue;
@@ -95,13 +95,9 @@ function flawOf({ text, stop }: ModelTurn, maxTokens: number): SubCallError | un
 function withNote(answers: readonly ModelMessage[]): ModelMessage[] {
   return answers.map((message, index) =>
     index === answers.length - 1 && message.role === "tool"
-      ? { ...message, text: `${message.text}\n\n${lastTurnNote()}` }
+      ? { ...message, text: `${message.text}\n\n[This is your last turn: answer now, without tools]` }
       : message,
   );
-}
-
-function noAnswer(turns: number): SubCallError {
-  return failure("sub_agent_error", `no answer after ${turns} turns`);
 }
 
 /** Characters of an answer that the error shows. */
@@ -125,11 +121,6 @@ function agentSystem(tools: readonly AgentTool[], maxTurns: number, system: stri
     `You have at most ${maxTurns} turns. Your first message without a tool call is returned to the program as text, whole: give the answer, nothing about how you found it.`,
   ].join("\n");
   return system === null ? own : `${own}\n\n${system}`;
-}
-
-/** Stands under the tool answers that the last turn begins with. */
-function lastTurnNote(): string {
-  return "[This is your last turn: answer now, without tools]";
 }
 
 /** Follows the prompt of a call with a schema. */

@@ -52,11 +52,7 @@ export type Asked =
   | { readonly ok: false; readonly error: SubCallError; readonly isTooLong?: true };
 
 /** The requests of one sub-call. */
-export interface Requests {
-  /** One turn of the model. It is sent again if that may help. Each request is reserved first. */
-  ask(system: string | null, messages: readonly ModelMessage[], tools: readonly ToolSpec[]): Promise<Asked>;
-  spent(): Spent;
-}
+export type Requests = ReturnType<typeof openRequests>;
 
 /** `now`: ms since the epoch. `monotonic`: the scale of deadlines, ms. */
 export interface RequestClock {
@@ -88,7 +84,7 @@ export function openRequests(
   }: { readonly max_tokens: number; readonly conversation?: string; readonly thinking?: Thinking },
   { budget, clock, random, sleep, post }: RequestParts,
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
-): Requests {
+) {
   const price = post ? (model.batchPrice ?? model.price) : model.price;
   let spent = NOTHING_SENT;
   /** When the newest request left, on both scales of the clock. */
@@ -117,7 +113,8 @@ export function openRequests(
   }
 
   return {
-    async ask(system, messages, tools) {
+    /** One turn of the model. It is sent again if that may help. Each request is reserved first. */
+    async ask(system: string | null, messages: readonly ModelMessage[], tools: readonly ToolSpec[]): Promise<Asked> {
       if (signal.aborted) return { ok: false, error: failure("cancelled", "the call was cancelled") };
       const before = spent.usage;
       const request = {

@@ -6,19 +6,10 @@ const REST_MS = 500;
 /** Timers hold no more. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-export interface Limited {
-  /** Aborts with the given signal and when the time is over. */
-  readonly signal: AbortSignal;
-  /** Resolves with null if the work goes on too long after it was told to end. */
-  readonly overdue: Promise<null>;
-  /** The first cause of its end, or null. */
-  ended(): "cancelled" | "timeout" | null;
-  /** Frees the timers and the listener; aborts nothing. */
-  release(): void;
-}
+export type Limited = ReturnType<typeof limited>;
 
 /** A signal and a time limit in one: after either, the caller waits for `REST_MS` at the most. */
-export function limited(signal: AbortSignal, timeoutMs: number): Limited {
+export function limited(signal: AbortSignal, timeoutMs: number) {
   const controller = new AbortController();
   const { promise: overdue, resolve } = Promise.withResolvers<null>();
   let ended: "cancelled" | "timeout" | null = null;
@@ -32,10 +23,14 @@ export function limited(signal: AbortSignal, timeoutMs: number): Limited {
   const timer = setTimeout(end, Math.min(timeoutMs, LONGEST_MS), "timeout");
   const callOff = onceAborted(signal, () => end("cancelled"));
   return {
+    /** Aborts with the given signal and when the time is over. */
     signal: controller.signal,
+    /** Resolves with null if the work goes on too long after it was told to end. */
     overdue,
+    /** The first cause of its end, or null. */
     ended: () => ended,
-    release() {
+    /** Frees the timers and the listener; aborts nothing. */
+    release(): void {
       clearTimeout(timer);
       clearTimeout(rest);
       callOff();

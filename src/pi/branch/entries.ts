@@ -70,22 +70,10 @@ export type BranchHead = Pick<CompleteEntry, "session" | "checkpoint"> & {
 };
 
 /** Facts about us that a branch has. */
-export interface BranchView {
-  /** null if no exec ended on it. */
-  readonly head: BranchHead | null;
-  /** Ids of the execs that ended on it. */
-  readonly completed: ReadonlySet<string>;
-  /** Execs that began on it, the oldest first. */
-  readonly starts: readonly StartEntry[];
-  readonly unanswered: readonly Unanswered[];
-  /** The ask that was begun last, if it is not over and nothing was run after it: its provider failed. */
-  readonly openAsk: StartEntry | null;
-  /** True if any entry is ours. */
-  readonly isUsed: boolean;
-}
+export type BranchView = ReturnType<typeof readBranch>;
 
 /** Reads a branch from its root to its leaf. Entries that are not ours, or not whole, are passed over. */
-export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean): BranchView {
+export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean) {
   const starts: StartEntry[] = [];
   const completed = new Map<string, CompleteEntry>();
   let openAsk: StartEntry | null = null;
@@ -120,11 +108,16 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
     .filter((call) => call.starts.length > 0);
   const last = [...completed.values()].at(-1);
   return {
+    /** null if no exec ended on it. */
     head: last ? { session: last.session, checkpoint: last.checkpoint, context: contextKeyIn(last) } : null,
+    /** Ids of the execs that ended on it. */
     completed: new Set(completed.keys()),
+    /** Execs that began on it, the oldest first. */
     starts,
     unanswered,
+    /** The ask that was begun last, if it is not over and nothing was run after it: its provider failed. */
     openAsk,
+    /** True if any entry is ours. */
     isUsed: starts.length > 0 || completed.size > 0,
   };
 }

@@ -14,23 +14,9 @@ export interface BranchSessionsParts {
 }
 
 /** The one session of the store that this process has open: that of the branch. */
-export interface BranchSessions {
-  /**
-   * The session at the state of the branch: the open one or the one that the branch names. If that one has gone on
-   * elsewhere, or another process holds it, a fork of it is opened.
-   *
-   * @param isReset the state is about to be replaced: if it is lost, a new session does as well
-   * @throws RlmError `session_not_found`, `checkpoint_not_found`, `checkpoint_lost`, `context_lost` and those of the store
-   */
-  at(head: BranchHead | null, isReset: boolean): Promise<Session>;
-  /** The session of an interrupted exec, as it is. @throws RlmError `session_busy` and the like */
-  interrupted(id: string): Promise<Session>;
-  current(): Session | null;
-  /** Closes the session. A session made here in which nothing ran is dropped. */
-  close(): Promise<void>;
-}
+export type BranchSessions = ReturnType<typeof openBranchSessions>;
 
-export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
+export function openBranchSessions(parts: BranchSessionsParts) {
   const { store, open } = parts;
   let current: Session | null = null;
   /** The session that was made here for the present branch. It is dropped again if nothing runs in it. */
@@ -96,8 +82,16 @@ export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
 
   return {
     current: () => current,
+    /** Closes the session. A session made here in which nothing ran is dropped. */
     close,
-    async at(head, isReset) {
+    /**
+     * The session at the state of the branch: the open one or the one that the branch names. If that one has gone on
+     * elsewhere, or another process holds it, a fork of it is opened.
+     *
+     * @param isReset the state is about to be replaced: if it is lost, a new session does as well
+     * @throws RlmError `session_not_found`, `checkpoint_not_found`, `checkpoint_lost`, `context_lost` and those of the store
+     */
+    async at(head: BranchHead | null, isReset: boolean): Promise<Session> {
       if (!head) return current && made?.id === current.id && !store.isUsed(current.id) ? current : fresh();
       try {
         return await atHead(head);
@@ -106,7 +100,8 @@ export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
         throw error;
       }
     },
-    interrupted: (id) => (current?.id === id ? Promise.resolve(current) : switchTo(id)),
+    /** The session of an interrupted exec, as it is. @throws RlmError `session_busy` and the like */
+    interrupted: (id: string) => (current?.id === id ? Promise.resolve(current) : switchTo(id)),
   };
 }
 

@@ -1,17 +1,17 @@
 import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET, type Json } from "../../../runtime/index.ts";
 import { type PiSettings, readPiConfig } from "../../config/index.ts";
-import { agentDirOf, type Models } from "../../model/index.ts";
+import { agentDirOf } from "../../model/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
-import { type BudgetLimits, openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
+import { openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
 
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
 import "../../model/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
-import { type MirroredStore, mirrored } from "../branch/mirror.ts";
-import { type BranchSessions, openBranchSessions } from "../branch/sessions.ts";
+import { mirrored } from "../branch/mirror.ts";
+import { openBranchSessions } from "../branch/sessions.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import type { Runs } from "../runs/runs.ts";
 import { harmless } from "../view/texts.ts";
@@ -30,21 +30,10 @@ export interface OpenedParts {
 }
 
 /** The parts that are open while Pi is on one of its sessions, from the first time that they are needed. */
-export interface Opened extends AsyncDisposable {
-  readonly settings: PiSettings;
-  readonly budget: BudgetLimits;
-  readonly store: MirroredStore;
-  readonly sessions: BranchSessions;
-  readonly models: Models;
-}
+export type Opened = Awaited<ReturnType<typeof openForSession>>;
 
 /** @throws RlmError `invalid_config`, `store_failed` and the like */
-export async function openForSession(
-  parts: OpenedParts,
-  context: () => PiContext,
-  actions: PiActions,
-  runs: Runs,
-): Promise<Opened> {
+export async function openForSession(parts: OpenedParts, context: () => PiContext, actions: PiActions, runs: Runs) {
   const { env } = parts;
   const { cwd } = context();
   const settings = settingsAt(cwd, env);

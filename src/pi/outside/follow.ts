@@ -2,7 +2,7 @@ import { messageOf } from "../../platform/errors.ts";
 import type { Epoch } from "../events.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { applyOutside } from "./apply.ts";
-import { type Asked, epochOf, openAsked } from "./asked.ts";
+import { epochOf, openAsked } from "./asked.ts";
 import { nextMessages } from "./branch.ts";
 import { answerTo, type CompactionWish, type OurCompaction, ourCompaction } from "./compaction.ts";
 import { findCopies } from "./copies.ts";
@@ -15,16 +15,7 @@ import { openSituation, type Seen, type Situation, type SituationParts } from ".
 import { rawSize } from "./size.ts";
 
 /** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
-export interface Outside {
-  /** The messages of a request as they are sent; what newly goes out is written on the branch before. */
-  sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[];
-  /** The fate of a compaction that Pi is about to make. */
-  compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;
-  /** A person's commands about it. */
-  readonly asked: Asked;
-  /** Pi has come to a session, or to another branch of it. */
-  arrived(how: "start" | "tree"): void;
-}
+export type Outside = ReturnType<typeof openOutside>;
 
 /** The answer to Pi. */
 export type PiAnswer = { readonly cancel?: true; readonly compaction?: OurCompaction };
@@ -35,7 +26,7 @@ export interface OutsideParts extends SituationParts {
   announced(epoch: Epoch): void;
 }
 
-export function openOutside({ context, actions, settings, announced }: OutsideParts): Outside {
+export function openOutside({ context, actions, settings, announced }: OutsideParts) {
   const ids = rememberedIds();
   const now = openSituation({ context, actions, settings });
   /** The parts that failed; they stay undone until Pi starts again. */
@@ -69,12 +60,15 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
   }
 
   return {
+    /** A person's commands about it. */
     asked,
-    arrived(how) {
+    /** Pi has come to a session, or to another branch of it. */
+    arrived(how: "start" | "tree"): void {
       now.forget();
       if (how === "start") failed = "nothing";
     },
-    sent(messages) {
+    /** The messages of a request as they are sent; what newly goes out is written on the branch before. */
+    sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[] {
       if (failed === "all") return messages;
       let seen: Seen | undefined;
       try {
@@ -97,7 +91,8 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
         return messages;
       }
     },
-    compacts(wish) {
+    /** The fate of a compaction that Pi is about to make. */
+    compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer {
       now.reserved(wish.reserve);
       try {
         const last = asked.compacts(wish);

@@ -7,20 +7,10 @@ import { stubbed } from "./stub.ts";
 // What can go out together, and what has to stay.
 
 /** A message and the results of its calls: all of them go out together. */
-export interface Group {
-  /** The value of `through` that ends behind this group; null if no entry could name it. */
-  readonly through: string | null;
-  readonly members: readonly Fate[];
-  /** Estimated tokens that its stubs free. */
-  readonly freed: number;
-  /** Keys of texts in it that stay although they could go. */
-  readonly keep: readonly string[];
-  /** Something in it stays as it is, whether it could go or not. */
-  readonly stays: boolean;
-}
+export type Group = ReturnType<typeof groupsOf>[number];
 
 /** Groups that may go out, the oldest first. */
-export function groupsOf(parts: PlanParts): readonly Group[] {
+export function groupsOf(parts: PlanParts) {
   const { fates, outside } = parts;
   const isNamed = (key: string | null) => key !== null && outside.isAnswered(key);
   // A prompt that failed counts as answered: Pi keeps the failure on the branch, and may leave it out of the messages.
@@ -36,10 +26,14 @@ export function groupsOf(parts: PlanParts): readonly Group[] {
     const key = members[0]?.key ?? null;
     const freeable = members.map((fate) => ({ fate, freed: freedBy(fate, parts) })).filter(({ freed }) => freed > 0);
     return {
+      /** The value of `through` that ends behind this group; null if no entry could name it. */
       through: isNamed(key) ? key : null,
       members,
+      /** Estimated tokens that its stubs free. */
       freed: freeable.reduce((sum, { fate, freed }) => sum + (stays.has(fate) ? 0 : freed), 0),
+      /** Keys of texts in it that stay although they could go. */
       keep: freeable.flatMap(({ fate }) => (stays.has(fate) && fate.key !== null ? [fate.key] : [])),
+      /** Something in it stays as it is, whether it could go or not. */
       stays: members.some((fate) => stays.has(fate)),
     };
   });

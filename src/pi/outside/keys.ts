@@ -43,15 +43,13 @@ export const objectText = once((message): string | null => {
 });
 
 /** The id of an object, which a reader of ids may remember by the message's key. */
-export interface ObjectIds {
-  idOf(key: string, text: string): string;
-}
+export type ObjectIds = ReturnType<typeof rememberedIds>;
 
 /** Ids of texts, remembered: a text is hashed again only if it stands under another key. */
-export function rememberedIds(): ObjectIds {
+export function rememberedIds() {
   const known = new Map<string, { readonly text: string; readonly id: string }>();
   return {
-    idOf(key, text) {
+    idOf(key: string, text: string): string {
       const remembered = known.get(key);
       if (remembered?.text === text) return remembered.id;
       const id = objectId(text);

@@ -11,14 +11,7 @@ import { REFRESH_TOOL, type RefreshParts, refresh, refreshTool, wishIn } from ".
 import { statusLine, statusOf } from "./status.ts";
 
 /** The read cache while one instance of the extension lives. It does nothing unless a setting turns it on. */
-export interface ReadCache {
-  /** Pi is on a session. */
-  arrived(context: StartContext): void;
-  /** The messages of a request, as Belay leaves them. */
-  requested(messages: readonly PiMessage[]): void;
-  /** Pi leaves the session: the store is given time to keep the newest texts. */
-  left(): Promise<void>;
-}
+export type ReadCache = ReturnType<typeof openReadCache>;
 
 export interface ReadCacheParts {
   /** Settings in force. @throws RlmError `invalid_config` */
@@ -46,7 +39,7 @@ const STATUS = "read-cache";
 /** Names of files that a session's settings exempt; null while the cache is off. */
 type Exempt = readonly string[] | null;
 
-export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCache {
+export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts) {
   let exempt: Exempt = null;
   let isRegistered = false;
   const texts = openTextStore(parts);
@@ -58,7 +51,8 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCac
   });
   followReads(pi, follower, () => exempt !== null);
   return {
-    arrived(context) {
+    /** Pi is on a session. */
+    arrived(context: StartContext): void {
       if (context.hasUI) context.ui.setStatus(STATUS, undefined);
       exempt = exemptOf(context, parts);
       if (exempt === null) return;
@@ -71,9 +65,11 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCac
         follower,
       );
     },
-    requested(messages) {
+    /** The messages of a request, as Belay leaves them. */
+    requested(messages: readonly PiMessage[]): void {
       if (exempt !== null) follower.requested(messages);
     },
+    /** Pi leaves the session: the store is given time to keep the newest texts. */
     left: follower.left,
   };
 }

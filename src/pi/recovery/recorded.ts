@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { RlmError } from "../../../runtime/index.ts";
 import type { ContextStats } from "../../context/index.ts";
 import {
-  type AskRecords,
   askEnvelope,
   type BudgetLimits,
   type Complete,
@@ -12,7 +11,6 @@ import {
   type EndExtras,
   envelope,
   follow,
-  type JournalRecord,
   queryEnvelope,
   readEndExtras,
   readLoadInput,
@@ -24,29 +22,10 @@ import type { Store } from "../../store/index.ts";
 import { askAnswer, type RecordedCall, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 
 /** An exec as the store has it. */
-export interface RecordedExec {
-  readonly session: string;
-  /** null: it has begun and not ended. */
-  readonly complete: Complete | null;
-  /** The session's head after it, and before it. */
-  readonly checkpoint: string | null;
-  readonly parent: string | null;
-  /** The key of the context before it. */
-  readonly contextBefore: string | null;
-  /** Those of its turns and cells are among them, if it is an ask. */
-  readonly records: readonly JournalRecord[];
-  /** null if it is not an ask. */
-  readonly ask: AskRecords | null;
-  readonly budget: ReturnType<typeof remaining>;
-}
+export type RecordedExec = NonNullable<Awaited<ReturnType<typeof recordedExec>>>;
 
 /** The records of an exec; null if the store has none. @throws RlmError of the store */
-export async function recordedExec(
-  store: Store,
-  session: string,
-  exec_id: string,
-  budget: BudgetLimits,
-): Promise<RecordedExec | null> {
+export async function recordedExec(store: Store, session: string, exec_id: string, budget: BudgetLimits) {
   if ((await store.find(session)) === null) return null;
   const all = (await store.journal(session)).map(({ record }) => readRecord(record));
   const first = all.findIndex((record) => record.exec_id === exec_id);
@@ -61,11 +40,16 @@ export async function recordedExec(
   const after = all.slice(first, last + 1).reduce(follow, before);
   return {
     session,
+    /** null: it has begun and not ended. */
     complete: ends.find((end) => end.exec_id === exec_id) ?? null,
+    /** The session's head after it, and before it. */
     checkpoint: after.checkpoint,
     parent: before.checkpoint,
+    /** The key of the context before it. */
     contextBefore: before.context_key,
+    /** Those of its turns and cells are among them, if it is an ask. */
     records,
+    /** null if it is not an ask. */
     ask: after.ask?.start.exec_id === exec_id ? after.ask : null,
     budget: remaining(after.ledger, budget),
   };

@@ -64,14 +64,7 @@ export interface RunningState {
 export type TurnState = Pick<TurnProgress, "turn" | "of" | "cells" | "sub_calls" | "tokens" | "cost_usd">;
 
 /** The state, and who is told when it changes. */
-export interface StateBoard {
-  current(): State;
-  /** Calls the listener after every change, until the returned function is called. A listener must not throw. */
-  subscribe(listener: (state: State) => void): () => void;
-  change(change: Partial<State>): void;
-  /** Changes what is shown of the running call, if there is one. */
-  progress(change: Partial<RunningState>): void;
-}
+export type StateBoard = ReturnType<typeof openStateBoard>;
 
 export const NO_STATE: State = {
   enabled: true,
@@ -84,7 +77,7 @@ export const NO_STATE: State = {
   conversation: null,
 };
 
-export function openStateBoard(): StateBoard {
+export function openStateBoard() {
   let state = NO_STATE;
   const listeners = new Set<(state: State) => void>();
   const change = (changed: Partial<State>) => {
@@ -93,12 +86,14 @@ export function openStateBoard(): StateBoard {
   };
   return {
     current: () => state,
-    subscribe(listener) {
+    /** Calls the listener after every change, until the returned function is called. A listener must not throw. */
+    subscribe(listener: (state: State) => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     change,
-    progress(changed) {
+    /** Changes what is shown of the running call, if there is one. */
+    progress(changed: Partial<RunningState>): void {
       if (state.running) change({ running: { ...state.running, ...changed } });
     },
   };

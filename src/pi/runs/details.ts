@@ -25,15 +25,7 @@ export interface ProgressDetails {
 }
 
 /** Sub-calls of one exec. */
-export interface CallTally {
-  readonly count: number;
-  readonly failed: number;
-  readonly tokens: number;
-  /** USD by price lists. */
-  readonly cost_usd: number;
-  /** The first 50. */
-  readonly items: readonly CallItem[];
-}
+export type CallTally = ReturnType<typeof tallyOf>;
 
 export interface CallItem {
   readonly call_id: string;
@@ -50,7 +42,7 @@ const ITEMS_KEPT = 50;
 const PROMPT_UNITS = 80;
 
 /** Adds up the sub-calls among the records of one exec, or of an ask with its cells. */
-export function tallyOf(records: readonly JournalRecord[]): CallTally {
+export function tallyOf(records: readonly JournalRecord[]) {
   const made = records.filter((record) => record.record === "rlm_tool_call");
   const calls = made.filter(({ name }) => name !== ROOT_CALL);
   const results = new Map(
@@ -63,7 +55,9 @@ export function tallyOf(records: readonly JournalRecord[]): CallTally {
     count: items.length,
     failed: items.filter(({ success }) => success === false).length,
     tokens: items.reduce((sum, { tokens }) => sum + tokens, 0),
+    /** USD by price lists. */
     cost_usd: items.reduce((sum, { cost_usd }) => sum + cost_usd, 0),
+    /** The first 50. */
     items: items.slice(0, ITEMS_KEPT),
   };
 }

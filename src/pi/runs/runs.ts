@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import type { Clock } from "../../../runtime/index.ts";
+import { type Clock, wordedEnvelope } from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { JournalRecord, SessionEvent } from "../../session/index.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
-import { inPi, warningInPi } from "../wording.ts";
+import { PI, warningInPi } from "../wording.ts";
 import type { StateBoard } from "./board.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
 
@@ -33,19 +33,7 @@ export interface RunOutcome {
 export type Work = (call: { readonly signal: AbortSignal; readonly suspend: AbortSignal }) => Promise<ToolEnvelope>;
 
 /** Runs calls one after the other, and tells the board of them. */
-export interface Runs {
-  run(run: Run, phase: "opening" | "recovering", work: Work): Promise<RunOutcome>;
-  /** Cancels what runs. Returns false if nothing runs. */
-  cancel(): boolean;
-  /** Suspends what runs. Its promise never settles, since Pi must not take this for the call's end. */
-  suspend(): void;
-  readonly isSuspended: () => boolean;
-  /** The call that runs. */
-  toolCallId(): string;
-  /** The store calls this after each record. */
-  kept(session: string, record: JournalRecord): void;
-  progress(progress: SessionEvent): void;
-}
+export type Runs = ReturnType<typeof openRuns>;
 
 interface Running {
   readonly run: Run;
@@ -58,7 +46,7 @@ export function openRuns(
   board: StateBoard,
   clock: Clock,
   announced: Pick<Announcements, "queryStarted" | "queryEnded">,
-): Runs {
+) {
   const suspend = new AbortController();
   let queue: Promise<unknown> = Promise.resolve();
   let running: Running | null = null;
@@ -100,21 +88,25 @@ export function openRuns(
   }
 
   return {
-    run(run, phase, work) {
+    run(run: Run, phase: "opening" | "recovering", work: Work): Promise<RunOutcome> {
       const turn = queue.then(() => perform(run, phase, work));
       queue = turn.catch(() => {});
       return turn;
     },
-    cancel() {
+    /** Cancels what runs. Returns false if nothing runs. */
+    cancel(): boolean {
       if (!running) return false;
       board.progress({ phase: "stopping" });
       running.cancel.abort();
       return true;
     },
+    /** Suspends what runs. Its promise never settles, since Pi must not take this for the call's end. */
     suspend: () => suspend.abort(),
     isSuspended: () => suspend.signal.aborted,
+    /** The call that runs. */
     toolCallId: () => running?.run.tool_call_id ?? "",
-    kept(session, record) {
+    /** The store calls this after each record. */
+    kept(session: string, record: JournalRecord): void {
       if (!running) return;
       running.session = session;
       running.records.push(record);
@@ -122,7 +114,7 @@ export function openRuns(
       // An ask is shown, and not each of its turns and cells.
       if (record.record === "rlm_start" && record.ask === undefined) board.progress({ exec_id, phase: "running" });
     },
-    progress: (progress) => showProgress(board, progress),
+    progress: (progress: SessionEvent) => showProgress(board, progress),
   };
 }
 
@@ -158,20 +150,15 @@ export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetai
   const envelope = inWordsOfPi(given);
   const said = tool.answersText && typeof envelope.text === "string" ? envelope.text : null;
   const text = said ?? JSON.stringify(fitted(envelope, tool.rest));
-  const kept = said === null ? envelope : { ...envelope, text: firstLine(said) };
+  const kept = said === null ? envelope : { ...envelope, text: said.split("\n", 1)[0] ?? "" };
   return { text, details: { tool: tool.name, envelope: fitted(kept, tool.rest, DETAILS_BYTES), ...facts } };
 }
 
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
-}
-
 function inWordsOfPi(envelope: ToolEnvelope): ToolEnvelope {
-  const { suggestion, warnings } = envelope;
+  const { warnings } = envelope;
   const limits = v.parse(LimitsSchema, envelope.limits_applied);
   return {
-    ...envelope,
-    ...(typeof suggestion === "string" ? { suggestion: inPi(suggestion) } : {}),
+    ...wordedEnvelope(envelope, PI),
     ...(Array.isArray(warnings)
       ? { warnings: warnings.map((each) => (typeof each === "string" ? warningInPi(each, limits) : each)) }
       : {}),

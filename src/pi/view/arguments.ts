@@ -43,11 +43,7 @@ export function subject(shown: ShownArguments, cwd: string): string[] {
     ...(Array.isArray(target) ? [amount(target.length, "object")] : []),
     ...(targets === undefined ? [] : [amount(targets.length, "object")]),
     ...(prompt === undefined ? [] : [`“${oneLine(prompt, 60)}”`]),
-    ...(code === undefined ? [] : [amount(linesIn(code), "line")]),
+    ...(code === undefined ? [] : [amount(code.trimEnd().split("\n").length, "line")]),
     ...(ops === undefined ? [] : [amount(ops.length, "operation")]),
   ];
-}
-
-function linesIn(code: string): number {
-  return code.trimEnd().split("\n").length;
 }

@@ -29,7 +29,7 @@ export function answered({ envelope, calls }: Answer, paint: Paint): string {
     titled("traceback", envelope.success ? [] : plainLines(traceback, paint, "error"), paint),
     titled("warnings", plainLines(warnings.join("\n"), paint, "warning"), paint),
     titled(callsTitle(calls), callLines(calls, paint), paint),
-    budgetLine(envelope, paint),
+    envelope.budget ? paint.fg("dim", `budget left  ${budgetLeft(envelope.budget)}`) : "",
   ]
     .filter((part) => part !== "")
     .join("\n");
@@ -105,8 +105,4 @@ function callLines({ count, items }: Calls, paint: Paint): string[] {
     return `${mark} ${oneLine(prompt, 60)} ${paint.fg("dim", facts)}`;
   });
   return count > items.length ? [...lines, paint.fg("dim", `… ${count - items.length} more`)] : lines;
-}
-
-function budgetLine({ budget }: Envelope, paint: Paint): string {
-  return budget ? paint.fg("dim", `budget left  ${budgetLeft(budget)}`) : "";
 }

@@ -1,56 +1,20 @@
 import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
-import { type PiOrigins, piOrigins } from "../../config/index.ts";
+import { piOrigins } from "../../config/index.ts";
 import { type Context, objectOf } from "../../context/index.ts";
 import { version } from "../../platform/version.ts";
-import {
-  describeSession,
-  listReadableSessions,
-  type ReadableSessions,
-  readRecord,
-  type SessionDescription,
-} from "../../session/index.ts";
+import { describeSession, listReadableSessions, readRecord, type SessionDescription } from "../../session/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
 import type { lookAt } from "../../view/index.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { placesOf } from "../opened/opened.ts";
-import type { Asked, Compact, Left, SaidObject, Switched } from "../outside/index.ts";
-import type { StateBoard } from "../runs/board.ts";
+import type { Compact, Left, SaidObject, Switched } from "../outside/index.ts";
 import { type BranchReport, sessionsOf } from "./report.ts";
 
 /** A person's commands to the extension. A failed one throws an RlmError. */
-export interface Control extends Pick<Asked, "externalize" | "clear"> {
-  readonly board: Pick<StateBoard, "current" | "subscribe">;
-  /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
-  refresh(): Promise<void>;
-  /**
-   * Offers the tools to the model, or takes them away, for this branch. While texts are outside, or may be sent as stubs again,
-   * those that stubs name stay.
-   */
-  setEnabled(enabled: boolean): Switched;
-  /** Has the tools offered or not, as the branch says that Pi has come to. */
-  followBranch(): void;
-  /** Has Pi compact the conversation without a model, and takes all tools away. Rejects if something runs, or if Pi cannot. */
-  leave(compact: Compact): Promise<Left>;
-  /** The conversation outside, and the execs of the branch. */
-  report(): Promise<BranchReport>;
-  /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
-  documents(): Promise<readonly PDocument[]>;
-  /** Cancels what runs. Returns false if nothing runs. */
-  cancel(): boolean;
-  /** The sessions of the store, the one changed last first, and those that cannot be read. */
-  sessions(): Promise<ReadableSessions>;
-  /** The session and the checkpoint of the branch; null if RLM was not used on it. */
-  branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null>;
-  /** The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch */
-  look(texts: boolean, now: number): Promise<Looked | null>;
-  /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
-  goTo(session: string, checkpoint: string): Promise<void>;
-  /** @param cwd folder of the project */
-  settings(cwd: string): PiOrigins;
-}
+export type Control = ReturnType<typeof openControl>;
 
 type Looked = Awaited<ReturnType<typeof lookAt>>;
 
@@ -61,7 +25,7 @@ export function openControl(
   { board, runs, opened, outside, rested, context, view, refresh }: Lifecycle,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
-): Control {
+) {
   function offer(ours: readonly string[], enabled: boolean): void {
     const others = actions.getActiveTools().filter((name) => !OURS.includes(name));
     actions.setActiveTools([...others, ...ours]);
@@ -69,6 +33,7 @@ export function openControl(
     rested();
   }
 
+  /** Offers the tools to the model, or takes them away, for this branch. Those that stubs name, or may name again, stay. */
   function setEnabled(enabled: boolean): Switched {
     const sent = outside.switched(!enabled);
     offer(enabled ? OURS : staying(sent), enabled);
@@ -77,14 +42,17 @@ export function openControl(
 
   return {
     board,
+    /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
     refresh,
     setEnabled,
-    followBranch() {
+    /** Has the tools offered or not, as the branch says that Pi has come to. */
+    followBranch(): void {
       const isOff = outside.isOff();
       // What the user or another extension has chosen holds, unless we have chosen before.
       if (isOff === board.current().enabled) setEnabled(!isOff);
     },
-    async leave(compact) {
+    /** Has Pi compact the conversation without a model, and takes all tools away. Rejects if something runs, or if Pi cannot. */
+    async leave(compact: Compact): Promise<Left> {
       const { running } = board.current();
       if (running) throw isRunning(running.tool);
       const left = await outside.leave(compact);
@@ -97,20 +65,26 @@ export function openControl(
       rested();
       return cleared;
     },
-    async report() {
+    /** The conversation outside, and the execs of the branch. */
+    async report(): Promise<BranchReport> {
       const sessions = await sessionsOf(view(), opened);
       return { overview: outside.overview(), size: outside.size(), sessions };
     },
+    /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
     documents: async () => documentsOf((await context()).P),
+    /** Cancels what runs. Returns false if nothing runs. */
     cancel: () => runs.cancel(),
+    /** The sessions of the store, the one changed last first, and those that cannot be read. */
     sessions: async () => listReadableSessions((await opened()).store),
-    async branch() {
+    /** The session and the checkpoint of the branch; null if RLM was not used on it. */
+    async branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null> {
       const { head } = view();
       if (!head) return null;
       const session = await describeSession((await opened()).store, head.session);
       return { session, checkpoint: head.checkpoint };
     },
-    async look(texts, now) {
+    /** The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch */
+    async look(texts: boolean, now: number): Promise<Looked | null> {
       const { head } = view();
       if (!head) return null;
       // The page is a large text, which nothing else needs.
@@ -118,7 +92,8 @@ export function openControl(
       const { store } = await opened();
       return lookAt(store, head.session, { texts, now, maxBytes: PAGE_BYTES, belay: version() });
     },
-    async goTo(session, checkpoint) {
+    /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
+    async goTo(session: string, checkpoint: string): Promise<void> {
       const { store } = await opened();
       const rows = await store.checkpoints(session);
       const row = rows.find(({ id, kind }) => id === checkpoint && kind === "end");
@@ -129,7 +104,7 @@ export function openControl(
       actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
       await refresh();
     },
-    settings: (cwd) => piOrigins(placesOf(cwd, env)),
+    settings: (cwd: string) => piOrigins(placesOf(cwd, env)),
   };
 }
 

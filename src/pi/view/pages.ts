@@ -1,11 +1,11 @@
 import type { PiOrigins } from "../../config/index.ts";
 import { ago, amount, compact, elapsed, priced } from "../../platform/figures.ts";
-import { displayName, idEnd } from "../../platform/ids.ts";
+import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
 import type { ReadableSessions, SessionDescription } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
 import { columns } from "./columns.ts";
 import { budgetLeft, outsideParts, progress } from "./summary.ts";
-import { harmless, oneLine, sourcesOf } from "./texts.ts";
+import { harmless, oneLine } from "./texts.ts";
 
 /** `/rlm`: where things stand. @param now ms since the epoch */
 export function statusPage(

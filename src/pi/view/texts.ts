@@ -1,12 +1,6 @@
 import type { ExtensionUIContext } from "@mariozechner/pi-coding-agent";
 import { visible } from "../../platform/visible.ts";
 
-/** The sources of a context by their last names: `docs`, `docs +2`. */
-export function sourcesOf([first = "", ...more]: readonly string[]): string {
-  const name = first.split(/[/\\]/).findLast((part) => part !== "") ?? first;
-  return more.length > 0 ? `${name} +${more.length}` : name;
-}
-
 /** Text of a guest, model or file as Pi's screen may get it: what steers or hides is a code point. Tabs are spaces. */
 export function harmless(text: string): string {
   return visible(text).replaceAll("\t", "  ");
