@@ -11,9 +11,6 @@ export const count = defineBuiltin({
     js_error: "the pattern or the flags are not of find's dialect; the message says where",
   },
   params: { pattern, flags: optional(string) },
-  run(services, { pattern, flags }, scope) {
-    let matches = 0;
-    for (const _match of services.context().matches(pattern.source, flags ?? pattern.flags, scope.checkTime)) matches++;
-    return matches;
-  },
+  run: (services, { pattern, flags }, scope) =>
+    services.context().count(pattern.source, flags ?? pattern.flags, scope.checkTime),
 });

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Json } from "../runtime/index.ts";
+import type { Range } from "./child-context.ts";
 import { defineBuiltin, optional, pattern, string } from "./define.ts";
 import type { ContextServices } from "./services.ts";
 
@@ -48,26 +49,17 @@ interface FoundPlace {
   params: { pattern, flags: optional(string), options: optional(Options) },
   run(services, { pattern, flags, options }, scope) {
     const context = services.context();
-    const all = context.matches(pattern.source, flags ?? pattern.flags, scope.checkTime);
-    const { ranges, capped } = firstRanges(all, scope.limits.max_find_results);
-    context.coverage.matched(ranges);
+    const limit = scope.limits.max_find_results;
+    const { matches, capped } = context.find(pattern.source, flags ?? pattern.flags, limit, scope.checkTime);
+    context.coverage.matched(matches);
     if (capped) scope.warn("find_results_capped");
-    if (options?.docs !== true) return { matches: ranges, capped };
+    if (options?.docs !== true) return { matches, capped };
     scope.offClock(() => context.prepareLines());
-    return { matches: ranges.map((range) => foundPlace(context, range)), capped };
+    return { matches: matches.map((range) => foundPlace(context, range)), capped };
   },
 });
 
-function firstRanges(matches: ReturnType<ContextServices["matches"]>, limit: number) {
-  const ranges: (readonly [number, number])[] = [];
-  for (const match of matches) {
-    if (ranges.length === limit) return { ranges, capped: true };
-    ranges.push(match.range());
-  }
-  return { ranges, capped: false };
-}
-
-function foundPlace(context: ContextServices, [start, end]: readonly [number, number]): Json {
+function foundPlace(context: ContextServices, [start, end]: Range): Json {
   const { id = "", line = 1, column = 1, place = null } = context.place(start) ?? {};
   const found = { id, start, end, line, column, text: context.lineText(start) };
   return place === null ? found : { ...found, place };

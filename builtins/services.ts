@@ -47,12 +47,14 @@ export interface ContextServices {
   /** P as UTF-8. */
   utf8(): Uint8Array;
   /**
-   * The matches of a pattern in their order. Each is found when it is taken, and its range worked out when it is asked for.
+   * The first matches of a pattern; `capped` if there are more.
    *
    * @param between is called again and again while the text is searched, and may throw to end the search
    * @throws RlmError for a pattern that the dialect does not know
    */
-  matches(pattern: string, flags: string, between: () => void): Iterable<{ range(): readonly [number, number] }>;
+  find(pattern: string, flags: string, limit: number, between: () => void): { matches: Range[]; capped: boolean };
+  /** The number of all matches; else as `find`. */
+  count(pattern: string, flags: string, between: () => void): number;
   /** Counts the lines of P, unless that is done. */
   prepareLines(): void;
   /** Between two documents: the beginning of the one that follows. null behind the last document. */

@@ -6,7 +6,7 @@ export { HEAD_BYTES, kindOf } from "./documents/kinds.ts";
 export type { Converters, DocumentOptions } from "./documents/ways.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
-export { compileFind, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
+export { compileFind, count, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { chooser, documentsOfFile } from "./load/file-content.ts";
 export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";

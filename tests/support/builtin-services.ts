@@ -9,7 +9,15 @@ import { type CallScope, DEFAULT_EXEC_LIMITS } from "../../runtime/index.ts";
 export function servicesOver(documents: readonly DocumentEntry[]): HostServices {
   const context: ContextServices = {
     ...{ hash: "", sources: [], converted: null, length: documents.at(-1)?.end ?? 0, lines: 0, documents },
-    ...{ slice: unused, utf8: unused, matches: unused, prepareLines: unused, place: unused, lineText: unused },
+    ...{
+      slice: unused,
+      utf8: unused,
+      find: unused,
+      count: unused,
+      prepareLines: unused,
+      place: unused,
+      lineText: unused,
+    },
     ...{ prepareSearch: unused, search: unused, routes: unused },
     coverage: { whole() {}, matched() {}, sent() {} },
   };

@@ -81,19 +81,21 @@ function* linesThatMatch(context: Context, pattern: FindPattern, isShort: boolea
   places.prepare();
   let lines: Line[] = [];
   let last: Pick<Line, "id" | "line"> = { id: "", line: 0 };
-  for (const match of matchesIn(context.text, pattern)) {
-    const [start] = match.range();
-    const place = places.at(start);
-    // Between documents stand their names.
-    if (!place || start < place.start || start >= place.end) continue;
-    const { id, line, column, place: part } = place;
-    if (last.id === id && last.line === line) continue;
-    last = { id, line };
-    const text = isShort ? places.lineText(start) : lineIn(context, start - column + 1, place.end);
-    lines.push({ id, line, column, place: part, text });
-    if (lines.length < AT_ONCE) continue;
-    yield lines;
-    lines = [];
+  for (const some of matchesIn(context.text.data, pattern)) {
+    for (const [byte] of some) {
+      const start = context.text.unitAt(byte);
+      const place = places.at(start);
+      // Between documents stand their names.
+      if (!place || start < place.start || start >= place.end) continue;
+      const { id, line, column, place: part } = place;
+      if (last.id === id && last.line === line) continue;
+      last = { id, line };
+      const text = isShort ? places.lineText(start) : lineIn(context, start - column + 1, place.end);
+      lines.push({ id, line, column, place: part, text });
+      if (lines.length < AT_ONCE) continue;
+      yield lines;
+      lines = [];
+    }
   }
   if (lines.length > 0) yield lines;
 }

@@ -47,15 +47,14 @@ export function findInDocuments(
     for (const [range, [first, last]] of ranges.entries()) {
       const from = byteAt(first);
       const bytes = data.bytes.subarray(from, byteAt(last));
-      const document = { data: { bytes }, unitAt: (byte: number) => unitAt(from + byte) - first };
       const before = total;
-      for (const match of matchesIn(document, compiled)) {
-        if (hits.length < limit) {
-          const [start, end] = match.range();
-          hits.push({ text, range, start, end });
+      for (const some of matchesIn({ bytes }, compiled)) {
+        for (const [start, end] of some) {
+          if (hits.length < limit)
+            hits.push({ text, range, start: unitAt(from + start) - first, end: unitAt(from + end) - first });
+          total += 1;
+          if (total === HITS_COUNTED) return { hits, total, documents: documents + 1 };
         }
-        total += 1;
-        if (total === HITS_COUNTED) return { hits, total, documents: documents + 1 };
       }
       if (total > before) documents += 1;
     }

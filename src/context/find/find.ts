@@ -1,14 +1,8 @@
 import type { Text, TextData } from "../text/text.ts";
 import { type FindPattern, searchError } from "./pattern.ts";
-import { scan, type Windows } from "./scan.ts";
+import { type Match, scan, type Windows } from "./scan.ts";
 
 export { compileFind, escapePattern, type FindPattern } from "./pattern.ts";
-
-/** Its range is worked out when it is asked for, which takes longer than finding the match. */
-export interface Match {
-  /** UTF-16 offsets; `end` is exclusive. */
-  range(): [start: number, end: number];
-}
 
 export interface FindResult {
   /** UTF-16 offsets, ascending, never overlapping; `end` is exclusive. */
@@ -25,32 +19,43 @@ export interface FindResult {
 const WINDOWS: Windows = { smallest: 12 * 1024, largest: 64 * 1024, effort: 256 * 1024 * 1024 };
 
 /** The first `limit` matches: those of one pass of Rust's regex crate over the whole text, whatever the sizes of windows. */
-export function find(text: Text, pattern: FindPattern, limit: number, windows = WINDOWS): FindResult {
+export function find(
+  text: Text,
+  pattern: FindPattern,
+  limit: number,
+  between?: () => void,
+  windows?: Windows,
+): FindResult {
   const matches: [number, number][] = [];
-  for (const match of matchesIn(text, pattern, { windows })) {
-    if (matches.length === limit) return { matches, capped: true };
-    matches.push(match.range());
+  for (const some of matchesIn(text.data, pattern, between, windows)) {
+    for (const [start, end] of some) {
+      if (matches.length === limit) return { matches, capped: true };
+      matches.push([text.unitAt(start), text.unitAt(end)]);
+    }
   }
   return { matches, capped: false };
 }
 
-/** The searched text: bytes of UTF-8, and the offset of each of them. */
-type Searched = Pick<Text, "unitAt"> & { readonly data: Pick<TextData, "bytes"> };
+/** The number of all matches. */
+export function count({ data }: Text, pattern: FindPattern, between?: () => void): number {
+  let matches = 0;
+  for (const some of matchesIn(data, pattern, between)) for (const _match of some) matches++;
+  return matches;
+}
 
 /**
- * All matches in their order. Each is found when it is taken, so that they can be counted without being kept.
+ * All matches in their order, some at a time; each is found when it is taken, or not long before.
  *
  * @param between is called between two windows, and may throw to end the search
  */
 export function* matchesIn(
-  text: Searched,
+  { bytes }: Pick<TextData, "bytes">,
   pattern: FindPattern,
-  { windows = WINDOWS, between = () => {} }: { readonly windows?: Windows; readonly between?: () => void } = {},
-): Generator<Match> {
+  between = () => {},
+  windows = WINDOWS,
+): Generator<Iterable<Match>> {
   try {
-    for (const [start, end] of scan(text.data.bytes, pattern, windows, between)) {
-      yield { range: () => [text.unitAt(start), text.unitAt(end)] };
-    }
+    yield* scan(bytes, pattern, windows, between);
   } catch (error) {
     throw searchError(error);
   }

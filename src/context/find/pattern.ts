@@ -3,6 +3,7 @@ import { messageOf } from "../../platform/errors.ts";
 import { fromJavaScript, unsupportedIn } from "./dialect.ts";
 import { parse } from "./engine.ts";
 import { longestFinish, longestMatch, looksOf, type Required, readHir, requiredIn, spansLines } from "./hir.ts";
+import { type NativePattern, nativePattern } from "./native.ts";
 import { printCut, printExpression } from "./print.ts";
 import { recent } from "./recent.ts";
 
@@ -19,6 +20,7 @@ export interface FindPattern {
   /** Longest possible match, bytes of UTF-8; may be Infinity. */
   readonly maxBytes: number;
   readonly required: Required | undefined;
+  readonly native: NativePattern | undefined;
   /** The most characters that a match already begun can still need: the length of the run that stands for the rest. */
   readonly finish: number;
   /** The Rust pattern that finds the matches of a piece of the text. */
@@ -78,6 +80,7 @@ function analyse(source: string): FindPattern {
     asksForStart: looks.includes("Start"),
     maxBytes: longestMatch(expression),
     required: requiredIn(expression),
+    native: nativePattern(whole("")),
     finish: longestFinish(expression),
     openAtEnd,
     spelling: ({ stop, context }) => {

@@ -2,6 +2,7 @@ import { argumentError } from "../../../runtime/index.ts";
 import { findAll, findFrom } from "./engine.ts";
 import { openLines } from "./lines.ts";
 import { openLiterals } from "./literals.ts";
+import { openNative } from "./native.ts";
 import type { FindPattern } from "./pattern.ts";
 import { openSkip } from "./skip.ts";
 import type { Haystack } from "./wasm.ts";
@@ -15,8 +16,8 @@ export interface Windows {
   readonly effort: number;
 }
 
-/** Byte offsets. */
-type Match = readonly [start: number, end: number];
+/** Bytes of UTF-8; `end` is exclusive. */
+export type Match = readonly [start: number, end: number];
 
 /** Between two searches: every match that begins before `from` is known, and the last one ends at `lastEnd` (-1: none). */
 interface Position {
@@ -41,6 +42,8 @@ const FEW_MATCHES = 1000;
 const MANY_MATCHES = 10_000;
 const GROWTH = 4;
 const ALONE = 2 * 1024;
+/** Between two searches by native RegExp. */
+const BETWEEN = 128;
 
 /**
  * All matches of the text, ascending. Only around the edges of windows is a byte searched again.
@@ -52,20 +55,22 @@ export function* scan(
   pattern: FindPattern,
   windows: Windows,
   between: () => void,
-): Generator<Match> {
+): Generator<Iterable<Match>> {
   const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const search: Search = { haystack, pattern, farReaching: false };
   const spend = effortLimit(bytes.length, windows.effort);
   const next = openLiterals(haystack, pattern.required, between);
   const skip = openSkip(haystack, pattern, next);
   const searchLines = openLines(haystack, pattern, next, windows.largest);
-  let size = windows.smallest;
+  const searchNatively = openNative(haystack, pattern.native, windows.largest);
+  const [smallest, largest] = pattern.native ? [BETWEEN, windows.smallest] : [windows.smallest, windows.largest];
+  let size = smallest;
   let position: Position | undefined = { from: 0, lastEnd: -1 };
   while (position !== undefined) {
     between();
     const lines = searchLines(position.from);
     if (lines !== undefined) {
-      yield* lines.matches;
+      yield lines.matches;
       if (lines.end === haystack.length) return;
       position = after(lines.matches.at(-1)?.[1] ?? position.lastEnd, lines.end);
       continue;
@@ -74,10 +79,17 @@ export function* scan(
     if (from === undefined) return;
     // What is behind a long skip is likely to be alone.
     if (from - position.from > size) size = Math.min(size, ALONE);
+    const native = searchNatively(from);
+    if (native !== undefined) {
+      yield native.matches;
+      position = native.end === haystack.length ? undefined : { ...position, from: native.end };
+      size = smallest;
+      continue;
+    }
     position = { ...position, from };
     let settled = searchWindow(search, position, size);
-    if (settled.matches.length > MANY_MATCHES || isSame(settled.position, position)) size = windows.smallest;
-    else if (settled.matches.length < FEW_MATCHES) size = Math.min(size * GROWTH, windows.largest);
+    if (settled.matches.length > MANY_MATCHES || isSame(settled.position, position)) size = smallest;
+    else if (settled.matches.length < FEW_MATCHES) size = Math.min(size * GROWTH, largest);
     for (let wider = size * GROWTH; isSame(settled.position, position); wider *= GROWTH) {
       // Short of the whole rest, the next step would be all of it: two of such a size at once are not worth their memory.
       if (wider * GROWTH > bytes.length - position.from) wider = bytes.length;
@@ -85,7 +97,7 @@ export function* scan(
       spend(Math.min(wider, bytes.length - position.from));
       settled = searchFirst(search, position, wider);
     }
-    yield* settled.matches;
+    yield settled.matches;
     position = settled.position;
   }
 }

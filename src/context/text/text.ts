@@ -117,6 +117,7 @@ function* index(bytes: Uint8Array): Generator<number, TextData> {
 
 /** UTF-16 units of the characters that begin in `start..end`. */
 function countUnits(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start > 100 && isAscii(bytes.subarray(start, end))) return end - start;
   let units = 0;
   for (let at = start; at < end; at++) units += unitsOf(bytes[at] ?? 0);
   return units;

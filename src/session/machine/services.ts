@@ -7,7 +7,7 @@ import {
   factsOf,
 } from "../../../builtins/index.ts";
 import { type Json, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
-import { compileFind, matchesIn, openPlaces, openText, partsOf } from "../../context/index.ts";
+import { compileFind, count, find, openPlaces, openText, partsOf } from "../../context/index.ts";
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
 import type { ContextMessage, TextMessage } from "./context-message.ts";
@@ -91,7 +91,8 @@ function contextServices(message: TextMessage): LoadedContext {
       return text.slice(start, end);
     },
     utf8: () => text.data.bytes,
-    matches: (pattern, flags, between) => matchesIn(text, compileFind(pattern, flags), { between }),
+    find: (pattern, flags, limit, between) => find(text, compileFind(pattern, flags), limit, between),
+    count: (pattern, flags, between) => count(text, compileFind(pattern, flags), between),
     prepareLines: places.prepare,
     place: places.at,
     lineText: places.lineText,

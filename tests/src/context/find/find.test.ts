@@ -68,6 +68,7 @@ test.each([
     ...["\\s+", "[^b]*", "a[\\s\\S]*?b", "a[\\s\\S]*b", "a(?:[\\s\\S]*=)?", "\\w+\\s+\\w+", "\\b\\w+\\s+\\w+\\b"],
     "\\B\\s*\\B",
   ],
+  ...["[ab]", "foo\\s+\\w+", "\\s+", "\\w{2,}", "=[^=]+", "o\\n+\\w", "[^b]{3}", "7[^x]{1,2}"],
   ...["\\Aa", "a\\z", "\\A|b\\s*", "(a+)+$", "(?mR)^\\s*$", "(?:(?:\\W)*?|a)*(?mR:^)"],
 ])("windows of any size find the matches of %s", (pattern) => {
   fc.assert(fc.property(fc.constant(pattern), fc.constant(""), texts, windows, expectOnePass), { numRuns: 15 });
@@ -104,7 +105,7 @@ test("an assertion at the end of a window waits for the next character", () => {
   const pattern = compileFind("a+?\\b", "");
   for (let letters = 1; letters < 40; letters++) {
     const text = textFromString(`${"a".repeat(letters)}${"b".repeat(300)} a`);
-    const { matches } = find(text, pattern, 10, { smallest: 1, largest: 4, effort: 1e6 });
+    const { matches } = find(text, pattern, 10, undefined, { smallest: 1, largest: 4, effort: 1e6 });
     expect(matches, `${letters} letters`).toEqual([[letters + 301, letters + 302]]);
   }
 });
@@ -186,7 +187,7 @@ test("a pattern that is too deep only in windows is refused as such", () => {
   const depth = 83;
   const pattern = compileFind(`${"(?:a".repeat(depth)}\\b\\s+${")*".repeat(depth)}`, "");
   const error = refusalOf(() =>
-    find(textFromString("a a".repeat(99)), pattern, 10, { smallest: 1, largest: 1, effort: 0 }),
+    find(textFromString("a a".repeat(99)), pattern, 10, undefined, { smallest: 1, largest: 1, effort: 0 }),
   );
   expect(error).toMatchObject({ guestName: "SyntaxError", message: expect.stringContaining("more than 250 deep") });
 });
@@ -194,7 +195,7 @@ test("a pattern that is too deep only in windows is refused as such", () => {
 test("a pattern that reads the rest of the text for every match is given up", () => {
   const text = textFromString("a".repeat(5000));
   const pattern = compileFind("a(?:[\\s\\S]*z)?", "");
-  const error = refusalOf(() => find(text, pattern, 10_000, { smallest: 100, largest: 400, effort: 0 }));
+  const error = refusalOf(() => find(text, pattern, 10_000, undefined, { smallest: 100, largest: 400, effort: 0 }));
   expect(error).toMatchObject({ code: "js_error", guestName: "RangeError" });
 });
 
@@ -215,7 +216,7 @@ function expectOnePass(
   const compiled = compileFind(pattern, flags);
   for (const plain of texts) {
     const text = textFromString(plain);
-    expect(find(text, compiled, 1000, windows).matches).toEqual(onePass(pattern, flags, text));
+    expect(find(text, compiled, 1000, undefined, windows).matches).toEqual(onePass(pattern, flags, text));
   }
 }
 
