@@ -18,6 +18,8 @@ export interface Among {
   readonly inputs: number;
   /** Jobs that wait for another build, if no others do. */
   readonly left: number;
+  /** A line about jobs that are done without a part of what was asked for; null: there are none. */
+  readonly loss: string | null;
   /** The likely cost of all inputs, if only the first were run. */
   readonly forecast: Forecast | null;
 }
@@ -33,13 +35,15 @@ export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError
   return lines;
 }
 
-function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, { inputs, left }: Among): string[] {
+function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
+  const { inputs, left, loss } = among;
   const { run, counts, waits } = counted;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
   const lines = [`${name}: ${standing}`];
   lines.push(...otherJobs(asked, jobsIn(counts) - inputs));
+  if (loss !== null) lines.push(loss);
   if (problem) {
     lines.push(`error: ${problem.message} (${problem.code})`);
     lines.push(`results: ${about("out", name, "--out", "FILE")}`);
