@@ -6,6 +6,7 @@ import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
 import { lossLine, openReadableJobs } from "../jobs/readable-jobs.ts";
+import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
@@ -114,7 +115,8 @@ export async function runBatch(
     : null;
   const isOver = stateOf(end.counted) === "over";
   const loss = isOver ? await lossLine(openReadableJobs(store.jobs, submitted.run).list) : null;
-  const among = { left, loss, inputs: submitted.order.length, forecast };
+  const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);
+  const among = { left, loss, reason, inputs: submitted.order.length, forecast };
   const ended = endOf(ready, end, among);
   await report({ ...ended, asked, terminal, store, submitted, among });
   if (end.isLate) stop.leaving.leave(ended.code);

@@ -1,10 +1,11 @@
-import { firstly } from "../../../runtime/index.ts";
+import { firstly, remedy } from "../../../runtime/index.ts";
 import type { RlmError } from "../../index.ts";
 import { limitIn } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
+import type { Reason } from "../jobs/reasons.ts";
 import { waitLines } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
@@ -20,6 +21,8 @@ export interface Among {
   readonly left: number;
   /** A line about jobs that are done without a part of what was asked for; null: there are none. */
   readonly loss: string | null;
+  /** Why most of the failed jobs failed; null: none did. */
+  readonly reason: Reason | null;
   /** The likely cost of all inputs, if only the first were run. */
   readonly forecast: Forecast | null;
 }
@@ -36,7 +39,7 @@ export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError
 }
 
 function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
-  const { inputs, left, loss } = among;
+  const { inputs, left, loss, reason } = among;
   const { run, counts, waits } = counted;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
@@ -60,7 +63,7 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
   }
   if (counts.failed > 0) {
     lines.push(`why they failed: ${about(name, "--state", "failed")}`);
-    lines.push(`try them again: ${asked.own.retryFailed ? asked.line() : asked.line("--retry-failed")}`);
+    lines.push(retryLine(asked, reason));
   } else if (counts.cancelled > 0) {
     lines.push(`try them again: ${asked.own.retryCancelled ? asked.line() : asked.line("--retry-cancelled")}`);
   } else if (asked.out.kind === "none") {
@@ -69,6 +72,14 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
     lines.push(`${amount(inputs, "result is", "results are")} in ${asked.out.typed}; more: ${about(name)}`);
   }
   return lines;
+}
+
+/** Jobs whose budget was spent would spend it again. */
+function retryLine({ line, own }: AskedRun, reason: Reason | null): string {
+  const again = `try them again: ${own.retryFailed ? line() : line("--retry-failed")}`;
+  if (reason?.error_code !== "budget_exceeded") return again;
+  if (reason.error.includes("the run's limit")) return `${again}, with a higher --run-max-…`;
+  return `their budget was spent: ${inFlags(remedy("moreBudget"))} in another run: ${line("--new")}`;
 }
 
 /** Jobs that earlier lines gave to the run, and this one did not. */

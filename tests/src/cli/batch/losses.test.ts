@@ -29,3 +29,22 @@ test("files that a folder leaves out change no exit code, as in a cell", async (
   expect(await type(["exec", "-c", "in", "-e", "P.length"])).toMatchObject(left(0));
   expect(await type(["batch", "once.js", "--jobs", "in"])).toMatchObject(left(0));
 });
+
+const TWICE = 'await llm_query(job.text, { tools: [] }) + (await llm_query("not " + job.text, { tools: [] }))';
+
+test("jobs whose budget was spent are not advised to spend it again", async () => {
+  const { type } = await scene({ "in.csv": "id,text\na,one\nb,two\n", "twice.js": TWICE });
+  const line = (...more: string[]) => ["batch", "twice.js", "--jobs", "in.csv", "--name", "spent", ...more];
+  const spent = await type(line("--max-sub-calls", "1"));
+  const advice =
+    "their budget was spent: raise `--max-sub-calls`, `--max-tokens`, `--max-time-ms` or `--max-cost-usd` in another run: belay batch twice.js --jobs in.csv --name spent --max-sub-calls 1 --new\n";
+  expect(spent).toMatchObject(said(1, advice));
+  expect((await type(["jobs", "spent", "a"])).stdout).toContain(
+    "summarise with what there is, or raise `--max-sub-calls`",
+  );
+  expect((await type(line("--max-sub-calls", "2", "--new"))).code).toBe(0);
+  const ofRun = ["batch", "twice.js", "--jobs", "in.csv", "--name", "of-run", "--on-budget", "fail"];
+  expect(await type([...ofRun, "--run-max-sub-calls", "1"])).toMatchObject(
+    said(1, "--retry-failed, with a higher --run-max-…\n"),
+  );
+});
