@@ -29,7 +29,8 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     const loaded = stats();
     if (loaded && !args.get(QUIET)) showLoaded(loaded, terminal.stderr, args.get(VERBOSE));
     if (!envelope.success) {
-      const { error_code, error_message, suggestion } = envelope;
+      const { error_code, error_message } = envelope;
+      const suggestion = error_code === "js_timeout" ? AGAIN : envelope.suggestion;
       throw new RlmError(error_code, error_message, { suggestion });
     }
     const found = hitsIn(envelope.result_json);
@@ -39,6 +40,9 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
   };
   return inSession(args, host, "search", search, COULD_NOT_LOOK);
 }
+
+/** The command has no flag for its time, most of which goes into the index. */
+const AGAIN = "Type the same line again: it goes on with the index of these files where this one ended.";
 
 const jsonHit = ({ id, line, place, score, chunk }: Hit) =>
   jsonText({ path: id, line, ...(place === null ? {} : { place }), score, text: chunk });
