@@ -147,8 +147,8 @@ function endOf({ asked, stop }: ReadyRun, { counted, results }: End, among: Amon
   const { exitCode } = stop;
   const lacking = among.loss === null ? RUN_EXIT.done : RUN_EXIT.incomplete;
   const code = exitCode ?? (Math.max(runExitCode(counted), results.problem ? 1 : 0) || lacking);
-  const lines =
-    exitCode === undefined ? endLines(asked, counted, results.problem, among) : [stoppedLine(asked, counted)];
+  const isStopped = exitCode !== undefined && stateOf(counted) !== "over";
+  const lines = isStopped ? [stoppedLine(asked, counted)] : endLines(asked, counted, results.problem, among);
   return { counted, code, lines };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { json, said } from "../belay.ts";
+import { belay, json, said } from "../belay.ts";
 import { scene } from "./scene.ts";
 
 test("jobs that lack a part of what was asked for end a batch with 3, as a cell does", async () => {
@@ -47,4 +47,15 @@ test("jobs whose budget was spent are not advised to spend it again", async () =
   expect(await type([...ofRun, "--run-max-sub-calls", "1"])).toMatchObject(
     said(1, "--retry-failed, with a higher --run-max-…\n"),
   );
+});
+
+test("a run that is over is not called suspended, although the reader of its results has gone", async () => {
+  const rows = Array.from({ length: 30 }, (_, n) => `{"text":"t${n}"}\n`).join("");
+  const { type, folder, home, server } = await scene({ "in.jsonl": rows });
+  const model = ["--model", "local/m", "--base-url", server.url];
+  const line = ["batch", "once.js", "--jobs", "in.jsonl", ...model];
+  expect((await type(line)).code).toBe(0);
+  const gone = await belay([...line, "-o", "-"], { cwd: folder, home, onOutput: ({ stdout }) => stdout?.destroy() });
+  expect(gone).toMatchObject(said(0, ": 30/30 done\n"));
+  expect(gone.stderr).not.toContain("suspended");
 });
