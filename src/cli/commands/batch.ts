@@ -3,7 +3,7 @@ import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, RAW, RESEND_DOUBTFUL, STORE, WAIT, withTime } from "../flags/declared.ts";
 import { choice, count, flags, one, path, paths, text, toggle } from "../flags/flag.ts";
-import { OF_JOBS, OUT, QUEUE, RUN_LIMITS } from "../flags/runs.ts";
+import { OF_JOBS, OUT, QUEUE, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = flags({
@@ -30,7 +30,7 @@ const OWN = flags({
     help: "the field that names a job (default: id, of a file its path, else a hash of the input)",
   },
   name: {
-    type: text("NAME"),
+    type: one("NAME", "up to 100 letters, digits, spaces and ._~- (and no word of belay jobs, such as out)", runNameIn),
     heading: "run",
     help: "what the run is called (default: the script's name and a hash of what it does)",
   },
