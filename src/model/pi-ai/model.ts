@@ -12,7 +12,7 @@ import { watchFinish } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
 import { type Posting, posting } from "./posting.ts";
-import { explain, isUnreached, type Place, passingCure, type Refusal } from "./refusal.ts";
+import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
 import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import { type SeenResponse, watchResponses } from "./response-watch.ts";
 import { thinkingOptions } from "./thinking.ts";
@@ -178,8 +178,8 @@ function tooMuch({ id }: Place, { most }: ReplyBounds): SubCallError {
   return failure("provider_error", `${id}: the reply has more than ${most} bytes`, { retriable: false, suggestion });
 }
 
-function broken(place: Place): SubCallError {
-  return failure("provider_error", `${place.id}: the answer broke off before its end`, passingCure(place));
+function broken({ id }: Place): SubCallError {
+  return failure("provider_error", `${id}: the answer broke off before its end`);
 }
 
 /** Something threw before the request was on its way: it would do so again. */

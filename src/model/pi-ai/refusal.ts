@@ -114,15 +114,10 @@ const PASSING = [408, 409, 425];
 
 function cureOf(code: FailureCode, status: number | null, place: Place, trouble: Trouble | null): Cure {
   if (code !== "provider_error") return {};
-  if (trouble) return { suggestion: trouble.suggestion };
-  if (status === null || status >= 500 || PASSING.includes(status)) return passingCure(place);
+  if (status === null) return trouble ? { suggestion: trouble.suggestion } : {};
+  if (status >= 500 || PASSING.includes(status)) return {};
   const suggestion = status === 404 ? notFound(place) : "Change the request: the provider does not accept it.";
   return { retriable: false, suggestion };
-}
-
-/** The cure for what may pass by itself. A server that users name may be none that answers for a model. */
-export function passingCure({ isNamed }: Pick<Place, "isNamed">): Cure {
-  return isNamed ? { suggestion: `Call again later; if it stays, ${remedy("checkServer")} and the server's log.` } : {};
 }
 
 /** The part of a name before its first `/` is the provider: a server that users name is asked for the rest alone. */

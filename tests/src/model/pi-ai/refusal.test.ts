@@ -95,17 +95,6 @@ test.each(Object.entries(FAILURES))("%s is told apart", async (_name, [scripted,
   expect(server.requests).toHaveLength(1);
 });
 
-test.each([{ body: "<html>welcome</html>" }, { status: 500 }])(
-  "a server of one's own that answers with %o may be no model's: its address is to be checked",
-  async (scripted) => {
-    const { model } = await serve([scripted]);
-    expect(await ask(model)).toMatchObject({
-      ok: false,
-      error: { suggestion: expect.stringContaining("check `baseUrl`") },
-    });
-  },
-);
-
 test.each([
   [
     "Qwen/Qwen3-8B",
