@@ -90,12 +90,10 @@ export async function sessionAsked(
 /** The one session that a command is about. @throws UsageError */
 export function onlyName(args: Arguments, command: string): string {
   const names = args.positionals;
-  const [name, other = ""] = names;
+  const [name] = names;
   if (name !== undefined && names.length === 1) return name;
-  // A second word is what the copy is to be called, a number of an exec, or what the session is compared with.
-  const flag = command === "fork" ? "--name" : /^\d+$/.test(other) ? "--exec" : "--against";
   const problem = name === undefined ? "name a session; belay sessions lists them" : `${command} takes one session`;
-  throw new UsageError(problem, commandLine(name === undefined ? ["sessions"] : [command, name, flag, other]));
+  throw new UsageError(problem, commandLine(name === undefined ? ["sessions"] : [command, name]));
 }
 
 /**
