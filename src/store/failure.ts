@@ -85,13 +85,11 @@ function storeError(found: unknown, folder: string | null): unknown {
   return new RlmError("store_failed", `${store}: ${problem}`, { suggestion, cause: found });
 }
 
+/** True if SQLite cannot open a database there: its index of the log, and the first pages of that, need more. */
 function hasNoSpace(folder: string): boolean {
   const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize < LEAST_BYTES;
+  return bavail * bsize < 128 * 1024;
 }
-
-/** Bytes that SQLite needs to open a database: its index of the log, and the first pages of that. */
-const LEAST_BYTES = 128 * 1024;
 
 function cure(sqlite: number | undefined, errno: string | undefined): string {
   if (sqlite === SQLITE.full || errno === "ENOSPC" || errno === "EDQUOT")

@@ -113,8 +113,8 @@ export async function runBatch(
   const forecast = first
     ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs, inputs: submitted.inputs(), all: spooled.count })
     : null;
-  const isOver = stateOf(end.counted) === "over";
-  const loss = isOver ? await lossLine(openReadableJobs(store.jobs, submitted.run).list) : null;
+  const loss =
+    stateOf(end.counted) === "over" ? await lossLine(openReadableJobs(store.jobs, submitted.run).list) : null;
   const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);
   const among = { left, loss, reason, inputs: submitted.order.length, forecast };
   const ended = endOf(ready, end, among);

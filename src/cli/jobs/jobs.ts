@@ -1,5 +1,4 @@
 import { amount } from "../../platform/figures.ts";
-import { inLine } from "../../platform/visible.ts";
 import type { Counts } from "../../store/index.ts";
 import { openResults, outPlace } from "../batch/results.ts";
 import { jobsIn, overIn } from "../batch/run-state.ts";
@@ -14,7 +13,7 @@ import type { Output } from "../render/terminal.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, printJson, runNamed } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
-import { damageJson, lossLine, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
 import { showJob } from "./show-job.ts";
 import { showRun, watchRun } from "./show-run.ts";
 
@@ -72,7 +71,7 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
 
 /**
  * `jobs out`: writes the results that there are, in the order of the jobs. Gives the exit code: 1 if rows of jobs cannot be read, 3
- * if some jobs are not over, or lack a part of what was asked for.
+ * if some jobs are not over.
  */
 async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const { own, json, store, terminal, place } = asked;
@@ -89,17 +88,15 @@ async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   await results.close();
   if (results.problem) throw results.problem;
   const counts = await readable.counts();
-  const loss = await lossLine(readable.list);
   const damaged = readable.damaged();
   const { failed, cancelled } = counts;
-  const figures = { results: overIn(counts), jobs: jobsIn(counts), failed, cancelled, loss };
+  const figures = { results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
   if (json) printJson(asked, { run: run.name, ...figures }, damageJson(asked, damaged));
   else {
     tellRest(counts, terminal.stderr);
-    if (loss !== null) terminal.stderr.write(`${inLine(loss)}\n`);
     showDamage(asked, damaged);
   }
-  return damaged.length > 0 ? 1 : figures.results < figures.jobs || loss !== null ? 3 : 0;
+  return damaged.length > 0 ? 1 : figures.results < figures.jobs ? 3 : 0;
 }
 
 /** Tells how many jobs have no result, and why. */

@@ -6,20 +6,19 @@ import type { JobRow, Jobs } from "../../store/index.ts";
 import { type CountedRun, followRun, openPoke } from "../batch/follow.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress } from "../batch/run-progress.ts";
-import { progressText, RUN_EXIT, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
+import { progressText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
 import { QUIET } from "../flags/declared.ts";
 import { processClock } from "../render/status-line.ts";
 import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
-import { jobWarnings, jobWarningText } from "../render/warnings.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { damageJson, jobJson, jobsOf, lossLine, openReadableJobs, showDamage, toldOf } from "./readable-jobs.ts";
+import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage, toldOf } from "./readable-jobs.ts";
 import { openReasons, openTopReason, type Reason } from "./reasons.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
 
-/** A run and its jobs. Gives the exit code: by the states of the jobs, or 1 if rows of jobs cannot be read. */
+/** A run and its jobs. Gives the exit code: that of `belay batch`, or 1 if rows of jobs cannot be read. */
 export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, json, own } = asked;
   const run = await runNamed(store, name, asked.place);
@@ -108,12 +107,10 @@ const COLUMNS = [...BEFORE, "left"] as const;
 const WITH_INPUTS = [...BEFORE, "left", "left"] as const;
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
 
-/** The reason why a job failed or waits, or its warnings, on one line. */
+/** The reason why a job failed or waits, on one line. */
 function whyOf(job: JobRow): string {
-  const told = toldOf(job);
-  const warnings = jobWarnings(told).map(jobWarningText).join("; ");
-  const why = typeof told.error === "string" ? told.error : (waitText(job) ?? warnings);
-  return oneLine(why === "" ? "-" : why, WHY_UNITS);
+  const { error } = toldOf(job);
+  return oneLine(typeof error === "string" ? error : (waitText(job) ?? "-"), WHY_UNITS);
 }
 
 const oneLine = (text: string, units: number) => text.replaceAll(/\s+/g, " ").slice(0, units);
@@ -166,13 +163,11 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   });
   progress.clear();
   if (counted === null || stop.exitCode !== undefined) return stop.exitCode ?? 3;
-  const loss = stateOf(counted) === "over" ? await lossLine(openReadableJobs(store.jobs, run).list) : null;
-  if (json) printJson(asked, { run: runJson(counted), loss });
+  if (json) printJson(asked, { run: runJson(counted) });
   else {
     const text = progressText({ at: 0, ...counted }, { callsPerSecond: null, leftMs: null });
     terminal.stdout.write(`${inLine(`${run.name}: ${text}`)}\n`);
-    if (loss !== null) terminal.stderr.write(`${inLine(loss)}\n`);
     if (!quiet) terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
   }
-  return runExitCode(counted) || (loss === null ? RUN_EXIT.done : RUN_EXIT.incomplete);
+  return runExitCode(counted);
 }

@@ -30,7 +30,8 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     if (loaded && !args.get(QUIET)) showLoaded(loaded, terminal.stderr, args.get(VERBOSE));
     if (!envelope.success) {
       const { error_code, error_message } = envelope;
-      const suggestion = error_code === "js_timeout" ? AGAIN : envelope.suggestion;
+      const again = "Type the same line again: it goes on with the index of these files where this one ended.";
+      const suggestion = error_code === "js_timeout" ? again : envelope.suggestion;
       throw new RlmError(error_code, error_message, { suggestion });
     }
     const found = hitsIn(envelope.result_json);
@@ -40,9 +41,6 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
   };
   return inSession(args, host, "search", search, COULD_NOT_LOOK);
 }
-
-/** The command has no flag for its time, most of which goes into the index. */
-const AGAIN = "Type the same line again: it goes on with the index of these files where this one ended.";
 
 const jsonHit = ({ id, line, place, score, chunk }: Hit) =>
   jsonText({ path: id, line, ...(place === null ? {} : { place }), score, text: chunk });
