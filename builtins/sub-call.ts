@@ -171,7 +171,7 @@ export function tokensLeft(scope: CallScope): number {
 
 export function budgetExceeded(
   why: string,
-  suggestion = "Look at budget() first; summarise with what there is, or ask for a larger budget.",
+  suggestion = `Look at budget() first; summarise with what there is, or ${remedy("moreBudget")}.`,
 ): RlmError {
   return new RlmError("budget_exceeded", `the session's budget does not allow this: ${why}`, {
     guestName: "BudgetExceededError",

@@ -65,7 +65,7 @@ export function thrownEnd({ heap, scripts, running, library }: Guest, thrown: Th
   const isOutOfMemory = thrown.name === "InternalError" && OUT_OF_MEMORY.has(thrown.message);
   if (isOutOfMemory || (thrown.thrown === "nothing" && heap.isFull())) return heap.fullEnd();
   const error = guestError(thrown, scripts.columnOf);
-  const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source, library.younger);
+  const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source, library);
   return { kind: "error", code: thrown.code ?? "js_error", error, suggestion };
 }
 

@@ -18,6 +18,7 @@ export const REMEDIES = {
   moreSections: "let more sections be read with `maxSections`",
   fewerSections: "ask again with a smaller `maxSections`",
   moreSubCalls: "raise `budget.max_sub_calls`",
+  moreBudget: "ask for a larger budget",
   raiseDepth: "raise `maxDepth`",
   giveFunction: "pass `functions: { * }` to `openSession`",
   raiseSpace: "raise `maxSessionMb`",

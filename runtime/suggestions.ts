@@ -1,20 +1,23 @@
+import type { GuestLibrary } from "./library.ts";
+import { nearest } from "./nearest.ts";
+
 /**
  * Returns a cure for a mistake in a cell, which is found by the engine's own message.
  *
- * @param younger builtins that a guest of an earlier version may lack
+ * @param builtins their names; a guest of an earlier version may lack the younger ones
  */
 export function suggestionFor(
   name: string,
   message: string,
   source: string,
-  younger: ReadonlySet<string> = new Set(),
+  { reserved, younger }: Pick<GuestLibrary, "reserved" | "younger"> = { reserved: new Set(), younger: new Set() },
 ): string {
   if (name === "SyntaxError") return syntaxSuggestion(message, source);
   const missing = /^'?([\w$]+)'? is not defined$/.exec(message)?.[1];
   if (missing && younger.has(missing)) {
     return `This session began with an earlier version, and its guest could not be given ${missing}: load the context again to have it.`;
   }
-  if (missing) return ABSENT[missing] ?? `Check the spelling of ${missing}, or define it before this line.`;
+  if (missing) return missingName(missing, [...reserved, ...younger, ...wordsLike(missing, source)]);
   if (name === "NeverSettlesError") return "Look at what the cell awaits: a promise that nothing resolves.";
   if (/call stack/.test(message)) return "Bound the recursion, or use a loop with a list of what is left to do.";
   if (/not a function$/.test(message)) return "Check the name of the method and the type of the value it is called on.";
@@ -42,6 +45,20 @@ const ABSENT: Readonly<Record<string, string>> = {
   False: "JavaScript has false, not False.",
   SHOW_VARS: "Look at Object.keys(globalThis).",
 };
+
+function missingName(name: string, names: readonly string[]): string {
+  const meant = name.length <= NAME_UNITS ? nearest(name, names) : undefined;
+  const cure = meant ? `Did you mean ${meant}? If not, define ${name}` : `Check the spelling of ${name}, or define it`;
+  return ABSENT[name] ?? `${cure} before this line.`;
+}
+
+/** Words of a cell that may be the name which was meant. */
+function wordsLike(name: string, source: string): string[] {
+  const words = new Set(source.slice(0, SOURCE_UNITS).match(/[\w$]+/g));
+  return [...words].filter((word) => word !== name && Math.abs(word.length - name.length) <= 2);
+}
+
+const [NAME_UNITS, SOURCE_UNITS] = [40, 100_000];
 
 const PYTHON =
   /^\s*(def \w+\(|elif |from \w+ import )|^\s*(for \w+ in|if|while|elif|else|try|except|with|class)\b[^{;]*:\s*(#.*)?$/m;

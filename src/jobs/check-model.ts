@@ -16,7 +16,7 @@ export function checkModel({ script, model }: Pick<RunSpec, "script" | "model">,
   if (!asksModel(script)) return;
   if (model !== null) return void models?.resolve(model);
   throw new RlmError("no_model_configured", `${script.name} asks a model, and the run names none`, {
-    suggestion: `${firstly("nameModel")}; ${remedy("nameServer")}.`,
+    suggestion: models?.noModelCure?.() ?? `${firstly("nameModel")}; ${remedy("nameServer")}.`,
   });
 }
 

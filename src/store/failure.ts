@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import { RlmError } from "../../runtime/errors.ts";
 import { firstly, remedy } from "../../runtime/remedies.ts";
 import { megabytes } from "../platform/figures.ts";
@@ -63,7 +64,7 @@ export function misuse(what: string): RlmError {
   return new RlmError("store_failed", what, { suggestion: "This is a mistake in the program that uses the store." });
 }
 
-const SQLITE = { perm: 3, busy: 5, readonly: 8, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
+const SQLITE = { perm: 3, busy: 5, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
 
 function storeError(found: unknown, folder: string | null): unknown {
   const error = thrownBy(found);
@@ -77,12 +78,22 @@ function storeError(found: unknown, folder: string | null): unknown {
     return corrupt(`${store} is damaged: ${error.message}`, found);
   }
   if (sqlite === undefined && errno === undefined) return found;
-  return new RlmError("store_failed", `${store}: ${error.message}`, { suggestion: cure(sqlite, errno), cause: found });
+  // Without room for a file that SQLite maps into memory it does not call the disk full.
+  const isFull = sqlite === SQLITE.full || (sqlite === SQLITE.ioerr && folder !== null && hasNoSpace(folder));
+  const problem = isFull ? "database or disk is full" : error.message;
+  const suggestion = cure(isFull ? SQLITE.full : sqlite, errno);
+  return new RlmError("store_failed", `${store}: ${problem}`, { suggestion, cause: found });
+}
+
+/** True if SQLite cannot open a database there: its index of the log, and the first pages of that, need more. */
+function hasNoSpace(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < 128 * 1024;
 }
 
 function cure(sqlite: number | undefined, errno: string | undefined): string {
   if (sqlite === SQLITE.full || errno === "ENOSPC" || errno === "EDQUOT")
-    return "Free space on its disk and try again.";
+    return "Free space on its disk and try again; to remove sessions takes some too.";
   if (sqlite === SQLITE.busy) return "Another process has been writing to it for long: try again.";
   const closed = sqlite === SQLITE.perm || sqlite === SQLITE.readonly || sqlite === SQLITE.cantopen;
   if (closed || errno === "EACCES" || errno === "EPERM" || errno === "EROFS") {

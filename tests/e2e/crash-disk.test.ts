@@ -86,6 +86,24 @@ test("a full disk: a clear error, nothing half, and the session goes on with spa
   }
 }, 240_000);
 
+test("a disk without room for SQLite's own files is called full, and nothing is called damaged (needs root to mount)", async ({
+  skip,
+}) => {
+  skip(!canMount(), "no file system can be mounted");
+  const disk = smallDisk(8 * 1024 * KB);
+  const home = join(disk, "home");
+  expect((await belayHere(["exec", "-e", "1", "--session", "kept"], { home })).code).toBe(0);
+  fillBut(disk, 0);
+  for (const args of [["rm", "kept"], ["gc"], ["doctor"]]) {
+    const { code, stdout, stderr } = await belay(args, { home });
+    const said = stdout + stderr;
+    expect([code, said], args[0]).toEqual([1, expect.stringMatching(/disk is full[\s\S]*free space on its disk/i)]);
+    expect(said).not.toContain("drops a damaged");
+  }
+  rmSync(join(disk, "filler"));
+  expect((await belayHere(["rm", "kept"], { home })).code).toBe(0);
+}, 60_000);
+
 test("files that cannot grow: writes are cut short, and the session goes on when they can", async () => {
   await using server = await startModelServer(({ prompt }) => ({ text: `to ${prompt}` }));
   const ends = [

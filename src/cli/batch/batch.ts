@@ -5,6 +5,8 @@ import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
+import { lossLine, openReadableJobs } from "../jobs/readable-jobs.ts";
+import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
@@ -65,7 +67,7 @@ export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
   /** Lines for people: the last one is the line to type next. */
   readonly lines: string[];
   readonly code: number;
-  readonly among: Pick<Among, "inputs" | "forecast">;
+  readonly among: Pick<Among, "inputs" | "forecast" | "loss">;
 }
 
 /** Submits the run, works on it, and ends with it. Gives the exit code. @param report prints the end @throws RlmError */
@@ -101,7 +103,7 @@ export async function runBatch(
   if (asked.own.detach) await offering;
   if (asked.own.detach) {
     const counted = await countedRun(store, submitted.run.id);
-    const among = { inputs: submitted.order.length, forecast: null };
+    const among = { inputs: submitted.order.length, forecast: null, loss: null };
     tell({ ...{ asked, terminal, counted, among, code: RUN_EXIT.done }, lines: detachedLines(asked, submitted.run) });
     return RUN_EXIT.done;
   }
@@ -111,7 +113,10 @@ export async function runBatch(
   const forecast = first
     ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs, inputs: submitted.inputs(), all: spooled.count })
     : null;
-  const among = { left, inputs: submitted.order.length, forecast };
+  const loss =
+    stateOf(end.counted) === "over" ? await lossLine(openReadableJobs(store.jobs, submitted.run).list) : null;
+  const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);
+  const among = { left, loss, reason, inputs: submitted.order.length, forecast };
   const ended = endOf(ready, end, among);
   await report({ ...ended, asked, terminal, store, submitted, among });
   if (end.isLate) stop.leaving.leave(ended.code);
@@ -140,9 +145,10 @@ async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs
 
 function endOf({ asked, stop }: ReadyRun, { counted, results }: End, among: Among) {
   const { exitCode } = stop;
-  const code = exitCode ?? Math.max(runExitCode(counted), results.problem ? 1 : 0);
-  const lines =
-    exitCode === undefined ? endLines(asked, counted, results.problem, among) : [stoppedLine(asked, counted)];
+  const lacking = among.loss === null ? RUN_EXIT.done : RUN_EXIT.incomplete;
+  const code = exitCode ?? (Math.max(runExitCode(counted), results.problem ? 1 : 0) || lacking);
+  const isStopped = exitCode !== undefined && stateOf(counted) !== "over";
+  const lines = isStopped ? [stoppedLine(asked, counted)] : endLines(asked, counted, results.problem, among);
   return { counted, code, lines };
 }
 
@@ -159,8 +165,8 @@ function tell({ asked, terminal, counted, lines, code, among }: Omit<EndedRun, "
 /** The end of a run for programs. */
 export function endJson({ counted, lines, code, among }: Pick<EndedRun, "counted" | "lines" | "code" | "among">) {
   const { name, why } = counted.run;
-  const { inputs, forecast } = among;
-  const told = { inputs, ...(forecast ? { forecast } : {}) };
+  const { inputs, forecast, loss } = among;
+  const told = { inputs, ...(forecast ? { forecast } : {}), loss };
   const next = lines.at(-1) ?? null;
   return {
     ...{ success: code === RUN_EXIT.done, run: name, state: stateOf(counted), why, ...told },

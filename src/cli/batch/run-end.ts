@@ -1,10 +1,11 @@
-import { firstly } from "../../../runtime/index.ts";
+import { firstly, remedy } from "../../../runtime/index.ts";
 import type { RlmError } from "../../index.ts";
 import { limitIn } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
+import type { Reason } from "../jobs/reasons.ts";
 import { waitLines } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
@@ -18,6 +19,10 @@ export interface Among {
   readonly inputs: number;
   /** Jobs that wait for another build, if no others do. */
   readonly left: number;
+  /** A line about jobs that are done without a part of what was asked for; null: there are none. */
+  readonly loss: string | null;
+  /** Why most of the failed jobs failed; null: none did. */
+  readonly reason: Reason | null;
   /** The likely cost of all inputs, if only the first were run. */
   readonly forecast: Forecast | null;
 }
@@ -33,13 +38,15 @@ export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError
   return lines;
 }
 
-function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, { inputs, left }: Among): string[] {
+function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
+  const { inputs, left, loss, reason } = among;
   const { run, counts, waits } = counted;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
   const lines = [`${name}: ${standing}`];
   lines.push(...otherJobs(asked, jobsIn(counts) - inputs));
+  if (loss !== null) lines.push(loss);
   if (problem) {
     lines.push(`error: ${problem.message} (${problem.code})`);
     lines.push(`results: ${about("out", name, "--out", "FILE")}`);
@@ -56,7 +63,7 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
   }
   if (counts.failed > 0) {
     lines.push(`why they failed: ${about(name, "--state", "failed")}`);
-    lines.push(`try them again: ${asked.own.retryFailed ? asked.line() : asked.line("--retry-failed")}`);
+    lines.push(retryLine(asked, reason));
   } else if (counts.cancelled > 0) {
     lines.push(`try them again: ${asked.own.retryCancelled ? asked.line() : asked.line("--retry-cancelled")}`);
   } else if (asked.out.kind === "none") {
@@ -65,6 +72,14 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
     lines.push(`${amount(inputs, "result is", "results are")} in ${asked.out.typed}; more: ${about(name)}`);
   }
   return lines;
+}
+
+/** Jobs whose budget was spent would spend it again. */
+function retryLine({ line, own }: AskedRun, reason: Reason | null): string {
+  const again = `try them again: ${own.retryFailed ? line() : line("--retry-failed")}`;
+  if (reason?.error_code !== "budget_exceeded") return again;
+  if (reason.error.includes("the run's limit")) return `${again}, with a higher --run-max-…`;
+  return `their budget was spent: ${inFlags(remedy("moreBudget"))} in another run: ${line("--new")}`;
 }
 
 /** Jobs that earlier lines gave to the run, and this one did not. */

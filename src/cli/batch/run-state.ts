@@ -149,8 +149,8 @@ export function stateOf({ run, counts }: { readonly counts: Counts; readonly run
 
 type RunWord = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
 
-/** Exit codes of a run: all is done; some jobs failed or were cancelled; somebody has to act; only providers can go on. */
-export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, waits: 4 } as const;
+/** Exit codes of a run: all is done; jobs failed or were cancelled; somebody has to act; jobs lack a part; only providers can go on. */
+export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, incomplete: 3, waits: 4 } as const;
 
 export function runExitCode({ counts, run, waits }: RunOutcome): number {
   const { done, failed, cancelled } = counts;

@@ -104,19 +104,22 @@ async function jobsAnew(
   hasContexts: boolean,
 ): Promise<ReadonlySet<string>> {
   const anew = new Set<string>();
-  const [changed, tried]: [string[], string[]] = [[], []];
+  const named: string[] = [];
+  let count = 0;
   for await (const { id, job } of known) {
     if (job === null) continue;
     if (isWanted(own, job)) anew.add(id);
-    else if (job.isChanged) (own.retryChanged ? tried : changed).push(id);
+    else if (job.isChanged && ++count <= NAMED) named.push(id);
   }
-  if (tried.length > 0) {
-    throw new RlmError("session_busy", `${changedText(tried, inputs, hasContexts)}, and each is being tried`, {
+  if (count === 0) return anew;
+  const changed = changedText(named, count, inputs, hasContexts);
+  // With --retry-changed only those are left that are being tried.
+  if (own.retryChanged) {
+    throw new RlmError("session_busy", `${changed}, and each is being tried`, {
       suggestion: "Wait until they are over, or cancel them: belay jobs cancel RUN ID.",
     });
   }
-  if (changed.length === 0) return anew;
-  throw new RlmError("run_differs", `${changedText(changed, inputs, hasContexts)}; nothing was written`, {
+  throw new RlmError("run_differs", `${changed}; nothing was written`, {
     suggestion: `Run what has changed again: \`${line("--retry-changed")}\`. --new begins another run, and --name NAME gives it a name.`,
   });
 }
@@ -133,10 +136,10 @@ const TRIED: readonly JobState[] = ["running", "cancelling"];
 /** A run may have a million jobs: so many of them are named. */
 const NAMED = 5;
 
-function changedText(ids: readonly string[], inputs: string, hasContexts: boolean): string {
+function changedText(named: readonly string[], count: number, inputs: string, hasContexts: boolean): string {
   const what = hasContexts
-    ? amount(ids.length, "input or its context", "inputs or their contexts")
-    : amount(ids.length, "input", "inputs");
-  const more = ids.length > NAMED ? ` and ${thousands(ids.length - NAMED)} more` : "";
-  return `${inputs}: ${what} changed since: ${ids.slice(0, NAMED).join(", ")}${more}`;
+    ? amount(count, "input or its context", "inputs or their contexts")
+    : amount(count, "input", "inputs");
+  const more = count > NAMED ? ` and ${thousands(count - NAMED)} more` : "";
+  return `${inputs}: ${what} changed since: ${named.join(", ")}${more}`;
 }

@@ -3,7 +3,7 @@ import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, RAW, RESEND_DOUBTFUL, STORE, WAIT, withTime } from "../flags/declared.ts";
 import { choice, count, flags, one, path, paths, text, toggle } from "../flags/flag.ts";
-import { OF_JOBS, OUT, QUEUE, RUN_LIMITS } from "../flags/runs.ts";
+import { OF_JOBS, OUT, QUEUE, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = flags({
@@ -30,7 +30,7 @@ const OWN = flags({
     help: "the field that names a job (default: id, of a file its path, else a hash of the input)",
   },
   name: {
-    type: text("NAME"),
+    type: one("NAME", "up to 100 letters, digits, spaces and ._~- (and no word of belay jobs, such as out)", runNameIn),
     heading: "run",
     help: "what the run is called (default: the script's name and a hash of what it does)",
   },
@@ -126,7 +126,7 @@ export const batch = defineCommand({
     "--run-max-cost-usd, --run-max-tokens and --run-max-sub-calls limit the run; --max-cost-usd and its like limit each job. What is spent is never more: money is held before a request is sent. When the run's limit is spent, its jobs are parked; a higher limit continues them.",
     "Runs and their jobs are kept in the store. With a folder this process works; with --store postgres://HOST/DB as many as there are: `belay worker`. docs/batch.md goes from ten files on a laptop to workers on several hosts.",
     "With --delivery batch the calls of all jobs go together by batches of their provider, at half the price: it answers within minutes to 24 hours. Ctrl-C, or --wait, ends the command meanwhile, and the same line takes the answers. Each step of a script that waits for an answer is a wave of its own, so use llm_query_batch for many calls.",
-    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, 3 if the run is not over: parked or paused, and 4 if all that is left waits for a provider. With --detach it is 0 once all is submitted.",
+    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, 3 if the run is not over (parked or paused) or if a job lacks a part of what was asked for, such as a result over its limit, and 4 if all that is left waits for a provider. With --detach it is 0 once all is submitted.",
   ],
   takes: { usage: "SCRIPT.js --jobs INPUTS", completes: "files" },
   own: OWN,

@@ -37,7 +37,7 @@ export const jobs = defineCommand({
     "VERB is cancel, retry, pause, resume, out or rm. cancel ends the jobs of a run, or those that are named: a running one within 10 seconds. retry tries those again that have failed, or those that are named, each in a session of its own. pause begins no further job, and what runs goes on; resume takes that back, and makes parked jobs wait again. A run whose limit is spent goes on with a higher one: belay jobs resume RUN --run-max-cost-usd 10.",
     "out writes the results that there are, a line for each: belay jobs out RUN --out FILE. rm drops a run with the sessions of its jobs.",
     "In a folder nobody works by itself: the line of `belay batch` that began the run continues it. belay show RUN/ID shows what a job did, belay fork RUN/ID copies its session, and belay resume RUN/ID finishes its cell.",
-    "With RUN the exit code is 0 if all jobs are done, 1 if some failed or were cancelled, 3 if the run is not over, and 4 if only providers can go on with it. That of out is 0 once all jobs are over, also if some failed.",
+    "With RUN the exit code is 0 if all jobs are done, 1 if some failed or were cancelled, 3 if the run is not over, and 4 if only providers can go on with it. That of out is 0 once all jobs are over, also if some failed. With ID it is 3 too if the job lacks a part of what was asked for.",
   ],
   takes: { usage: "[RUN [ID] | VERB RUN [ID]...]", completes: "anything" },
   own: OWN,

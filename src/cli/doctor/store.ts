@@ -107,7 +107,7 @@ export async function checkSessions({ place, host, terminal: { stderr } }: Store
     const notes = found.map((line) => line.slice(INFO.length));
     const biggest = biggestOf(sessions);
     const told = biggest.map(({ session, mb }) => `${inLine(session)} ${mb} MB`).join(", ");
-    const lines = [`${countOf(sessions)}${whole.facts}`, ...(told === "" ? [] : [`biggest: ${told}`]), ...notes];
+    const lines = [`${countOf(sessions)}${whole.facts()}`, ...(told === "" ? [] : [`biggest: ${told}`]), ...notes];
     return { state: "ok", detail: lines.join("\n"), biggest };
   } finally {
     status.clear();
@@ -141,23 +141,23 @@ const PARTS: Readonly<Record<Verified["part"], string>> = {
   strays: "rows without an owner",
 };
 
-/** The store that is read: its name, and facts beside its sessions. */
+/** The store that is read: its name, and facts beside its sessions once it could be read. */
 interface Whole {
   readonly shown: string;
-  readonly facts: string;
+  facts(): string;
 }
 
 /** null: nothing is kept there. */
 function wholeFile(path: string): Whole | null {
   if (!existsSync(path)) return null;
   const bytes = size(statSync(path).size);
-  return { shown: `${path} (${bytes})`, facts: ` in ${bytes}, schema ${schemaVersion(path)}` };
+  return { shown: `${path} (${bytes})`, facts: () => ` in ${bytes}, schema ${schemaVersion(path)}` };
 }
 
 /** null: nothing is kept there. The check of the server has its version. */
 async function wholeServer(url: string): Promise<Whole | null> {
   const { version } = await lookAtServer(url);
-  return version === 0 ? null : { shown: shownPlace(url), facts: "" };
+  return version === 0 ? null : { shown: shownPlace(url), facts: () => "" };
 }
 
 function schemaVersion(path: string): string {

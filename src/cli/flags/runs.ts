@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { extname } from "node:path";
+import { isName } from "../../platform/session-name.ts";
 import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
 import { choice, count, type Flag, flag, flags, one, path, text } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
@@ -33,6 +34,14 @@ function nanodollarsIn(typed: string): number | undefined {
   const value = Number(typed);
   const nano = Math.ceil(value * 1e9 - 1e-3);
   return /^[\d.e+-]+$/i.test(typed) && value > 0 && Number.isSafeInteger(nano) ? nano : undefined;
+}
+
+/** Words of `belay jobs`, which no run may be called. */
+export const VERBS = ["cancel", "retry", "pause", "resume", "out", "rm"] as const;
+export type Verb = (typeof VERBS)[number];
+
+export function runNameIn(typed: string): string | undefined {
+  return isName(typed) && !VERBS.some((verb) => verb === typed) ? typed : undefined;
 }
 
 export const DEFAULT_QUEUE = "default";

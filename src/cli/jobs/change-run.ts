@@ -14,17 +14,9 @@ import {
 import { checkRunPrice, limitsIn, modelsOfHost } from "../batch/run-limits.ts";
 import { runJson } from "../batch/run-state.ts";
 import { openDispatcher } from "../batch/run-store.ts";
+import type { Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
-import {
-  type ChangeAsked,
-  type JobsAsked,
-  jobNamed,
-  jobsLine,
-  modelIn,
-  printJson,
-  runNamed,
-  type Verb,
-} from "./jobs-asked.ts";
+import { type ChangeAsked, type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
 import { jobsOf } from "./readable-jobs.ts";
 
 /** Cancels, retries, pauses, resumes or drops a run, or jobs of it. Gives the exit code. @throws RlmError */

@@ -8,6 +8,7 @@ import { type JobRow, type JobState, type RunRow, readablePart, type Store } fro
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import type { Verb } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
@@ -22,9 +23,6 @@ export interface JobsAsked {
   readonly place: RunStore;
   readonly json: boolean;
 }
-
-export const VERBS = ["cancel", "retry", "pause", "resume", "out", "rm"] as const;
-export type Verb = (typeof VERBS)[number];
 
 export interface ChangeAsked {
   readonly verb: Exclude<Verb, "out">;

@@ -1,7 +1,9 @@
 import type { RlmError } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { type DamagedRow, type JobPage, type JobRow, type Jobs, type RunRow, readablePart } from "../../store/index.ts";
 import { damageError, outcomeOf, showFailure } from "../render/failure.ts";
+import { hasLoss, jobWarnings, jobWarningText } from "../render/warnings.ts";
 import { type JobsAsked, jobsLine } from "./jobs-asked.ts";
 
 /** Reads of the jobs of one run that leave out those whose rows are damaged. */
@@ -64,6 +66,20 @@ export function attemptsOf({ attempts, begun_at, state }: JobRow): number {
 
 /** The fields that a job told of itself when it ended. A row may be damaged or hostile: any field may be anything. */
 export const toldOf = ({ told }: JobRow) => (isRecord(told) ? told : {});
+
+/** A line about jobs that are done without a part of what was asked for; null: there are none. */
+export async function lossLine(list: (page: JobPage) => Promise<readonly JobRow[]>): Promise<string | null> {
+  let count = 0;
+  let first = "";
+  for await (const job of jobsOf((from) => list({ states: ["done"], from, limit: 1000 }))) {
+    const lost = jobWarnings(toldOf(job)).find((warning) => hasLoss([warning], false));
+    if (lost === undefined) continue;
+    count += 1;
+    first ||= `${job.id}: ${jobWarningText(lost)}`;
+  }
+  const lack = amount(count, "job lacks", "jobs lack");
+  return count === 0 ? null : `${lack} a part of what was asked for, such as ${first}`;
+}
 
 /** A job for programs, without its input and its result. */
 export function jobJson(job: JobRow): object {

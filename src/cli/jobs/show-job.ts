@@ -8,12 +8,12 @@ import { RUN_EXIT } from "../batch/run-state.ts";
 import { commandLine } from "../flags/usage.ts";
 import { prettyJson } from "../render/value.ts";
 import { waitText as batchText } from "../render/waits.ts";
-import { warningText } from "../render/warnings.ts";
+import { hasLoss, jobWarnings, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { type JobsAsked, jobNamed, printJson, runNamed, waitText } from "./jobs-asked.ts";
 import { jobJson, toldOf } from "./readable-jobs.ts";
 
-/** One job: what it was given, how it ended, what it took. Gives the exit code: 1 if it failed or was cancelled, 3 if it is not over. */
+/** One job: what it was given, how it ended, what it took. Gives the exit code, as that of a run. */
 export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {
   const { store, json } = asked;
   const run = await runNamed(store, name, asked.place);
@@ -27,7 +27,7 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
     const waiting = waits.length > 0 ? { waits } : {};
     printJson(asked, { run: run.name, ...jobJson(job), ...waiting, input, output: outputOf(job), result: value });
   } else showText(asked, run, job, { input, result, waits });
-  if (job.state === "done") return 0;
+  if (job.state === "done") return hasLoss(jobWarnings(toldOf(job)), false) ? RUN_EXIT.incomplete : RUN_EXIT.done;
   if (job.state === "failed" || job.state === "cancelled") return RUN_EXIT.failed;
   return job.why === "delivery" && waits.length > 0 && run.state === "open" ? RUN_EXIT.waits : RUN_EXIT.notOver;
 }
@@ -74,8 +74,7 @@ function showText(
   if (outputOf(job) !== "") block("output", outputOf(job).trimEnd());
   if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
   if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inLine(inFlags(told.suggestion))}\n`);
-  const warnings = Array.isArray(told.warnings) ? told.warnings.map(String) : [];
-  for (const warning of warnings) stdout.write(`warning: ${inLine(warningText(warning))}\n`);
+  for (const warning of jobWarnings(told)) stdout.write(`warning: ${inLine(jobWarningText(warning))}\n`);
   if (result !== null) block("result", resultText(result));
   const show = commandLine(["show", `${run.name}/${job.id}`, ...place.flags]);
   if (job.begun_at !== null) stdout.write(`all that it did: ${show}\n`, "dim");

@@ -29,9 +29,16 @@ const LOSSES = [
 ];
 
 /** A warning as a sentence, with the flag that changes it; one that is not known here as it is. */
-export function warningText(warning: string, limits: Partial<ExecLimits> = {}): string {
-  return warningSentence(warning, limits, CURES) ?? warning;
+export function warningText(warning: string, limits: Partial<ExecLimits> = {}, cures = CURES): string {
+  return warningSentence(warning, limits, cures) ?? warning;
 }
+
+/** The warnings among the fields that a job told, which may be anything. */
+export const jobWarnings = ({ warnings }: { readonly warnings?: unknown }) => [warnings ?? []].flat().map(String);
+
+/** As `warningText`, of a job: its result is a part of the results. */
+export const jobWarningText = (warning: string) =>
+  warningText(warning, {}, { ...CURES, largeResult: "--max-result-bytes N lets it in" });
 
 /** @param isWritten the result is whole in a file */
 export function hasLoss(warnings: readonly string[], isWritten: boolean): boolean {

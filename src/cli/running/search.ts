@@ -29,7 +29,9 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     const loaded = stats();
     if (loaded && !args.get(QUIET)) showLoaded(loaded, terminal.stderr, args.get(VERBOSE));
     if (!envelope.success) {
-      const { error_code, error_message, suggestion } = envelope;
+      const { error_code, error_message } = envelope;
+      const again = "Type the same line again: it goes on with the index of these files where this one ended.";
+      const suggestion = error_code === "js_timeout" ? again : envelope.suggestion;
       throw new RlmError(error_code, error_message, { suggestion });
     }
     const found = hitsIn(envelope.result_json);

@@ -1,3 +1,4 @@
+import { remedy } from "../../../runtime/index.ts";
 import {
   failure,
   type RequestEstimate,
@@ -153,6 +154,6 @@ function exceeded(amount: Amount, left: RemainingBudget): SubCallError {
       ? `about ${amount.tokens} tokens (max_tokens included), ${left.remaining_tokens} are left`
       : `about ${dollars(amount.cost_usd)}, ${dollars(left.remaining_cost_usd ?? 0)} are left`;
   return failure("budget_exceeded", `the request could take ${why}`, {
-    suggestion: "Ask with a smaller max_tokens or a shorter prompt, or summarise with what there is.",
+    suggestion: `Ask with a smaller max_tokens or a shorter prompt, summarise with what there is, or ${remedy("moreBudget")}.`,
   });
 }

@@ -137,7 +137,7 @@ function rankOf(first: number, n: number, share: number): number {
 
 function runDiffers(name: string): RlmError {
   return new RlmError("run_differs", `the run ${name} was begun with another script, model, limits or contexts`, {
-    suggestion: "Choose another name for this run, or submit what the run was begun with.",
+    suggestion: "Begin another run with `--new`, or submit what this one was begun with.",
   });
 }
 

@@ -65,6 +65,13 @@ test("search prints the best places first, and keeps an index alone", async () =
   expect(JSON.parse(best.stdout)).toEqual({ path: "docs/b.md", line: 1, score: expect.any(Number), text });
 });
 
+test("a search whose time is over says that the same line goes on with the index", async () => {
+  const text = Array.from({ length: 300_000 }, (_, n) => `word${n} and ${n * 7}\n`).join("");
+  const cwd = folderWith({ "long.txt": text, ".git/HEAD": "", "belay.config.json": '{ "max_execution_ms": 1 }' });
+  const over = await belayHere(["search", "word7", "long.txt"], { cwd });
+  expect(over).toMatchObject({ code: 2, stderr: expect.stringContaining("suggestion: Type the same line again: ") });
+});
+
 test("hits of a cell's search are places, which a terminal shows as lines", () => {
   const hit = { doc_id: "a.md", line: 3, score: 1.5, start: 10, end: 40, text: "one\n\n two \u001b[2J" };
   const paint = { paint: (text: string) => text };

@@ -79,7 +79,9 @@ test("another script is another run; under the same name it is refused, and --ne
   const { type } = await scene({ "in.jsonl": "1\n2\n", "other.js": "job * 2" });
   const line = (script: string, ...more: string[]) => ["batch", script, ...NAMED, ...more];
   expect(await type(line("once.js"))).toMatchObject({ code: 0 });
-  expect(await type(line("other.js"))).toMatchObject(said(1, "(run_differs)"));
+  expect(await type(line("other.js"))).toMatchObject(
+    said(1, "(run_differs)\nsuggestion: Begin another run with `--new`"),
+  );
   const renamed = await type([...line("other.js", "--new"), "--json"]);
   expect(JSON.parse(renamed.stdout)).toMatchObject({
     success: true,
@@ -226,7 +228,10 @@ test("a run whose model or key is missing is refused before anything is added", 
   const line = ["batch", "ask.js", "--jobs", "in.csv"];
   const server = ["--model", "local/m", "--base-url", "http://127.0.0.1:9/v1"];
   for (const [flags, words] of [
-    [[], "error: ask.js asks a model, and the run names none (no_model_configured)"],
+    [
+      [],
+      "error: ask.js asks a model, and the run names none (no_model_configured)\nsuggestion: Set the key of a provider (ANTHROPIC",
+    ],
     [
       [...server, "--api-key-env", "BELAY_TEST_NO_SUCH_KEY"],
       "error: the environment variable BELAY_TEST_NO_SUCH_KEY is not set",

@@ -11,6 +11,12 @@ import { DEAR, priced, scene } from "./scene.ts";
 const ROWS = "id,text\na,one\nb,two\nc,three\n";
 const line = (...more: string[]) => ["batch", "ask.js", "--jobs", "in.csv", "--name", "mine", ...more];
 
+test.each(["", "a/b", "two\nlines", "out"])("no run is called %j: other commands could not name it", async (name) => {
+  const { type } = await scene({ "in.csv": "id\na\n" });
+  const refused = await type(["batch", "once.js", "--jobs", "in.csv", "--name", name]);
+  expect(refused).toMatchObject(said(2, "it takes up to 100 letters, digits, spaces and ._~-"));
+});
+
 test("what jobs do follows the flags of the newest line", async () => {
   const { type, home } = await scene({ "in.csv": "id\na\n" });
   const batch = ["batch", "once.js", "--jobs", "in.csv", "--name", "mine"];

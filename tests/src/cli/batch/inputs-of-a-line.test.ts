@@ -85,3 +85,12 @@ test("a file that has changed is a changed context of its job", async () => {
   const { stdout } = await type([...line, "--retry-changed"]);
   expect(stdout).toMatch(/"result":"apple".*\n.*"result":"plum"/);
 });
+
+test("of many changed inputs five are named", async () => {
+  const rows = (text: string) => `id,text\n${[1, 2, 3, 4, 5, 6, 7].map((n) => `n${n},${text}\n`).join("")}`;
+  const { folder, type } = await scene({ "in.csv": rows("one") });
+  const line = ["batch", "once.js", "--jobs", "in.csv"];
+  await type(line);
+  writeFileSync(join(folder, "in.csv"), rows("two"));
+  expect(await type(line)).toMatchObject(said(1, "7 inputs changed since: n1, n2, n3, n4, n5 and 2 more; nothing was"));
+});

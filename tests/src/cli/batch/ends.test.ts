@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { belay, json, said } from "../belay.ts";
+import { scene } from "./scene.ts";
+
+test("jobs that lack a part of what was asked for end a batch with 3, as a cell does", async () => {
+  const cell = 'job.text === "long" ? "x".repeat(2_000_000) : job.text';
+  const { type } = await scene({ "in.csv": "id,text\na,long\nb,short\n", "part.js": cell });
+  const line = ["batch", "part.js", "--jobs", "in.csv", "--name", "part"];
+  const lack = /^1 job lacks a part of what was asked for, such as a: the result has 1.9 MB.*; --max-result-bytes N/m;
+  expect(await type([...line, "-o", "out.csv", "--quiet"])).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(lack),
+  });
+  const again = await type([...line, "--json"]);
+  expect([again.code, json(again)]).toEqual([
+    3,
+    expect.objectContaining({ success: false, state: "over", exit_code: 3, loss: expect.stringMatching(lack) }),
+  ]);
+  expect((await type(["jobs", "part", "a"])).code).toBe(3);
+  expect((await type(["jobs", "part", "b"])).code).toBe(0);
+});
+
+test("files that a folder leaves out change no exit code, as in a cell", async () => {
+  const { type } = await scene({ "in/a.txt": "one", "in/b.pdf": "%PDF-1.4 torn" });
+  const left = (code: number) => said(code, "b.pdf");
+  expect(await type(["exec", "-c", "in", "-e", "P.length"])).toMatchObject(left(0));
+  expect(await type(["batch", "once.js", "--jobs", "in"])).toMatchObject(left(0));
+});
+
+const TWICE = 'await llm_query(job.text, { tools: [] }) + (await llm_query("not " + job.text, { tools: [] }))';
+
+test("jobs whose budget was spent are not advised to spend it again", async () => {
+  const { type } = await scene({ "in.csv": "id,text\na,one\nb,two\n", "twice.js": TWICE });
+  const line = (...more: string[]) => ["batch", "twice.js", "--jobs", "in.csv", "--name", "spent", ...more];
+  const spent = await type(line("--max-sub-calls", "1"));
+  const advice =
+    "their budget was spent: raise `--max-sub-calls`, `--max-tokens`, `--max-time-ms` or `--max-cost-usd` in another run: belay batch twice.js --jobs in.csv --name spent --max-sub-calls 1 --new\n";
+  expect(spent).toMatchObject(said(1, advice));
+  expect((await type(["jobs", "spent", "a"])).stdout).toContain(
+    "summarise with what there is, or raise `--max-sub-calls`",
+  );
+  expect((await type(line("--max-sub-calls", "2", "--new"))).code).toBe(0);
+  const ofRun = ["batch", "twice.js", "--jobs", "in.csv", "--name", "of-run", "--on-budget", "fail"];
+  expect(await type([...ofRun, "--run-max-sub-calls", "1"])).toMatchObject(
+    said(1, "--retry-failed, with a higher --run-max-…\n"),
+  );
+});
+
+test("a run that is over is not called suspended, although the reader of its results has gone", async () => {
+  const rows = Array.from({ length: 30 }, (_, n) => `{"text":"t${n}"}\n`).join("");
+  const { type, folder, home, server } = await scene({ "in.jsonl": rows });
+  const model = ["--model", "local/m", "--base-url", server.url];
+  const line = ["batch", "once.js", "--jobs", "in.jsonl", ...model];
+  expect((await type(line)).code).toBe(0);
+  const gone = await belay([...line, "-o", "-"], { cwd: folder, home, onOutput: ({ stdout }) => stdout?.destroy() });
+  expect(gone).toMatchObject(said(0, ": 30/30 done\n"));
+  expect(gone.stderr).not.toContain("suspended");
+});
