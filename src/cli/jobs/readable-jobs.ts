@@ -71,7 +71,7 @@ export const toldOf = ({ told }: JobRow) => (isRecord(told) ? told : {});
 export async function lossLine(list: (page: JobPage) => Promise<readonly JobRow[]>): Promise<string | null> {
   let count = 0;
   let first = "";
-  for await (const job of jobsOf((from) => list({ states: ["done"], from, limit: 1000 }))) {
+  for await (const job of jobsOf((page) => list({ ...page, states: ["done"] }))) {
     const lost = jobWarnings(toldOf(job)).find((warning) => hasLoss([warning], false));
     if (lost === undefined) continue;
     count += 1;
