@@ -19,6 +19,7 @@ export const REMEDIES = {
   fewerSections: "ask again with a smaller `maxSections`",
   moreSubCalls: "raise `budget.max_sub_calls`",
   moreBudget: "ask for a larger budget",
+  anotherRun: "begin another run",
   raiseDepth: "raise `maxDepth`",
   giveFunction: "pass `functions: { * }` to `openSession`",
   raiseSpace: "raise `maxSessionMb`",

@@ -14,6 +14,8 @@ export interface Troubles {
    * for the same model while it answered nothing and no job was done, whatever other models answered.
    */
   wentBack(job: { readonly run: string; readonly n: number }, code: string, model: string): boolean;
+  /** Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it. */
+  pausing(run: string, pause: () => Promise<void>): Promise<void>;
 }
 
 /** The number of equal failures in a row that pause a run. */
@@ -33,6 +35,7 @@ const NONE: Trouble = { code: "", count: 0, back: new Set(), own: new Set(), sil
 
 export function openTroubles(): Troubles {
   const runs = new Map<string, Trouble>();
+  const pausing = new Set<string>();
   return {
     answered(run, model) {
       const trouble = runs.get(run);
@@ -60,6 +63,11 @@ export function openTroubles(): Troubles {
         silent: new Map([...silent, [model, { code, jobs }]]),
       });
       return false;
+    },
+    async pausing(run, pause) {
+      if (pausing.has(run)) return;
+      pausing.add(run);
+      await pause().finally(() => pausing.delete(run));
     },
   };
 }

@@ -12,7 +12,7 @@ export interface TryParts {
   readonly engine: { readonly own: string; isForeign(engine: string | null): boolean };
   /** Why this worker does not run jobs of the run, as a sentence; null: it does. */
   refusal(spec: RunSpec): string | null;
-  readonly troubles: Pick<Troubles, "done" | "wentBack">;
+  readonly troubles: Pick<Troubles, "done" | "wentBack" | "pausing">;
   /** Takes the lease of the job's session. If that is missing, it is made for this try. @throws RlmError `session_busy` */
   lease(found: JobOfRun, taking?: Taking): Promise<JobLease>;
   /** The worker is to stop. */

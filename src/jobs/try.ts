@@ -147,8 +147,10 @@ async function pauseInTrouble(parts: TryParts, { job }: JobOfRun, stops: Stops):
   const suspended = stops.suspended();
   if (suspended?.why !== "trouble") return;
   if (!parts.troubles.wentBack(job, suspended.error.code, suspended.model)) return;
-  const now = await parts.jobs.read(job);
-  if (now?.run.state === "open") await pauseRun(parts, now.run, reasonOf(suspended.error));
+  await parts.troubles.pausing(job.run, async () => {
+    const now = await parts.jobs.read(job);
+    if (now?.run.state === "open") await pauseRun(parts, now.run, reasonOf(suspended.error));
+  });
 }
 
 const CANCELLED = { kind: "over", code: "cancelled", result: null } as const;

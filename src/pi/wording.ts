@@ -17,6 +17,7 @@ export const PI: Wording = {
   moreSections: "let more sections be read with max_sections",
   fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to raise max_sub_calls in belay.json",
+  anotherRun: "ask the user to begin another run",
   moreBudget: "ask the user to raise max_sub_calls, max_tokens, max_time_ms or max_cost_usd in belay.json",
   raiseDepth: "ask the user to raise max_depth in belay.json",
   giveFunction: "ask the user to go on in the program that lends `*`",

@@ -16,6 +16,7 @@ const COMMAND: Wording = {
   moreSections: "let more sections be read with `--max-sections`",
   fewerSections: "ask again with a smaller `--max-sections`",
   moreSubCalls: "raise `--max-sub-calls`",
+  anotherRun: "begin another run with `--new`",
   moreBudget: "raise `--max-sub-calls`, `--max-tokens`, `--max-time-ms` or `--max-cost-usd`",
   raiseDepth: "raise `--depth`",
   giveFunction: "go on in the program that lends `*`",

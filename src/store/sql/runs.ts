@@ -1,4 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
+import { firstly } from "../../../runtime/remedies.ts";
 import { corrupt } from "../failure.ts";
 import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunLimits, RunPage, RunRow } from "../jobs/port.ts";
 import type { DamagedRow } from "../port.ts";
@@ -137,7 +138,7 @@ function rankOf(first: number, n: number, share: number): number {
 
 function runDiffers(name: string): RlmError {
   return new RlmError("run_differs", `the run ${name} was begun with another script, model, limits or contexts`, {
-    suggestion: "Begin another run with `--new`, or submit what this one was begun with.",
+    suggestion: `${firstly("anotherRun")}, or submit what this one was begun with.`,
   });
 }
 

@@ -40,7 +40,7 @@ test("sessions are listed and shown", async () => {
     /^main {2}idle\nid {8}\w{26}\nbegun .*\ncontext {3}none\ntook {6}1 sub-call · 100 tokens/,
   );
   expect(shown.stdout).toMatch(
-    /\n {2}1 +cell +ok +.* s +1 call +100 tokens +let n = 1;\n {6}1 +ok +local\/m +[\d.]+ m?s +100 tokens +hi\n/,
+    /\n {2}1 +cell +ok +.* m?s +1 call +100 tokens +let n = 1;\n {6}1 +ok +local\/m +[\d.]+ m?s +100 tokens +hi\n/,
   );
   const { session } = json(await run("show", "main", "--json"));
   expect(session.execs).toMatchObject([
