@@ -148,6 +148,9 @@ async function recovery(batch: Batches, server: ModelServer): Promise<number> {
   return took;
 }
 
+/** After so long a job that waits has given its thread to others, ms. */
+const LENT_MS = size(3000, 1);
+
 /** Resident memory of a process whose jobs all wait, against one with fewer of them; MB for each. */
 async function memoryOf(batch: Batches, server: ModelServer): Promise<number> {
   const [few, many] = [2, 10];
@@ -156,6 +159,7 @@ async function memoryOf(batch: Batches, server: ModelServer): Promise<number> {
     const word = `hold ${atOnce} of`;
     const run = batch.run(script(1, word), atOnce, atOnce);
     await requests(server, word, atOnce);
+    await setTimeout(LENT_MS);
     sizes.push(residentOf(run.pid));
     await run.kill();
   }

@@ -17,14 +17,17 @@ interface ReadJob {
 }
 
 /** All jobs of a command in a temporary file: stdin can be read only once, and nothing is submitted before all are right. */
-export type Spool = Awaited<ReturnType<typeof spool>>;
+export interface Spool extends AsyncDisposable {
+  readonly count: number;
+  jobs(): AsyncIterable<ReadJob>;
+}
 
 /** @param contextOf the path of an input's own context @throws BadLine */
 export async function spool(
   inputs: AsyncIterable<Input> | Iterable<Input>,
   idOf: Ids,
   contextOf: (input: Input) => string | null,
-) {
+): Promise<Spool> {
   const folder = await mkdtemp(join(tmpdir(), "belay-batch-"));
   const path = join(folder, "jobs.jsonl");
   const remove = () => rm(folder, { recursive: true, force: true });
