@@ -153,7 +153,7 @@ const LENT_MS = size(3000, 1);
 
 /** Resident memory of a process whose jobs all wait, against one with fewer of them; MB for each. */
 async function memoryOf(batch: Batches, server: ModelServer): Promise<number> {
-  const [few, many] = [2, 10];
+  const [few, many] = [2, 40];
   const sizes: number[] = [];
   for (const atOnce of size([few, many], [few])) {
     const word = `hold ${atOnce} of`;

@@ -12,7 +12,7 @@ const [what = "", library = "", url = "", count = "1"] = process.argv.slice(2);
 const { openSession }: { openSession(options?: SessionOptions): Promise<Session> } = await import(library);
 const folder = mkdtempSync(join(tmpdir(), "belay-waiting-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-const SETTLED_MS = size(1000, 1);
+const SETTLED_MS = size(3000, 1);
 const store = join(folder, "store");
 const MODEL = { model: "local/m", baseUrl: url, store };
 

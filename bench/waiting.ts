@@ -15,7 +15,7 @@ const WAITING: readonly (readonly [what: string, said: string, count: number])[]
   ["parked", "parked job", size(1000, 1)],
   ["parked", "parked job", size(10_000, 0)],
   ["asks", "open ask", size(1000, 1)],
-  ["calls", "cell that waits for a sub-call", size(20, 1)],
+  ["calls", "cell that waits for a sub-call", size(100, 1)],
 ];
 
 /** What one of each thing that waits takes of a process's memory, beyond the first one. */
