@@ -150,14 +150,16 @@ function anchorBefore(
 ): Anchor | undefined {
   const before: Anchor["before"] = new Map();
   const old = blocksIn(viewOf(memory));
+  if (old.length > blocks.length) return undefined;
   for (const [index, now = ZERO] of blocks.entries()) {
     const was = old[index] ?? ZERO;
     for (let page = 0; page < BLOCK_BYTES; page += PAGE_BYTES) {
       if (now.bytes.compare(was.bytes, page, page + PAGE_BYTES, page, page + PAGE_BYTES) === 0) continue;
       before.set((index * BLOCK_BYTES + page) / PAGE_BYTES, pageOf(was, page));
     }
+    if (before.size > MOST_CHANGES_HELD) return undefined;
   }
-  return before.size > MOST_CHANGES_HELD || old.length > blocks.length ? undefined : { id, before };
+  return { id, before };
 }
 
 /** The blocks that are not zero, in their places. */

@@ -19,9 +19,6 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
   const resting = new Map<Seat<T>, () => Promise<void>>();
   const states = new Map<Seat<T>, State>();
 
-  const countIn = (...wanted: readonly State[]) =>
-    [...states.values()].filter((state) => wanted.includes(state)).length;
-
   /** Gives up the machine that has rested longest. */
   async function giveUpOldest(): Promise<void> {
     for (const [seat, giveUp] of resting) {
@@ -83,7 +80,7 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
   return {
     of,
     /** The number of seats whose machine does nothing at the moment. */
-    countAtRest: () => countIn("waiting", "resting"),
+    countAtRest: () => [...states.values()].filter((state) => state === "waiting" || state === "resting").length,
     hasResting: () => resting.size > 0,
     giveUpOldest,
   };

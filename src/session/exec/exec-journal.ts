@@ -52,7 +52,7 @@ export function openExecJournal(
       const extras = { kind: "step", state, waiting: capture.waiting, elapsed_ms: time.elapsed() } as const;
       const { context } = recorder.state();
       await recorder.keep(capture, { records, extras, drop: [], context });
-      lending.kept(capture.checkpoint.id);
+      lending.kept({ id: capture.checkpoint.id, state });
       calls.made();
     },
     async keepResult(call, { settlement, record, cacheKey }, signal) {

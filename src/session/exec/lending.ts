@@ -33,7 +33,13 @@ export interface Lending extends LoopMachine {
   /** The machine that the exec runs in at the moment, or the last one. */
   machine(): Machine;
   /** The guest as it waits now is kept in this checkpoint. */
-  kept(step: string): void;
+  kept(step: KeptStep): void;
+}
+
+/** A checkpoint that this process has made, and the state in it: one from the store could raise limits. */
+interface KeptStep {
+  readonly id: string;
+  readonly state: ExecState;
 }
 
 /** Time that a machine waits for answers before another one may have its thread, ms. It takes about 10 to open it again. */
@@ -50,8 +56,7 @@ export function openLending(first: Machine, parts: LendingParts): Lending {
   const lent = openLent(first, parts);
   /** Ids of the calls whose answers the guest was given. */
   const given = new Set<string>();
-  /** The newest checkpoint of this process, and the state in it: one from the store could raise limits. */
-  let step: { readonly id: string; readonly state: ExecState } | null = null;
+  let newest: KeptStep | null = null;
   let exec: { input: Pick<ExecInput, "source" | "state" | "facts" | "wantsWhole">; signals: ExecSignals };
   const sandbox = () => lent.machine().sandbox;
 
@@ -65,11 +70,15 @@ export function openLending(first: Machine, parts: LendingParts): Lending {
     ...{ kind: "over", end, state: exec.input.state, lost, whole: null, asides: [] },
   });
 
-  async function openAgain(answers: readonly Answer[], facts: Json, image: CheckpointRequest | null): Promise<Slice> {
+  async function openAgain(
+    { id, state }: KeptStep,
+    answers: readonly Answer[],
+    facts: Json,
+    image: CheckpointRequest | null,
+  ): Promise<Slice> {
     const { signal: cancel = NEVER, suspend } = exec.signals;
     const wanted = new Set([...given, ...answers.map(({ id }) => id)]);
     try {
-      const { id, state } = step ?? { id: "", state: exec.input.state };
       const { at, replay } = await lent.openAt(id);
       const input = { ...exec.input, facts, waiting: at?.waiting ?? [], state };
       const beginning = { kind: "resume", input, replay: replay.filter(({ id }) => wanted.has(id)) } as const;
@@ -94,24 +103,25 @@ export function openLending(first: Machine, parts: LendingParts): Lending {
       exec = { input, signals };
       return following(sandbox().resume(input, signals));
     },
-    kept(id) {
-      step = { id, state: exec.input.state };
+    kept(step) {
+      newest = step;
     },
     lend() {
-      if (step !== null && !setup.isDry) lent.lend();
+      if (newest && !setup.isDry) lent.lend(newest);
     },
     async settle(answers, facts, image) {
-      const isBack = lent.takeBack();
+      const step = lent.takeBack();
       const slice = await following(
-        isBack ? sandbox().settle(answers, facts, image) : openAgain(answers, facts, image),
+        step ? openAgain(step, answers, facts, image) : sandbox().settle(answers, facts, image),
       );
       for (const { id } of answers) given.add(id);
       return slice;
     },
     async stop() {
-      if (lent.takeBack()) return sandbox().stop();
+      const step = lent.takeBack();
+      if (!step) return sandbox().stop();
       if (exec.signals.suspend?.aborted) return over(lostEnd(SUSPENDED), SUSPENDED);
-      const slice = await openAgain([], exec.input.facts, null);
+      const slice = await openAgain(step, [], exec.input.facts, null);
       return slice.kind === "waiting" ? sandbox().stop() : slice;
     },
     end: (why) => sandbox().end(why),
@@ -122,35 +132,37 @@ export function openLending(first: Machine, parts: LendingParts): Lending {
 function openLent(first: Machine, { work: { setup, recorder }, isScratch, equip }: LendingParts) {
   const { guest, env, guestOptions } = setup;
   let machine = first;
-  let gone: Promise<void> | null = null;
+  let gone: { readonly step: KeptStep; readonly ending: Promise<void> } | null = null;
   let callOff = () => {};
 
-  function giveUp(): Promise<void> {
-    gone = isScratch ? Promise.resolve(machine[Symbol.asyncDispose]()) : guest.end();
-    return gone;
+  function giveUp(step: KeptStep): Promise<void> {
+    const ending = isScratch ? Promise.resolve(machine[Symbol.asyncDispose]()) : guest.end();
+    gone = { step, ending };
+    return ending;
   }
 
   return {
     machine: () => machine,
-    lend(): void {
-      callOff = env.clock.after(LENT_AFTER_MS, () => machine.sandbox.rest(giveUp, guestOptions.idleMs));
+    lend(step: KeptStep): void {
+      const rest = () => machine.sandbox.rest(() => giveUp(step), guestOptions.idleMs);
+      callOff = env.clock.after(LENT_AFTER_MS, rest);
     },
-    /** True if the machine was not given up. It then counts as used again. */
-    takeBack(): boolean {
+    /** Ends the lending. Answers the step that a machine which was given up is opened from; null: it is still there. */
+    takeBack(): KeptStep | null {
       callOff();
       if (gone === null) machine.sandbox.wake();
-      return gone === null;
+      return gone?.step ?? null;
     },
     /** Opens the machine again at a checkpoint. Answers what was recorded since. @throws RlmError as `useStep` */
     async openAt(id: string): Promise<Continuation> {
-      await gone;
-      const { account } = recorder.state();
-      const position = positionOf(recorder.state());
+      await gone?.ending;
+      const now = recorder.state();
+      const position = positionOf(now);
       const at = await (isScratch ? guest.scratchAtStep(id, position) : guest.useStep(id, "keep", position));
       machine = at.machine;
       gone = null;
       await equip(machine);
-      return continuationAt(at.row, account.last ?? { calls: [], results: [] });
+      return continuationAt(at.row, now.account.last ?? { calls: [], results: [] });
     },
   };
 }

@@ -4,8 +4,8 @@ import { silenceSqliteWarning } from "../../platform/sqlite-warning.ts";
 import type { StoreSetup } from "./methods.ts";
 
 /**
- * A store that is served in the thread that asks it, for a process that is over sooner than another thread would have started.
- * Messages are copied and handed over as between threads.
+ * A store that is served in the thread that asks it: a small one in memory, or that of a process that is over sooner than another
+ * thread would have started. Messages are copied and handed over as between threads.
  */
 export class StoreHere extends EventEmitter {
   readonly #near;
@@ -23,11 +23,9 @@ export class StoreHere extends EventEmitter {
   }
 
   async #serve(setup: StoreSetup, far: InstanceType<typeof MessageChannel>["port1"]): Promise<void> {
-    const { emitWarning } = process;
-    silenceSqliteWarning();
-    // Loaded when a store is opened. As a thread does, it begins once its starter listens.
-    const { serveStore } = await import("./serve.ts");
-    process.emitWarning = emitWarning;
+    // As a thread does, it begins once its starter listens.
+    loading ??= loadServing();
+    const { serveStore } = await loading;
     const serving = serveStore(far, setup);
     far.unref();
     await serving;
@@ -43,5 +41,18 @@ export class StoreHere extends EventEmitter {
 
   unref(): void {
     this.#near.unref();
+  }
+}
+
+let loading: ReturnType<typeof loadServing> | undefined;
+
+/** Loads the store when one is opened. The program's own warnings are heard again afterwards. */
+async function loadServing() {
+  const { emitWarning } = process;
+  silenceSqliteWarning();
+  try {
+    return await import("./serve.ts");
+  } finally {
+    process.emitWarning = emitWarning;
   }
 }
