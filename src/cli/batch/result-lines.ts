@@ -17,7 +17,7 @@ export interface ResultsAsked extends FinalJobs {
 }
 
 const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
-const PAGE = 1000;
+const PAGE = 100;
 
 export const isOver = (state: JobState) => FINAL.includes(state);
 

@@ -1,46 +1,99 @@
 import { isAscii } from "node:buffer";
+import { boundary } from "./window.ts";
 
-/** A pattern for text that is ASCII, in which native RegExp finds the engine's matches in linear time. */
-export type NativePattern = NonNullable<ReturnType<typeof nativePattern>>;
+/** A pattern with which native RegExp finds the engine's matches in linear time. */
+export interface NativePattern {
+  /** In text that is not ASCII, it would miss matches. */
+  readonly asksForAscii: boolean;
+  /** For matches or, if they begin with a run, for what follows it. */
+  readonly regex: RegExp;
+  /** By code: characters that matches consist of. */
+  readonly inside: readonly boolean[];
+  /** A run with which matches begin. */
+  readonly run: Run | undefined;
+}
+
+interface Run {
+  /** By code. */
+  readonly characters: readonly boolean[];
+  /** The fewest characters of it. */
+  readonly least: number;
+}
+
+/** A repeated character: its cases, and how often it occurs ("" if there is no limit). */
+interface Item {
+  readonly set: readonly string[];
+  readonly min: string;
+  readonly max: string;
+}
 
 const ASCII = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
 const CLASS = String.raw`\[((?:\\x\{\w+\}-?)+)\]`;
 /** One character, or a repetition of one that is not lazy. */
 const ITEM = new RegExp(String.raw`${CLASS}|\(\?:${CLASS}\)\{([1-4]),(\d*)\}(?!\?)`, "g");
 const MOST_ITEMS = 16;
+const NOT_ASCII = /\\x\{(?:[89a-f]\w|\w{3,})\}/;
 
 /**
- * The pattern if it is a sequence of repeated characters on which RegExp is quick: what is next to a repetition has none of its
- * characters, so going back fails at once, and a run of them is only entered at its beginning.
+ * The pattern if it is a sequence of repeated characters, with `\b` or nothing at its end, on which RegExp is quick.
  *
  * @param printed by `printExpression`
  */
-export function nativePattern(printed: string) {
-  const found = Array.from(printed.matchAll(ITEM));
-  if (printed.replace(ITEM, "") !== "" || found.length === 0 || found.length > MOST_ITEMS) return undefined;
-  const items = found.map(([, one = "", many = one, min = "1", max = min]) => {
+export function nativePattern(printed: string): NativePattern | undefined {
+  const [, sequence = "", look = ""] = /^(.*?)(\\b)?$/s.exec(printed) ?? [];
+  const found = Array.from(sequence.matchAll(ITEM));
+  if (sequence.replace(ITEM, "") !== "" || found.length === 0 || found.length > MOST_ITEMS) return undefined;
+  const items = found.map(([, one = "", many = one, min = "1", max = min]): Item => {
     const character = new RegExp(`[${many.replaceAll("x", "u")}]`, "u");
     return { set: ASCII.filter((one) => character.test(one)), min, max };
   });
-  const isApart = (at: number, other: number) =>
-    items[at]?.set.every((one) => items[other]?.set.includes(one) === false);
-  const isQuick = items.every(
-    ({ min, max }, at) => min === max || at === items.length - 1 || (isApart(at, at - 1) && isApart(at, at + 1)),
-  );
-  /** Those that matches consist of. */
-  const inside = ASCII.map((one) => items.some(({ set }) => set.includes(one)));
-  if (!isQuick || !inside.includes(false)) return undefined;
-  const source = items.map(({ set, min, max }) => `[${set.join("").replace(/[\\\]^-]/g, "\\$&")}]{${min},${max}}`);
-  return { regex: new RegExp(source.join(""), "g"), inside };
+  const [first] = items;
+  const inside = codesIn(items.flatMap(({ set }) => set));
+  const hasRun = first?.max === "" && isAfterRun(items);
+  if (!isQuick(items, hasRun, look) || !inside.includes(false)) return undefined;
+  const asksForAscii = look !== "" || NOT_ASCII.test(sequence);
+  const [start = "", ...rest] = items.map(({ set, min, max }) => `${spelled(set)}{${min},${max}}`);
+  const known = { inside, asksForAscii };
+  if (!first || !hasRun) return { ...known, regex: new RegExp([start, ...rest, look].join(""), "g"), run: undefined };
+  const follows = `(?<=${spelled(first.set)}{${first.min}})${rest.join("")}${look}`;
+  return {
+    ...known,
+    regex: new RegExp(follows, "g"),
+    run: { characters: codesIn(first.set), least: Number(first.min) },
+  };
 }
+
+/**
+ * True if what is next to a repetition has none of its characters, so going back fails at once, and a run of them is only
+ * entered at its beginning. A run with which matches begin is not searched for.
+ */
+function isQuick(items: readonly Item[], hasRun: boolean, look: string): boolean {
+  return items.every(({ min, max }, at) => {
+    if (min === max || (at === 0 && hasRun)) return true;
+    if (at === items.length - 1) return look === "";
+    return isApart(items[at], items[at - 1]) && isApart(items[at], items[at + 1]);
+  });
+}
+
+/** True if no two places at which the items after the first one match can overlap. */
+function isAfterRun([first, second, ...rest]: readonly Item[]): boolean {
+  return (second?.max === "1" || isApart(second, first)) && rest.every((item) => isApart(second, item));
+}
+
+function isApart(one: Item | undefined, other: Item | undefined): boolean {
+  return one?.set.every((character) => other?.set.includes(character) === false) === true;
+}
+
+const codesIn = (set: readonly string[]) => ASCII.map((character) => set.includes(character));
+const spelled = (set: readonly string[]) => `[${set.join("").replace(/[\\\]^-]/g, "\\$&")}]`;
 
 /** Searches ASCII from a place to `end`, behind a character that no match has; undefined if that would be too little. */
 export function openNative(haystack: Buffer, native: NativePattern | undefined, largest: number) {
   let paused = 0;
   return (from: number) => {
     if (!native || from < paused) return undefined;
-    let end = Math.min(from + largest, haystack.length);
-    while (!isAscii(haystack.subarray(from, end))) end = (from + end) >> 1;
+    let end = boundary(haystack, Math.min(from + largest, haystack.length));
+    while (native.asksForAscii && !isAscii(haystack.subarray(from, end))) end = (from + end) >> 1;
     const asciiEnd = end;
     if (end < haystack.length) while (end > from && native.inside[haystack[end - 1] ?? 0]) end -= 1;
     if (end - from <= largest / 512) {
@@ -48,6 +101,27 @@ export function openNative(haystack: Buffer, native: NativePattern | undefined, 
       return undefined;
     }
     const found = haystack.toString("latin1", from, end).matchAll(native.regex);
-    return { matches: found.map(({ 0: { length }, index }) => [from + index, from + index + length] as const), end };
+    const places = found.map(({ 0: { length }, index }) => [from + index, from + index + length] as const);
+    return { matches: native.run ? withRun(haystack, from, places, native.run) : places, end };
   };
+}
+
+/** Matches from the places of what follows their runs; if several follow one run, it reaches to the last of them. */
+function* withRun(haystack: Buffer, from: number, places: Iterable<readonly [number, number]>, run: Run) {
+  let free = from;
+  let open: { start: number; runEnd: number; end: number } | undefined;
+  for (const [at, end] of places) {
+    const lowest = open?.runEnd ?? free;
+    let start = at;
+    while (start > lowest && run.characters[haystack[start - 1] ?? 0]) start -= 1;
+    if (open && start === lowest) {
+      open = { start: open.start, runEnd: at, end };
+      continue;
+    }
+    if (open) yield [open.start, open.end] as const;
+    free = open?.end ?? free;
+    start = Math.max(start, free);
+    open = at - start < run.least ? undefined : { start, runEnd: at, end };
+  }
+  if (open) yield [open.start, open.end] as const;
 }

@@ -66,16 +66,20 @@ export function* scan(
   const [smallest, largest] = pattern.native ? [BETWEEN, windows.smallest] : [windows.smallest, windows.largest];
   let size = smallest;
   let position: Position | undefined = { from: 0, lastEnd: -1 };
+  /** The place from which native RegExp cannot go on. There, lines and skips are tried even if they do not pay elsewhere. */
+  let declined = -1;
   while (position !== undefined) {
     between();
-    const lines = searchLines(position.from);
+    const isDeclined = position.from === declined;
+    const lines = searchLines(position.from, isDeclined ? size : undefined);
     if (lines !== undefined) {
       yield lines.matches;
+      if (isDeclined) size = Math.min(size * GROWTH, largest);
       if (lines.end === haystack.length) return;
       position = after(lines.matches.at(-1)?.[1] ?? position.lastEnd, lines.end);
       continue;
     }
-    const from = skip(position.from);
+    const from = skip(position.from, isDeclined);
     if (from === undefined) return;
     // What is behind a long skip is likely to be alone.
     if (from - position.from > size) size = Math.min(size, ALONE);
@@ -87,6 +91,10 @@ export function* scan(
       continue;
     }
     position = { ...position, from };
+    if (pattern.native && from !== declined) {
+      declined = from;
+      continue;
+    }
     let settled = searchWindow(search, position, size);
     if (settled.matches.length > MANY_MATCHES || isSame(settled.position, position)) size = smallest;
     else if (settled.matches.length < FEW_MATCHES) size = Math.min(size * GROWTH, largest);

@@ -3,7 +3,7 @@ import type { FindPattern } from "./pattern.ts";
 import { boundary } from "./window.ts";
 
 /** The place, at or after a byte, before which no further match begins; undefined: there is none. */
-export type Skip = (from: number) => number | undefined;
+export type Skip = (from: number, always: boolean) => number | undefined;
 
 /** After this many skips, they go on only if the average one was as long as this. */
 const TRIALS = 32;
@@ -14,8 +14,8 @@ export function openSkip(haystack: Buffer, { required }: FindPattern, next: Next
   if (!required || !Number.isFinite(required.before)) return (from) => from;
   let trials = 0;
   let skipped = 0;
-  return (from) => {
-    if (trials >= TRIALS && skipped < trials * WORTH_BYTES) return from;
+  return (from, always) => {
+    if (!always && trials >= TRIALS && skipped < trials * WORTH_BYTES) return from;
     const at = next(from);
     if (at === haystack.length) return undefined;
     const to = Math.max(from, boundary(haystack, Math.max(at - required.before, 0)));

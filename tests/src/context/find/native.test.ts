@@ -18,11 +18,12 @@ test.each([
   ["may be empty", ["", "a*", "a?", "a{0,2}", "(?:a+)?"]],
   [
     "is no sequence of characters",
-    ["a|bc", "(ab)+", "(?:a+)+", "(?:a?){3}", "\\bab", "(?m)^a", "ab\\b", "[a&&b]", "(?:a{2}){3}"],
+    ["a|bc", "(ab)+", "(?:a+)+", "(?:a?){3}", "\\bab", "(?m)^a", "a\\bb", "ab\\B", "[a&&b]", "(?:a{2}){3}"],
   ],
   ["is lazy", ["a+?", "ab+?c", "a{2,}?"]],
-  ["may begin in the middle of a run, and fail", ["[a-z]+ing", "\\w+@", "a\\w+:", "a{1,9}b", "x{2,}y"]],
-  ["may go back", ["=\\w+\\d", "=\\s+.+;", "a?b"]],
+  ["may begin in the middle of a run, and fail", ["a\\w+:", "a{1,9}b", "\\w{1,9}@"]],
+  ["may go back", ["=\\w+\\d", "=\\s+.+;", "a?b", "=\\w+\\b"]],
+  ["begins with a run, and overlaps with itself", ["a+aa", "[ab]+a{2}", "[a-z]+abca", "\\w+_\\w+", "[a-z]+[a-f]{2,}_"]],
   ["is long", ["a{5}", "a{5,}", "abcdefghijklmnopq"]],
   ["consists of all characters", ["[\\s\\S]", '"[^"]*"', '"[^"]+"']],
 ])("a pattern that %s is left to the engine", (_, patterns) => {
@@ -35,12 +36,39 @@ test("between characters that are not ASCII, and around them, matches are those 
     (_, n) => `${n % 100 < 4 ? "né ️" : "n"}${n}  =\t x_${n % 7};${n % 300 === 0 ? "\n".repeat(300) : "\n"}`,
   );
   const text = textFromString(lines.join(""));
-  for (const pattern of [".", "\\s+", "\\w+", "=\\s+\\w+", "x_[0-9];\\n", "\\d{3,}", "[^;]"]) {
+  const runs = ["\\w+_", "[a-z]+_[0-9]", "[0-9]+0\\b", "[0-9]{2,}[1-9]"];
+  for (const pattern of [".", "\\s+", "\\w+", "=\\s+\\w+", "x_[0-9];\\n", "\\d{3,}", "[^;]", "[=\\t]", ...runs]) {
     const native = compileFind(pattern, "");
     expect(native.native, pattern).toBeDefined();
     const expected = find(text, { ...native, native: undefined }, 1e6);
     expect(find(text, native, 1e6), pattern).toEqual(expected);
     expect(count(text, native), pattern).toBe(expected.matches.length);
-    expect(find(text, native, 377), pattern).toEqual({ matches: expected.matches.slice(0, 377), capped: true });
+    expect(find(text, native, 77), pattern).toEqual({ matches: expected.matches.slice(0, 77), capped: true });
+  }
+});
+
+test.each([
+  "[ab]+a",
+  "[ab]{2,}a",
+  "[ab]+ac",
+  "[a-c]{2,}a\\b",
+  "b+[ac]",
+  "\\w+-[a-c]{2,}",
+  "[ab]+c{2}",
+  "[a-c-]+-",
+  "a+[ab]",
+])("matches of %s are those of the engine, though one run has several ends", (pattern) => {
+  const native = compileFind(pattern, "");
+  expect(native.native?.run).toBeDefined();
+  let seed = 7;
+  const random = (below: number) => {
+    seed = (seed * 48271) % 2147483647;
+    return seed % below;
+  };
+  for (let n = 0; n < 200; n++) {
+    const length = 200 + random(200);
+    const text = textFromString(Array.from({ length }, () => "aaaabbbbccc--  é\n"[random(17)]).join(""));
+    const expected = find(text, { ...native, native: undefined }, 1e6);
+    expect(find(text, native, 1e6)).toEqual(expected);
   }
 });
