@@ -49,8 +49,9 @@ test.each(["docs", "docs/*"])(
         ["docs/c.txt", 6],
       ]);
     }
-    const nothing = await type(["batch", "length.js", "--jobs", "rtf"]);
+    const nothing = await type(["batch", "length.js", "--jobs", "rtf", "--name", "none"]);
     expect(nothing).toMatchObject(said(1, "rtf/b.rtf is an RTF file (document_unreadable)"));
+    expect(await type(["jobs", "none"])).toMatchObject(said(1, "(run_not_found)"));
   },
 );
 
