@@ -20,10 +20,14 @@ export function openRuns(store: Store): Runs {
     async submit({ name, queue, share, spec, limits }, inputs, again = new Set()) {
       const id = ulid(systemClock.now());
       const wanted = { id, name, queue, share, spec: JSON.parse(JSON.stringify(spec)), hash: hashOfRun(spec), limits };
+      // Inputs that cannot be loaded leave no run without jobs.
+      const read = pages(inputs);
+      const first = await read.next();
       const { run, made } = await jobs.open(wanted);
       const order: number[] = [];
       let [added, anew] = [0, 0];
-      for await (const page of pages(inputs)) {
+      for (let next = first; !next.done; next = await read.next()) {
+        const page = next.value;
         const found = await jobs.add(run.id, page);
         order.push(...found.map(({ n }) => n));
         added += found.filter(({ isNew }) => isNew).length;

@@ -27,7 +27,10 @@ const ROUND_MS = 1000;
 const IDLE_MS = 2000;
 
 /** Sends parcels of the store and takes in their answers, until the signal aborts. One process at a time does so for an account. */
-export async function collect(parts: CollectorParts, signal: AbortSignal): Promise<void> {
+export async function collect(given: CollectorParts, signal: AbortSignal): Promise<void> {
+  // A request that is cut off by the end is no failure of its provider.
+  const failing: CollectorParts["failing"] = (...told) => void (signal.aborted || given.failing(...told));
+  const parts = { ...given, failing };
   await using accounts = openAccounts(parts);
   const rounds: Rounds = { hindered: new Map(), busy: new Map(), failures: [], isFirst: true };
   while (!signal.aborted) {

@@ -30,8 +30,8 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE.busy;
 }
 
-export function corrupt(what: string, cause?: unknown): RlmError {
-  const suggestion = `To see all that is damaged ${remedy("verify")}; ${remedy("removeSession")} that is.`;
+export function corrupt(what: string, cause?: unknown, cure?: string): RlmError {
+  const suggestion = cure ?? `To see all that is damaged ${remedy("verify")}; ${remedy("removeSession")} that is.`;
   return new RlmError("store_corrupt", what, { suggestion, ...(cause === undefined ? {} : { cause }) });
 }
 
@@ -75,7 +75,7 @@ function storeError(found: unknown, folder: string | null): unknown {
   // An integer that no writer wrote: SQLite reads it, node:sqlite does not.
   const impossible = "code" in error && error.code === "ERR_OUT_OF_RANGE";
   if (impossible || sqlite === SQLITE.corrupt || sqlite === SQLITE.notadb) {
-    return corrupt(`${store} is damaged: ${error.message}`, found);
+    return corrupt(`${store} is damaged: ${error.message}`, found, sqlite === SQLITE.notadb ? NO_DATABASE : undefined);
   }
   if (sqlite === undefined && errno === undefined) return found;
   // Without room for a file that SQLite maps into memory it does not call the disk full.
@@ -84,6 +84,8 @@ function storeError(found: unknown, folder: string | null): unknown {
   const suggestion = cure(isFull ? SQLITE.full : sqlite, errno);
   return new RlmError("store_failed", `${store}: ${problem}`, { suggestion, cause: found });
 }
+
+const NO_DATABASE = "Put a whole copy of belay.db there, or move it away: then a new one is begun.";
 
 /** True if SQLite cannot open a database there: its index of the log, and the first pages of that, need more. */
 function hasNoSpace(folder: string): boolean {

@@ -75,7 +75,7 @@ const SHOWN_UNITS = 200;
 
 /**
  * The jobs of a line, or the first of them, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
- * A file of a folder that no load can read is left out. Reading them throws RlmError `cancelled` and what loading throws.
+ * A file of a folder or pattern that no load can read is left out. Reading them throws RlmError `cancelled` and what loading throws.
  * @param leftOut told once of each such file
  */
 export function openAskedJobs(
@@ -95,7 +95,6 @@ export function openAskedJobs(
     kept.set(path, hash);
     return hash;
   }
-  const isFolder = statSync(asked.jobs, { throwIfNoEntry: false })?.isDirectory() === true;
   const refused = new Map<string | null, RlmError>();
   /** Undefined for a file that is left out. */
   async function contextUnlessRefused(path: string | null): Promise<string | null | undefined> {
@@ -103,7 +102,8 @@ export function openAskedJobs(
     try {
       return await contextOf(path);
     } catch (error) {
-      if (!isFolder || !(error instanceof RlmError) || !UNREADABLE.includes(error.code)) throw error;
+      const isNamed = path === null || own.contextField !== undefined;
+      if (isNamed || !(error instanceof RlmError) || !UNREADABLE.includes(error.code)) throw error;
       refused.set(path, error);
       leftOut(error.message);
       return undefined;

@@ -30,6 +30,8 @@ export interface Target {
   readonly session: Session;
   journal(): Promise<readonly JournalRow[]> | readonly JournalRow[];
   readonly progress: ProgressLine;
+  /** The line that finishes what was interrupted in it. */
+  resumeCommand(): string;
   load(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
 }
 
@@ -59,7 +61,7 @@ export async function bringContexts(
     const hash = await hashOf(sources, { roots, ...how }, target.progress, signal);
     if (hash === kept) return;
     // If nothing but loads was done, a run may have ended between two of them, and nothing can be lost.
-    if (holdsMore) throw changed(kept, hash);
+    if (holdsMore) throw changed(kept, hash, session.unfinished() ? target.resumeCommand() : null);
   }
   for (const [index, { path, source }] of sources.entries()) {
     await target.load(source, path, index === 0 && change !== "append" ? "load" : "append", signal);
@@ -130,12 +132,13 @@ async function hashRead(sources: readonly NamedSource[], options: (path: string)
   return context?.hash ?? "";
 }
 
-function changed(kept: string | null, now: string): RlmError {
+function changed(kept: string | null, now: string, resume: string | null): RlmError {
   const [has, is] = [kept, now].map((hash) => hash?.slice(0, DIGITS));
   const problem = `the session has ${has ? `the context ${has}` : "no context"}, and -c is ${is}`;
   return new RlmError("context_changed", problem, {
-    suggestion:
-      "--reload loads it, which resets variables, helpers, memory and budget; --append adds it to what is there; without -c the session goes on as it is.",
+    suggestion: resume
+      ? `\`${resume}\` finishes what was interrupted with the context that the session has; --discard --reload gives it up and loads the other one.`
+      : "--reload loads it, which resets variables, helpers, memory and budget; --append adds it to what is there; without -c the session goes on as it is.",
   });
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import { Socket } from "node:net";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
@@ -103,7 +103,7 @@ export function lookedFor(args: Arguments, command: string, what: string): Looke
 /** The sources that the paths are loaded as, one after the other: stdin, then all files. @throws RlmError */
 export async function lookedIn({ paths }: LookedFor, signal: AbortSignal): Promise<readonly LoadSource[]> {
   const places = paths.filter((path) => path !== "-");
-  checkPaths(places.filter((path) => !/[*?[{]/.test(path)));
+  checkPaths(places.filter((path) => !WILD.test(path)));
   const typed = places.length < paths.length ? [await contextSource("-", signal)] : [];
   return places.length > 0 ? [...typed, { paths: places, maxFiles: LIMITS.files }] : typed;
 }
@@ -114,8 +114,15 @@ export function sourceOf(given: LoadSource, folder: string): Source {
   return "paths" in given ? { kind: "paths", paths: given.paths, folder } : { kind: "text", ...given };
 }
 
-/** Folders that may be read for it. */
-export const rootsOf = ({ paths }: LookedFor) => [process.cwd(), ...paths.map((path) => resolve(path))];
+/** The first character of a pattern in a path. */
+const WILD = /[*?[{]/;
+
+/** Folders and files that may be read for it: also those in which a pattern begins. */
+export function rootsOf({ paths }: LookedFor): string[] {
+  const patterns = paths.filter((path) => WILD.test(path));
+  const folders = patterns.map((path) => dirname(`${path.slice(0, path.search(WILD))}*`));
+  return [".", ...paths, ...folders].map((path) => resolve(path));
+}
 
 /** The question of `ask` or `query`, which is their one argument. @throws UsageError, also without a context to ask about */
 export function questionOf(

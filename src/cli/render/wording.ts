@@ -31,7 +31,7 @@ const COMMAND: Wording = {
   sendNow: "run the same line with `--delivery now`",
   resendDoubtful: "run the same line with `--resend-doubtful`",
   giveUpCalls: "give the calls up with `--discard` of `belay rm` or `belay jobs rm`",
-  thenLoad: "then the same line with `-c *`",
+  thenLoad: "then the same line with `*` in its place",
   ownConverter: "name a converter of your own in `convert` in ~/.belay/config.json",
   correctConverter: "correct `convert.*` in ~/.belay/config.json",
 };

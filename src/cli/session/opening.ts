@@ -113,7 +113,7 @@ interface Asked {
  */
 async function meetUnfinished(
   { session, resumeCommand }: CliSession,
-  { contexts, discard }: SessionFlags,
+  { contexts, change, discard }: SessionFlags,
   asked: Asked | null,
 ): Promise<boolean> {
   const unfinished = session.unfinished();
@@ -123,7 +123,7 @@ async function meetUnfinished(
     return false;
   }
   const { kind, input } = unfinished;
-  if (asked?.kind === kind && textOf(input, "prompt") === asked.input) return true;
+  if (asked?.kind === kind && textOf(input, "prompt") === asked.input && change === null) return true;
   // A load that did not end has left nothing: it begins again.
   const isLoad = kind === "load" || kind === "append";
   if (isLoad && contexts.some((given) => textOf(input, "path") === resolve(given) || isStdin(input, given))) {

@@ -135,6 +135,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
   const session = await openSessionWith(options, { ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
+  const resumeCommand = (...own: string[]) => lineAbout(["resume", ...own], session, flags);
   const loadSource = loaderOf({ session, progress, cwd: now.cwd }, opening);
   return {
     session,
@@ -143,12 +144,12 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     output,
     waiting: flags.waiting,
     limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
-    resumeCommand: (...options) => lineAbout(["resume", ...options], session, flags),
+    resumeCommand,
     replCommand: () => lineAbout(["repl", "--session"], session, flags),
     loadAll: (signal) =>
       bringContexts(
         { paths: flags.contexts, roots, change: flags.change, raw: flags.raw, secrets: flags.includeSecrets },
-        { session, journal: () => kept?.store.journal(session.id) ?? [], progress, load: loadSource },
+        { session, journal: () => kept?.store.journal(session.id) ?? [], progress, resumeCommand, load: loadSource },
         signal,
       ),
     checkRecorded: keeping.checkRecorded,

@@ -98,7 +98,10 @@ export function onlyName(args: Arguments, command: string): string {
  */
 export async function sessionMeant(store: Store, name: string): Promise<string> {
   const at = name.indexOf("/");
-  if (at === -1) return name;
+  if (at === -1) {
+    await refuseRun(store, name);
+    return name;
+  }
   const [run, id] = [name.slice(0, at), name.slice(at + 1)];
   const session = await sessionOfJob(store, run, id);
   if (session) return session.id;
@@ -107,10 +110,20 @@ export async function sessionMeant(store: Store, name: string): Promise<string> 
   });
 }
 
+/** @throws RlmError `session_not_found` for a name that a run has, and no session */
+export async function refuseRun({ jobs, find }: Store, name: string): Promise<void> {
+  if (!(await jobs.run(name)) || (await find(name))) return;
+  const [list, remove] = [commandLine(["jobs", name]), commandLine(["jobs", "rm", name])];
+  throw new RlmError("session_not_found", `${name} is a run, and no session`, {
+    suggestion: `\`${list}\` lists its jobs, ${name}/ID names the session of one, and \`${remove}\` drops the run.`,
+  });
+}
+
 /** The session of a name, and the checkpoint behind its last `@` or null. The id of a job may have that character too. */
 export async function checkpointMeant(store: Store, name: string) {
   if (!name.includes("/")) {
     const [, session = "", checkpoint] = /^(@last|[^@]*)(?:@(.*))?$/s.exec(name) ?? [];
+    await refuseRun(store, session);
     return { session, checkpoint: checkpoint || null };
   }
   const at = name.lastIndexOf("@");

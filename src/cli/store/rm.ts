@@ -8,7 +8,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { cancelBatches } from "../session/settings.ts";
-import { showingFailures, withStore } from "./opened-store.ts";
+import { refuseRun, showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay rm`: drops sessions. If one of the names is wrong it drops none. Gives the exit code. */
 export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<number> {
@@ -18,6 +18,7 @@ export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<nu
     await withStore(storePlace(args), host, async (store) => {
       const meant = new Map<string, Removing>();
       for (const name of names) {
+        await refuseRun(store, name);
         const session = await sessionToRemove(store, name);
         meant.set(session.id, session);
       }

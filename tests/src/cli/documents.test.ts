@@ -51,11 +51,11 @@ test("a document that cannot be read says what to type", async () => {
     code: 1,
     stdout: "",
     stderr:
-      "error: my scan.pdf has text on none of its 2 pages (document_unreadable)\nsuggestion: Run `ocrmypdf 'my scan.pdf' 'my scan-text.pdf'`, then the same line with `-c 'my scan-text.pdf'`.\n",
+      "error: my scan.pdf has text on none of its 2 pages (document_unreadable)\nsuggestion: Run `ocrmypdf 'my scan.pdf' 'my scan-text.pdf'`, then the same line with `'my scan-text.pdf'` in its place.\n",
   });
   const old = await belayHere(["exec", "-c", "old.doc", "-e", "P"], { cwd });
   expect(old.stderr).toContain(
-    "Run `soffice --headless --convert-to docx old.doc`, then the same line with `-c old.docx`.",
+    "Run `soffice --headless --convert-to docx old.doc`, then the same line with `old.docx` in its place.",
   );
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hitsIn, placeLine, placesIn } from "../../../src/cli/render/value.ts";
@@ -22,6 +22,12 @@ test("find prints each line that matches once and whole, by its place in this fo
   expect(existsSync(home)).toBe(false);
   const some = await belayHere(["find", "-qi", "^error", "app", "app/*.log", join(cwd, "app/a.log")], { cwd });
   expect(some).toEqual({ code: 0, stdout: "app/a.log:2:1: ERROR one ERROR\napp/a.log:3:1: error two\n", stderr: "" });
+  const beside = join(cwd, "other");
+  mkdirSync(beside);
+  for (const pattern of ["../app/a*.log", join(cwd, "app/a*.log")]) {
+    const { code, stdout } = await belayHere(["find", "two", pattern], { cwd: beside });
+    expect([code, stdout]).toEqual([0, `${join(cwd, "app/a.log")}:3:7: error two\n`]);
+  }
   const json = await belayHere(["find", "two", "app/a.log", "--json"], { cwd });
   expect(JSON.parse(json.stdout)).toEqual({ path: "app/a.log", line: 3, column: 7, text: "error two" });
 });

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSession } from "../../../src/index.ts";
@@ -43,6 +44,31 @@ test("a suspended run is resumed with its settings: nothing that was answered is
   expect(again.stderr).toBe("nothing is unfinished in work; this is the record of what ran last\n");
   expect(json(again)).toMatchObject({ success: true, result_json: ["SLOW TWO", 5], resumed: 0 });
   expect(server.requests).toHaveLength(3);
+});
+
+test("the same command over files that have changed since a kill names the line that finishes it", async () => {
+  await using slow = await startSlowServer();
+  const { server, pace, flags } = slow;
+  const [cwd, home] = [folderWith({ "a.md": "alpha" }), join(folderWith(), "home")];
+  const line = ["exec", "-e", CELL, "-c", "a.md", "-s", "work", "-q", ...flags];
+  await endedAt(server, 2, "SIGKILL", line, { cwd, home });
+  writeFileSync(join(cwd, "a.md"), "other");
+  const refused = await belayHere([...line, "--json"], { cwd, home });
+  expect(json(refused)).toMatchObject({
+    error_code: "context_changed",
+    suggestion: expect.stringMatching(
+      /^`belay resume work` finishes what was interrupted .*; --discard --reload gives it up/,
+    ),
+  });
+  for (const change of ["--reload", "--append"]) {
+    expect(json(await belayHere([...line, "--json", change], { cwd, home }))).toMatchObject({
+      error_code: "exec_unfinished",
+      suggestion: expect.stringMatching(/^`belay resume work` finishes it/),
+    });
+  }
+  pace.isFast = true;
+  const given = await belayHere([...line, "--discard", "--reload"], { cwd, home });
+  expect(given).toMatchObject({ code: 0, stdout: 'begun\n["ONE", "SLOW TWO"]\n' });
 });
 
 test("the same command resumes what it began, another is refused, --discard gives it up", async () => {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
 import type { BatchAccount } from "../../../src/model/index.ts";
-import type { Carrier } from "../../../src/shipping/carrier.ts";
+import { type Carrier, CarrierError } from "../../../src/shipping/carrier.ts";
 import { carrierOf } from "../../../src/shipping/carriers.ts";
 import { collect } from "../../../src/shipping/collector.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
@@ -52,6 +52,36 @@ test.each([
   await collecting;
 });
 
+const creating = (create: Carrier["create"]): Carrier => ({
+  create,
+  find: async () => ({ kind: "none" }),
+  look: async () => ({ state: "out", done: null }),
+  results: async () => null,
+  cancel: async () => {},
+});
+
+test("a request that the end cuts off is no failure of its provider", async () => {
+  const store = await openStore(null);
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  const { shipping } = store;
+  await shipping.keep({ ...PARCEL, session: "A", root: "A" });
+  const account = { id: ACCOUNT, api: API, baseUrl: "http://p/v1", model: "m", headers: {} } as const;
+  const over = new AbortController();
+  const create = vi.fn(async () => {
+    over.abort();
+    throw new CarrierError("got no answer: This operation was aborted", null);
+  });
+  const failing = vi.fn();
+  const own = { clock: systemClock, pace: 0.001, random: Math.random, resendsDoubtful: false };
+  const told = { hindered() {}, answered() {}, failing };
+  await collect(
+    { shipping, accountOf: async () => account, carrierOf: () => creating(create), ...own, ...told },
+    over.signal,
+  );
+  expect(create).toHaveBeenCalledOnce();
+  expect(failing).not.toHaveBeenCalled();
+});
+
 test("a provider that hangs keeps no other account", async () => {
   const store = await openStore(null);
   onTestFinished(() => store[Symbol.asyncDispose]());
@@ -69,13 +99,7 @@ test("a provider that hangs keeps no other account", async () => {
   onTestFinished(() => over.abort());
   const ignored = { hindered() {}, failing() {}, answered() {} };
   const own = { clock: systemClock, pace: 0.001, random: Math.random, resendsDoubtful: false, ...ignored };
-  const carrier = ({ model }: BatchAccount): Carrier => ({
-    create: () => created(model),
-    find: async () => ({ kind: "none" }),
-    look: async () => ({ state: "out", done: null }),
-    results: async () => null,
-    cancel: async () => {},
-  });
+  const carrier = ({ model }: BatchAccount) => creating(() => created(model));
   void collect({ shipping, accountOf, carrierOf: carrier, ...own }, over.signal);
   await vi.waitFor(() => expect(created).toHaveBeenCalledTimes(2));
   // What comes later for the other account leaves too.

@@ -182,14 +182,16 @@ test("files of others are refused and left as they are", async () => {
   const foreign = new DatabaseSync(join(folder, "foreign", "belay.db"));
   foreign.exec("CREATE TABLE t (a); INSERT INTO t VALUES (1)");
   foreign.close();
-  for (const [name, code] of [
-    ["text", "store_corrupt"],
-    ["foreign", "store_failed"],
+  for (const [name, code, cure] of [
+    ["text", "store_corrupt", /^Put a whole copy of belay\.db there, or move it away/],
+    ["foreign", "store_failed", /./],
   ] as const) {
     const path = join(folder, name, "belay.db");
     const before = readFileSync(path);
     const mode = statSync(path).mode;
-    await expect(openStore(join(folder, name))).rejects.toMatchObject({ code });
+    await expect(openStore(join(folder, name))).rejects.toMatchObject({
+      ...{ code, suggestion: expect.stringMatching(cure) },
+    });
     expect(Buffer.compare(readFileSync(path), before)).toBe(0);
     expect(statSync(path).mode).toBe(mode);
   }

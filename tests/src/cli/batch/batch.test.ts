@@ -29,27 +29,31 @@ test("a run over a .csv writes a line for each row, and the same line again send
   expect(server.requests).toHaveLength(3);
 });
 
-test("a file of a folder that no load can read is left out by name, and a folder of nothing else is an error", async () => {
-  const files = {
-    "docs/a.txt": "alpha",
-    "docs/b.rtf": "{\\rtf1 b}",
-    "docs/c.txt": "gamma!",
-    "rtf/b.rtf": "{\\rtf1 b}",
-  };
-  const { type, lines } = await scene({ ...files, "length.js": "result = P.length" });
-  const line = ["batch", "length.js", "--jobs", "docs", "-o", "out.jsonl"];
-  for (const jobs of ["2 jobs\n", "2 jobs, all known\n"]) {
-    const { code, stderr } = await type(line);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("left out: docs/b.rtf is an RTF file\n")]);
-    expect(stderr).toContain(jobs);
-    expect(lines("out.jsonl").map(({ job, result }) => [job, result])).toEqual([
-      ["docs/a.txt", 5],
-      ["docs/c.txt", 6],
-    ]);
-  }
-  const nothing = await type(["batch", "length.js", "--jobs", "rtf"]);
-  expect(nothing).toMatchObject(said(1, "rtf/b.rtf is an RTF file (document_unreadable)"));
-});
+test.each(["docs", "docs/*"])(
+  "a file of %s that no load can read is left out by name, and a folder of nothing else is an error",
+  async (given) => {
+    const files = {
+      "docs/a.txt": "alpha",
+      "docs/b.rtf": "{\\rtf1 b}",
+      "docs/c.txt": "gamma!",
+      "rtf/b.rtf": "{\\rtf1 b}",
+    };
+    const { type, lines } = await scene({ ...files, "length.js": "result = P.length" });
+    const line = ["batch", "length.js", "--jobs", given, "-o", "out.jsonl"];
+    for (const jobs of ["2 jobs\n", "2 jobs, all known\n"]) {
+      const { code, stderr } = await type(line);
+      expect([code, stderr]).toEqual([0, expect.stringContaining("left out: docs/b.rtf is an RTF file\n")]);
+      expect(stderr).toContain(jobs);
+      expect(lines("out.jsonl").map(({ job, result }) => [job, result])).toEqual([
+        ["docs/a.txt", 5],
+        ["docs/c.txt", 6],
+      ]);
+    }
+    const nothing = await type(["batch", "length.js", "--jobs", "rtf", "--name", "none"]);
+    expect(nothing).toMatchObject(said(1, "rtf/b.rtf is an RTF file (document_unreadable)"));
+    expect(await type(["jobs", "none"])).toMatchObject(said(1, "(run_not_found)"));
+  },
+);
 
 test("a job that another process has tried again while the run goes on is tried in it", async () => {
   const retried = Promise.withResolvers<void>();

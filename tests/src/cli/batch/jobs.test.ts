@@ -96,6 +96,11 @@ test("show, fork and resume reach the session of a job by RUN/ID, whose id may h
   const missing = await type(["show", "mine/nobody"]);
   expect(missing).toMatchObject(said(1, 'job "nobody" not found in run mine'));
   expect(await type(["fork", "theirs/a"])).toMatchObject(said(1, "(run_not_found)"));
+  for (const command of ["show", "fork", "resume", "rm"]) {
+    const { code, stderr } = await type([command, "mine"]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("mine is a run, and no session (session_not_found)")]);
+    expect(stderr).toContain("`belay jobs mine` lists its jobs, mine/ID names the session of one");
+  }
 });
 
 test("sessions of jobs are listed with --all alone, none is chosen by itself, and rm drops them with their run", async () => {
