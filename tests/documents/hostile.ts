@@ -136,6 +136,8 @@ export const REFUSED: Readonly<Record<string, readonly [make: () => string | Uin
     /^is encrypted: it needs a password$/,
   ],
   "half.pdf": [() => pdfWith([streamOf("BT ET")]).subarray(0, 60), /^is damaged: it is not a whole PDF$/],
+  "empty.pdf": [() => Buffer.alloc(0), /^is damaged: it is not a whole PDF$/],
+  "empty.xlsx": [() => Buffer.alloc(0), /^is damaged: its directory/],
   "garbage.docx": [
     () => Buffer.concat([Buffer.from("PK\x03\x04"), Buffer.alloc(2000, 7)]),
     /^is damaged: its directory/,

@@ -11,6 +11,9 @@ export type FileKind = (typeof FILE_KINDS)[number];
 /** Kinds, with those of documents that are told apart within a zip. */
 export type Kind = FileKind | "docx" | "pptx" | "xlsx" | "odt" | "ods" | "odp" | "epub";
 
+/** Extensions of documents that are otherwise known by their first bytes. */
+const BY_CONTENT = new Set(["pdf", "docx", "pptx", "xlsx", "odt", "ods", "odp", "epub", "zip"]);
+
 /** A larger original is refused. */
 export const MOST_ORIGINAL_BYTES = 256 * 2 ** 20;
 /** Bytes of a file that decide its kind. */
@@ -31,6 +34,8 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
   if (begins("PAR1") && start.includes("\0")) return "parquet";
   if (begins("{\\rtf")) return "rtf";
   if (extension === "htm" || extension === "xhtml") return "html";
+  // A download that broke off before its first byte.
+  if (start === "" && BY_CONTENT.has(extension)) return extension === "pdf" ? "pdf" : "zip";
   if (extension === "mbox") return begins("From ") ? "mbox" : null;
   return extension === "html" || extension === "ipynb" || extension === "eml" ? extension : null;
 }
