@@ -49,15 +49,19 @@ export interface Type<Value> {
 /** The words that a shell offers for a value. */
 export type Completion = "nothing" | "anything" | "files" | "sessions" | readonly string[];
 
-/** Lets TypeScript infer what a flag gives. */
-export function flag<Value>(declared: Flag<Value>): Flag<Value> {
-  return declared;
-}
-
 /** Flags by the names that code has for them: `maxTurns` is `--max-turns`, unless its declaration has a name. */
 export function flags<const Group extends Readonly<Record<string, Unnamed>>>(group: Group): Named<Group>;
 export function flags(group: Readonly<Record<string, Unnamed>>): object {
   return Object.fromEntries(Object.entries(group).map(([key, declared]) => [key, { name: dashed(key), ...declared }]));
+}
+
+/** Flags that stand under a heading, as `flags` takes them. */
+export function under<const Group extends Readonly<Record<string, Unnamed>>>(
+  heading: Heading,
+  group: Group,
+): Named<Group>;
+export function under(heading: Heading, group: Readonly<Record<string, Unnamed>>): object {
+  return flags(Object.fromEntries(Object.entries(group).map(([key, declared]) => [key, { heading, ...declared }])));
 }
 
 type Unnamed = Omit<Flag, "name"> & Partial<Pick<Flag, "name">>;
