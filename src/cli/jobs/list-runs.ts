@@ -60,7 +60,7 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
   if (isCut) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");
 }
 
-const COLUMNS = ["left", "left", "right", "right", { align: "right", drop: 1 }, "right"] as const;
+const COLUMNS = ["left", "left", "right", "right", "right 1", "right"] as const;
 
 /** The cost of the jobs that ended on one day, of runs with one model. */
 interface Cost {

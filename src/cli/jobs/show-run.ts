@@ -102,7 +102,7 @@ async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: r
   showTable(titles, cells, inputs ? WITH_INPUTS : COLUMNS, stdout, (at) => STYLES[rows[at]?.state ?? ""]);
 }
 
-const BEFORE = ["left", "left", "right", { align: "right", drop: 1 }] as const;
+const BEFORE = ["left", "left", "right", "right 1"] as const;
 const COLUMNS = [...BEFORE, "left"] as const;
 const WITH_INPUTS = [...BEFORE, "left", "left"] as const;
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
