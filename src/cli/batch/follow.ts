@@ -1,10 +1,10 @@
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { hasWaited, waitsFor } from "../../session/index.ts";
-import type { JobPage, Jobs, RunRow, Store } from "../../store/index.ts";
+import type { JobPage, Jobs, Store } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";
 import type { StatusClock } from "../render/status-line.ts";
-import { isLeftToProviders, jobsIn, overIn, type RunOutcome } from "./run-state.ts";
+import { type CountedRun, isLeftToProviders, jobsIn, overIn } from "./run-state.ts";
 
 /** Follows a run in the store, whoever works on it. */
 export interface Following {
@@ -29,11 +29,6 @@ const LOOK_MS = 1000;
 const SLOWEST_MS = 30_000;
 
 type FollowedStore = Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list"> };
-
-/** A run, its counts and the batches that its jobs wait for, at the last look. */
-export interface CountedRun extends RunOutcome {
-  readonly run: RunRow;
-}
 
 /** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
 export async function followRun(following: Following): Promise<CountedRun | null> {
@@ -85,7 +80,7 @@ export async function countedRun(store: FollowedStore, id: string): Promise<Coun
 export async function countsAndWaits(
   store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "counts"> },
   id: string,
-): Promise<Pick<RunOutcome, "counts" | "waits">> {
+): Promise<Omit<CountedRun, "run">> {
   for (let counts = await store.jobs.counts(id); ; ) {
     const waits = overIn(counts) < jobsIn(counts) ? await waitsFor(store, { run: id }) : [];
     if (counts.parked === 0 || waits.length > 0) return { counts, waits };
