@@ -2,7 +2,7 @@ import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
 import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, RAW, RESEND_DOUBTFUL, STORE, WAIT, withTime } from "../flags/declared.ts";
-import { choice, count, one, path, paths, text, toggle, under } from "../flags/flag.ts";
+import { choice, count, one, path, paths, text, texts, toggle, under } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_JOBS, OUT, queueIn, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
@@ -51,7 +51,7 @@ const RUN = under("run", {
   },
   failFast: { type: count(), help: "pause the run after N failures" },
   rate: {
-    type: { ...text("RATE"), isList: true, read: (typed: readonly string[]) => typed, accepts: () => true },
+    type: texts("RATE"),
     help: "what a provider is sent at the most, by all workers together: anthropic=60/min, anthropic=10/2min, or anthropic=60/min,100000tok/min",
   },
   onBudget: {

@@ -138,24 +138,18 @@ const OF_SESSION = under("session", {
 });
 export const { session: SESSION, store: STORE, reload: RELOAD, append: APPEND, discard: DISCARD } = OF_SESSION;
 
-/**
- * Flags that fill an option of the session, by the option's name. Those that are `kept` are recorded with the session
- * under the flag's name, with `_` for `-`.
- */
+/** Flags that fill an option of the session, by the option's name. */
 export const OPTION_FLAGS = under("session", {
   onRestart: {
     type: choice(["send", "fail"]),
-    kept: { usual: "send", mustBeDecided: true },
     help: "sub-calls in flight when the process ended: send them again (default), or let them fail in the cell",
   },
   cache: {
     type: toggle,
-    kept: { usual: false, mustBeDecided: false },
     help: "take answers of earlier identical sub-calls with `tools: []` from the store",
   },
   keepSteps: {
     type: toggle,
-    kept: { usual: false, mustBeDecided: false },
     help: "keep the checkpoints within a cell after its end, so that `belay fork` can use them",
   },
   label: {

@@ -5,11 +5,12 @@ import { displayName } from "../../platform/ids.ts";
 import type { Signer } from "../../platform/signed-settings.ts";
 import { inLine, jsonText, visible } from "../../platform/visible.ts";
 import type { SessionRow } from "../../store/index.ts";
+import { OPTION_FLAGS } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
 import type { Output } from "../render/terminal.ts";
-import { KEPT_FLAGS, type KeptSettings, keptSettings } from "./kept-settings.ts";
+import { type KeptSettings, keptSettings } from "./kept-settings.ts";
 
 /** The settings that a session's row records. A store may come from somebody else, so they count only if signed. */
 export type Recorded =
@@ -93,16 +94,12 @@ function otherRoots(refused: Settings, now: Settings, { settings, contexts }: Se
 }
 
 function otherOptions(refused: KeptSettings, now: KeptSettings, { options }: SessionFlags): Other[] {
-  const [recorded, here] = [refused, now].map((kept) => new Map<string, unknown>(Object.entries(kept.options)));
-  return KEPT_FLAGS.flatMap(([option, { name, type, kept }]) => {
-    const value = recorded?.get(option) ?? kept?.usual;
-    const own = here?.get(option) ?? kept?.usual;
-    if (value === own) return [];
-    // A switch cannot be typed so that it is off.
-    if (type.word === null) return value ? [{ typed: `--${name}`, here: "off", isSettled: true }] : [];
-    const isSettled = !kept?.mustBeDecided || Object.hasOwn(options, option);
-    return [{ typed: words(`--${name}`, String(value)), here: shown(own), isSettled }];
-  });
+  const [{ onRestart: recorded = "send" }, { onRestart: here = "send" }] = [refused.options, now.options];
+  const restart = { typed: words("--on-restart", recorded), here, isSettled: options.onRestart !== undefined };
+  // A switch cannot be typed so that it is off.
+  const switches = (["cache", "keepSteps"] as const).filter((name) => refused.options[name] && !now.options[name]);
+  const typed = switches.map((name) => ({ typed: `--${OPTION_FLAGS[name].name}`, here: "off", isSettled: true }));
+  return [...(recorded === here ? [] : [restart]), ...typed];
 }
 
 /** The place of the result and the folder of the cells: these grant nothing. */
