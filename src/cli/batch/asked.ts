@@ -7,12 +7,12 @@ import type { RunLimits } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
 import { CONTEXT, INCLUDE_SECRETS, JSON_OUTPUT, OPTION_FLAGS, QUIET, RAW } from "../flags/declared.ts";
-import { DEFAULT_QUEUE, OF_JOBS } from "../flags/runs.ts";
+import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
 import { type OutPlace, outPlace } from "./results.ts";
-import { checkRunPrice, limitsIn, ratesIn } from "./run-limits.ts";
+import { checkRunPrice, ratesIn } from "./run-limits.ts";
 import { type RunStore, runStore } from "./run-store.ts";
 
 /** The arguments of `belay batch`: flags and settings, checked as far as they can be without reading a file. */
@@ -61,11 +61,11 @@ export function batchRun(args: Arguments, { jobs }: BatchFlags): RunCommand {
 export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand): Promise<AskedRun> {
   const { command, script, jobs, inputs } = of;
   const store = runStore(args);
-  const limits = limitsIn(args);
+  const limits = { nanodollars: null, tokens: null, sub_calls: null, ...givenIn(args, RUN_LIMITS) };
   const asked = { command, settings: settingsIn(args, commandLine(["help", command]), OF_JOBS), typed: args.typed };
   const { settings, isChosen: isModelChosen } = await withModel(readSettings(asked), asked);
   checkPrice(settings);
-  checkRunPrice(limits, settings.model ?? null, [modelsOf(settings)]);
+  checkRunPrice(limits.nanodollars, settings.model ?? null, [modelsOf(settings)]);
   const contexts = args.get(CONTEXT);
   if (contexts.includes("-") && (jobs === "-" || contexts.filter((path) => path === "-").length > 1)) {
     throw new UsageError("`-` is given twice, but stdin can be read only once", HELP);
