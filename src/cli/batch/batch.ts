@@ -47,7 +47,7 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
 
 async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop: Stop): Promise<number> {
   const script = await readScript(asked.script, stop.signal);
-  await using read = await readJobs(asked, stop.signal);
+  using read = await readJobs(asked, stop.signal);
   const spec = specOf(asked, script, read.mode);
   for (const left of read.leftOut.slice(0, LEFT_OUT_SHOWN)) terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
   if (read.leftOut.length > LEFT_OUT_SHOWN) {

@@ -38,7 +38,7 @@ export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signa
     const read = await spool(all, idOf, (input) => (field === undefined ? null : contextPath(input, field, places)));
     if (read.count === 0) throw new UsageError(`no job found in ${jobs === "-" ? "stdin" : jobs}`, HELP);
     const mode: ContextMode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
-    return { mode, spool: read, leftOut, [Symbol.asyncDispose]: () => read[Symbol.asyncDispose]() };
+    return { mode, spool: read, leftOut, [Symbol.dispose]: read[Symbol.dispose] };
   } catch (error) {
     if (!(error instanceof BadLine)) throw error;
     throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);

@@ -55,8 +55,7 @@ async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, pages: Pa
   const { stdout } = terminal;
   const state = stateOf(counted);
   stdout.write(`${inLine(`${run.name} (${state}): ${progressText({ counts, run })}`)}\n`);
-  if (state === "paused" && run.why !== null)
-    stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
+  if (state === "paused" && run.why !== null) stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
   for (const { provider, batch, calls, since, done } of waits) {
     const where = `${provider} ${batch ?? "(not sent yet)"}: ${amount(calls, "call")}, since ${age(Math.max(1000, Date.now() - since))}`;
     stdout.write(`${inLine(where)}${done > 0 ? `, ${done.toLocaleString("en-US")} done` : ""}\n`);
