@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { hasWaited, waitsFor } from "../../session/index.ts";
@@ -131,28 +132,14 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
 export type Poke = ReturnType<typeof openPoke>;
 
 export function openPoke(signal: AbortSignal) {
-  let hasHappened = false;
-  let wake = () => {};
-  const now = () => {
-    hasHappened = true;
-    wake();
-  };
-  signal.addEventListener("abort", now, { once: true });
+  let happening = new AbortController();
   return {
     /** Something has happened. If nobody waits, the next wait ends at once. */
-    now,
+    now: () => happening.abort(),
     /** Resolves after `ms`, when something has happened, or when the signal aborts. */
     async wait(ms: number): Promise<void> {
-      if (!hasHappened && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-      }
-      hasHappened = false;
+      await setTimeout(ms, undefined, { signal: AbortSignal.any([signal, happening.signal]) }).catch(() => {});
+      happening = new AbortController();
     },
   };
 }

@@ -16,14 +16,11 @@ import { openIds, type Spool, spool } from "./spool.ts";
 
 /** The jobs of a run, all read and found right, and files of a folder that are not among them. @throws UsageError for the first line that is wrong */
 export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal) {
-  const { kind, all, leftOut } = await inputsOf(jobs, signal, loading);
-  const isFiles = kind === "files";
+  const { isFiles, all, leftOut } = await inputsOf(jobs, signal, loading);
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
     const other = contexts.length > 0 ? "-c" : "--context-field";
-    throw new UsageError(
-      `${other} cannot be combined with --jobs of files: each file is the context of its own job`,
-      HELP,
-    );
+    const problem = `${other} cannot be combined with --jobs of files: each file is the context of its own job`;
+    throw new UsageError(problem, HELP);
   }
   const field = isFiles ? "path" : own.contextField;
   const how = loading.raw ? "--raw" : loading.secrets ? "--include-secrets" : null;
@@ -76,7 +73,6 @@ const SHOWN_UNITS = 200;
 /**
  * The jobs of a line, or the first of them, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
  * A file of a folder that no load can read is left out. Reading them throws RlmError `cancelled` and what loading throws.
- * @param leftOut told once of each such file
  */
 export function openAskedJobs(
   asked: Pick<AskedRun, "contexts" | "jobs" | "loading" | "own">,
@@ -128,9 +124,10 @@ export function openAskedJobs(
 /** Codes of loading a file that is no text, or too much of it. */
 const UNREADABLE: readonly string[] = ["document_unreadable", "invalid_argument", "context_too_large"];
 
-interface AskedParts {
+export interface AskedParts {
   readonly runs: Pick<Runs, "keepContext">;
   readonly signal: AbortSignal;
+  /** Told once of each file of a folder that no load can read. */
   leftOut(why: string): void;
 }
 

@@ -4,28 +4,18 @@ import { amount, thousands } from "../../platform/figures.ts";
 import { nextName } from "../../platform/session-name.ts";
 import type { Asked, JobState, Jobs, KnownJob, RunRow, Store } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
-import { openAskedJobs } from "./read-jobs.ts";
+import { type AskedParts, openAskedJobs } from "./read-jobs.ts";
 import { isOver } from "./result-lines.ts";
 import { jobsIn, overIn } from "./run-state.ts";
 import { runName } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 
-/** A run whose jobs have been put into the store. */
-interface Given extends Submitted {
-  /** The jobs of the line. */
-  inputs(): AsyncIterable<Asked>;
-}
-
 /**
- * Puts the jobs and their contexts into the store. Nothing is run yet.
+ * Puts the jobs and their contexts into the store. Nothing is run yet. `inputs` gives the jobs of the line.
  * @throws RlmError `run_differs` and `session_busy`, before a row is written, and what loading throws
  */
-export async function submit(
-  asked: AskedRun,
-  spec: RunSpec,
-  spooled: Spool,
-  { runs, store, signal, leftOut }: SubmitParts,
-): Promise<Given> {
+export async function submit(asked: AskedRun, spec: RunSpec, spooled: Spool, parts: SubmitParts) {
+  const { runs, store } = parts;
   const { jobs, shipping } = store;
   const { own, limits } = asked;
   const base = own.name ?? runName(asked.script, hashOfRun(spec));
@@ -37,7 +27,7 @@ export async function submit(
   if (there) checkSame(asked, there);
   // Jobs of a process that has ended are nobody's.
   if (there && own.retryChanged) await jobs.lapse(there.id);
-  const inputs = openAskedJobs(asked, spooled, { runs, signal, leftOut });
+  const inputs = openAskedJobs(asked, spooled, parts);
   if (there && own.first) await checkFirst(asked, there, { runs, jobs, inputs: inputs() });
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const run = { name, queue, share: own.share ?? 1, spec, limits };
@@ -48,12 +38,9 @@ export async function submit(
   return { ...submitted, inputs };
 }
 
-interface SubmitParts {
+interface SubmitParts extends AskedParts {
   readonly runs: Runs;
   readonly store: Store;
-  readonly signal: AbortSignal;
-  /** Told of each file of a folder that no load can read. */
-  leftOut(why: string): void;
 }
 
 interface First {

@@ -86,15 +86,11 @@ export function openFile(path: string): Readable {
   });
 }
 
-/** The words of a search, and its paths. */
-export interface LookedFor {
-  readonly text: string;
-  /** Paths, as they were typed; `-` is stdin. */
-  readonly paths: readonly string[];
-}
+/** The words of a search, and its paths as they were typed. */
+export type LookedFor = ReturnType<typeof lookedFor>;
 
 /** The first argument, and the paths behind it: without one it is this folder. @throws UsageError */
-export function lookedFor(args: Arguments, command: string, what: string): LookedFor {
+export function lookedFor(args: Arguments, command: string, what: string) {
   const [text = "", ...paths] = args.positionals;
   if (text.trim() === "") throw new UsageError(`no ${what} given`, commandLine(["help", command]));
   return { text, paths: paths.length > 0 ? paths : ["."] };

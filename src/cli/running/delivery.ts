@@ -5,16 +5,6 @@ import type { ResultPlace } from "../flags/session-flags.ts";
 import { formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
 
-/** The file of a result, written before the end of its exec is recorded. */
-export interface Delivery {
-  /** Options of `exec`, `query` and `resume` of a session. */
-  readonly asked: { readonly deliver?: (json: string) => Promise<void> };
-  /** Delivers an outcome that was recorded before. Its exec is over, so only its kept result can be written. @throws RlmError */
-  again(envelope: ExecEnvelope | QueryEnvelope): Promise<void>;
-  /** The written result, or null. */
-  written(): Written | null;
-}
-
 export interface Written {
   readonly path: string;
   readonly bytes: number;
@@ -28,13 +18,21 @@ export interface Delivering {
   readonly kept: object | null;
 }
 
-/** @param isLast the result of an earlier cell goes nowhere but to stdout */
-export function openDelivery({ output, session, kept }: Delivering, isLast = true): Delivery {
+/**
+ * The file of a result, written before the end of its exec is recorded.
+ * @param isLast the result of an earlier cell goes nowhere but to stdout
+ */
+export function openDelivery({ output, session, kept }: Delivering, isLast = true) {
   const { file, format } = output;
+  const path = isLast ? file : null;
+  return path === null ? NO_DELIVERY : deliveryTo(path, format, session.id, kept !== null);
+}
+
+const NO_DELIVERY = { asked: {}, again: async () => {}, written: () => null };
+
+function deliveryTo(path: string, format: Format | null, session: string, isKept: boolean) {
   let written: Written | null = null;
-  if (file === null || !isLast) return { asked: {}, again: async () => {}, written: () => null };
-  const path = file;
-  const write = (pieces: Iterable<string>) => writeResultFile(path, pieces, session.id);
+  const write = (pieces: Iterable<string>) => writeResultFile(path, pieces, session);
   async function deliver(json: string): Promise<void> {
     const pieces = fitting(json, format);
     if (!("misfit" in pieces)) {
@@ -42,18 +40,21 @@ export function openDelivery({ output, session, kept }: Delivering, isLast = tru
       return;
     }
     // An exec that can be resumed is not over, and loses nothing.
-    if (!kept) await write(formatted(json, "json"));
-    const cure = kept
+    if (!isKept) await write(formatted(json, "json"));
+    const cure = isKept
       ? "Resume it with --format json: nothing that was answered is asked for again."
       : `${path} has it as JSON.`;
     throw new RlmError("output_failed", pieces.misfit.message, { suggestion: cure, cause: pieces.misfit });
   }
   return {
+    /** Options of `exec`, `query` and `resume` of a session. */
     asked: { deliver },
-    async again(envelope) {
+    /** Delivers an outcome that was recorded before. Its exec is over, so only its kept result can be written. @throws RlmError */
+    async again(envelope: ExecEnvelope | QueryEnvelope) {
       const isThere = envelope.success && !envelope.warnings.some(isResultLeftOut);
       if (isThere) await deliver(JSON.stringify("answer" in envelope ? envelope.answer : envelope.result_json));
     },
+    /** The written result, or null. */
     written: () => written,
   };
 }
