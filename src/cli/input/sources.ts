@@ -2,7 +2,7 @@ import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync
 import { Socket } from "node:net";
 import { resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import type { Source } from "../../context/index.ts";
+import { type Context, type LoadOptions, load, loadAppend, type Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
@@ -87,7 +87,7 @@ export function openFile(path: string): Readable {
 }
 
 /** The words of a search, and its paths as they were typed. */
-export type LookedFor = ReturnType<typeof lookedFor>;
+type LookedFor = ReturnType<typeof lookedFor>;
 
 /** The first argument, and the paths behind it: without one it is this folder. @throws UsageError */
 export function lookedFor(args: Arguments, command: string, what: string) {
@@ -104,10 +104,22 @@ export async function lookedIn({ paths }: LookedFor, signal: AbortSignal): Promi
   return places.length > 0 ? [...typed, { paths: places, maxFiles: LIMITS.files }] : typed;
 }
 
-/** A source as the layer of contexts loads it. @param folder at which relative paths begin */
-export function sourceOf(given: LoadSource, folder: string): Source {
+/** The sources as one context; undefined for none. */
+export async function contextOf(
+  sources: readonly { readonly source: LoadSource; readonly options: LoadOptions }[],
+): Promise<Context | undefined> {
+  let context: Context | undefined;
+  for (const { source: given, options } of sources) {
+    const source = sourceOf(given);
+    context = await (context ? loadAppend(context, source, options) : load(source, options));
+  }
+  return context;
+}
+
+/** A source as the layer of contexts loads it. */
+function sourceOf(given: LoadSource): Source {
   if (typeof given === "string") return { kind: "path", path: given };
-  return "paths" in given ? { kind: "paths", paths: given.paths, folder } : { kind: "text", ...given };
+  return "paths" in given ? { kind: "paths", paths: given.paths, folder: process.cwd() } : { kind: "text", ...given };
 }
 
 /** Folders that may be read for it. */

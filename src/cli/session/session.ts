@@ -126,7 +126,8 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
     /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
     loadAll: (signal: AbortSignal) =>
       bringContexts(
-        { paths: flags.contexts, roots, change: flags.change, raw: flags.raw, secrets: flags.includeSecrets },
+        flags,
+        roots,
         { session, journal: () => kept?.store.journal(session.id) ?? [], progress, load: loadSource },
         signal,
       ),
