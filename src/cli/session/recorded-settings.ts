@@ -78,8 +78,9 @@ function otherSettings(refused: KeptSettings, now: KeptSettings, flags: SessionF
 }
 
 function otherValues(refused: Settings, now: Settings, { settings }: SessionFlags): Other[] {
+  const held = new Map<string, unknown>(Object.entries({ ...LIMIT_DEFAULTS, ...now }));
   return Object.entries({ ...refused, roots: undefined }).flatMap(([key, recorded]) => {
-    const here = valueIn(now, key);
+    const here = held.get(key);
     if (recorded === undefined || recorded === here) return [];
     const isSettled = Object.hasOwn(settings, key) || (!flagOf(key) && Boolean(process.env[variableOf(key)]));
     return [{ typed: typedAs(key, String(recorded)), here: shown(here), isSettled }];
@@ -113,11 +114,6 @@ function otherPlaces({ output: { file, format }, cwd }: KeptSettings, now: KeptS
   }
   if (cwd !== now.cwd) others.push({ typed: words("cd", cwd), here: shown(now.cwd), isSettled: true });
   return others;
-}
-
-function valueIn(settings: Settings, key: string): unknown {
-  const set = new Map<string, unknown>(Object.entries(settings)).get(key);
-  return set ?? new Map<string, unknown>(Object.entries(LIMIT_DEFAULTS)).get(key) ?? undefined;
 }
 
 /** The number of roots that are compared, more than a person types. Each is looked up in the file system. */
