@@ -1,28 +1,20 @@
-import { type ExecEnvelope, type QueryEnvelope, RlmError, type Session } from "../../index.ts";
+import { type ExecEnvelope, type QueryEnvelope, RlmError } from "../../index.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
 import type { Format } from "../flags/declared.ts";
-import type { ResultPlace } from "../flags/session-flags.ts";
 import { formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
+import type { CliSession } from "../session/session.ts";
 
 export interface Written {
   readonly path: string;
   readonly bytes: number;
 }
 
-/** Facts of a session that its delivery needs. */
-export interface Delivering {
-  readonly output: ResultPlace;
-  readonly session: Pick<Session, "id">;
-  /** null: the session ends with the process. */
-  readonly kept: object | null;
-}
-
 /**
  * The file of a result, written before the end of its exec is recorded.
  * @param isLast the result of an earlier cell goes nowhere but to stdout
  */
-export function openDelivery({ output, session, kept }: Delivering, isLast = true) {
+export function openDelivery({ output, session, kept }: CliSession, isLast = true) {
   const { file, format } = output;
   const path = isLast ? file : null;
   return path === null ? NO_DELIVERY : deliveryTo(path, format, session.id, kept !== null);

@@ -39,6 +39,8 @@ export interface Opening {
   readonly flags: SessionFlags;
   readonly host: Host;
   readonly terminal: Terminal;
+  /** The work that is to be run; without it unfinished execs are left alone. */
+  readonly asked?: { readonly kind: "cell" | "query" | "ask"; readonly input: string };
   /** Chooses a session of the store other than the one that the flags name. @throws RlmError */
   choose?(store: Store): Promise<SessionRow>;
   /** The command changes nothing: if the session does not exist yet, none is made in the store. */
