@@ -12,14 +12,11 @@ import { flagOf } from "../flags/values.ts";
 import type { Output } from "../render/terminal.ts";
 import { type KeptSettings, keptSettings } from "./kept-settings.ts";
 
-/** The settings that a session's row records. A store may come from somebody else, so they count only if signed. */
-export type Recorded =
-  | { readonly kept: KeptSettings; readonly doubt: null }
-  /** The reason why it does not count, as a sentence's end. */
-  | { readonly kept: null; readonly doubt: string; readonly refused: KeptSettings };
-
-/** null for a session that the command did not make. */
-export function recordedSettings(row: SessionRow, signer: Signer): Recorded | null {
+/**
+ * The settings that a session's row records; null for a session that the command did not make. A store may come from somebody
+ * else, so they count only if signed. `doubt` says why they do not count, as a sentence's end.
+ */
+export function recordedSettings(row: SessionRow, signer: Signer) {
   const kept = keptSettings(row.settings);
   if (!kept) return null;
   const doubt = signer.doubt(row.settings, row.id);
@@ -29,7 +26,7 @@ export function recordedSettings(row: SessionRow, signer: Signer): Recorded | nu
 /** Recorded settings that do not count, as far as this command has others. */
 export function doubtedSettings(
   row: SessionRow,
-  { doubt, refused }: Extract<Recorded, { kept: null }>,
+  { doubt, refused }: Extract<ReturnType<typeof recordedSettings>, { kept: null }>,
   now: KeptSettings,
   flags: SessionFlags,
 ) {
