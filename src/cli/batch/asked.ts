@@ -113,19 +113,16 @@ function onlyScript({ positionals }: Arguments): string {
 /** Refuses flags about workers with a folder: this process is the only one that works. @throws UsageError */
 function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }: RunStore): void {
   if (isServer) return;
-  const name = detach ? "detach" : noWork ? "no-work" : null;
-  if (name !== null) {
-    throw new UsageError(`--${name} needs workers on a server's store: --store postgres://HOST/DB`, HELP);
-  }
-  if (queue !== undefined) {
-    throw new UsageError("--queue names a queue of a server's store, and this store is a folder", HELP);
-  }
-  if (share !== undefined) {
-    throw new UsageError(
-      "--share is for runs that share workers, and in a folder each command works on its own run",
-      HELP,
-    );
-  }
+  const needs = "needs workers on a server's store: --store postgres://HOST/DB";
+  const problem = [
+    detach ? `--detach ${needs}` : null,
+    noWork ? `--no-work ${needs}` : null,
+    queue !== undefined ? "--queue names a queue of a server's store, and this store is a folder" : null,
+    share !== undefined
+      ? "--share is for runs that share workers, and in a folder each command works on its own run"
+      : null,
+  ].find((found) => found !== null);
+  if (problem) throw new UsageError(problem, HELP);
 }
 
 /** An open job takes about 30 MB. */

@@ -87,7 +87,10 @@ export function openAskedJobs(
     const known = kept.get(path);
     if (known !== undefined) return known;
     const [source, paths] = path === null ? [await sharedSource(contexts, signal), contexts] : [path, rootsOf(path)];
-    const hash = await keep(runs, source, paths, loading);
+    // What the user names may be read.
+    const roots = paths.filter((one) => one !== "-").map((one) => resolve(one));
+    const documents = { ...documentOptions(), ...loading };
+    const hash = await runs.keepContext(source, { cwd: process.cwd(), roots, documents });
     kept.set(path, hash);
     return hash;
   }
@@ -129,17 +132,6 @@ export interface AskedParts {
   readonly signal: AbortSignal;
   /** Told once of each file of a folder that no load can read. */
   leftOut(why: string): void;
-}
-
-/** The roots: what the user names may be read. */
-function keep(
-  runs: Pick<Runs, "keepContext">,
-  source: LoadSource,
-  paths: readonly string[],
-  loading: AskedRun["loading"],
-): Promise<string> {
-  const roots = paths.filter((path) => path !== "-").map((path) => resolve(path));
-  return runs.keepContext(source, { cwd: process.cwd(), roots, documents: { ...documentOptions(), ...loading } });
 }
 
 async function sharedSource(contexts: readonly string[], signal: AbortSignal): Promise<LoadSource> {
