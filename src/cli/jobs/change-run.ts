@@ -111,7 +111,7 @@ interface Changed {
 }
 
 /** Lines that tell people of a change. */
-function changedLines(asked: JobsAsked, verb: ChangeAsked["verb"], changed: Changed): string[] {
+function changedLines(asked: JobsAsked, verb: Exclude<Verb, "out" | "rm">, changed: Changed): string[] {
   const { run, before, begun, now, named, isRaised } = changed;
   const line = `the line of belay batch that began ${run.name} continues it`;
   // In a folder that line says what the limits are.
@@ -132,8 +132,6 @@ function changedLines(asked: JobsAsked, verb: ChangeAsked["verb"], changed: Chan
       return [`${run.name} is paused; resume it: ${jobsLine(asked, "resume", run.name)}`];
     case "resume":
       return [`${run.name} is open, and ${amount(now.waiting, "job waits", "jobs wait")}`, ...wait];
-    case "rm":
-      return [];
   }
 }
 
