@@ -40,7 +40,8 @@ export async function followRun(following: Following): Promise<CountedRun | null
   let leftSince: number | null = null;
   for (;;) {
     try {
-      counted = await lookAt(following);
+      counted = await countedRun(following.store, following.run);
+      await following.look({ at: clock.now(), ...counted });
       goneSince = null;
       pause = LOOK_MS;
       leftSince = isLeftToProviders(counted) ? (leftSince ?? clock.now()) : null;
@@ -57,12 +58,6 @@ export async function followRun(following: Following): Promise<CountedRun | null
     await wait(pause);
     if (signal.aborted) return counted;
   }
-}
-
-async function lookAt({ store, run: id, clock, look }: Following): Promise<CountedRun> {
-  const counted = await countedRun(store, id);
-  await look({ at: clock.now(), ...counted });
-  return counted;
 }
 
 /** A run and its counts now. @throws RlmError if there is none */
