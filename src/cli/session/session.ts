@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
-import type { LoadSource, Session } from "../../index.ts";
+import type { LoadSource } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import { given } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
@@ -65,11 +65,7 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   const say = (line: string) => opening.terminal.stderr.write(`${inLine(line)}\n`, "yellow");
   const store = await withSpansSent(await openStoreIn(folder, host), otlp, say);
   try {
-    const row = opening.choose
-      ? await opening.choose(store)
-      : name === null
-        ? null
-        : await sessionToOpen(store, name, opening);
+    const row = await sessionToOpen(store, opening);
     if (row || !looksOnly) return await openIn({ store, folder }, row, opening);
     await store[Symbol.asyncDispose]();
     return await openIn(null, null, opening);
@@ -79,15 +75,20 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   }
 }
 
-/** The session that --session names; null: it is to be made. */
-function sessionToOpen(store: Store, name: string, { terminal }: Opening): Promise<SessionRow | null> {
+/** The session that is chosen, or that --session names; null: it is to be made. */
+async function sessionToOpen(store: Store, { flags, terminal, choose }: Opening): Promise<SessionRow | null> {
+  const { session: name } = flags;
+  if (choose) return choose(store);
+  if (name === null) return null;
   return name === LAST_SESSION ? sessionNamed(store, name, passedOver(terminal.stderr)) : store.find(name);
 }
 
 async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   const { flags, looksOnly = false } = opening;
   const { stderr } = opening.terminal;
-  const isTakenUp = willBeTakenUp(opening, row);
+  const isUnfinished = () => row !== null && summaryOf(row).status === "unfinished";
+  // The command goes on with an exec of an earlier one.
+  const isTakenUp = opening.choose !== undefined || (!flags.discard && isUnfinished());
   const keeping = await openKeeping({ kept, row, isTakenUp, looksOnly }, flags, stderr);
   const now = keeping.settings;
   const { output } = now;
@@ -111,6 +112,8 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
   const session = await openSessionWith(options, { ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
+  const stored = flags.isStoreNamed && flags.store !== null ? ["--store", flags.store] : [];
+  const lineAbout = (...command: readonly string[]) => commandLine([...command, displayName(session), ...stored]);
   const loadSource = loaderOf({ session, progress, cwd: now.cwd }, opening);
   return {
     session,
@@ -122,9 +125,9 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
     waiting: flags.waiting,
     limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
     /** `belay resume NAME`, with these flags. */
-    resumeCommand: (...options: readonly string[]) => lineAbout(["resume", ...options], session, flags),
+    resumeCommand: (...options: readonly string[]) => lineAbout("resume", ...options),
     /** `belay repl --session NAME`. */
-    replCommand: () => lineAbout(["repl", "--session"], session, flags),
+    replCommand: () => lineAbout("repl", "--session"),
     /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
     loadAll: (signal: AbortSignal) =>
       bringContexts(
@@ -174,25 +177,7 @@ function loaderOf(
   };
 }
 
-/** True if the command goes on with an exec of an earlier one. */
-function willBeTakenUp({ flags, choose }: Opening, row: SessionRow | null): boolean {
-  return choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !flags.discard);
-}
-
 function checkSettings(settings: Settings, { needsModel }: Opening): void {
   checkPrice(settings);
   if (needsModel) modelsOf(settings).resolve(null);
-}
-
-/** A line that names the session, with the store if it is not the usual one. */
-function lineAbout(
-  command: readonly string[],
-  { id, name }: Pick<Session, "id" | "name">,
-  { store, isStoreNamed }: Pick<SessionFlags, "store" | "isStoreNamed">,
-): string {
-  return commandLine([
-    ...command,
-    displayName({ id, name }),
-    ...(isStoreNamed && store !== null ? ["--store", store] : []),
-  ]);
 }
