@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { errorCode } from "./errors.ts";
 
 /**
@@ -31,6 +32,12 @@ function makeLevel(folder: string): string | null {
   // The umask may have taken away more than it should.
   chmodSync(folder, 0o700);
   return folder;
+}
+
+/** A new folder for this user alone, which goes when it is disposed. @param prefix of its name */
+export function temporaryFolder(prefix: string): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), prefix));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 function isFolder(path: string): boolean {

@@ -1,14 +1,7 @@
 import type { Context } from "../context/index.ts";
 import { nullIf } from "../platform/errors.ts";
 import { redacted } from "../platform/redact.ts";
-import {
-  type Compared,
-  compareSessions,
-  damagedIn,
-  describeWhole,
-  storedContext,
-  type WholeDescription,
-} from "../session/index.ts";
+import { type Compared, compareSessions, damagedIn, describeWhole, storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Trace, Tracing } from "./assembled.ts";
 import { type Beside, traceOf } from "./trace.ts";
@@ -34,10 +27,12 @@ export async function lookAt(store: Store, id: string, tracing: Tracing, other: 
   const around = surroundings(context?.text ?? null);
   const own = damagedIn(session);
   if (other === null) return { trace: traceOf(session, { ...tracing, around, covered }), damaged: own };
-  const { against, damaged } = await lookAgainst(store, { session, key }, other, tracing);
+  const older = await describeWhole(store, other, { partly: true });
+  const compared = await compareSessions(store, { session, key }, older, { listed: LISTED, clean: redacted });
+  const against = fitting(compared, tracing.texts);
   const maxBytes = tracing.maxBytes - AGAINST_BYTES;
   const trace = traceOf(session, { ...tracing, maxBytes, around, covered });
-  return { trace: { ...trace, head: { ...trace.head, against } }, damaged: [...own, ...damaged] };
+  return { trace: { ...trace, head: { ...trace.head, against } }, damaged: [...own, ...damagedIn(older.session)] };
 }
 
 /** UTF-16 units on both sides of a citation, and of the citation itself. */
@@ -54,19 +49,7 @@ function surroundings(text: Context["text"] | null): Beside["around"] {
   };
 }
 
-/** The comparison of a session with another one as the page takes it, and lines for what cannot be read of that. */
-async function lookAgainst(
-  store: Store,
-  newer: Pick<WholeDescription, "session" | "key">,
-  other: string,
-  { texts }: { readonly texts: boolean },
-): Promise<{ readonly against: Compared; readonly damaged: readonly string[] }> {
-  const older = await describeWhole(store, other, { partly: true });
-  const compared = await compareSessions(store, newer, older, { listed: LISTED, clean: redacted });
-  return { against: fitting(compared, texts), damaged: damagedIn(older.session) };
-}
-
-/** Without texts figures, reasons and places are left. The sentence has no text of a session. */
+/** A comparison as the page takes it. Without texts figures, reasons and places are left. The sentence has no text of a session. */
 function fitting(compared: Compared, texts: boolean): Compared {
   const end = (of: Compared["result"]) => of && { ...of, hunks: (texts && of.hunks?.slice(0, LONGEST)) || null };
   const ends = { result: end(compared.result), answer: end(compared.answer) };

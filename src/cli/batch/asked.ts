@@ -1,55 +1,30 @@
 import { availableParallelism, totalmem } from "node:os";
 import { resolve } from "node:path";
-import type { Settings } from "../../config/index.ts";
-import type { ProviderRate } from "../../jobs/index.ts";
 import { targetOf } from "../../platform/result-file.ts";
-import type { RunLimits } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
-import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
+import { type Arguments, givenIn } from "../flags/arguments.ts";
 import { CONTEXT, INCLUDE_SECRETS, JSON_OUTPUT, OPTION_FLAGS, QUIET, RAW } from "../flags/declared.ts";
-import { DEFAULT_QUEUE, OF_JOBS } from "../flags/runs.ts";
+import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
 import { type OutPlace, outPlace } from "./results.ts";
-import { checkRunPrice, limitsIn, ratesIn } from "./run-limits.ts";
+import { checkRunPrice, ratesIn } from "./run-limits.ts";
 import { type RunStore, runStore } from "./run-store.ts";
 
 /** The arguments of `belay batch`: flags and settings, checked as far as they can be without reading a file. */
-export interface AskedRun {
-  readonly script: string;
-  readonly jobs: string;
-  /** The inputs in messages: `--jobs mails.csv`. */
-  readonly inputs: string;
-  /** One context for all jobs. */
-  readonly contexts: readonly string[];
-  /** The way in which contexts load. */
-  readonly loading: { readonly raw: boolean; readonly secrets: boolean };
-  readonly own: BatchFlags;
-  readonly store: RunStore;
-  readonly queue: string;
-  readonly concurrency: number;
-  readonly settings: Settings;
-  /** The command has chosen the model, since nothing named one. */
-  readonly isModelChosen: boolean;
-  readonly options: Given<typeof OPTION_FLAGS>;
-  readonly limits: RunLimits;
-  readonly rates: readonly ProviderRate[];
-  readonly out: OutPlace;
-  readonly json: boolean;
-  readonly quiet: boolean;
-  readonly command: string;
-  readonly typed: readonly string[];
-  /** The same line, with a flag more, or with another value of one. */
-  line(...more: string[]): string;
-  /** The same line for all inputs, without --first. */
-  whole(): string;
-}
+export type AskedRun = Awaited<ReturnType<typeof askedRun>>;
 
 const HELP = commandLine(["help", "batch"]);
 
 /** `belay batch`, or a command that makes the script and the inputs itself. */
-export type RunCommand = Pick<AskedRun, "command" | "script" | "jobs" | "inputs">;
+interface RunCommand {
+  readonly command: string;
+  readonly script: string;
+  readonly jobs: string;
+  /** The inputs in messages: `--jobs mails.csv`. */
+  readonly inputs: string;
+}
 
 /** @throws UsageError */
 export function batchRun(args: Arguments, { jobs }: BatchFlags): RunCommand {
@@ -58,14 +33,14 @@ export function batchRun(args: Arguments, { jobs }: BatchFlags): RunCommand {
 }
 
 /** @throws UsageError, and RlmError `invalid_config` and the like */
-export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand): Promise<AskedRun> {
+export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand) {
   const { command, script, jobs, inputs } = of;
   const store = runStore(args);
-  const limits = limitsIn(args);
+  const limits = { nanodollars: null, tokens: null, sub_calls: null, ...givenIn(args, RUN_LIMITS) };
   const asked = { command, settings: settingsIn(args, commandLine(["help", command]), OF_JOBS), typed: args.typed };
   const { settings, isChosen: isModelChosen } = await withModel(readSettings(asked), asked);
   checkPrice(settings);
-  checkRunPrice(limits, settings.model ?? null, [modelsOf(settings)]);
+  checkRunPrice(limits.nanodollars, settings.model ?? null, [modelsOf(settings)]);
   const contexts = args.get(CONTEXT);
   if (contexts.includes("-") && (jobs === "-" || contexts.filter((path) => path === "-").length > 1)) {
     throw new UsageError("`-` is given twice, but stdin can be read only once", HELP);
@@ -73,7 +48,12 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
   checkWorkers(own, store);
   const json = args.get(JSON_OUTPUT);
   return {
-    ...{ script, jobs, inputs, contexts, own, store, settings, isModelChosen, limits, json },
+    ...{ script, jobs, inputs, own, store, settings, limits, json },
+    /** One context for all jobs. */
+    contexts,
+    /** The command has chosen the model, since nothing named one. */
+    isModelChosen,
+    /** The way in which contexts load. */
     loading: { raw: args.get(RAW), secrets: args.get(INCLUDE_SECRETS) },
     queue: own.queue ?? DEFAULT_QUEUE,
     concurrency: own.concurrency ?? usualConcurrency(),
@@ -92,10 +72,13 @@ export function begunAs(asked: AskedRun, name: string): AskedRun {
   return { ...asked, ...linesOf(asked.command, [...without(typed, "--name"), "--name", name]) };
 }
 
-function linesOf(command: string, typed: readonly string[]): Pick<AskedRun, "command" | "typed" | "line" | "whole"> {
+function linesOf(command: string, typed: readonly string[]) {
   return {
     ...{ command, typed },
-    line: (...more) => commandLine([command, ...(more.length === 2 ? without(typed, more[0] ?? "") : typed), ...more]),
+    /** The same line, with a flag more, or with another value of one. */
+    line: (...more: readonly string[]) =>
+      commandLine([command, ...(more.length === 2 ? without(typed, more[0] ?? "") : typed), ...more]),
+    /** The same line for all inputs, without --first. */
     whole: () => commandLine([command, ...without(typed, "--first")]),
   };
 }
@@ -130,19 +113,16 @@ function onlyScript({ positionals }: Arguments): string {
 /** Refuses flags about workers with a folder: this process is the only one that works. @throws UsageError */
 function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }: RunStore): void {
   if (isServer) return;
-  const name = detach ? "detach" : noWork ? "no-work" : null;
-  if (name !== null) {
-    throw new UsageError(`--${name} needs workers on a server's store: --store postgres://HOST/DB`, HELP);
-  }
-  if (queue !== undefined) {
-    throw new UsageError("--queue names a queue of a server's store, and this store is a folder", HELP);
-  }
-  if (share !== undefined) {
-    throw new UsageError(
-      "--share is for runs that share workers, and in a folder each command works on its own run",
-      HELP,
-    );
-  }
+  const needs = "needs workers on a server's store: --store postgres://HOST/DB";
+  const problem = [
+    detach ? `--detach ${needs}` : null,
+    noWork ? `--no-work ${needs}` : null,
+    queue !== undefined ? "--queue names a queue of a server's store, and this store is a folder" : null,
+    share !== undefined
+      ? "--share is for runs that share workers, and in a folder each command works on its own run"
+      : null,
+  ].find((found) => found !== null);
+  if (problem) throw new UsageError(problem, HELP);
 }
 
 /** An open job takes about 30 MB. */

@@ -15,13 +15,13 @@ import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import { type AskedRun, askedRun, batchRun, begunAs } from "./asked.ts";
 import { dryRunBatch } from "./dry-run.ts";
-import { type CountedRun, countedRun, leftToOtherBuild } from "./follow.ts";
+import { countedRun, leftToOtherBuild } from "./follow.ts";
 import { forecastOf } from "./forecast.ts";
 import { readJobs } from "./read-jobs.ts";
 import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress } from "./run-progress.ts";
-import { RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
+import { type CountedRun, RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
 import { openDispatcher, openRunStore, withRun } from "./run-store.ts";
 import { readScript, specOf } from "./spec.ts";
 import type { Spool } from "./spool.ts";
@@ -40,21 +40,19 @@ export interface ReadyRun {
 
 /** `belay batch`: submits a run, works on it, and ends with it. Gives the exit code. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
-  return withRun(args, async (stop, terminal) =>
-    batchUntil(await askedRun(args, own, batchRun(args, own)), host, terminal, stop),
-  );
-}
-
-async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop: Stop): Promise<number> {
-  const script = await readScript(asked.script, stop.signal);
-  await using read = await readJobs(asked, stop.signal);
-  const spec = specOf(asked, script, read.mode);
-  for (const left of read.leftOut.slice(0, LEFT_OUT_SHOWN)) terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
-  if (read.leftOut.length > LEFT_OUT_SHOWN) {
-    terminal.stderr.write(`left out: ${read.leftOut.length - LEFT_OUT_SHOWN} more\n`, "dim");
-  }
-  const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
-  return await (asked.own.dryRun ? dryRunBatch(ready) : runBatch(ready));
+  return withRun(args, async (stop, terminal) => {
+    const asked = await askedRun(args, own, batchRun(args, own));
+    const script = await readScript(asked.script, stop.signal);
+    using read = await readJobs(asked, stop.signal);
+    const spec = specOf(asked, script, read.mode);
+    for (const left of read.leftOut.slice(0, LEFT_OUT_SHOWN))
+      terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
+    if (read.leftOut.length > LEFT_OUT_SHOWN) {
+      terminal.stderr.write(`left out: ${read.leftOut.length - LEFT_OUT_SHOWN} more\n`, "dim");
+    }
+    const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
+    return await (own.dryRun ? dryRunBatch(ready) : runBatch(ready));
+  });
 }
 
 const LEFT_OUT_SHOWN = 10;
@@ -100,8 +98,8 @@ export async function runBatch(
   if (asked.own.noWork) progress.say(workLine(asked, submitted.run));
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
   const offering = runs.offer(submitted.run, dispatcher.dispatcher);
-  if (asked.own.detach) await offering;
   if (asked.own.detach) {
+    await offering;
     const counted = await countedRun(store, submitted.run.id);
     const among = { inputs: submitted.order.length, forecast: null, loss: null };
     tell({ ...{ asked, terminal, counted, among, code: RUN_EXIT.done }, lines: detachedLines(asked, submitted.run) });

@@ -15,18 +15,17 @@ export async function* csvRows(chunks: AsyncIterable<Uint8Array>, name: string):
 /** A file may have both. */
 const ENDS = ["\r\n", "\n"];
 
-interface Row {
-  readonly row: readonly string[];
-  /** The line on which the row ends. */
-  readonly number: number;
-}
-
-async function* rowsOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Row> {
+/** Rows, each with the number of the line on which it ends. */
+async function* rowsOf(chunks: AsyncIterable<Uint8Array>, name: string) {
   const parser = parse({ info: true, max_record_size: LINE_BYTES, record_delimiter: ENDS, skip_empty_lines: true });
   // A failure of either side destroys the parser, which then rejects below.
   pipeline(Readable.from(withEnds(chunks, name)), parser, () => {});
   try {
-    for await (const { record, info } of parser) yield { row: record, number: info.lines };
+    for await (const { record, info } of parser) {
+      const row: readonly string[] = record;
+      const number: number = info.lines;
+      yield { row, number };
+    }
   } catch (error) {
     throw error instanceof CsvError ? badRow(error, name) : error;
   }

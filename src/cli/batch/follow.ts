@@ -1,10 +1,11 @@
+import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { hasWaited, waitsFor } from "../../session/index.ts";
-import type { JobPage, Jobs, RunRow, Store } from "../../store/index.ts";
+import type { JobPage, Jobs, Store } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";
 import type { StatusClock } from "../render/status-line.ts";
-import { isLeftToProviders, jobsIn, overIn, type RunOutcome } from "./run-state.ts";
+import { type CountedRun, isLeftToProviders, jobsIn, overIn } from "./run-state.ts";
 
 /** Follows a run in the store, whoever works on it. */
 export interface Following {
@@ -30,11 +31,6 @@ const SLOWEST_MS = 30_000;
 
 type FollowedStore = Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list"> };
 
-/** A run, its counts and the batches that its jobs wait for, at the last look. */
-export interface CountedRun extends RunOutcome {
-  readonly run: RunRow;
-}
-
 /** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
 export async function followRun(following: Following): Promise<CountedRun | null> {
   const { clock, signal, wait } = following;
@@ -44,7 +40,8 @@ export async function followRun(following: Following): Promise<CountedRun | null
   let leftSince: number | null = null;
   for (;;) {
     try {
-      counted = await lookAt(following);
+      counted = await countedRun(following.store, following.run);
+      await following.look({ at: clock.now(), ...counted });
       goneSince = null;
       pause = LOOK_MS;
       leftSince = isLeftToProviders(counted) ? (leftSince ?? clock.now()) : null;
@@ -63,12 +60,6 @@ export async function followRun(following: Following): Promise<CountedRun | null
   }
 }
 
-async function lookAt({ store, run: id, clock, look }: Following): Promise<CountedRun> {
-  const counted = await countedRun(store, id);
-  await look({ at: clock.now(), ...counted });
-  return counted;
-}
-
 /** A run and its counts now. @throws RlmError if there is none */
 export async function countedRun(store: FollowedStore, id: string): Promise<CountedRun> {
   const run = await store.jobs.run(id);
@@ -85,7 +76,7 @@ export async function countedRun(store: FollowedStore, id: string): Promise<Coun
 export async function countsAndWaits(
   store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "counts"> },
   id: string,
-): Promise<Pick<RunOutcome, "counts" | "waits">> {
+): Promise<Omit<CountedRun, "run">> {
   for (let counts = await store.jobs.counts(id); ; ) {
     const waits = overIn(counts) < jobsIn(counts) ? await waitsFor(store, { run: id }) : [];
     if (counts.parked === 0 || waits.length > 0) return { counts, waits };
@@ -136,28 +127,14 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
 export type Poke = ReturnType<typeof openPoke>;
 
 export function openPoke(signal: AbortSignal) {
-  let hasHappened = false;
-  let wake = () => {};
-  const now = () => {
-    hasHappened = true;
-    wake();
-  };
-  signal.addEventListener("abort", now, { once: true });
+  let happening = new AbortController();
   return {
     /** Something has happened. If nobody waits, the next wait ends at once. */
-    now,
+    now: () => happening.abort(),
     /** Resolves after `ms`, when something has happened, or when the signal aborts. */
     async wait(ms: number): Promise<void> {
-      if (!hasHappened && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-      }
-      hasHappened = false;
+      await setTimeout(ms, undefined, { signal: AbortSignal.any([signal, happening.signal]) }).catch(() => {});
+      happening = new AbortController();
     },
   };
 }

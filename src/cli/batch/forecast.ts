@@ -1,7 +1,8 @@
-import type { RunSpec, Runs, Submitted } from "../../jobs/index.ts";
+import type { Runs, Submitted } from "../../jobs/index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import type { Asked, Jobs } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
+import type { ReadyRun } from "./batch.ts";
 import { finalJobs } from "./result-lines.ts";
 import { workerSession } from "./working.ts";
 
@@ -24,9 +25,7 @@ interface Sum {
 /** The number of first jobs that run with placeholders for answers, to estimate the most that they could cost. */
 const TRIED = 3;
 
-export interface ForecastAsked {
-  readonly asked: AskedRun;
-  readonly spec: RunSpec;
+interface ForecastAsked extends Pick<ReadyRun, "asked" | "spec"> {
   readonly submitted: Submitted;
   readonly runs: Runs;
   readonly jobs: Jobs;

@@ -10,20 +10,16 @@ import { withFlag } from "../render/warnings.ts";
 import { csvRows } from "./csv.ts";
 import { type Input, jsonLines } from "./jsonl.ts";
 
-/** The inputs that `--jobs` names. */
-interface Inputs {
-  /** Files are the contexts of their jobs. */
-  readonly kind: "values" | "files";
-  readonly all: AsyncIterable<Input> | Iterable<Input>;
-  readonly leftOut: readonly string[];
-}
-
-/** @throws UsageError if there is nothing of this name; reading the inputs throws BadLine */
-export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptions = {}): Promise<Inputs> {
+/**
+ * The inputs that `--jobs` names; files are the contexts of their jobs. `leftOut` has reasons for files that are none of them, such
+ * as `3 files that .gitignore names`.
+ * @throws UsageError if there is nothing of this name; reading the inputs throws BadLine
+ */
+export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptions = {}) {
   const open = () => addAbortSignal(signal, openFile(jobs));
   if (jobs === "-") return values(jsonLines(addAbortSignal(signal, process.stdin), "stdin"));
   const found = statSync(jobs, { throwIfNoEntry: false });
-  if (found?.isDirectory()) return files(await folderFiles(jobs, how), jobs);
+  if (found?.isDirectory()) return folderFiles(jobs, how);
   if (!found) return files(await globFiles(jobs), jobs);
   const extension = extname(jobs).toLowerCase();
   if (extension === ".csv") return values(csvRows(open(), jobs));
@@ -37,41 +33,30 @@ export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptio
 
 const LINES = [".jsonl", ".ndjson"];
 
-const values = (all: AsyncIterable<Input>): Inputs => ({ kind: "values", all, leftOut: [] });
+const values = (all: AsyncIterable<Input>) => ({ isFiles: false, all, leftOut: [] });
 
-function files({ inputs, leftOut }: Files, jobs: string): Inputs {
-  if (inputs.length > 0) return { kind: "files", all: inputs, leftOut };
+function files(all: readonly Input[], jobs: string, leftOut: readonly string[] = []) {
+  if (all.length > 0) return { isFiles: true, all, leftOut };
   const problem = /[*?[{]/.test(jobs) ? `no file matches ${jobs}` : `--jobs ${jobs}: no such file, or no file in it`;
   throw new UsageError(problem, commandLine(["help", "batch"]));
 }
 
-/** Inputs that are files, and what of a folder is not among them. */
-interface Files {
-  readonly inputs: readonly Input[];
-  /** Reasons for files that were left out, such as `3 files that .gitignore names`. */
-  readonly leftOut: readonly string[];
-}
-
 /** A job for each file of a folder, as a load would read it, in the order of their paths. */
-async function folderFiles(folder: string, how: WalkOptions): Promise<Files> {
+async function folderFiles(folder: string, how: WalkOptions) {
   const roots = openRoots([folder], process.cwd());
-  const { files, skipped, ignored } = await walk(roots, roots[0] ?? "", pauses(), how);
-  return {
-    inputs: files.map(({ relative }) => fileInput(join(folder, relative))),
-    leftOut: [
-      ...(ignored > 0 ? [`${amount(ignored, "file or folder", "files and folders")} that .gitignore names`] : []),
-      ...skipped.map(({ path, reason }) => `${path} (${withFlag(reason)})`),
-    ],
-  };
+  const { files: found, skipped, ignored } = await walk(roots, roots[0] ?? "", pauses(), how);
+  const inputs = found.map(({ relative }) => fileInput(join(folder, relative)));
+  const unseen = ignored > 0 ? [`${amount(ignored, "file or folder", "files and folders")} that .gitignore names`] : [];
+  return files(inputs, folder, [...unseen, ...skipped.map(({ path, reason }) => `${path} (${withFlag(reason)})`)]);
 }
 
 /** A job for each file that a pattern matches, in the order of their paths. */
-async function globFiles(pattern: string): Promise<Files> {
+async function globFiles(pattern: string): Promise<Input[]> {
   const paths: string[] = [];
   for await (const path of glob(pattern)) {
     if (statSync(path, { throwIfNoEntry: false })?.isFile()) paths.push(path);
   }
-  return { inputs: paths.sort(compareUnits).map(fileInput), leftOut: [] };
+  return paths.sort(compareUnits).map(fileInput);
 }
 
 function fileInput(path: string): Input {

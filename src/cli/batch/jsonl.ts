@@ -38,13 +38,6 @@ const reasonOf = (error: unknown) =>
     .replace(/,? ?(\.\.\.)?".*$/s, "")
     .slice(0, 100);
 
-/** A line of a stream, without its end. */
-interface Line {
-  /** Number of the line, from 1. */
-  readonly number: number;
-  readonly text: string;
-}
-
 /** The problem of one line of the user's input. `at` is its place: `line 3 of jobs.jsonl`. */
 export class BadLine extends Error {
   readonly at: string;
@@ -60,12 +53,11 @@ export class BadLine extends Error {
 /** Bytes of one job's input. */
 export const LINE_BYTES = 2 ** 20;
 
-/** The lines of UTF-8 text, one at a time, so that a file of any size takes bounded memory. @throws BadLine */
-export async function* linesOf(
-  chunks: AsyncIterable<Uint8Array>,
-  name: string,
-  most = LINE_BYTES,
-): AsyncIterable<Line> {
+/**
+ * The lines of UTF-8 text without their ends, one at a time, so that a file of any size takes bounded memory. Numbers are from 1.
+ * @throws BadLine
+ */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string, most = LINE_BYTES) {
   let held: Uint8Array[] = [];
   let bytes = 0;
   let number = 1;
@@ -80,7 +72,7 @@ export async function* linesOf(
     }
     held.push(part);
   };
-  const finish = (): Line => {
+  const finish = () => {
     const line = { number, text: decoded(Buffer.concat(held), number, name) };
     held = [];
     bytes = 0;

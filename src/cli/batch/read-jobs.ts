@@ -16,14 +16,11 @@ import { openIds, type Spool, spool } from "./spool.ts";
 
 /** The jobs of a run, all read and found right, and files of a folder that are not among them. @throws UsageError for the first line that is wrong */
 export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal) {
-  const { kind, all, leftOut } = await inputsOf(jobs, signal, loading);
-  const isFiles = kind === "files";
+  const { isFiles, all, leftOut } = await inputsOf(jobs, signal, loading);
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
     const other = contexts.length > 0 ? "-c" : "--context-field";
-    throw new UsageError(
-      `${other} cannot be combined with --jobs of files: each file is the context of its own job`,
-      HELP,
-    );
+    const problem = `${other} cannot be combined with --jobs of files: each file is the context of its own job`;
+    throw new UsageError(problem, HELP);
   }
   const field = isFiles ? "path" : own.contextField;
   const how = loading.raw ? "--raw" : loading.secrets ? "--include-secrets" : null;
@@ -38,7 +35,7 @@ export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signa
     const read = await spool(all, idOf, (input) => (field === undefined ? null : contextPath(input, field, places)));
     if (read.count === 0) throw new UsageError(`no job found in ${jobs === "-" ? "stdin" : jobs}`, HELP);
     const mode: ContextMode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
-    return { mode, spool: read, leftOut, [Symbol.asyncDispose]: () => read[Symbol.asyncDispose]() };
+    return { mode, spool: read, leftOut, [Symbol.dispose]: read[Symbol.dispose] };
   } catch (error) {
     if (!(error instanceof BadLine)) throw error;
     throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);
@@ -76,7 +73,6 @@ const SHOWN_UNITS = 200;
 /**
  * The jobs of a line, or the first of them, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
  * A file of a folder or pattern that no load can read is left out. Reading them throws RlmError `cancelled` and what loading throws.
- * @param leftOut told once of each such file
  */
 export function openAskedJobs(
   asked: Pick<AskedRun, "contexts" | "jobs" | "loading" | "own">,
@@ -91,7 +87,10 @@ export function openAskedJobs(
     const known = kept.get(path);
     if (known !== undefined) return known;
     const [source, paths] = path === null ? [await sharedSource(contexts, signal), contexts] : [path, rootsOf(path)];
-    const hash = await keep(runs, source, paths, loading);
+    // What the user names may be read.
+    const roots = paths.filter((one) => one !== "-").map((one) => resolve(one));
+    const documents = { ...documentOptions(), ...loading };
+    const hash = await runs.keepContext(source, { cwd: process.cwd(), roots, documents });
     kept.set(path, hash);
     return hash;
   }
@@ -128,21 +127,11 @@ export function openAskedJobs(
 /** Codes of loading a file that is no text, or too much of it. */
 const UNREADABLE: readonly string[] = ["document_unreadable", "invalid_argument", "context_too_large"];
 
-interface AskedParts {
+export interface AskedParts {
   readonly runs: Pick<Runs, "keepContext">;
   readonly signal: AbortSignal;
+  /** Told once of each file of a folder that no load can read. */
   leftOut(why: string): void;
-}
-
-/** The roots: what the user names may be read. */
-function keep(
-  runs: Pick<Runs, "keepContext">,
-  source: LoadSource,
-  paths: readonly string[],
-  loading: AskedRun["loading"],
-): Promise<string> {
-  const roots = paths.filter((path) => path !== "-").map((path) => resolve(path));
-  return runs.keepContext(source, { cwd: process.cwd(), roots, documents: { ...documentOptions(), ...loading } });
 }
 
 async function sharedSource(contexts: readonly string[], signal: AbortSignal): Promise<LoadSource> {

@@ -27,24 +27,9 @@ export interface Results {
 
 /** @throws RlmError `output_failed` */
 export async function openResults(out: OutPlace, asked: ResultsAsked, stdout: Output): Promise<Results> {
-  switch (out.kind) {
-    case "none":
-      return { follow: async () => {}, problem: null, close: async () => {} };
-    case "file":
-      return out.format === "csv" ? openTableFile(out.path, asked) : openResultFile(out.path, asked);
-    case "stdout":
-      return out.format === "csv" ? printedTable(asked, stdout) : printed(asked, stdout);
-  }
-}
-
-function printedTable(asked: ResultsAsked, stdout: Output): Results {
-  return {
-    follow: async () => {},
-    problem: null,
-    async close() {
-      for await (const line of tableLines(asked)) stdout.writeRaw(stdout.isTerminal ? visible(line) : line);
-    },
-  };
+  if (out.kind === "none") return { follow: async () => {}, problem: null, close: async () => {} };
+  if (out.format === "csv") return openTable(out, asked, stdout);
+  return out.kind === "file" ? openResultFile(out.path, asked) : printed(asked, stdout);
 }
 
 async function printed(asked: ResultsAsked, stdout: Output): Promise<Results> {
@@ -86,12 +71,18 @@ export function outPlace(
   throw new UsageError("--json and --out - would both write to stdout", commandLine(["help", command]));
 }
 
-/** A table is written whole, when the command begins and when it ends: a later result may need a further column. @throws RlmError `output_failed` */
-async function openTableFile(path: string, asked: FinalJobs): Promise<Results> {
-  const write = () => writeResultFile(path, tableLines(asked), asked.run);
+/**
+ * A table is written whole when the command ends, and to a file when it begins too: a later result may need a further column.
+ * @throws RlmError `output_failed`
+ */
+async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJobs, stdout: Output): Promise<Results> {
+  async function write(): Promise<void> {
+    if (out.kind === "file") await writeResultFile(out.path, tableLines(asked), asked.run);
+    else for await (const line of tableLines(asked)) stdout.writeRaw(stdout.isTerminal ? visible(line) : line);
+  }
   let problem: RlmError | null = null;
   // A device or a pipe cannot take back what it was given.
-  if (!targetOf(path).isSpecial) await write();
+  if (out.kind === "file" && !targetOf(out.path).isSpecial) await write();
   return {
     get problem() {
       return problem;
@@ -101,7 +92,7 @@ async function openTableFile(path: string, asked: FinalJobs): Promise<Results> {
       try {
         await write();
       } catch (error) {
-        if (!(error instanceof RlmError)) throw error;
+        if (out.kind === "stdout" || !(error instanceof RlmError)) throw error;
         problem = error;
       }
     },

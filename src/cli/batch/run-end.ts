@@ -9,9 +9,8 @@ import type { Reason } from "../jobs/reasons.ts";
 import { waitLines } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
-import type { CountedRun } from "./follow.ts";
 import { type Forecast, forecastText } from "./forecast.ts";
-import { jobsIn, overIn, progressText, RUN_EXIT, runExitCode } from "./run-state.ts";
+import { type CountedRun, jobsIn, overIn, progressText, RUN_EXIT, runExitCode } from "./run-state.ts";
 
 /** Which jobs of a run are meant. */
 export interface Among {
@@ -43,8 +42,7 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
   const { run, counts, waits } = counted;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
-  const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
-  const lines = [`${name}: ${standing}`];
+  const lines = [`${name}: ${progressText({ counts, run })}`];
   lines.push(...otherJobs(asked, jobsIn(counts) - inputs));
   if (loss !== null) lines.push(loss);
   if (problem) {

@@ -2,30 +2,19 @@ import { readConfig, type Settings } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import type { ProviderRate } from "../../jobs/index.ts";
 import type { Models } from "../../model/index.ts";
-import type { RunLimits } from "../../store/index.ts";
-import type { Arguments } from "../flags/arguments.ts";
 import { RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { configPlaces, modelsOf, unknownPrice } from "../session/settings.ts";
 
-/** The limits of a run that flags name. */
-export function limitsIn(args: Arguments): RunLimits {
-  const { nanodollars, tokens, sub_calls } = RUN_LIMITS;
-  return {
-    nanodollars: args.get(nanodollars) ?? null,
-    tokens: args.get(tokens) ?? null,
-    sub_calls: args.get(sub_calls) ?? null,
-  };
-}
-
 /**
  * Refuses a limit of dollars for a run whose model has no price: each of its jobs would fail by it.
+ * @param nanodollars null: there is no such limit
  * @param model of the run; null: its jobs ask none
  * @param models one of which may know the price
  * @throws RlmError `invalid_argument` naming the flag
  */
 export function checkRunPrice(
-  { nanodollars }: RunLimits,
+  nanodollars: number | null,
   model: string | null,
   models: readonly Pick<Models, "price">[],
 ): void {

@@ -24,7 +24,8 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
     say,
     show(now: RunState): void {
       const speed = speedOf(now);
-      show(progressText(now, speed), { kind: "progress", ...runStateJson(now), ...jsonOf(speed) });
+      const { callsPerSecond: calls_per_second, leftMs: left_ms } = speed;
+      show(progressText(now, speed), { kind: "progress", ...runStateJson(now), calls_per_second, left_ms });
     },
     unreachable(error: RlmError, ms: number): void {
       if (clock.now() - complainedAt < MINUTE_MS) return;
@@ -35,11 +36,6 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
     },
   };
 }
-
-const jsonOf = ({ callsPerSecond, leftMs }: ReturnType<ReturnType<typeof openSpeed>>) => ({
-  calls_per_second: callsPerSecond,
-  left_ms: leftMs,
-});
 
 /** The work of a worker, on stderr. */
 export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) {

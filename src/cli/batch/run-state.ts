@@ -4,19 +4,23 @@ import type { Amount, Counts, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 import { waitsInShort } from "../render/waits.ts";
 
-/** The state of a run, at an instant of a clock of this process (ms). */
-export interface RunState {
-  readonly at: number;
+/** A run, its counts, and the providers' batches that its jobs wait for. */
+export interface CountedRun {
+  readonly run: RunRow;
   readonly counts: Counts;
+  readonly waits: readonly ProviderWait[];
+}
+
+/** A look at a run, at an instant of a clock of this process (ms). */
+export interface RunState extends Pick<CountedRun, "counts">, Partial<Pick<CountedRun, "waits">> {
+  readonly at: number;
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
-  /** Providers' batches that jobs wait for. */
-  readonly waits?: readonly ProviderWait[];
   /** The reason why most of the failed jobs failed; null or absent: it is not known. */
   readonly reason?: Reason | null;
 }
 
 /** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min`. */
-export function progressText(now: RunState, speed: Speed): string {
+export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): string {
   const { counts, run, reason } = now;
   const parts = [
     `${counts.done}/${jobsIn(counts)} done`,
@@ -75,6 +79,8 @@ interface Speed {
   readonly leftMs: number | null;
 }
 
+const NO_SPEED: Speed = { callsPerSecond: null, leftMs: null };
+
 /** Looks that are older do not count. */
 const WINDOW_MS = 60_000;
 /** A shorter time says little. */
@@ -88,7 +94,7 @@ export function openSpeed(): (now: RunState) => Speed {
     while (looks.length > 2 && now.at - (looks[1]?.at ?? now.at) >= WINDOW_MS) looks.shift();
     const [before = now] = looks;
     const ms = now.at - before.at;
-    if (ms < LEAST_MS) return { callsPerSecond: null, leftMs: null };
+    if (ms < LEAST_MS) return NO_SPEED;
     const calls = now.run.spent.sub_calls - before.run.spent.sub_calls;
     const over = overIn(now.counts) - overIn(before.counts);
     const rest = jobsIn(now.counts) - overIn(now.counts);
@@ -100,7 +106,7 @@ export function openSpeed(): (now: RunState) => Speed {
 }
 
 /** The state of a run, for programs. */
-export function runStateJson({ counts, run, waits = [] }: Pick<RunState, "counts" | "run" | "waits">): object {
+export function runStateJson({ counts, run, waits = [] }: Omit<RunState, "at">): object {
   return {
     jobs: jobsJson(counts),
     ...(waits.length > 0 ? { waits } : {}),
@@ -126,20 +132,13 @@ export function runJson(now: Pick<RunState, "counts" | "waits"> & { readonly run
   return { id, name, queue, share, state: stateOf(now), why, created_at, ...runStateJson(now) };
 }
 
-/** A run and its counts, with the batches that its jobs wait for. */
-export interface RunOutcome {
-  readonly counts: Counts;
-  readonly run: Pick<RunRow, "state">;
-  readonly waits: readonly ProviderWait[];
-}
-
 /** True if no job can go on before a provider answers. */
-export function isLeftToProviders({ counts, waits }: Pick<RunOutcome, "counts" | "waits">): boolean {
+export function isLeftToProviders({ counts, waits }: Omit<CountedRun, "run">): boolean {
   return waits.length > 0 && counts.waiting + counts.running + counts.cancelling === 0;
 }
 
 /** The state of a run in a word, for people and programs. */
-export function stateOf({ run, counts }: { readonly counts: Counts; readonly run: Pick<RunRow, "state"> }): RunWord {
+export function stateOf({ run, counts }: Omit<CountedRun, "waits">): RunWord {
   if (overIn(counts) === jobsIn(counts)) return "over";
   if (run.state === "paused") return "paused";
   // Their process has ended, and nobody has gone on with them.
@@ -149,10 +148,14 @@ export function stateOf({ run, counts }: { readonly counts: Counts; readonly run
 
 type RunWord = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
 
+interface Outcome extends Omit<CountedRun, "run"> {
+  readonly run: Pick<RunRow, "state">;
+}
+
 /** Exit codes of a run: all is done; jobs failed or were cancelled; somebody has to act; jobs lack a part; only providers can go on. */
 export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, incomplete: 3, waits: 4 } as const;
 
-export function runExitCode({ counts, run, waits }: RunOutcome): number {
+export function runExitCode({ counts, run, waits }: Outcome): number {
   const { done, failed, cancelled } = counts;
   if (done + failed + cancelled < jobsIn(counts)) {
     const haveLeft = isLeftToProviders({ counts, waits }) && waits.every(({ batch }) => batch !== null);

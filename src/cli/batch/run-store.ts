@@ -25,21 +25,16 @@ export function withRun(args: Arguments, work: (stop: Stop, terminal: Terminal) 
   });
 }
 
-/** The store that a command about runs names. */
-export interface RunStore {
-  /** Folder or URL. */
-  readonly place: string;
-  /** A database that many processes work on. */
-  readonly isServer: boolean;
-  /** The place as people see it: without a password. */
-  readonly shown: string;
-  /** `--store …` for a line that `commandLine` makes; nothing if it is the usual one, or BELAY_STORE names it. */
-  readonly flags: readonly string[];
-}
+export type RunStore = ReturnType<typeof runStore>;
 
-export function runStore(args: Pick<Arguments, "get" | "isGiven">): RunStore {
+/**
+ * The store that a command about runs names: a folder or a URL, and that as people see it, without a password. A server is a
+ * database that many processes work on.
+ */
+export function runStore(args: Pick<Arguments, "get" | "isGiven">) {
   const place = storePlace(args);
-  const flags = args.isGiven(STORE) ? ["--store", place] : [];
+  /** `--store …` for a line that `commandLine` makes; nothing if it is the usual one, or BELAY_STORE names it. */
+  const flags: readonly string[] = args.isGiven(STORE) ? ["--store", place] : [];
   return { place, isServer: isServer(place), shown: shownPlace(place), flags };
 }
 

@@ -1,11 +1,11 @@
 import { basename, extname } from "node:path";
 import { newSpec, type RunSpec } from "../../jobs/index.ts";
 import { given } from "../../platform/json.ts";
-import { readCells } from "../input/cells.ts";
+import { type Cell, readCells } from "../input/cells.ts";
 import type { AskedRun } from "./asked.ts";
 
 /** The work of each job of the run. Nothing in it is a key or a place. */
-export function specOf({ settings, own, options, rates }: AskedRun, script: Script, context: ContextMode): RunSpec {
+export function specOf({ settings, own, options, rates }: AskedRun, script: Cell, context: ContextMode): RunSpec {
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return newSpec({
@@ -48,15 +48,8 @@ export function runName(script: string, hash: string): string {
   return `${base.replace(/^[^\p{L}\p{N}]+/u, "").slice(0, BASE_UNITS) || "run"}-${hash.slice(0, DIGITS)}`;
 }
 
-/** The script that each job runs. */
-interface Script {
-  /** The file, for tracebacks. */
-  readonly name: string;
-  readonly source: string;
-}
-
-/** @throws UsageError, RlmError `source_too_large` */
-export async function readScript(path: string, signal: AbortSignal): Promise<Script> {
+/** The script that each job runs; its name is the file, for tracebacks. @throws UsageError, RlmError `source_too_large` */
+export async function readScript(path: string, signal: AbortSignal): Promise<Cell> {
   const [cell] = await readCells([{ option: null, value: path }], signal, "batch");
   return { name: path, source: cell?.source ?? "" };
 }

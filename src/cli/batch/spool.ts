@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Json } from "../../index.ts";
 import { canonicalJson } from "../../platform/canonical-json.ts";
 import { isRecord } from "../../platform/json.ts";
+import { temporaryFolder } from "../../platform/make-folder.ts";
 import { BadLine, type Input, linesOf } from "./jsonl.ts";
 
 /** A job as it was read: checked, with its id. */
@@ -17,7 +17,7 @@ interface ReadJob {
 }
 
 /** All jobs of a command in a temporary file: stdin can be read only once, and nothing is submitted before all are right. */
-export interface Spool extends AsyncDisposable {
+export interface Spool extends Disposable {
   readonly count: number;
   jobs(): AsyncIterable<ReadJob>;
 }
@@ -28,9 +28,8 @@ export async function spool(
   idOf: Ids,
   contextOf: (input: Input) => string | null,
 ): Promise<Spool> {
-  const folder = await mkdtemp(join(tmpdir(), "belay-batch-"));
-  const path = join(folder, "jobs.jsonl");
-  const remove = () => rm(folder, { recursive: true, force: true });
+  const folder = temporaryFolder("belay-batch-");
+  const path = join(folder.path, "jobs.jsonl");
   try {
     await using file = await open(path, "wx", 0o600);
     let count = 0;
@@ -44,9 +43,9 @@ export async function spool(
       held = "";
     }
     await file.write(held);
-    return { count, jobs: () => readBack(path), [Symbol.asyncDispose]: remove };
+    return { count, jobs: () => readBack(path), [Symbol.dispose]: folder[Symbol.dispose] };
   } catch (error) {
-    await remove();
+    folder[Symbol.dispose]();
     throw error;
   }
 }

@@ -2,30 +2,20 @@ import { RlmError } from "../../index.ts";
 import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { nextName } from "../../platform/session-name.ts";
-import type { Asked, JobState, Jobs, KnownJob, RunRow, Store } from "../../store/index.ts";
+import type { JobState, KnownJob, RunRow, Store } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
-import { openAskedJobs } from "./read-jobs.ts";
+import { type AskedParts, openAskedJobs } from "./read-jobs.ts";
 import { isOver } from "./result-lines.ts";
 import { jobsIn, overIn } from "./run-state.ts";
 import { runName } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 
-/** A run whose jobs have been put into the store. */
-interface Given extends Submitted {
-  /** The jobs of the line. */
-  inputs(): AsyncIterable<Asked>;
-}
-
 /**
- * Puts the jobs and their contexts into the store. Nothing is run yet.
+ * Puts the jobs and their contexts into the store. Nothing is run yet. `inputs` gives the jobs of the line.
  * @throws RlmError `run_differs` and `session_busy`, before a row is written, and what loading throws
  */
-export async function submit(
-  asked: AskedRun,
-  spec: RunSpec,
-  spooled: Spool,
-  { runs, store, signal, leftOut }: SubmitParts,
-): Promise<Given> {
+export async function submit(asked: AskedRun, spec: RunSpec, spooled: Spool, parts: SubmitParts) {
+  const { runs, store } = parts;
   const { jobs, shipping } = store;
   const { own, limits } = asked;
   const base = own.name ?? runName(asked.script, hashOfRun(spec));
@@ -37,8 +27,8 @@ export async function submit(
   if (there) checkSame(asked, there);
   // Jobs of a process that has ended are nobody's.
   if (there && own.retryChanged) await jobs.lapse(there.id);
-  const inputs = openAskedJobs(asked, spooled, { runs, signal, leftOut });
-  if (there && own.first) await checkFirst(asked, there, { runs, jobs, inputs: inputs() });
+  const inputs = openAskedJobs(asked, spooled, parts);
+  if (there && own.first) await checkFirst(asked, there, store, runs.known(there, inputs()));
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const run = { name, queue, share: own.share ?? 1, spec, limits };
   const submitted = await runs.submit(run, inputs(), anew);
@@ -48,25 +38,19 @@ export async function submit(
   return { ...submitted, inputs };
 }
 
-interface SubmitParts {
+interface SubmitParts extends AskedParts {
   readonly runs: Runs;
   readonly store: Store;
-  readonly signal: AbortSignal;
-  /** Told of each file of a folder that no load can read. */
-  leftOut(why: string): void;
 }
 
-interface First {
-  readonly runs: Runs;
-  readonly jobs: Pick<Jobs, "counts">;
-  readonly inputs: AsyncIterable<Asked>;
-}
+/** The jobs of the line that the run has. */
+type Known = ReturnType<Runs["known"]>;
 
 /** The command works on the whole run: of one with other open jobs it would not run the first ones alone. @throws RlmError `run_differs` */
-async function checkFirst(asked: AskedRun, there: RunRow, { runs, jobs, inputs }: First): Promise<void> {
+async function checkFirst(asked: AskedRun, there: RunRow, { jobs }: Store, known: Known): Promise<void> {
   const counts = await jobs.counts(there.id);
   let others = jobsIn(counts) - overIn(counts);
-  for await (const { job } of runs.known(there, inputs)) if (job && !isOver(job.state)) others -= 1;
+  for await (const { job } of known) if (job && !isOver(job.state)) others -= 1;
   if (others === 0) return;
   throw new RlmError(
     "run_differs",
@@ -100,7 +84,7 @@ function hasOtherLimits({ limits }: AskedRun, { run }: Submitted): boolean {
  */
 async function jobsAnew(
   { own, inputs, line }: Pick<AskedRun, "own" | "inputs" | "line">,
-  known: ReturnType<Runs["known"]>,
+  known: Known,
   hasContexts: boolean,
 ): Promise<ReadonlySet<string>> {
   const anew = new Set<string>();

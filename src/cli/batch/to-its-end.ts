@@ -4,10 +4,10 @@ import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
 import { inFlags } from "../render/wording.ts";
 import type { ReadyRun } from "./batch.ts";
-import { type CountedRun, countedRun, type Following, followRun, openPoke, type Poke } from "./follow.ts";
+import { countedRun, type Following, followRun, openPoke, type Poke } from "./follow.ts";
 import { openResults, type Results } from "./results.ts";
 import type { RunProgress } from "./run-progress.ts";
-import { overIn } from "./run-state.ts";
+import { type CountedRun, overIn } from "./run-state.ts";
 import type { OpenDispatcher } from "./run-store.ts";
 import { startWorking, type Working } from "./working.ts";
 

@@ -15,11 +15,10 @@ import { processClock } from "../render/status-line.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
 import { usualConcurrency } from "./asked.ts";
-import type { ReadyRun } from "./batch.ts";
 import { countsAndWaits, willGoOn } from "./follow.ts";
 import { openTally } from "./run-progress.ts";
 import { RUN_EXIT } from "./run-state.ts";
-import { type OpenDispatcher, openDispatcher, openRunStore, type RunStore, runStore, withRun } from "./run-store.ts";
+import { type OpenDispatcher, openDispatcher, openRunStore, runStore, withRun } from "./run-store.ts";
 import { startWorking } from "./working.ts";
 
 const HELP = commandLine(["help", "worker"]);
@@ -33,44 +32,36 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
       commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]),
     );
   }
-  return withRun(args, (stop, terminal) => workUntil({ args, host, own, terminal, stop, place }));
-}
-
-interface WorkerAsked extends Pick<ReadyRun, "host" | "terminal" | "stop"> {
-  readonly args: Arguments;
-  readonly own: WorkerFlags;
-  readonly place: RunStore;
-}
-
-async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked): Promise<number> {
-  const settings = readConfig(settingsIn(args, HELP, OF_WORKER), configPlaces());
-  const names = own.queue ?? [DEFAULT_QUEUE];
-  const concurrency = Math.max(own.concurrency ?? usualConcurrency(), names.length);
-  const tally = openTally(terminal.stderr, processClock, args.get(QUIET));
-  await using store = await withSpansSent(await openRunStore(place, host), settings.otlp, tally.say);
-  stop.leaving.after(() => store[Symbol.asyncDispose]());
-  // If one cannot be opened, those before it are closed.
-  await using opened = new AsyncDisposableStack();
-  const queues: OpenDispatcher[] = [];
-  for (const name of names) queues.push(opened.use(await openDispatcher(place, name, tally.say)));
-  tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
-  const working = startWorking({
-    store,
-    place: place.place,
-    queues,
-    concurrency,
-    settings,
-    models: own.models ?? null,
-    suspend: stop.signal,
-    onProgress: tally.told,
+  return withRun(args, async (stop, terminal) => {
+    const settings = readConfig(settingsIn(args, HELP, OF_WORKER), configPlaces());
+    const names = own.queue ?? [DEFAULT_QUEUE];
+    const concurrency = Math.max(own.concurrency ?? usualConcurrency(), names.length);
+    const tally = openTally(terminal.stderr, processClock, args.get(QUIET));
+    await using store = await withSpansSent(await openRunStore(place, host), settings.otlp, tally.say);
+    stop.leaving.after(() => store[Symbol.asyncDispose]());
+    // If one cannot be opened, those before it are closed.
+    await using opened = new AsyncDisposableStack();
+    const queues: OpenDispatcher[] = [];
+    for (const name of names) queues.push(opened.use(await openDispatcher(place, name, tally.say)));
+    tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
+    const working = startWorking({
+      store,
+      place: place.place,
+      queues,
+      concurrency,
+      settings,
+      models: own.models ?? null,
+      suspend: stop.signal,
+      onProgress: tally.told,
+    });
+    const idling = { store, queues: names, isBusy: tally.isBusy, signal: stop.signal, waitMs: own.wait };
+    const ends = [aborted(stop.signal), working.failed, ...(own.untilIdle ? [untilIdle(idling)] : [])];
+    const left = await Promise.race(ends);
+    const isLate = !(await working.finish(stop.signal));
+    tally.end();
+    if (isLate) stop.leaving.leave(stop.exitCode ?? 1);
+    return stop.exitCode ?? (left === "providers" ? RUN_EXIT.waits : 0);
   });
-  const idling = { store, queues: names, isBusy: tally.isBusy, signal: stop.signal, waitMs: own.wait };
-  const ends = [aborted(stop.signal), working.failed, ...(own.untilIdle ? [untilIdle(idling)] : [])];
-  const left = await Promise.race(ends);
-  const isLate = !(await working.finish(stop.signal));
-  tally.end();
-  if (isLate) stop.leaving.leave(stop.exitCode ?? 1);
-  return stop.exitCode ?? (left === "providers" ? RUN_EXIT.waits : 0);
 }
 
 const LOOK_MS = 1000;

@@ -1,34 +1,38 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAIT, withTime } from "../flags/declared.ts";
-import { choice, count, flags, path, text } from "../flags/flag.ts";
+import { choice, count, path, text, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const MOST_TURNS = 100;
 
-const OWN = flags({
+const LIMITS = under("limits", {
   maxTurns: {
     type: count(MOST_TURNS),
-    heading: "limits",
     help: `turns before the model must answer without code, 1 to ${MOST_TURNS} (default 20)`,
   },
-  turnTokens: { type: count(), heading: "limits", help: "output tokens of a turn, thinking included (default 16000)" },
+  turnTokens: { type: count(), help: "output tokens of a turn, thinking included (default 16000)" },
+});
+
+const MODEL = under("model", {
   subModel: {
     type: text("PROVIDER/ID"),
-    heading: "model",
     help: "model of the sub-calls that cells make (default: --model)",
   },
   protocol: {
     type: choice(["auto", "tools", "fence"]),
-    heading: "model",
     help: "how the model runs cells: with a tool, in fenced blocks, or a tool unless its provider refuses it (auto, default)",
   },
+});
+
+const OUT = under("output", {
   schema: {
     type: path("FILE"),
-    heading: "output",
     help: "JSON Schema that the answer fits; it is then printed as JSON",
   },
 });
+
+const OWN = { ...LIMITS, ...MODEL, ...OUT };
 
 export type AskFlags = Given<typeof OWN>;
 

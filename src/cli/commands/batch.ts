@@ -2,107 +2,100 @@ import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
 import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, RAW, RESEND_DOUBTFUL, STORE, WAIT, withTime } from "../flags/declared.ts";
-import { choice, count, flags, one, path, paths, text, toggle } from "../flags/flag.ts";
-import { OF_JOBS, OUT, QUEUE, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
+import { choice, count, one, path, paths, text, texts, toggle, under } from "../flags/flag.ts";
+import { DEFAULT_QUEUE, OF_JOBS, OUT, queueIn, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = flags({
+const INPUT = under("input", {
   jobs: {
     type: { ...path("INPUTS"), read: onlyInputs },
-    heading: "input",
     help: "the inputs: .jsonl (a JSON value on each line), .csv (a row is an object), - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
   },
   contextField: {
     type: text("FIELD"),
-    heading: "input",
     excludes: ["context"],
     help: "each job has a context of its own: the file or folder that this field of its input names",
   },
   root: {
     type: paths("DIR"),
-    heading: "input",
     needs: ["context-field"],
     help: "the paths of --context-field may lead into DIR too; they may lead into the folder of the table by themselves",
   },
   id: {
     type: text("FIELD"),
-    heading: "input",
     help: "the field that names a job (default: id, of a file its path, else a hash of the input)",
   },
+});
+
+const RUN = under("run", {
   name: {
     type: one("NAME", "up to 100 letters, digits, spaces and ._~- (and no word of belay jobs, such as out)", runNameIn),
-    heading: "run",
     help: "what the run is called (default: the script's name and a hash of what it does)",
   },
-  isNew: { name: "new", type: toggle, heading: "run", help: "begin another run, NAME-2, although there is one" },
+  isNew: { name: "new", type: toggle, help: "begin another run, NAME-2, although there is one" },
   first: {
     type: count(),
-    heading: "run",
     excludes: ["dry-run", "detach"],
     help: "run the first N inputs alone, keep their results, and tell by what they took what all inputs will take",
   },
   concurrency: {
     type: count(10_000),
-    heading: "run",
     help: "jobs at once in this process (default: two for each core, at most one for each 64 MB of memory)",
   },
-  retryFailed: { type: toggle, heading: "run", help: "try the jobs again that have failed" },
-  retryChanged: { type: toggle, heading: "run", help: "run the jobs again whose input or context has changed since" },
-  retryCancelled: { type: toggle, heading: "run", help: "try the jobs again that were cancelled" },
+  retryFailed: { type: toggle, help: "try the jobs again that have failed" },
+  retryChanged: { type: toggle, help: "run the jobs again whose input or context has changed since" },
+  retryCancelled: { type: toggle, help: "try the jobs again that were cancelled" },
   retries: {
     type: count(100, 0),
-    heading: "run",
     help: "how often a job is tried again whose machine or context was lost (default 2)",
   },
-  failFast: { type: count(), heading: "run", help: "pause the run after N failures" },
+  failFast: { type: count(), help: "pause the run after N failures" },
   rate: {
-    type: { ...text("RATE"), isList: true, read: (typed: readonly string[]) => typed, accepts: () => true },
-    heading: "run",
+    type: texts("RATE"),
     help: "what a provider is sent at the most, by all workers together: anthropic=60/min, anthropic=10/2min, or anthropic=60/min,100000tok/min",
   },
   onBudget: {
     type: choice(["park", "fail"]),
-    heading: "run",
     help: "when the run's limit is spent: park its jobs and pause it (default), or let calls fail in the cell",
   },
-  wait: WAIT,
-  resendDoubtful: RESEND_DOUBTFUL,
-  queue: QUEUE,
+  queue: {
+    type: one("NAME", "up to 40 letters, digits, - and _, beginning with a letter", queueIn),
+    help: `the queue of a server's store whose workers do the work (default ${DEFAULT_QUEUE})`,
+  },
   share: {
     type: count(8),
-    heading: "run",
     help: "how fast the run advances beside others of a server's store, 1 to 8 (default 1)",
   },
   detach: {
     type: toggle,
-    heading: "run",
     excludes: ["no-work"],
     help: "submit the run to a server's store and return: `belay worker` works on it",
   },
   noWork: {
     type: toggle,
-    heading: "run",
     excludes: ["detach"],
     help: "follow the run to its end, and let `belay worker` do the work",
   },
   keep: {
     type: one("AGE", "an age such as 30d, 12h or 2w", ageFrom),
-    heading: "run",
     help: "how long the journals of jobs that are done stay (default 30d)",
   },
   keepSessions: {
     type: toggle,
-    heading: "run",
     help: "keep the sessions of jobs that are done whole, so that `belay fork` can use them",
   },
+});
+
+const OUTPUT = under("output", {
   dryRun: {
     type: toggle,
-    heading: "output",
     help: "send nothing: run the first 3 jobs with placeholders for answers, and print what all of them would take",
   },
   ...OUT,
-  unordered: { type: toggle, heading: "output", help: "write results as they end, not in the order of the jobs" },
+  unordered: { type: toggle, help: "write results as they end, not in the order of the jobs" },
 });
+
+const OWN = { ...INPUT, ...RUN, wait: WAIT, resendDoubtful: RESEND_DOUBTFUL, ...OUTPUT };
 
 /** Other flags take their last value: here the rows of the first one would be missing. */
 function onlyInputs(typed: readonly string[], fail: (value: string, takes: string) => Error): string | undefined {

@@ -1,10 +1,10 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { flags, toggle } from "../flags/flag.ts";
+import { toggle, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = flags({
-  ask: { type: toggle, heading: "output", help: "watch a scripted model answer a question by writing cells, instead" },
+const OWN = under("output", {
+  ask: { type: toggle, help: "watch a scripted model answer a question by writing cells, instead" },
 });
 
 export type DemoFlags = Given<typeof OWN>;

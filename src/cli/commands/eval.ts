@@ -1,59 +1,59 @@
 import { SUITES, tokensIn } from "../../eval/suites.ts";
 import type { Given } from "../flags/arguments.ts";
 import { CONTEXT, JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
-import { count, flags, path, paths, toggle, words } from "../flags/flag.ts";
+import { count, path, paths, toggle, under, words } from "../flags/flag.ts";
 import { OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { concurrency, failFast, first, isNew, name, rate, retryChanged, retryFailed, wait } from "./batch.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = flags({
+const INPUT = under("input", {
   against: {
     type: words("METHODS", "direct, bm25 or none", (text) => ["direct", "bm25", "none"].includes(text)),
-    heading: "input",
     help: "what Belay's ask is compared with: direct (one prompt with the context, cut to the model's window), bm25 (one prompt with the best passages), or none (default direct,bm25)",
   },
   size: {
     type: words("SIZES", "sizes from 8k to 10M tokens, such as 32k,1M", (text) => tokensIn(text) !== undefined),
-    heading: "input",
     help: "tokens of each context, 8k to 10M: 32k,1M makes the questions at both sizes (default 32k)",
   },
   items: {
     name: "n",
     type: count(1000),
-    heading: "input",
     help: "questions of each suite and size (default 5); of --data the first N (default all)",
   },
-  seed: { type: count(), heading: "input", help: "makes other texts and questions (default 1)" },
+  seed: { type: count(), help: "makes other texts and questions (default 1)" },
   data: {
     type: path("FILE.jsonl"),
-    heading: "input",
     help: "questions of your own: on each line { question, answer, context or file }, and id, suite, size and score if you like (docs/eval.md)",
   },
   root: {
     type: paths("DIR"),
-    heading: "input",
     needs: ["data"],
     help: "the files of --data may lie in DIR too; they may lie in its own folder by themselves",
   },
+});
+
+const MODEL = under("model", {
   window: {
     type: count(),
-    heading: "model",
     help: "tokens that a prompt and its answer may have together (default: what the catalogue or the server says of the model)",
   },
+});
+
+const OUTPUT = under("output", {
   folder: {
     name: "out",
     short: "o",
     type: path("DIR"),
-    heading: "output",
     help: "folder for contexts and reports (default belay-eval)",
   },
   dryRun: {
     type: toggle,
-    heading: "output",
     help: "send nothing: print what all jobs would take, by the first of each kind",
   },
-  ...{ name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait },
 });
+
+const OF_RUN = { name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait };
+const OWN = { ...INPUT, ...MODEL, ...OUTPUT, ...OF_RUN };
 
 export type EvalFlags = Given<typeof OWN>;
 

@@ -1,16 +1,20 @@
 import type { Given } from "../flags/arguments.ts";
 import { FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS, WAIT } from "../flags/declared.ts";
-import { flags, texts, toggle } from "../flags/flag.ts";
+import { texts, toggle, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = flags({
-  eval: { short: "e", type: texts("CODE"), heading: "input", help: "run CODE as a cell" },
+const INPUT = under("input", {
+  eval: { short: "e", type: texts("CODE"), help: "run CODE as a cell" },
+});
+
+const OUT = under("output", {
   dryRun: {
     type: toggle,
-    heading: "output",
     help: "send nothing, print what the sub-calls of the cell would take; exit code 1 if it threw",
   },
 });
+
+const OWN = { ...INPUT, ...OUT };
 
 export type ExecFlags = Given<typeof OWN>;
 

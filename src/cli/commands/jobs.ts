@@ -1,31 +1,29 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
-import { choice, flags, toggle } from "../flags/flag.ts";
+import { choice, toggle, under } from "../flags/flag.ts";
 import { OUT, RUN_LIMITS } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
 const STATES = ["waiting", "running", "parked", "cancelling", "done", "failed", "cancelled"] as const;
 
-const OWN = flags({
+const RUN = under("run", {
   state: {
     type: { ...choice(STATES), word: "STATE" },
-    heading: "run",
     help: `only the jobs of RUN in this state: ${STATES.join(", ")}`,
   },
-  costs: { type: toggle, heading: "run", help: "what all runs have spent, by day and by the model of the run" },
-  watch: { type: toggle, heading: "run", help: "follow RUN until it is over, whoever works on it" },
+  costs: { type: toggle, help: "what all runs have spent, by day and by the model of the run" },
+  watch: { type: toggle, help: "follow RUN until it is over, whoever works on it" },
   fresh: {
     type: toggle,
-    heading: "run",
     help: "of retry: also give up jobs that were begun and wait, such as those that another build of Belay began",
   },
   discard: {
     type: toggle,
-    heading: "run",
     help: "of rm: also a run whose calls wait for a provider's batch: their answers are given up",
   },
-  ...OUT,
 });
+
+const OWN = { ...RUN, ...OUT };
 
 export type JobsFlags = Given<typeof OWN>;
 

@@ -1,7 +1,7 @@
 import type { Client } from "../../mcp/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { sessionFlagsBut, withHelps } from "../flags/declared.ts";
-import { choice, count, flags, toggle } from "../flags/flag.ts";
+import { choice, count, toggle, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const LEAST_BYTES = 4_000;
@@ -13,37 +13,31 @@ const CLIENTS = [
   ...(["gemini", "qwen", "opencode", "cline", "continue"] as const),
 ] satisfies readonly Client[];
 
-const OWN = flags({
+const OWN = under("output", {
   http: {
     type: toggle,
-    heading: "output",
     help: "serve on 127.0.0.1 instead, to clients that bear the token which is printed, or that of BELAY_MCP_TOKEN",
   },
   port: {
     type: count(65_535, 0),
-    heading: "output",
     needs: ["http"],
     help: "listen on port N (default 7431; 0: any that is free)",
   },
   tools: {
     type: choice(["core", "all"]),
-    heading: "output",
     help: "core (default): load, exec, query, ask, status and wait; all: also helpers and memory, which cells reach without tools",
   },
   answerMs: {
     type: count(Number.MAX_SAFE_INTEGER, 0),
-    heading: "output",
     help: "answer a call that still runs after N ms, and let it go on (default 50000, 240000 if the client is told of progress; 0: never)",
   },
   answerBytes: {
     type: count(MOST_BYTES, LEAST_BYTES),
-    heading: "output",
     help: `cut answers to N bytes, ${LEAST_BYTES} to ${MOST_BYTES} (default 40000, less for clients that show less)`,
   },
   printConfig: {
     type: { ...choice(CLIENTS), word: "CLIENT" },
     excludes: ["http"],
-    heading: "output",
     help: `print the entry that registers this server with CLIENT (${CLIENTS.join(", ")}), with the other flags, and end`,
   },
 });

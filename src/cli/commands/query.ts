@@ -1,24 +1,27 @@
 import { SEARCH_STRATEGIES } from "../../query/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { FORMAT, JSON_OUTPUT, OUTPUT, sessionFlagsBut } from "../flags/declared.ts";
-import { choice, count, flags } from "../flags/flag.ts";
+import { choice, count, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const MOST_SECTIONS = 50;
 
 /** Flags, by the option of a query that each fills. */
-const OWN = flags({
+const LIMITS = under("limits", {
   maxSections: {
     type: count(MOST_SECTIONS),
-    heading: "limits",
     help: `sections to read at the most, 1 to ${MOST_SECTIONS} (default 10)`,
   },
+});
+
+const INPUT = under("input", {
   searchStrategy: {
     type: { ...choice(SEARCH_STRATEGIES), word: "NAME" },
-    heading: "input",
     help: "regex (words of the question to the letter), bm25 (search), routing (what AGENTS.md and the like name), auto (default)",
   },
 });
+
+const OWN = { ...LIMITS, ...INPUT };
 
 export type QueryFlags = Given<typeof OWN>;
 

@@ -1,12 +1,12 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
-import { count, flags, one, toggle } from "../flags/flag.ts";
+import { count, flags, path, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = flags({
   output: {
     short: "o",
-    type: { ...one("FILE", "a file, or - for stdout", (typed) => typed, "files"), isPath: true },
+    type: path("FILE"),
     excludes: ["json"],
     help: "write the page to FILE instead, which needs no Belay to be read; - is stdout",
   },

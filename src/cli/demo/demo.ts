@@ -1,7 +1,6 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { realpathSync } from "node:fs";
 import { amount, duration } from "../../platform/figures.ts";
+import { temporaryFolder } from "../../platform/make-folder.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { DemoFlags } from "../commands/demo.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -10,7 +9,7 @@ import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { reportFailure } from "../render/failure.ts";
 import { processTerminal } from "../render/terminal.ts";
-import { type Stop, untilStopped } from "../stop.ts";
+import { untilStopped } from "../stop.ts";
 import { openScriptedModel } from "./model.ts";
 import { play } from "./play.ts";
 import { MODEL, type Stage, say, showCommand, succeeded, writeLetters } from "./stage.ts";
@@ -26,10 +25,10 @@ export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFl
     const isJson = args.get(JSON_OUTPUT);
     try {
       const output = isJson ? null : terminal.stdout;
-      const found = await inFolder(stop, async (folder): Promise<object> => {
-        const stage = { folder, host, stop, output };
-        return ask ? playAsk(stage) : play(stage);
-      });
+      using temporary = temporaryFolder("belay-demo-");
+      stop.leaving.after(async () => temporary[Symbol.dispose]());
+      const stage = { folder: realpathSync(temporary.path), host, stop, output };
+      const found = await (ask ? playAsk(stage) : play(stage));
       if (isJson) terminal.stdout.writeRaw(`${jsonText({ success: true, ...found })}\n`);
       return 0;
     } catch (error) {
@@ -40,18 +39,6 @@ export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFl
       return reportFailure(error, terminal, isJson);
     }
   });
-}
-
-/** Runs work in a temporary folder that is gone afterwards, however it ends. */
-async function inFolder<T>(stop: Stop, work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "belay-demo-")));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  stop.leaving.after(async () => remove());
-  try {
-    return await work(folder);
-  } finally {
-    remove();
-  }
 }
 
 /**

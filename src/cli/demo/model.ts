@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { boundedJson } from "../../platform/bounded-json.ts";
 import { isRecord } from "../../platform/json.ts";
+import { listenOnLoopback } from "../../platform/loopback.ts";
 
 export type ScriptedModel = Awaited<ReturnType<typeof openScriptedModel>>;
 
@@ -39,9 +40,7 @@ export async function openScriptedModel(answer: (prompt: string) => string) {
     await setTimeout(ANSWER_MS);
     stream(response, answer(prompt), Math.ceil(prompt.length / 4));
   });
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listenOnLoopback(server, 0);
   return {
     /** Base URL, with `/v1`. */
     url: `http://127.0.0.1:${port}/v1`,

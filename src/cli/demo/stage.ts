@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -55,14 +56,10 @@ export function broken(problem: string): Error {
   return new Error(`the demo did not come to its end: ${problem}`);
 }
 
-/** The end of a process: its output and its exit code, which is null if a signal ended it. */
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Starts `belay` with these arguments in the demo's folder. It is killed when the signal aborts. */
+/**
+ * Starts `belay` with these arguments in the demo's folder. It is killed when the signal aborts. `ended` has its output and its exit
+ * code, which is null if a signal ended it.
+ */
 export function startBelay(args: readonly string[], folder: string, signal: AbortSignal) {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(entryUrl("cli/main")), ...args], {
     cwd: folder,
@@ -78,10 +75,9 @@ export function startBelay(args: readonly string[], folder: string, signal: Abor
   child.stderr.on("data", (chunk) => {
     stderr += chunk;
   });
-  const ended = new Promise<Ended>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, stdout, stderr }));
-  }).finally(callOff);
+  const ended = once(child, "close")
+    .then(([code]: readonly (number | null)[]) => ({ code, stdout, stderr }))
+    .finally(callOff);
   if (signal.aborted) kill();
   return { child, ended };
 }

@@ -141,21 +141,15 @@ const PARTS: Readonly<Record<Verified["part"], string>> = {
   strays: "rows without an owner",
 };
 
-/** The store that is read: its name, and facts beside its sessions once it could be read. */
-interface Whole {
-  readonly shown: string;
-  facts(): string;
-}
-
-/** null: nothing is kept there. */
-function wholeFile(path: string): Whole | null {
+/** The store that is read: its name, and facts beside its sessions once it could be read. null: nothing is kept there. */
+function wholeFile(path: string) {
   if (!existsSync(path)) return null;
   const bytes = size(statSync(path).size);
   return { shown: `${path} (${bytes})`, facts: () => ` in ${bytes}, schema ${schemaVersion(path)}` };
 }
 
-/** null: nothing is kept there. The check of the server has its version. */
-async function wholeServer(url: string): Promise<Whole | null> {
+/** As `wholeFile`; the check of the server has its version. */
+async function wholeServer(url: string) {
   const { version } = await lookAtServer(url);
   return version === 0 ? null : { shown: shownPlace(url), facts: () => "" };
 }

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
 import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
 import { checkModel } from "../../jobs/index.ts";
-import { listModels, modelsAt } from "../../model/index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
+import { temporaryFolder } from "../../platform/make-folder.ts";
 import { askedRun } from "../batch/asked.ts";
 import { runBatch } from "../batch/batch.ts";
 import { dryRunBatch } from "../batch/dry-run.ts";
@@ -19,7 +17,7 @@ import type { EvalFlags } from "../commands/eval.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { modelsOf } from "../session/settings.ts";
+import { modelsListed, modelsOf } from "../session/settings.ts";
 import { dataItems, HELP, madeItems, suitesIn } from "./data.ts";
 import { type AskedEval, jobOf, reportEval } from "./report.ts";
 
@@ -39,12 +37,12 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     // Without a model, or its key, texts would be made for nothing.
     if (!own.dryRun) checkModel(spec, modelsOf(asked.settings));
     // What a dry run makes is not kept.
-    using scratch = own.dryRun ? scratchFolder() : null;
+    using scratch = own.dryRun ? temporaryFolder("belay-eval-") : null;
     const { folder = FOLDER } = own;
     const contexts = join(scratch?.path ?? folder, CONTEXTS);
     try {
       const evaluation = await evaluationOf({ ...own, folder, contexts }, suites, asked.settings, stop.signal);
-      await using spooled = await spooledJobs(evaluation);
+      using spooled = await spooledJobs(evaluation);
       const ready = { asked, spec, spooled, host, terminal, stop };
       if (!own.dryRun) return await runBatch(ready, (ended) => reportEval(ended, evaluation));
       // One question of each suite and size stands for all of them.
@@ -62,11 +60,6 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
 /** The child that answers for the ask may have as many levels below it as an ask of the command has. */
 function withDepth(settings: Settings): Settings {
   return { ...settings, max_depth: Math.min(LIMITS.maxDepth, (settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1) };
-}
-
-function scratchFolder(): Disposable & { readonly path: string } {
-  const path = mkdtempSync(join(tmpdir(), "belay-eval-"));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 /** The questions, with their contexts on disk. @throws UsageError, BadLine */
@@ -89,9 +82,9 @@ async function evaluationOf(
 }
 
 /** @throws UsageError if the window of the model is not known */
-async function windowOf({ model = "", base_url, api_key_env }: Settings): Promise<number> {
-  const key = api_key_env === undefined ? undefined : process.env[api_key_env];
-  const listed = base_url === undefined ? listModels(process.env, api_key_env) : await modelsAt(base_url, key);
+async function windowOf(settings: Settings): Promise<number> {
+  const { model = "", base_url } = settings;
+  const listed = await modelsListed(settings);
   // The provider of a model of a server has any name.
   const idOf = (id: string) => (base_url === undefined ? id : id.slice(id.indexOf("/") + 1));
   const window = listed?.find(({ id }) => idOf(id) === idOf(model))?.window;

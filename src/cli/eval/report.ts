@@ -65,7 +65,7 @@ export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promis
 }
 
 /** A narrow terminal leaves out the last columns first. */
-const COLUMNS = TITLES.map((_, at): Column => (isFigure(at) ? { align: "right", drop: TITLES.length - at } : "left"));
+const COLUMNS = TITLES.map((_, at): Column => (isFigure(at) ? `right ${TITLES.length - at}` : "left"));
 
 /** A row of each question and method, also of those that are not over. */
 async function rowsOf({ store, submitted }: EndedRun, { items, methods }: AskedEval): Promise<EvalRow[]> {

@@ -1,7 +1,4 @@
-/**
- * A flag, declared once. The parser, its messages, help, usage lines, the completion of shells and what a session keeps
- * all follow from the declaration.
- */
+/** A flag, declared once. The parser, its messages, help, usage lines and the completion of shells follow from that. */
 export interface Flag<Value = unknown> {
   /** The name without its dashes. */
   readonly name: string;
@@ -16,16 +13,6 @@ export interface Flag<Value = unknown> {
   readonly needs?: readonly string[];
   /** The configuration key that it fills: configuration then says which values it takes. */
   readonly setting?: string;
-  /** The command keeps it with a session, and signs it. */
-  readonly kept?: Kept;
-}
-
-/** The effect of a recorded flag whose signature is not valid. */
-export interface Kept {
-  /** The value that holds if the flag was never given. */
-  readonly usual: string | boolean;
-  /** An interrupted exec goes on only after the user has decided on this flag. */
-  readonly mustBeDecided: boolean;
 }
 
 export const HEADINGS = ["input", "run", "model", "session", "limits", "output"] as const;
@@ -42,22 +29,24 @@ export interface Type<Value> {
   readonly isPath?: true;
   /** @param texts in the order in which they were typed; none if the flag was not given @param fail makes the error */
   read(texts: readonly string[], fail: (value: string, takes: string) => Error): Value;
-  /** True if a stored value is one of this type. */
-  accepts(value: unknown): boolean;
 }
 
 /** The words that a shell offers for a value. */
 export type Completion = "nothing" | "anything" | "files" | "sessions" | readonly string[];
 
-/** Lets TypeScript infer what a flag gives. */
-export function flag<Value>(declared: Flag<Value>): Flag<Value> {
-  return declared;
-}
-
 /** Flags by the names that code has for them: `maxTurns` is `--max-turns`, unless its declaration has a name. */
 export function flags<const Group extends Readonly<Record<string, Unnamed>>>(group: Group): Named<Group>;
 export function flags(group: Readonly<Record<string, Unnamed>>): object {
   return Object.fromEntries(Object.entries(group).map(([key, declared]) => [key, { name: dashed(key), ...declared }]));
+}
+
+/** Flags that stand under a heading, as `flags` takes them. */
+export function under<const Group extends Readonly<Record<string, Unnamed>>>(
+  heading: Heading,
+  group: Group,
+): Named<Group>;
+export function under(heading: Heading, group: Readonly<Record<string, Unnamed>>): object {
+  return flags(Object.fromEntries(Object.entries(group).map(([key, declared]) => [key, { heading, ...declared }])));
 }
 
 type Unnamed = Omit<Flag, "name"> & Partial<Pick<Flag, "name">>;
@@ -72,7 +61,6 @@ export const toggle: Type<boolean> = {
   word: null,
   completes: "nothing",
   read: (texts) => texts.length > 0,
-  accepts: (value) => typeof value === "boolean",
 };
 
 /** One value. `parse` gives undefined for a text that the flag does not take; `takes` says what it does take. */
@@ -92,7 +80,6 @@ export function one<Value>(
       if (value === undefined) throw fail(text, takes);
       return value;
     },
-    accepts: (value) => typeof value === "string" && parse(value) !== undefined,
   };
 }
 
@@ -101,13 +88,7 @@ export const text = (word: string): Type<string | undefined> => one(word, "a tex
 
 /** Any texts. */
 export function texts(word: string): Type<readonly string[]> {
-  return {
-    word,
-    completes: "anything",
-    isList: true,
-    read: (typed) => typed,
-    accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
-  };
+  return { word, completes: "anything", isList: true, read: (typed) => typed };
 }
 
 /** Several words, each given apart or with commas between them. */
@@ -120,7 +101,6 @@ export function words(word: string, takes: string, isOne: (text: string) => bool
       if (wrong !== undefined) throw fail(wrong, takes);
       return [...new Set(split(typed))];
     },
-    accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string" && isOne(item)),
   };
 }
 

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { isName } from "../../platform/session-name.ts";
 import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
-import { choice, count, type Flag, flag, flags, one, path, text } from "./flag.ts";
+import { choice, count, type Flag, one, path, text, under } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 // The flags of more than one command that has to do with runs.
@@ -13,20 +13,14 @@ const FORMATS = ["jsonl", "csv"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Limits of a whole run. */
-export const RUN_LIMITS = flags({
+export const RUN_LIMITS = under("limits", {
   nanodollars: {
     name: "run-max-cost-usd",
     type: one("USD", "a number of dollars above 0", nanodollarsIn),
-    heading: "limits",
     help: "dollars of all jobs of the run together",
   },
-  tokens: { name: "run-max-tokens", type: count(), heading: "limits", help: "tokens of all jobs of the run together" },
-  sub_calls: {
-    name: "run-max-sub-calls",
-    type: count(),
-    heading: "limits",
-    help: "sub-calls of all jobs of the run together",
-  },
+  tokens: { name: "run-max-tokens", type: count(), help: "tokens of all jobs of the run together" },
+  sub_calls: { name: "run-max-sub-calls", type: count(), help: "sub-calls of all jobs of the run together" },
 });
 
 /** Dollars in 10⁻⁹, rounded up; floating point puts 0.1 and the like a little beside a whole number. */
@@ -46,38 +40,21 @@ export function runNameIn(typed: string): string | undefined {
 
 export const DEFAULT_QUEUE = "default";
 
-export const QUEUE = flag({
-  name: "queue",
-  type: one("NAME", "up to 40 letters, digits, - and _, beginning with a letter", queueIn),
-  heading: "run",
-  help: `the queue of a server's store whose workers do the work (default ${DEFAULT_QUEUE})`,
-});
-
 /** pg-boss takes these in names, and has its own endings. */
 export function queueIn(typed: string): string | undefined {
   return /^[A-Za-z][\w-]{0,39}$/.test(typed) ? typed : undefined;
 }
 
 /** The place of a run's results; exec calls it --output. `-` is stdout. */
-export const OUT = flags({
+export const OUT = under("output", {
   out: {
     short: "o",
     type: path("FILE"),
-    heading: "output",
     excludes: ["output"],
     help: "write the results to FILE, or to stdout (-), in the order of the jobs: a line of JSON for each (.jsonl), or a table (.csv)",
   },
-  output: { type: path("FILE"), heading: "output", excludes: ["out"], help: "the same as --out" },
-  format: { type: choice(FORMATS), heading: "output", help: "of the results, whatever the name of the file ends with" },
-});
-
-/** Fills the setting that `--concurrency` fills elsewhere: here that one counts jobs. */
-const CALL_CONCURRENCY = flag({
-  name: "call-concurrency",
-  type: text("N"),
-  setting: "concurrency",
-  heading: "model",
-  help: "sub-calls of one job in flight at once (default 5)",
+  output: { type: path("FILE"), excludes: ["out"], help: "the same as --out" },
+  format: { type: choice(FORMATS), help: "of the results, whatever the name of the file ends with" },
 });
 
 /** Flags of one session that the user names. */
@@ -89,7 +66,14 @@ const NOT_OF_BATCH = [
 /** The flags that say what each job does. */
 export const OF_JOBS: readonly Flag[] = [
   ...withHelps(sessionFlagsBut(...NOT_OF_BATCH), { context: `${CONTEXT.help}: one context for all jobs` }),
-  CALL_CONCURRENCY,
+  // It fills the setting that `--concurrency` fills elsewhere: here that one counts jobs.
+  {
+    name: "call-concurrency",
+    type: text("N"),
+    setting: "concurrency",
+    heading: "model",
+    help: "sub-calls of one job in flight at once (default 5)",
+  },
 ];
 
 /** The address and the key of a server, what it costs, and who gets spans are this host's, and never a row's. */

@@ -46,7 +46,7 @@ export function sessionFlags(args: Arguments, command: string) {
     throw new UsageError("stdin can be read only once: -c - is given twice", help);
   }
   const session = args.get(SESSION) ?? null;
-  if (session !== null && session !== LAST_SESSION) checkName("session", session, help);
+  if (session !== null && session !== LAST_SESSION) checkName("--session", session, help);
   const change: "reload" | "append" | null = args.get(RELOAD) ? "reload" : args.get(APPEND) ? "append" : null;
   return {
     command,

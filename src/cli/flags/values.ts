@@ -18,14 +18,20 @@ export function flagOf(key: string, flags: readonly Flag[] = SESSION_FLAGS): Fla
 /** The settings that flags name. @param flags those that the command has @throws UsageError for a value that configuration refuses */
 export function settingsIn(args: Arguments, help: string, flags: readonly Flag[] = SESSION_FLAGS): AskedSettings {
   const roots = args.get(ROOT);
+  const textOf = (key: string) => lastText(args, flagOf(key, flags));
+  const asked = orUsage(
+    () => settingsFromTexts(textOf, (key) => `--${flagOf(key, flags)?.name}`),
+    ({ message }) => new UsageError(message, help),
+  );
+  return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
+}
+
+/** Reads a value, whose mistake is wrong usage. @throws UsageError */
+function orUsage<Read>(read: () => Read, usage: (error: RlmError) => UsageError): Read {
   try {
-    const asked = settingsFromTexts(
-      (key) => lastText(args, flagOf(key, flags)),
-      (key) => `--${flagOf(key, flags)?.name}`,
-    );
-    return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
+    return read();
   } catch (error) {
-    throw error instanceof RlmError ? new UsageError(error.message, help) : error;
+    throw error instanceof RlmError ? usage(error) : error;
   }
 }
 
@@ -39,21 +45,17 @@ function lastText(args: Arguments, flag: Flag | undefined): string | undefined {
 export function storePlace(args: Pick<Arguments, "get">): string {
   const named = args.get(STORE) ?? (process.env.BELAY_STORE || undefined);
   if (named === undefined) return homeFolder(process.env);
-  try {
-    return placeOf(named);
-  } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    const from = args.get(STORE) === undefined ? "BELAY_STORE" : "--store";
-    throw new UsageError(`${from}: ${error.message}. ${error.suggestion}`, "belay --help");
-  }
+  const from = args.get(STORE) === undefined ? "BELAY_STORE" : "--store";
+  return orUsage(
+    () => placeOf(named),
+    ({ message, suggestion }) => new UsageError(`${from}: ${message}. ${suggestion}`, "belay --help"),
+  );
 }
 
-/** @throws UsageError for a name that a session cannot have */
-export function checkName(flag: string, name: string, tryThis: string): void {
-  try {
-    checkSessionName(name);
-  } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    throw new UsageError(`--${flag}: ${error.message}. ${error.suggestion.replace(/\.$/, "")}`, tryThis);
-  }
+/** @param from the flag or variable that names it @throws UsageError for a name that a session cannot have */
+export function checkName(from: string, name: string, tryThis: string): void {
+  orUsage(
+    () => checkSessionName(name),
+    ({ message, suggestion }) => new UsageError(`${from}: ${message}. ${suggestion.replace(/\.$/, "")}`, tryThis),
+  );
 }

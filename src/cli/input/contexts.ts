@@ -1,29 +1,11 @@
-import {
-  type Context,
-  type Known,
-  type KnownLoad,
-  knownLoad,
-  type LoadOptions,
-  load,
-  loadAppend,
-  openKnownLoads,
-} from "../../context/index.ts";
+import { type Known, type KnownLoad, knownLoad, type LoadOptions, openKnownLoads } from "../../context/index.ts";
 import { RlmError, type Session } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import type { JournalRow } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { ProgressLine } from "../render/progress.ts";
 import { documentOptions } from "../session/settings.ts";
-import { contextSource, type OneSource, sourceOf } from "./sources.ts";
-
-/** The contexts that `-c` names, and the parts that read them. */
-export interface Contexts {
-  readonly paths: readonly string[];
-  readonly roots: readonly string[];
-  readonly change: SessionFlags["change"];
-  readonly raw: boolean;
-  readonly secrets: boolean;
-}
+import { contextOf, contextSource, type OneSource } from "./sources.ts";
 
 /** The session whose context they are to be. */
 export interface Target {
@@ -44,21 +26,28 @@ export interface NamedSource {
  * Brings the contexts that the user names into a session. A fresh session loads them; for another session
  * they are read again, and must be what it has.
  *
+ * @param roots in which they may lie
  * @throws RlmError `context_changed`
  */
 export async function bringContexts(
-  { paths, roots, change, ...how }: Contexts,
+  {
+    contexts,
+    change,
+    raw,
+    includeSecrets: secrets,
+  }: Pick<SessionFlags, "contexts" | "change" | "raw" | "includeSecrets">,
+  roots: readonly string[],
   target: Target,
   signal: AbortSignal,
 ): Promise<void> {
-  if (paths.length === 0) return;
-  const { session } = target;
+  if (contexts.length === 0) return;
+  const { session, progress } = target;
   const sources: NamedSource[] = [];
-  for (const path of paths) sources.push({ path, source: await contextSource(path, signal) });
+  for (const path of contexts) sources.push({ path, source: await contextSource(path, signal) });
   const kept = session.stats()?.context_hash ?? null;
   const holdsMore = await hasRun(target);
   if (!change && (kept || holdsMore)) {
-    const hash = await hashOf(sources, { roots, ...how }, target.progress, signal);
+    const hash = await hashOf(sources, { roots, documents: { ...documentOptions(), raw, secrets }, signal }, progress);
     if (hash === kept) return;
     // If nothing but loads was done, a run may have ended between two of them, and nothing can be lost.
     if (holdsMore) throw changed(kept, hash, session.unfinished() ? target.resumeCommand() : null);
@@ -78,9 +67,8 @@ async function hasRun({ journal }: Target): Promise<boolean> {
 
 async function hashOf(
   sources: readonly NamedSource[],
-  { roots, ...how }: Pick<Contexts, "roots" | "raw" | "secrets">,
+  { roots, ...options }: Pick<LoadOptions, "roots" | "documents" | "signal">,
   progress: ProgressLine,
-  signal: AbortSignal,
 ): Promise<string> {
   const [first] = sources;
   if (!first) return "";
@@ -89,8 +77,7 @@ async function hashOf(
     return await hashNow(sources, (path) => ({
       roots: [...roots, ...(path === "-" ? [] : [path])],
       cwd: process.cwd(),
-      signal,
-      documents: { ...documentOptions(), ...how },
+      ...options,
       onProgress: (read) => progress.report({ kind: "load", ...read }),
     }));
   } finally {
@@ -124,11 +111,7 @@ async function hashKnown(
 }
 
 async function hashRead(sources: readonly NamedSource[], options: (path: string) => LoadOptions): Promise<string> {
-  let context: Context | undefined;
-  for (const { path, source } of sources) {
-    const from = sourceOf(source, process.cwd());
-    context = await (context ? loadAppend(context, from, options(path)) : load(from, options(path)));
-  }
+  const context = await contextOf(sources.map(({ path, source }) => ({ source, options: options(path) })));
   return context?.hash ?? "";
 }
 

@@ -2,7 +2,7 @@ import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync
 import { Socket } from "node:net";
 import { dirname, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import type { Source } from "../../context/index.ts";
+import { type Context, type LoadOptions, load, loadAppend, type Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
@@ -86,15 +86,11 @@ export function openFile(path: string): Readable {
   });
 }
 
-/** The words of a search, and its paths. */
-export interface LookedFor {
-  readonly text: string;
-  /** Paths, as they were typed; `-` is stdin. */
-  readonly paths: readonly string[];
-}
+/** The words of a search, and its paths as they were typed. */
+type LookedFor = ReturnType<typeof lookedFor>;
 
 /** The first argument, and the paths behind it: without one it is this folder. @throws UsageError */
-export function lookedFor(args: Arguments, command: string, what: string): LookedFor {
+export function lookedFor(args: Arguments, command: string, what: string) {
   const [text = "", ...paths] = args.positionals;
   if (text.trim() === "") throw new UsageError(`no ${what} given`, commandLine(["help", command]));
   return { text, paths: paths.length > 0 ? paths : ["."] };
@@ -108,10 +104,22 @@ export async function lookedIn({ paths }: LookedFor, signal: AbortSignal): Promi
   return places.length > 0 ? [...typed, { paths: places, maxFiles: LIMITS.files }] : typed;
 }
 
-/** A source as the layer of contexts loads it. @param folder at which relative paths begin */
-export function sourceOf(given: LoadSource, folder: string): Source {
+/** The sources as one context; undefined for none. */
+export async function contextOf(
+  sources: readonly { readonly source: LoadSource; readonly options: LoadOptions }[],
+): Promise<Context | undefined> {
+  let context: Context | undefined;
+  for (const { source: given, options } of sources) {
+    const source = sourceOf(given);
+    context = await (context ? loadAppend(context, source, options) : load(source, options));
+  }
+  return context;
+}
+
+/** A source as the layer of contexts loads it. */
+function sourceOf(given: LoadSource): Source {
   if (typeof given === "string") return { kind: "path", path: given };
-  return "paths" in given ? { kind: "paths", paths: given.paths, folder } : { kind: "text", ...given };
+  return "paths" in given ? { kind: "paths", paths: given.paths, folder: process.cwd() } : { kind: "text", ...given };
 }
 
 /** The first character of a pattern in a path. */

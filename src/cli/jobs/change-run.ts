@@ -7,14 +7,14 @@ import {
   type JobPage,
   type JobRow,
   type JobState,
-  type RunLimits,
   type RunRow,
   readablePart,
 } from "../../store/index.ts";
-import { checkRunPrice, limitsIn, modelsOfHost } from "../batch/run-limits.ts";
+import { checkRunPrice, modelsOfHost } from "../batch/run-limits.ts";
 import { runJson } from "../batch/run-state.ts";
 import { openDispatcher } from "../batch/run-store.ts";
-import type { Verb } from "../flags/runs.ts";
+import { givenIn } from "../flags/arguments.ts";
+import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
 import { type ChangeAsked, type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
 import { jobsOf } from "./readable-jobs.ts";
@@ -26,10 +26,10 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   const run = await runNamed(store, name, place);
   const named: JobRow[] = [];
   for (const id of ids) named.push(await jobNamed(asked, run, id, "; nothing was changed"));
-  const typed = limitsIn(asked.args);
-  checkRunPrice(typed, modelIn(run), modelsOfHost());
-  const limits = raised(typed, run.limits);
-  if (limits) await store.jobs.limit(run.id, limits);
+  const limits = givenIn(asked.args, RUN_LIMITS);
+  checkRunPrice(limits.nanodollars ?? null, modelIn(run), modelsOfHost());
+  const isRaised = Object.keys(limits).length > 0;
+  if (isRaised) await store.jobs.limit(run.id, { ...run.limits, ...limits });
   // Running jobs that nobody holds wait from now on, so that they can be given up.
   if (verb === "retry" && asked.own.fresh) await store.jobs.lapse(run.id);
   const [before, begun] = [await store.jobs.counts(run.id), await begunIn(asked, run, verb, named)];
@@ -39,7 +39,7 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   const [after, counts] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
   if (json) printJson(asked, { run: runJson({ run: after, counts }) });
   else {
-    const told = { run: after, before, begun, now: counts, isRaised: limits !== null, named };
+    const told = { run: after, before, begun, now: counts, isRaised, named };
     for (const line of changedLines(asked, verb, told)) terminal.stdout.write(`${inLine(line)}\n`);
   }
   return 0;
@@ -94,16 +94,6 @@ function changeOf(verb: Exclude<Verb, "out" | "rm">, ids: readonly string[], { o
   }
 }
 
-/** null: no limit was named. */
-function raised(named: RunLimits, before: RunLimits): RunLimits | null {
-  if (named.nanodollars === null && named.tokens === null && named.sub_calls === null) return null;
-  return {
-    nanodollars: named.nanodollars ?? before.nanodollars,
-    tokens: named.tokens ?? before.tokens,
-    sub_calls: named.sub_calls ?? before.sub_calls,
-  };
-}
-
 /** States of jobs that nobody tries, and that may have been begun. */
 const HELD_UP: readonly JobState[] = ["waiting", "parked"];
 
@@ -121,7 +111,7 @@ interface Changed {
 }
 
 /** Lines that tell people of a change. */
-function changedLines(asked: JobsAsked, verb: ChangeAsked["verb"], changed: Changed): string[] {
+function changedLines(asked: JobsAsked, verb: Exclude<Verb, "out" | "rm">, changed: Changed): string[] {
   const { run, before, begun, now, named, isRaised } = changed;
   const line = `the line of belay batch that began ${run.name} continues it`;
   // In a folder that line says what the limits are.
@@ -142,8 +132,6 @@ function changedLines(asked: JobsAsked, verb: ChangeAsked["verb"], changed: Chan
       return [`${run.name} is paused; resume it: ${jobsLine(asked, "resume", run.name)}`];
     case "resume":
       return [`${run.name} is open, and ${amount(now.waiting, "job waits", "jobs wait")}`, ...wait];
-    case "rm":
-      return [];
   }
 }
 

@@ -1,14 +1,11 @@
 import { age, amount, compact, dollars } from "../../platform/figures.ts";
-import { type Counts, everyRun, type JobRow, type RunRow, readablePart } from "../../store/index.ts";
-import { jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
+import { everyRun, type JobRow, type RunRow, readablePart } from "../../store/index.ts";
+import { type CountedRun, jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
 import { showTable } from "../render/table.ts";
 import { type JobsAsked, modelIn, printJson } from "./jobs-asked.ts";
 import { type DamagedOfRun, damageJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
 
-interface Listed {
-  readonly run: RunRow;
-  readonly counts: Counts;
-}
+type Listed = Omit<CountedRun, "waits">;
 
 /** The number of runs without --json. */
 const SHOWN = 20;
@@ -60,7 +57,7 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
   if (isCut) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");
 }
 
-const COLUMNS = ["left", "left", "right", "right", { align: "right", drop: 1 }, "right"] as const;
+const COLUMNS = ["left", "left", "right", "right", "right 1", "right"] as const;
 
 /** The cost of the jobs that ended on one day, of runs with one model. */
 interface Cost {

@@ -3,10 +3,10 @@ import { age, amount, dollars } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { waitsFor } from "../../session/index.ts";
 import type { JobRow, Jobs } from "../../store/index.ts";
-import { type CountedRun, followRun, openPoke } from "../batch/follow.ts";
+import { followRun, openPoke } from "../batch/follow.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress } from "../batch/run-progress.ts";
-import { progressText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
+import { type CountedRun, progressText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
 import { QUIET } from "../flags/declared.ts";
 import { processClock } from "../render/status-line.ts";
 import { showTable, table } from "../render/table.ts";
@@ -53,11 +53,9 @@ async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, pages: Pa
   const rows = pages.first;
   const { own, terminal } = asked;
   const { stdout } = terminal;
-  const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
-  stdout.write(`${inLine(`${run.name} (${stateOf({ run, counts })}): ${standing}`)}
-`);
-  if (stateOf({ run, counts }) === "paused" && run.why !== null)
-    stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
+  const state = stateOf(counted);
+  stdout.write(`${inLine(`${run.name} (${state}): ${progressText({ counts, run })}`)}\n`);
+  if (state === "paused" && run.why !== null) stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
   for (const { provider, batch, calls, since, done } of waits) {
     const where = `${provider} ${batch ?? "(not sent yet)"}: ${amount(calls, "call")}, since ${age(Math.max(1000, Date.now() - since))}`;
     stdout.write(`${inLine(where)}${done > 0 ? `, ${done.toLocaleString("en-US")} done` : ""}\n`);
@@ -102,7 +100,7 @@ async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: r
   showTable(titles, cells, inputs ? WITH_INPUTS : COLUMNS, stdout, (at) => STYLES[rows[at]?.state ?? ""]);
 }
 
-const BEFORE = ["left", "left", "right", { align: "right", drop: 1 }] as const;
+const BEFORE = ["left", "left", "right", "right 1"] as const;
 const COLUMNS = [...BEFORE, "left"] as const;
 const WITH_INPUTS = [...BEFORE, "left", "left"] as const;
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
@@ -165,8 +163,7 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   if (counted === null || stop.exitCode !== undefined) return stop.exitCode ?? 3;
   if (json) printJson(asked, { run: runJson(counted) });
   else {
-    const text = progressText({ at: 0, ...counted }, { callsPerSecond: null, leftMs: null });
-    terminal.stdout.write(`${inLine(`${run.name}: ${text}`)}\n`);
+    terminal.stdout.write(`${inLine(`${run.name}: ${progressText(counted)}`)}\n`);
     if (!quiet) terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
   }
   return runExitCode(counted);

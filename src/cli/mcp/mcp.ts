@@ -1,8 +1,7 @@
 import { homedir } from "node:os";
-import { RlmError } from "../../../runtime/index.ts";
 import { type HttpParts, openLeaving, type SessionSource, serve, serveHttp } from "../../mcp/index.ts";
 import { newToken } from "../../platform/loopback.ts";
-import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
+import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -115,13 +114,7 @@ function madeFor({ origin, settings }: SessionRow): string | null {
 function chosenName(args: Arguments, help: string): string | null {
   const session = args.get(SESSION) ?? null;
   if (session === LAST_SESSION) throw new UsageError(`--session: a server needs a name, and not ${session}`, help);
-  if (session !== null) checkName("session", session, help);
-  const variable = process.env.BELAY_SESSION;
-  if (session !== null || !variable) return session;
-  try {
-    checkSessionName(variable);
-  } catch (error) {
-    throw error instanceof RlmError ? new UsageError(`BELAY_SESSION: ${error.message}`, help) : error;
-  }
-  return variable;
+  const name = session ?? (process.env.BELAY_SESSION || null);
+  if (name !== null) checkName(session === null ? "BELAY_SESSION" : "--session", name, help);
+  return name;
 }

@@ -1,6 +1,6 @@
 import { readConfig, type Settings } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
-import { defaultModels, listModels, type ModelFacts, modelsAt, noModelCure, refreshModels } from "../../model/index.ts";
+import { defaultModels, type ModelFacts, noModelCure, refreshModels } from "../../model/index.ts";
 import { compact } from "../../platform/figures.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { ModelsFlags } from "../commands/models.ts";
@@ -10,7 +10,7 @@ import { settingsIn } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { table } from "../render/table.ts";
 import { inFlags } from "../render/wording.ts";
-import { configPlaces, noList } from "../session/settings.ts";
+import { configPlaces, modelsListed, noList } from "../session/settings.ts";
 import { showingFailures } from "../store/opened-store.ts";
 
 /** `belay models`: prints what can be named with --model. Gives the exit code. */
@@ -18,7 +18,8 @@ export function modelsCommand(args: Arguments, _host: Host, own: ModelsFlags): P
   return showingFailures(args, async ({ stdout, stderr }) => {
     const settings = readConfig(settingsIn(args, "belay help models"), configPlaces());
     if (own.refresh) await refresh(own.from);
-    const models = await known(settings);
+    const models = await modelsListed(settings);
+    if (!models) throw noList(settings.base_url ?? "");
     const usual = settings.model ?? defaultOf(models, settings);
     const words = args.positionals.map((word) => word.toLowerCase());
     const fitting = models.filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)));
@@ -44,13 +45,6 @@ async function refresh(from = "https://pi.dev"): Promise<void> {
   throw new RlmError("provider_error", `no newer list could be fetched from ${from} for ${failed.join(", ")}`, {
     suggestion: "Try again later; the lists that there are stay as they are.",
   });
-}
-
-async function known({ base_url, api_key_env }: Settings): Promise<readonly ModelFacts[]> {
-  if (base_url === undefined) return listModels(process.env, api_key_env);
-  const models = await modelsAt(base_url, api_key_env === undefined ? undefined : process.env[api_key_env]);
-  if (models) return models;
-  throw noList(base_url);
 }
 
 /** The model of a command that names none; null: it has none. */

@@ -44,14 +44,7 @@ export function callLines(calls: readonly CallDescription[], margin: string, out
   return table(rows, COLUMNS, output);
 }
 
-const COLUMNS: readonly Column[] = [
-  "left",
-  "left",
-  { align: "left", drop: 3 },
-  { align: "right", drop: 4 },
-  { align: "right", drop: 1 },
-  "left",
-];
+const COLUMNS: readonly Column[] = ["left", "left", "left 3", "right 4", "right 1", "left"];
 
 /** A function of the program with its argument. */
 const calledAs = ({ name, args, effects }: CallDescription) => (effects ? `${name}(${JSON.stringify(args[0])})` : name);

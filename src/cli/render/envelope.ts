@@ -33,16 +33,27 @@ export const inConversation = (limits: ExecLimits, written: Written | null = nul
 });
 
 /**
- * Shows an exec to people: its output and its result, then on stderr warnings and error. A terminal also has its meta and the
- * cost of sub-calls. A string is shown raw, null not at all, everything else as JSON. Returns false, and says so, if the
- * result does not fit its format.
+ * Shows an exec or a query to people: its output and its result, then on stderr warnings and error. A terminal also has the meta,
+ * what was read, and the cost of sub-calls. A string is shown raw, null not at all, everything else as JSON. Returns false, and
+ * says so, if the result does not fit its format.
  */
-export function showEnvelope(
-  envelope: ExecEnvelope,
+export function showOutcome(
+  envelope: ExecEnvelope | QueryEnvelope,
   taken: CallTotals | null,
   terminal: Terminal,
   showing: Showing,
 ): boolean {
+  const { stderr } = terminal;
+  const isQuery = "answer" in envelope;
+  const isShown = isQuery ? showAnswer(envelope, terminal, showing) : showExec(envelope, terminal, showing);
+  showWarnings(envelope.warnings, isQuery ? showing.limits : envelope.limits_applied, terminal, showing.written);
+  if (!envelope.success) showError(envelope, taken, terminal);
+  if (isQuery && stderr.isTerminal) showSections(envelope, stderr);
+  if (taken && stderr.isTerminal) stderr.write(`${takenLine(taken)}\n`, "dim");
+  return isShown;
+}
+
+function showExec(envelope: ExecEnvelope, terminal: Terminal, showing: Showing): boolean {
   const { stdout, stderr } = terminal;
   writeData(showing.format === null ? stdout : stderr, envelope.stdout);
   writeData(stderr, envelope.stderr);
@@ -51,39 +62,22 @@ export function showEnvelope(
   if (envelope.result_meta !== null && stderr.isTerminal) {
     stderr.write(`meta: ${prettyJson(envelope.result_meta, stderr.columns)}\n`, "dim");
   }
-  showWarnings(envelope.warnings, envelope.limits_applied, terminal, showing.written);
-  if (!envelope.success) showError(envelope, taken, terminal);
-  if (taken && stderr.isTerminal) stderr.write(`${takenLine(taken)}\n`, "dim");
   return isShown;
 }
 
-/**
- * The answer, or the notes of a query that could not put them together; on a terminal also what was read and taken. As
- * `showEnvelope`.
- */
-export function showAnswer(
-  answer: QueryEnvelope,
-  taken: CallTotals | null,
-  terminal: Terminal,
-  showing: Showing,
-): boolean {
-  const { stderr, stdout } = terminal;
-  const isShown =
-    !answer.success || showResult({ result_json: answer.answer, warnings: answer.warnings }, showing, terminal);
-  for (const { source, note } of answer.success ? [] : answer.notes) {
-    showValue(`[${inLine(source)}]\n${note}`, showing.format === null ? stdout : stderr);
-  }
-  showWarnings(answer.warnings, showing.limits, terminal, showing.written);
-  if (!answer.success) showError(answer, taken, terminal);
-  if (!stderr.isTerminal) return isShown;
-  if (answer.sections.length > 0) {
-    const how = answer.results ? "text" : "section";
-    const by = answer.search_strategy_used === null ? "" : ` by ${answer.search_strategy_used}`;
-    stderr.write(`${amount(answer.sections.length, how)}${by}:\n`, "dim");
-    for (const section of answer.sections) stderr.write(`  ${inLine(section)}\n`, "dim");
-  }
-  if (taken) stderr.write(`${takenLine(taken)}\n`, "dim");
-  return isShown;
+/** The answer, or the notes of a query that could not put them together. */
+function showAnswer(answer: QueryEnvelope, terminal: Terminal, showing: Showing): boolean {
+  if (answer.success) return showResult({ ...answer, result_json: answer.answer }, showing, terminal);
+  const output = showing.format === null ? terminal.stdout : terminal.stderr;
+  for (const { source, note } of answer.notes) showValue(`[${inLine(source)}]\n${note}`, output);
+  return true;
+}
+
+function showSections({ sections, results, search_strategy_used: strategy }: QueryEnvelope, stderr: Output): void {
+  if (sections.length === 0) return;
+  const by = strategy === null ? "" : ` by ${strategy}`;
+  stderr.write(`${amount(sections.length, results ? "text" : "section")}${by}:\n`, "dim");
+  for (const section of sections) stderr.write(`  ${inLine(section)}\n`, "dim");
 }
 
 /** Writes a result to where the user wants it. Returns false, and says so, if the result does not fit its format. */

@@ -1,16 +1,10 @@
 import { inLine } from "../../platform/visible.ts";
 import type { Output, Style } from "./terminal.ts";
 
-/** A column of a table: its alignment, and whether a narrow terminal leaves it out. */
-export type Column =
-  | Alignment
-  | {
-      readonly align: Alignment;
-      /** Columns with a number are left out on a narrow terminal, those with the lowest first. */
-      readonly drop: number;
-    };
-
 type Alignment = "left" | "right";
+
+/** The alignment of a column. On a narrow terminal columns with a number are left out, those with the lowest first. */
+export type Column = Alignment | `${Alignment} ${number}`;
 
 type Rows = readonly (readonly string[])[];
 
@@ -56,8 +50,8 @@ interface Measured {
 
 /** The columns that stand in a line of this width. */
 function fitting(columns: readonly Measured[], width: number): readonly Measured[] {
-  const dropped = columns.filter(({ column }) => dropOf(column) !== null);
-  const order = dropped.sort((a, b) => (dropOf(a.column) ?? 0) - (dropOf(b.column) ?? 0));
+  const dropped = columns.filter(({ column }) => dropOf(column) > 0);
+  const order = dropped.sort((a, b) => dropOf(a.column) - dropOf(b.column));
   let kept = columns;
   for (const next of order) {
     if (lengthOf(kept) <= width) break;
@@ -74,13 +68,12 @@ function lengthOf(columns: readonly Measured[]): number {
   );
 }
 
-const dropOf = (column: Column) => (typeof column === "string" ? null : column.drop);
+const dropOf = (column: Column) => Number(column.split(" ")[1] ?? 0);
 
 const widthOf = (rows: Rows, at: number) => rows.reduce((most, row) => Math.max(most, row[at]?.length ?? 0), 0);
 
 function aligned(text: string, column: Column, width: number): string {
-  const align = typeof column === "string" ? column : column.align;
-  return align === "right" ? text.padStart(width) : text.padEnd(width);
+  return column.startsWith("right") ? text.padStart(width) : text.padEnd(width);
 }
 
 /** A line as it fits into a terminal; whole in a file or pipe. */

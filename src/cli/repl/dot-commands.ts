@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { meantBy } from "../../platform/nearest.ts";
 import { showAsk } from "../render/ask.ts";
-import { inConversation, showAnswer, showEnvelope } from "../render/envelope.ts";
+import { inConversation, showOutcome } from "../render/envelope.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
 import { openDelivery } from "../running/delivery.ts";
@@ -116,10 +116,8 @@ const COMMANDS: readonly DotCommand[] = [
       }
       const envelope = resumed?.envelope;
       if (!envelope) return undefined;
-      const showing = inConversation(opened.limits, delivery.written());
-      if ("answer" in envelope) return void showAnswer(envelope, taken, terminal, showing);
-      showEnvelope(envelope, taken, terminal, showing);
-      return envelope.success ? undefined : "the cell that was resumed failed";
+      showOutcome(envelope, taken, terminal, inConversation(opened.limits, delivery.written()));
+      return envelope.success || "answer" in envelope ? undefined : "the cell that was resumed failed";
     },
   },
   {

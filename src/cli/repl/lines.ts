@@ -110,10 +110,10 @@ export function openHistory(env: NodeJS.ProcessEnv) {
     add(line: string): void {
       if (!isKept || line.trim() === "" || line === last) return;
       last = line;
-      attempt(() => {
+      try {
         makeFolder(folder);
         appendFileSync(path, `${line}\n`, { mode: 0o600 });
-      });
+      } catch {}
     },
   };
 }
@@ -123,14 +123,8 @@ function read(path: string): string[] {
   const all = (found && "text" in found ? found.text : "").split("\n").filter((line) => line !== "");
   const kept = all.slice(-HISTORY_LINES);
   // It is only ever appended to, so it is cut here.
-  if (all.length > 2 * HISTORY_LINES) attempt(() => writeFileSync(path, `${kept.join("\n")}\n`, { mode: 0o600 }));
-  return kept;
-}
-
-function attempt<T>(work: () => T): T | undefined {
   try {
-    return work();
-  } catch {
-    return undefined;
-  }
+    if (all.length > 2 * HISTORY_LINES) writeFileSync(path, `${kept.join("\n")}\n`, { mode: 0o600 });
+  } catch {}
+  return kept;
 }

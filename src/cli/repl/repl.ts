@@ -5,7 +5,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { inConversation, showEnvelope } from "../render/envelope.ts";
+import { inConversation, showOutcome } from "../render/envelope.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { hasLoss } from "../render/warnings.ts";
 import { brief, closeWithGc, makeReady } from "../session/opening.ts";
@@ -115,7 +115,7 @@ async function runCell(source: string, { opened, terminal, control }: Conversati
   const taken = opened.progress.end();
   // The reader of stdout has gone.
   if (control.exitCode === 0 || !envelope) return 1;
-  showEnvelope(envelope, taken, terminal, inConversation(opened.limits));
+  showOutcome(envelope, taken, terminal, inConversation(opened.limits));
   const meant = dotCommandMeant(source, envelope);
   if (meant) terminal.stderr.write(`the REPL's own commands begin with a dot: .${meant}\n`);
   if (!envelope.success) return 1;

@@ -1,4 +1,3 @@
-import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { messageOf } from "../../platform/errors.ts";
@@ -8,28 +7,25 @@ import { checkSchema, coverageSentence } from "../../session/index.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { TRAJECTORY } from "../flags/declared.ts";
-import type { SessionFlags } from "../flags/session-flags.ts";
 import type { Host } from "../host.ts";
 import { questionOf } from "../input/sources.ts";
-import { showAsk, showTrajectory, type TurnProgress, turnText } from "../render/ask.ts";
-import type { Terminal } from "../render/terminal.ts";
+import { showAsk, showTrajectory } from "../render/ask.ts";
 import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
 import { type InSession, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
-import { modelsOf } from "../session/settings.ts";
 import { failedCode, isToGoOn, signalsOf } from "./run-cells.ts";
 
 /** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
 export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {
   const { schema: file, ...options } = own;
-  return inSession(args, host, "ask", async ({ flags, terminal, stop, isJson, open }) => {
-    const question = questionOf(args, "ask", flags);
-    // Without a model, or its key, or with a wrong schema, loading would be for nothing.
-    const check = (settings: Settings) => void modelsOf(settings).resolve(null);
+  return inSession(args, host, "ask", async (parts) => {
+    const { stop, open } = parts;
+    const question = questionOf(args, "ask", parts.flags);
+    // With a wrong schema loading would be for nothing.
     const schema = file === undefined ? {} : { schema: await schemaIn(file) };
     const asked = { kind: "ask", input: question } as const;
-    const opened = await open({ asked, check, onTurn: turnTeller(flags, terminal) });
+    const opened = await open({ asked, needsModel: true, tellsTurns: true });
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
     const asking = { ...signals, ...opened.waiting, trajectory: args.get(TRAJECTORY) };
@@ -39,23 +35,16 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
         ? resumed.envelope
         : await opened.session.ask(question, { ...options, ...schema, ...asking });
     opened.progress.end(!isOpen(answer));
-    return endOfAsk(answer, { opened, terminal, stop, isJson, flags });
+    return endOfAsk(answer, opened, parts);
   });
 }
 
-/** Prints each turn as it comes, for `--verbose`. */
-export function turnTeller({ verbose }: SessionFlags, { stderr }: Terminal): (turn: TurnProgress) => void {
-  return (turn) => {
-    if (verbose && turn.phase !== "asked") stderr.write(turnText(turn));
-  };
-}
-
-interface Asking extends Pick<InSession, "terminal" | "stop" | "isJson" | "flags"> {
-  readonly opened: CliSession;
-}
-
 /** Tells how an ask ended. Gives the exit code. */
-export function endOfAsk(answer: AskEnvelope, { opened, terminal, stop, isJson, flags }: Asking): number {
+export function endOfAsk(
+  answer: AskEnvelope,
+  opened: CliSession,
+  { terminal, stop, isJson, flags }: InSession,
+): number {
   // The reader of stdout has gone: there is no reader to report to.
   if (stop.exitCode === 0) return 0;
   const isLeftOpen = opened.kept !== null && isOpen(answer);

@@ -1,40 +1,30 @@
-import { type ExecEnvelope, type QueryEnvelope, RlmError, type Session } from "../../index.ts";
+import { type ExecEnvelope, type QueryEnvelope, RlmError } from "../../index.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
 import type { Format } from "../flags/declared.ts";
-import type { ResultPlace } from "../flags/session-flags.ts";
 import { formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
-
-/** The file of a result, written before the end of its exec is recorded. */
-export interface Delivery {
-  /** Options of `exec`, `query` and `resume` of a session. */
-  readonly asked: { readonly deliver?: (json: string) => Promise<void> };
-  /** Delivers an outcome that was recorded before. Its exec is over, so only its kept result can be written. @throws RlmError */
-  again(envelope: ExecEnvelope | QueryEnvelope): Promise<void>;
-  /** The written result, or null. */
-  written(): Written | null;
-}
+import type { CliSession } from "../session/session.ts";
 
 export interface Written {
   readonly path: string;
   readonly bytes: number;
 }
 
-/** Facts of a session that its delivery needs. */
-export interface Delivering {
-  readonly output: ResultPlace;
-  readonly session: Pick<Session, "id">;
-  /** null: the session ends with the process. */
-  readonly kept: object | null;
+/**
+ * The file of a result, written before the end of its exec is recorded.
+ * @param isLast the result of an earlier cell goes nowhere but to stdout
+ */
+export function openDelivery({ output, session, kept }: CliSession, isLast = true) {
+  const { file, format } = output;
+  const path = isLast ? file : null;
+  return path === null ? NO_DELIVERY : deliveryTo(path, format, session.id, kept !== null);
 }
 
-/** @param isLast the result of an earlier cell goes nowhere but to stdout */
-export function openDelivery({ output, session, kept }: Delivering, isLast = true): Delivery {
-  const { file, format } = output;
+const NO_DELIVERY = { asked: {}, again: async () => {}, written: () => null };
+
+function deliveryTo(path: string, format: Format | null, session: string, isKept: boolean) {
   let written: Written | null = null;
-  if (file === null || !isLast) return { asked: {}, again: async () => {}, written: () => null };
-  const path = file;
-  const write = (pieces: Iterable<string>) => writeResultFile(path, pieces, session.id);
+  const write = (pieces: Iterable<string>) => writeResultFile(path, pieces, session);
   async function deliver(json: string): Promise<void> {
     const pieces = fitting(json, format);
     if (!("misfit" in pieces)) {
@@ -42,18 +32,21 @@ export function openDelivery({ output, session, kept }: Delivering, isLast = tru
       return;
     }
     // An exec that can be resumed is not over, and loses nothing.
-    if (!kept) await write(formatted(json, "json"));
-    const cure = kept
+    if (!isKept) await write(formatted(json, "json"));
+    const cure = isKept
       ? "Resume it with --format json: nothing that was answered is asked for again."
       : `${path} has it as JSON.`;
     throw new RlmError("output_failed", pieces.misfit.message, { suggestion: cure, cause: pieces.misfit });
   }
   return {
+    /** Options of `exec`, `query` and `resume` of a session. */
     asked: { deliver },
-    async again(envelope) {
+    /** Delivers an outcome that was recorded before. Its exec is over, so only its kept result can be written. @throws RlmError */
+    async again(envelope: ExecEnvelope | QueryEnvelope) {
       const isThere = envelope.success && !envelope.warnings.some(isResultLeftOut);
       if (isThere) await deliver(JSON.stringify("answer" in envelope ? envelope.answer : envelope.result_json));
     },
+    /** The written result, or null. */
     written: () => written,
   };
 }

@@ -1,19 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import {
-  type Context,
-  compileFind,
-  type FindPattern,
-  load,
-  loadAppend,
-  matchesIn,
-  openPlaces,
-} from "../../context/index.ts";
+import { type Context, compileFind, type FindPattern, matchesIn, openPlaces } from "../../context/index.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { type LookedFor, lookedFor, lookedIn, rootsOf, sourceOf } from "../input/sources.ts";
+import { contextOf, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { processTerminal } from "../render/terminal.ts";
@@ -34,7 +26,11 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
   const isJson = args.get(JSON_OUTPUT);
   try {
     const pattern = compileFind(wanted.text, ignoreCase ? "im" : "m");
-    const context = await contextOf(wanted, args.get(INCLUDE_SECRETS));
+    const documents = { ...documentOptions(), secrets: args.get(INCLUDE_SECRETS) };
+    const options = { roots: rootsOf(wanted), cwd: process.cwd(), documents };
+    const sources = await lookedIn(wanted, new AbortController().signal);
+    const context = await contextOf(sources.map((source) => ({ source, options })));
+    if (!context) throw new Error("there is no path to look in");
     if (!args.get(QUIET)) showLoaded(context.stats, terminal.stderr, args.get(VERBOSE));
     const { isTerminal } = terminal.stdout;
     const print = isJson ? jsonLine : isTerminal ? placeLine : plainLine;
@@ -51,18 +47,6 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
     reportFailure(error, terminal, isJson);
     return COULD_NOT_LOOK;
   }
-}
-
-async function contextOf(wanted: LookedFor, secrets: boolean): Promise<Context> {
-  const cwd = process.cwd();
-  const options = { roots: rootsOf(wanted), cwd, documents: { ...documentOptions(), secrets } };
-  let context: Context | undefined;
-  for (const given of await lookedIn(wanted, new AbortController().signal)) {
-    const source = sourceOf(given, cwd);
-    context = await (context ? loadAppend(context, source, options) : load(source, options));
-  }
-  if (context) return context;
-  throw new Error("there is no path to look in");
 }
 
 interface Line {

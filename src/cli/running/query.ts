@@ -1,10 +1,8 @@
-import type { Settings } from "../../config/index.ts";
 import type { QueryFlags } from "../commands/query.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
 import { questionOf } from "../input/sources.ts";
 import { inSession } from "../session/opening.ts";
-import { modelsOf } from "../session/settings.ts";
 import { openDelivery } from "./delivery.ts";
 import { ending, envelopeIn, signalsOf } from "./run-cells.ts";
 
@@ -12,10 +10,8 @@ import { ending, envelopeIn, signalsOf } from "./run-cells.ts";
 export function queryCommand(args: Arguments, host: Host, own: QueryFlags): Promise<number> {
   return inSession(args, host, "query", async ({ flags, stop, report, open }) => {
     const question = questionOf(args, "query", flags);
-    // Without a model, or its key, loading and searching would be for nothing.
-    const check = (settings: Settings) => void modelsOf(settings).resolve(null);
     const asked = { kind: "query", input: question } as const;
-    const opened = await open({ asked, check });
+    const opened = await open({ asked, needsModel: true });
     const { session, progress } = opened;
     const delivery = openDelivery(opened);
     const signals = { ...signalsOf(opened, stop), ...delivery.asked };

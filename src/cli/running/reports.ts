@@ -4,7 +4,7 @@ import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Cell } from "../input/cells.ts";
 import type { CallTotals } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
-import { type Showing, showAnswer, showEnvelope } from "../render/envelope.ts";
+import { type Showing, showOutcome } from "../render/envelope.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { waitLines } from "../render/waits.ts";
@@ -14,9 +14,7 @@ import { isToGoOn } from "./run-cells.ts";
 /** The form in which the outcome of cells and queries is printed. */
 export interface Report {
   /** False if the result does not fit its format, which is then told. */
-  envelope(envelope: ExecEnvelope, taken: CallTotals | null, showing: Showing): boolean;
-  /** Works like `envelope`. */
-  answer(answer: QueryEnvelope, taken: CallTotals | null, showing: Showing): boolean;
+  outcome(envelope: ExecEnvelope | QueryEnvelope, taken: CallTotals | null, showing: Showing): boolean;
   /** A cell, or the cells after it, can be continued with the line `resume`. */
   suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void;
   dryRun(dry: DryRun): void;
@@ -31,13 +29,11 @@ export const reportOf = (isJson: boolean, terminal: Terminal): Report =>
 /** One JSON object a line, and nothing else on stdout. */
 const jsonReport = ({ stdout }: Terminal): Report => {
   const print = (fields: object) => stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
-  const told = (envelope: object, _taken: CallTotals | null, { written }: Showing) => {
-    print(written ? { ...envelope, output: written } : envelope);
-    return true;
-  };
   return {
-    envelope: told,
-    answer: told,
+    outcome(envelope, _taken, { written }) {
+      print(written ? { ...envelope, output: written } : envelope);
+      return true;
+    },
     suspended(open, _taken, resume) {
       if (!open) return;
       // Another failure, such as that of a store on a full disk, has a cure of its own.
@@ -51,11 +47,10 @@ const jsonReport = ({ stdout }: Terminal): Report => {
 };
 
 const textReport = (terminal: Terminal): Report => ({
-  envelope: (envelope, taken, showing) => showEnvelope(envelope, taken, terminal, showing),
-  answer: (answer, taken, showing) => showAnswer(answer, taken, terminal, showing),
+  outcome: (envelope, taken, showing) => showOutcome(envelope, taken, terminal, showing),
   suspended(open, taken, resume, showing) {
     // Another failure, such as that of a store on a full disk, says why.
-    if (open && !isToGoOn(open)) showEnvelope(open, taken, terminal, showing);
+    if (open && !isToGoOn(open)) showOutcome(open, taken, terminal, showing);
     for (const line of waitLines(open?.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
     terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   },

@@ -20,16 +20,16 @@ import type { Terminal } from "../render/terminal.ts";
 import { brief, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { sessionMeant } from "../store/opened-store.ts";
-import { endOfAsk, isOpen, turnTeller } from "./ask.ts";
+import { endOfAsk, isOpen } from "./ask.ts";
 import { openDelivery } from "./delivery.ts";
 import { ending, runCells, signalsOf } from "./run-cells.ts";
 
 /** `belay resume`: finishes what was interrupted, then runs the cells that were to follow. Gives the exit code. */
 export function resumeCommand(args: Arguments, host: Host): Promise<number> {
-  return inSession(args, host, "resume", async ({ flags, terminal, stop, report, isJson, open }) => {
+  return inSession(args, host, "resume", async (parts) => {
+    const { flags, terminal, stop, report, isJson, open } = parts;
     const asked = nameOf(args);
-    const onTurn = turnTeller(flags, terminal);
-    const opened = await open({ onTurn, choose: (store) => choose(store, asked, terminal) });
+    const opened = await open({ tellsTurns: true, choose: (store) => choose(store, asked, terminal) });
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
     if (session.unfinished()) opened.checkRecorded();
@@ -45,9 +45,7 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     });
     const taken = progress.end(resumed?.kind !== "ask" || !isOpen(resumed.envelope));
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
-    if (resumed.kind === "ask") {
-      return endOfAsk(resumed.envelope, { opened, terminal, stop, isJson, flags });
-    }
+    if (resumed.kind === "ask") return endOfAsk(resumed.envelope, opened, parts);
     const { envelope, rest, kind } = resumed;
     if (trajectory) terminal.stderr.write(`--trajectory tells the turns of an ask; what was resumed is a ${kind}\n`);
     // Cells and questions are recorded when they begin.

@@ -80,8 +80,7 @@ export function ending(
   const line = opened.resumeCommand();
   let isShown = true;
   if (isOpen) report.suspended(envelope, taken, line, showing);
-  else if ("answer" in envelope) isShown = report.answer(envelope, taken, showing);
-  else if ("stdout" in envelope) isShown = report.envelope(envelope, taken, showing);
+  else isShown = report.outcome(envelope, taken, showing);
   if (stop.exitCode !== undefined) {
     if (envelope.success && rest.length > 0 && opened.kept) report.suspended(null, null, line, showing);
     return { code: stop.exitCode, isOver: true };

@@ -5,8 +5,7 @@ import { type Settings, SettingsSchema } from "../../config/index.ts";
 import type { Json, SessionOptions } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
-import { FORMATS, OPTION_FLAGS } from "../flags/declared.ts";
-import type { Flag } from "../flags/flag.ts";
+import { FORMATS } from "../flags/declared.ts";
 import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { documentOptions, sessionOptions } from "./settings.ts";
 
@@ -23,22 +22,17 @@ export interface KeptSettings {
   readonly isModelChosen: boolean;
 }
 
-/** Flags that are kept with a session, by the option that each fills. */
-export const KEPT_FLAGS: readonly (readonly [option: string, flag: Flag])[] = Object.entries(OPTION_FLAGS).filter(
-  ([, flag]: [string, Flag]) => flag.kept,
-);
-
-/** The field of a row's settings that keeps a flag. */
-const fieldOf = ({ name }: Flag) => name.replaceAll("-", "_");
-
 /** Earlier versions have kept none. */
 const NOWHERE: ResultPlace = { file: null, format: null };
 
-const KeptSchema = v.looseObject({
+const KeptSchema = v.object({
   settings: v.omit(SettingsSchema, ["otlp", "convert"]),
   cwd: v.string(),
   model_chosen: v.optional(v.boolean(), false),
   output: v.optional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }), NOWHERE),
+  on_restart: v.optional(v.picklist(["send", "fail"])),
+  cache: v.optional(v.boolean()),
+  keep_steps: v.optional(v.boolean()),
 });
 
 /** The settings of a session's row; null if the command did not make the session. */
@@ -46,16 +40,8 @@ export function keptSettings(row: Json): KeptSettings | null {
   const read = v.safeParse(KeptSchema, row);
   if (!read.success) return null;
   const { settings, cwd, output, model_chosen: isModelChosen, ...fields } = read.output;
-  const options = optionsIn(fields);
-  return options && { settings, cwd, output, options, isModelChosen };
-}
-
-/** The options that fields of a row fill; null if one of them has a wrong value. */
-function optionsIn(fields: Readonly<Record<string, unknown>>): OptionFlags | null;
-function optionsIn(fields: Readonly<Record<string, unknown>>): object | null {
-  const found = KEPT_FLAGS.filter(([, flag]) => Object.hasOwn(fields, fieldOf(flag)));
-  if (!found.every(([, flag]) => flag.type.accepts(fields[fieldOf(flag)]))) return null;
-  return Object.fromEntries(found.map(([option, flag]) => [option, fields[fieldOf(flag)]]));
+  const { on_restart: onRestart, cache, keep_steps: keepSteps } = fields;
+  return { settings, cwd, output, options: given({ onRestart, cache, keepSteps }), isModelChosen };
 }
 
 /** The settings as a row keeps them. */
@@ -63,11 +49,11 @@ export function rowOf(
   { settings, cwd, options, output, isModelChosen }: KeptSettings,
   more: { readonly folder?: string } = {},
 ): Json {
-  const values = new Map<string, unknown>(Object.entries(options));
-  const kept = KEPT_FLAGS.filter(([option]) => values.has(option));
-  const fields = kept.map(([option, flag]) => [fieldOf(flag), values.get(option)]);
   const chosen = isModelChosen ? { model_chosen: true } : {};
-  return JSON.parse(JSON.stringify({ settings, cwd, output, ...chosen, ...Object.fromEntries(fields), ...more }));
+  const { onRestart: on_restart, cache, keepSteps: keep_steps } = options;
+  // What is undefined is left out.
+  const kept = { settings, cwd, output, ...chosen, on_restart, cache, keep_steps, ...more };
+  return JSON.parse(JSON.stringify(kept));
 }
 
 /**

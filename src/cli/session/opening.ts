@@ -11,18 +11,6 @@ import { type Stop, untilStopped } from "../stop.ts";
 import { gcOnceADay } from "../store/gc.ts";
 import { type CliSession, type Opening, openCliSession } from "./session.ts";
 
-/** A session, ready for what the user asked for. */
-interface Ready extends CliSession {
-  /** True if an earlier command has begun the same: it is to be resumed. */
-  readonly isBegun: boolean;
-}
-
-/** Arguments with which a session is opened and made ready. */
-interface Readying extends Opening {
-  /** The work that is to be run; without it unfinished execs are left alone. */
-  readonly asked?: Asked | null;
-}
-
 /** The parts of a command that works in one session. */
 export interface InSession {
   readonly flags: SessionFlags;
@@ -30,8 +18,11 @@ export interface InSession {
   readonly stop: Stop;
   readonly report: Report;
   readonly isJson: boolean;
-  /** Opens the session and brings in its contexts. The session is closed when the command ends. @throws RlmError */
-  open(readying: Omit<Readying, "flags" | "host" | "terminal"> & Partial<Pick<Readying, "flags">>): Promise<Ready>;
+  /**
+   * Opens the session and brings in its contexts. The session is closed when the command ends. `isBegun`: an earlier command has
+   * begun the same, so it is to be resumed. @throws RlmError
+   */
+  open(more: Partial<Opening>): Promise<CliSession & { readonly isBegun: boolean }>;
 }
 
 /**
@@ -53,13 +44,13 @@ export function inSession(
     const isJson = args.get(JSON_OUTPUT);
     const report = reportOf(isJson, terminal);
     let opened: CliSession | undefined;
-    async function open(asked: Parameters<InSession["open"]>[0]): Promise<Ready> {
-      const readying = { flags, host, terminal, ...asked };
-      const session = await openCliSession(readying);
+    const open: InSession["open"] = async (more) => {
+      const opening = { flags, host, terminal, ...more };
+      const session = await openCliSession(opening);
       opened = session;
       stop.leaving.after(async () => session.kept?.store[Symbol.asyncDispose]());
-      return { ...session, isBegun: await makeReady(session, readying, stop.signal) };
-    }
+      return { ...session, isBegun: await makeReady(session, opening, stop.signal) };
+    };
     try {
       return await work({ flags, terminal, stop, report, isJson, open });
     } catch (error) {
@@ -80,7 +71,7 @@ export function inSession(
  */
 export async function makeReady(
   opened: CliSession,
-  { flags, asked = null }: Pick<Readying, "flags" | "asked">,
+  { flags, asked }: Pick<Opening, "flags" | "asked">,
   signal: AbortSignal,
 ): Promise<boolean> {
   const isBegun = await meetUnfinished(opened, flags, asked);
@@ -99,12 +90,6 @@ export async function closeWithGc(opened: CliSession, isHurried: boolean): Promi
   await opened[Symbol.asyncDispose]();
 }
 
-/** The work that the user wants to run. It decides whether an unfinished exec is the same. */
-interface Asked {
-  readonly kind: "cell" | "query" | "ask";
-  readonly input: string;
-}
-
 /**
  * Looks after what was interrupted in a session, before anything else is run in it. Returns true if it is what the user
  * asks for, so that it is to be resumed.
@@ -114,7 +99,7 @@ interface Asked {
 async function meetUnfinished(
   { session, resumeCommand }: CliSession,
   { contexts, change, discard }: SessionFlags,
-  asked: Asked | null,
+  asked: Opening["asked"],
 ): Promise<boolean> {
   const unfinished = session.unfinished();
   if (!unfinished) return false;

@@ -5,20 +5,18 @@ import { displayName } from "../../platform/ids.ts";
 import type { Signer } from "../../platform/signed-settings.ts";
 import { inLine, jsonText, visible } from "../../platform/visible.ts";
 import type { SessionRow } from "../../store/index.ts";
+import { OPTION_FLAGS } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
 import type { Output } from "../render/terminal.ts";
-import { KEPT_FLAGS, type KeptSettings, keptSettings } from "./kept-settings.ts";
+import { type KeptSettings, keptSettings } from "./kept-settings.ts";
 
-/** The settings that a session's row records. A store may come from somebody else, so they count only if signed. */
-export type Recorded =
-  | { readonly kept: KeptSettings; readonly doubt: null }
-  /** The reason why it does not count, as a sentence's end. */
-  | { readonly kept: null; readonly doubt: string; readonly refused: KeptSettings };
-
-/** null for a session that the command did not make. */
-export function recordedSettings(row: SessionRow, signer: Signer): Recorded | null {
+/**
+ * The settings that a session's row records; null for a session that the command did not make. A store may come from somebody
+ * else, so they count only if signed. `doubt` says why they do not count, as a sentence's end.
+ */
+export function recordedSettings(row: SessionRow, signer: Signer) {
   const kept = keptSettings(row.settings);
   if (!kept) return null;
   const doubt = signer.doubt(row.settings, row.id);
@@ -28,7 +26,7 @@ export function recordedSettings(row: SessionRow, signer: Signer): Recorded | nu
 /** Recorded settings that do not count, as far as this command has others. */
 export function doubtedSettings(
   row: SessionRow,
-  { doubt, refused }: Extract<Recorded, { kept: null }>,
+  { doubt, refused }: Extract<ReturnType<typeof recordedSettings>, { kept: null }>,
   now: KeptSettings,
   flags: SessionFlags,
 ) {
@@ -77,8 +75,9 @@ function otherSettings(refused: KeptSettings, now: KeptSettings, flags: SessionF
 }
 
 function otherValues(refused: Settings, now: Settings, { settings }: SessionFlags): Other[] {
+  const held = new Map<string, unknown>(Object.entries({ ...LIMIT_DEFAULTS, ...now }));
   return Object.entries({ ...refused, roots: undefined }).flatMap(([key, recorded]) => {
-    const here = valueIn(now, key);
+    const here = held.get(key);
     if (recorded === undefined || recorded === here) return [];
     const isSettled = Object.hasOwn(settings, key) || (!flagOf(key) && Boolean(process.env[variableOf(key)]));
     return [{ typed: typedAs(key, String(recorded)), here: shown(here), isSettled }];
@@ -93,16 +92,12 @@ function otherRoots(refused: Settings, now: Settings, { settings, contexts }: Se
 }
 
 function otherOptions(refused: KeptSettings, now: KeptSettings, { options }: SessionFlags): Other[] {
-  const [recorded, here] = [refused, now].map((kept) => new Map<string, unknown>(Object.entries(kept.options)));
-  return KEPT_FLAGS.flatMap(([option, { name, type, kept }]) => {
-    const value = recorded?.get(option) ?? kept?.usual;
-    const own = here?.get(option) ?? kept?.usual;
-    if (value === own) return [];
-    // A switch cannot be typed so that it is off.
-    if (type.word === null) return value ? [{ typed: `--${name}`, here: "off", isSettled: true }] : [];
-    const isSettled = !kept?.mustBeDecided || Object.hasOwn(options, option);
-    return [{ typed: words(`--${name}`, String(value)), here: shown(own), isSettled }];
-  });
+  const [{ onRestart: recorded = "send" }, { onRestart: here = "send" }] = [refused.options, now.options];
+  const restart = { typed: words("--on-restart", recorded), here, isSettled: options.onRestart !== undefined };
+  // A switch cannot be typed so that it is off.
+  const switches = (["cache", "keepSteps"] as const).filter((name) => refused.options[name] && !now.options[name]);
+  const typed = switches.map((name) => ({ typed: `--${OPTION_FLAGS[name].name}`, here: "off", isSettled: true }));
+  return [...(recorded === here ? [] : [restart]), ...typed];
 }
 
 /** The place of the result and the folder of the cells: these grant nothing. */
@@ -116,11 +111,6 @@ function otherPlaces({ output: { file, format }, cwd }: KeptSettings, now: KeptS
   }
   if (cwd !== now.cwd) others.push({ typed: words("cd", cwd), here: shown(now.cwd), isSettled: true });
   return others;
-}
-
-function valueIn(settings: Settings, key: string): unknown {
-  const set = new Map<string, unknown>(Object.entries(settings)).get(key);
-  return set ?? new Map<string, unknown>(Object.entries(LIMIT_DEFAULTS)).get(key) ?? undefined;
 }
 
 /** The number of roots that are compared, more than a person types. Each is looked up in the file system. */

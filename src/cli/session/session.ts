@@ -1,75 +1,54 @@
 import { resolve } from "node:path";
-import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
+import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
-import type { LoadSource, Session, SessionEvent } from "../../index.ts";
+import type { LoadSource } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import { given } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
-import {
-  type HostedOptions,
-  openSessionWith,
-  sessionNamed,
-  summaryOf,
-  type WaitOptions,
-  warmMachine,
-} from "../../session/index.ts";
+import { type HostedOptions, openSessionWith, sessionNamed, summaryOf, warmMachine } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
+import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { bringContexts, type Target } from "../input/contexts.ts";
 import { checkContexts } from "../input/path-cures.ts";
 import { checkPaths, contextSource } from "../input/sources.ts";
+import { turnText } from "../render/ask.ts";
 import { passedOver } from "../render/failure.ts";
 import { loadedSince, showLoaded } from "../render/loaded.ts";
-import { openProgress, type ProgressLine } from "../render/progress.ts";
+import { openProgress } from "../render/progress.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { optionsOf } from "./kept-settings.ts";
 import { withSpansSent } from "./sending.ts";
-import { checkPrice, readSettings, withModel } from "./settings.ts";
+import { checkPrice, modelsOf, readSettings, withModel } from "./settings.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
-export interface CliSession extends AsyncDisposable {
-  readonly session: Session;
-  /** The store that keeps it; null: it ends with the process. */
-  readonly kept: { readonly store: Store; readonly folder: string } | null;
-  readonly progress: ProgressLine;
-  /** The place of the last result. */
-  readonly output: ResultPlace;
-  /** Options of waiting for providers' batches. */
-  readonly waiting: WaitOptions;
-  readonly limits: ExecLimits;
-  /** `belay resume NAME`, with these flags. */
-  resumeCommand(...flags: string[]): string;
-  /** `belay repl --session NAME`. */
-  replCommand(): string;
-  /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
-  loadAll(signal: AbortSignal): Promise<void>;
-  /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
-  load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
-  /** Refuses to go on with the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
-  checkRecorded(): void;
-}
+export type CliSession = Awaited<ReturnType<typeof openIn>>;
+
+/** The store that keeps a session; null: the session ends with the process. */
+type Kept = { readonly store: Store; readonly folder: string } | null;
 
 /** Arguments with which a session is opened. */
 export interface Opening {
   readonly flags: SessionFlags;
   readonly host: Host;
   readonly terminal: Terminal;
+  /** The work that is to be run; without it unfinished execs are left alone. */
+  readonly asked?: { readonly kind: "cell" | "query" | "ask"; readonly input: string };
   /** Chooses a session of the store other than the one that the flags name. @throws RlmError */
   choose?(store: Store): Promise<SessionRow>;
   /** The command changes nothing: if the session does not exist yet, none is made in the store. */
   readonly looksOnly?: boolean;
-  /** Receives each turn of an ask. */
-  onTurn?(turn: Extract<SessionEvent, { kind: "turn" }>): void;
-  /** Looks at the settings before anything is opened or read. @throws RlmError */
-  check?(settings: Settings): void;
+  /** With --verbose each turn of an ask is printed as it comes. */
+  readonly tellsTurns?: boolean;
+  /** Without a model, or its key, loading would be for nothing. */
+  readonly needsModel?: boolean;
 }
 
 /** Opens the session that flags and settings ask for; nothing is loaded yet. @throws RlmError */
@@ -86,11 +65,7 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   const say = (line: string) => opening.terminal.stderr.write(`${inLine(line)}\n`, "yellow");
   const store = await withSpansSent(await openStoreIn(folder, host), otlp, say);
   try {
-    const row = opening.choose
-      ? await opening.choose(store)
-      : name === null
-        ? null
-        : await sessionToOpen(store, name, opening);
+    const row = await sessionToOpen(store, opening);
     if (row || !looksOnly) return await openIn({ store, folder }, row, opening);
     await store[Symbol.asyncDispose]();
     return await openIn(null, null, opening);
@@ -100,18 +75,20 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   }
 }
 
-/** The session that --session names; null: it is to be made. */
-function sessionToOpen(store: Store, name: string, { terminal }: Opening): Promise<SessionRow | null> {
+/** The session that is chosen, or that --session names; null: it is to be made. */
+async function sessionToOpen(store: Store, { flags, terminal, choose }: Opening): Promise<SessionRow | null> {
+  const { session: name } = flags;
+  if (choose) return choose(store);
+  if (name === null) return null;
   return name === LAST_SESSION ? sessionNamed(store, name, passedOver(terminal.stderr)) : store.find(name);
 }
 
-async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening: Opening): Promise<CliSession> {
-  const {
-    flags,
-    terminal: { stderr },
-    looksOnly = false,
-  } = opening;
-  const isTakenUp = willBeTakenUp(opening, row);
+async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
+  const { flags, looksOnly = false } = opening;
+  const { stderr } = opening.terminal;
+  const isUnfinished = () => row !== null && summaryOf(row).status === "unfinished";
+  // The command goes on with an exec of an earlier one.
+  const isTakenUp = opening.choose !== undefined || (!flags.discard && isUnfinished());
   const keeping = await openKeeping({ kept, row, isTakenUp, looksOnly }, flags, stderr);
   const now = keeping.settings;
   const { output } = now;
@@ -126,7 +103,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     onProgress(told) {
       if (told.kind === "turn") {
         progress.clear();
-        opening.onTurn?.(told);
+        if (opening.tellsTurns && flags.verbose && told.phase !== "asked") stderr.write(turnText(told));
       }
       progress.report(told);
     },
@@ -135,25 +112,34 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
   const session = await openSessionWith(options, { ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
-  const resumeCommand = (...own: string[]) => lineAbout(["resume", ...own], session, flags);
+  const stored = flags.isStoreNamed && flags.store !== null ? ["--store", flags.store] : [];
+  const lineAbout = (...command: readonly string[]) => commandLine([...command, displayName(session), ...stored]);
+  const resumeCommand = (...own: readonly string[]) => lineAbout("resume", ...own);
   const loadSource = loaderOf({ session, progress, cwd: now.cwd }, opening);
   return {
     session,
     kept,
     progress,
+    /** The place of the last result. */
     output,
+    /** Options of waiting for providers' batches. */
     waiting: flags.waiting,
     limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
+    /** `belay resume NAME`, with these flags. */
     resumeCommand,
-    replCommand: () => lineAbout(["repl", "--session"], session, flags),
-    loadAll: (signal) =>
+    /** `belay repl --session NAME`. */
+    replCommand: () => lineAbout("repl", "--session"),
+    /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
+    loadAll: (signal: AbortSignal) =>
       bringContexts(
-        { paths: flags.contexts, roots, change: flags.change, raw: flags.raw, secrets: flags.includeSecrets },
+        flags,
+        roots,
         { session, journal: () => kept?.store.journal(session.id) ?? [], progress, resumeCommand, load: loadSource },
         signal,
       ),
     checkRecorded: keeping.checkRecorded,
-    async load(path, kind, signal) {
+    /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
+    async load(path: string, kind: "load" | "append", signal: AbortSignal) {
       checkPaths([path]);
       if (path !== "-") await keeping.addRoot(session.id, path, kind);
       await loadSource(await contextSource(path, signal), path, kind, signal);
@@ -167,7 +153,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
 
 /** Loads sources into a session, with progress and a line about files that are left out. */
 function loaderOf(
-  { session, progress, cwd }: Pick<CliSession, "session" | "progress"> & { readonly cwd: string },
+  { session, progress, cwd }: Pick<Target, "session" | "progress"> & { readonly cwd: string },
   { flags, terminal: { stderr } }: Opening,
 ): Target["load"] {
   // A session goes on in the folder in which it was begun.
@@ -192,25 +178,7 @@ function loaderOf(
   };
 }
 
-/** True if the command goes on with an exec of an earlier one. */
-function willBeTakenUp({ flags, choose }: Opening, row: SessionRow | null): boolean {
-  return choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !flags.discard);
-}
-
-function checkSettings(settings: Settings, { check }: Opening): void {
+function checkSettings(settings: Settings, { needsModel }: Opening): void {
   checkPrice(settings);
-  check?.(settings);
-}
-
-/** A line that names the session, with the store if it is not the usual one. */
-function lineAbout(
-  command: readonly string[],
-  { id, name }: Pick<Session, "id" | "name">,
-  { store, isStoreNamed }: Pick<SessionFlags, "store" | "isStoreNamed">,
-): string {
-  return commandLine([
-    ...command,
-    displayName({ id, name }),
-    ...(isStoreNamed && store !== null ? ["--store", store] : []),
-  ]);
+  if (needsModel) modelsOf(settings).resolve(null);
 }

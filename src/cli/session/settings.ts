@@ -4,7 +4,7 @@ import { type ConfigPlaces, readConfig, type Settings } from "../../config/index
 import type { DocumentOptions } from "../../context/index.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
-import { defaultModels, type Models, modelsAt, openModels } from "../../model/index.ts";
+import { defaultModels, listModels, type ModelFacts, type Models, modelsAt, openModels } from "../../model/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
@@ -24,26 +24,17 @@ export function readSettings({ settings }: Pick<SettingsAsked, "settings">, kept
   return readConfig({ ...kept, ...settings }, configPlaces());
 }
 
-/** Settings with the model that is asked if nothing names one. */
-export interface WithModel {
-  readonly settings: Settings;
-  /** The command has chosen the model: by the only key that there is, or as the only one of a server. */
-  readonly isChosen: boolean;
-}
-
 /**
  * Adds a model to settings without one: the only one of the server, or the usual one of the only common provider with a key.
- * If there are several, it chooses none.
+ * If there are several, it chooses none. `isChosen` tells whether it chose one.
  *
  * @throws UsageError for the --base-url of a server with several models, RlmError `provider_error` for one without a list
  */
-export async function withModel(
-  settings: Settings,
-  { command, settings: flags, typed }: SettingsAsked,
-): Promise<WithModel> {
-  const { base_url, api_key_env } = settings;
+export async function withModel(settings: Settings, { command, settings: flags, typed }: SettingsAsked) {
+  const { base_url } = settings;
   if (settings.model !== undefined) return { settings, isChosen: false };
-  const [only, ...others] = base_url === undefined ? defaultModels(process.env) : await served(base_url, api_key_env);
+  const served = base_url === undefined ? [] : ((await modelsListed(settings)) ?? []);
+  const [only, ...others] = base_url === undefined ? defaultModels(process.env) : served.map(({ id }) => id);
   if (only !== undefined && others.length === 0) return { settings: { ...settings, model: only }, isChosen: true };
   if (flags.base_url === undefined || base_url === undefined) return { settings, isChosen: false };
   if (only === undefined) throw noList(base_url);
@@ -52,9 +43,10 @@ export async function withModel(
   throw new UsageError(problem, commandLine([command, "--model", only, ...typed]));
 }
 
-async function served(baseUrl: string, keyEnv: string | undefined): Promise<string[]> {
-  const models = await modelsAt(baseUrl, keyEnv === undefined ? undefined : process.env[keyEnv]);
-  return models?.map(({ id }) => id) ?? [];
+/** The models of the server that settings name, or of the catalogue; null: the server gives no list. */
+export async function modelsListed({ base_url, api_key_env }: Settings): Promise<readonly ModelFacts[] | null> {
+  if (base_url === undefined) return listModels(process.env, api_key_env);
+  return modelsAt(base_url, api_key_env === undefined ? undefined : process.env[api_key_env]);
 }
 
 /** A server that gives no list of its models. */

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { temporaryFolder } from "../../platform/make-folder.ts";
 
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   darwin: ["open"],
@@ -19,15 +19,15 @@ export function openBrowser(url: string, env = process.env, platform = process.p
   const isRemote = env.SSH_CONNECTION !== undefined || env.SSH_TTY !== undefined;
   const hasDisplay = platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
   if (command === undefined || isRemote || !hasDisplay) return null;
-  const folder = mkdtempSync(join(tmpdir(), "belay-view-"));
-  const file = join(folder, "open.html");
+  const folder = temporaryFolder("belay-view-");
+  const file = join(folder.path, "open.html");
   const page = `<!doctype html><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${url}">`;
   writeFileSync(file, page, { mode: 0o600 });
   const opener = spawn(command, [...args, pathToFileURL(file).href], { stdio: "ignore", detached: true, env });
   // The address is printed too.
   opener.on("error", () => {});
   opener.unref();
-  return { [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+  return folder;
 }
 
 /** The line that leads a port of the user's own computer to the address, if the user came by SSH, else null. */

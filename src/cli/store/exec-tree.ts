@@ -49,16 +49,7 @@ function showTree(session: SessionDescription, execs: readonly ExecDescription[]
   }
 }
 
-const EXEC_COLUMNS: readonly Column[] = [
-  "right",
-  "left",
-  "left",
-  { align: "right", drop: 2 },
-  { align: "right", drop: 1 },
-  { align: "right", drop: 4 },
-  { align: "right", drop: 3 },
-  "left",
-];
+const EXEC_COLUMNS: readonly Column[] = ["right", "left", "left", "right 2", "right 1", "right 4", "right 3", "left"];
 
 function rowOf(
   exec: ExecDescription,

@@ -16,7 +16,7 @@ import { checkpointMeant, onlyName, showingFailures, withStore } from "./opened-
 export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promise<number> {
   const { name = null } = own;
   const typed = onlyName(args, "fork");
-  if (name !== null) checkName("name", name, commandLine(["help", "fork"]));
+  if (name !== null) checkName("--name", name, commandLine(["help", "fork"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
     const at = Date.now();
     const place = storePlace(args);

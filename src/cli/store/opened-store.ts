@@ -25,12 +25,8 @@ const KEEP_NOTHING = ", or keep nothing with --no-store";
 
 /** Opens a store for commands that only look, closes it after the work. */
 export async function withStore<T>(place: string, host: Host, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStoreIn(place, host, "");
-  try {
-    return await work(store);
-  } finally {
-    await store[Symbol.asyncDispose]();
-  }
+  await using store = await openStoreIn(place, host, "");
+  return await work(store);
 }
 
 /** Runs a command that only deals with the store. Gives the exit code: 1 if it failed, after reporting why. */

@@ -61,20 +61,12 @@ const COLUMNS: readonly ListColumn[] = [
   { header: "session", column: "left", text: displayName },
   { header: "status", column: "left", text: ({ status }) => status },
   { header: "changed", column: "right", text: ({ changed_at }, now) => age(now - changed_at) },
-  {
-    header: "context",
-    column: { align: "left", drop: 5 },
-    text: ({ context }) => (context ? sourcesOf(context.sources) : "-"),
-  },
-  { header: "execs", column: { align: "right", drop: 2 }, text: ({ execs }) => String(execs) },
-  { header: "calls", column: { align: "right", drop: 4 }, text: ({ sub_calls }) => String(sub_calls) },
-  { header: "tokens", column: { align: "right", drop: 3 }, text: ({ tokens }) => compact(tokens) },
-  {
-    header: "cost",
-    column: { align: "right", drop: 6 },
-    text: ({ cost_usd }) => (cost_usd > 0 ? dollars(cost_usd) : "-"),
-  },
-  { header: "size", column: { align: "right", drop: 1 }, text: ({ bytes }) => size(bytes) },
+  { header: "context", column: "left 5", text: ({ context }) => (context ? sourcesOf(context.sources) : "-") },
+  { header: "execs", column: "right 2", text: ({ execs }) => String(execs) },
+  { header: "calls", column: "right 4", text: ({ sub_calls }) => String(sub_calls) },
+  { header: "tokens", column: "right 3", text: ({ tokens }) => compact(tokens) },
+  { header: "cost", column: "right 6", text: ({ cost_usd }) => (cost_usd > 0 ? dollars(cost_usd) : "-") },
+  { header: "size", column: "right 1", text: ({ bytes }) => size(bytes) },
 ];
 
 const LAST: ListColumn = {
@@ -87,7 +79,7 @@ const LAST: ListColumn = {
 function remarksIn(found: readonly SessionSummary[]): ListColumn[] {
   return REMARK_NAMES.filter((name) => found.some((session) => session[name] !== null)).map((name) => ({
     header: name,
-    column: { align: "left", drop: 7 },
+    column: "left 7",
     text: (session) => shortened(session[name] ?? "-"),
   }));
 }

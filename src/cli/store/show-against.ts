@@ -111,7 +111,7 @@ function showCalls({ calls, counts }: Compared, is: ComparedCall["is"], heading:
   showMore(counts[is] - shown.length, stdout);
 }
 
-const COLUMNS: readonly Column[] = ["left", "left", "left", { align: "right", drop: 1 }, "left"];
+const COLUMNS: readonly Column[] = ["left", "left", "left", "right 1", "left"];
 
 /** `document changed: a.md`, `answer above changed: exec 2, call 1`. */
 function reasonOf({ is, why, documents, above }: ComparedCall): string {

@@ -155,14 +155,7 @@ function showCheckpoints(session: SessionDescription, { now, all }: Page, output
 
 const CHECKPOINTS_HEAD = "checkpoints (* here it stands; `belay fork SESSION@CHECKPOINT` goes on from another)";
 
-const CHECKPOINT_COLUMNS: readonly Column[] = [
-  "left",
-  "left",
-  "left",
-  { align: "right", drop: 3 },
-  { align: "right", drop: 1 },
-  { align: "right", drop: 2 },
-];
+const CHECKPOINT_COLUMNS: readonly Column[] = ["left", "left", "left", "right 3", "right 1", "right 2"];
 
 /** Checkpoints under their parents. The newest line of them keeps its column, so that a session without branches is a list. */
 export function treeOf(

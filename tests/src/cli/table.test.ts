@@ -22,7 +22,7 @@ test("a narrow terminal goes without the least important columns, and keeps the 
     ["session", "size", "cost", "last"],
     ["letters", "24.1 KB", "$0.021", 'find("TODO").matches.length'],
   ];
-  const columns = ["left", { align: "right", drop: 1 }, { align: "right", drop: 2 }, "left"] as const;
+  const columns = ["left", "right 1", "right 2", "left"] as const;
   const at = (width: number) => table(rows, columns, { isTerminal: true, columns: width });
   expect(at(80)[1]).toBe('letters  24.1 KB  $0.021  find("TODO").matches.length');
   expect(at(50)[1]).toBe('letters  24.1 KB  $0.021  find("TODO").matches.le…');

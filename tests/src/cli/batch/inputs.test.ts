@@ -107,7 +107,7 @@ test.each([
 test("a folder makes a job of each file, and says what it leaves out", async () => {
   inFolder({ "in/b.txt": "b", "in/a/c d.txt": "c", "in/x.log": "x", "in/.gitignore": "*.log\n" });
   const found = await inputsOf("in", NEVER);
-  expect(found).toMatchObject({ kind: "files", leftOut: ["1 file or folder that .gitignore names"] });
+  expect(found).toMatchObject({ isFiles: true, leftOut: ["1 file or folder that .gitignore names"] });
   expect(await valuesOf(found.all)).toEqual([
     { path: "in/.gitignore" },
     { path: "in/a/c d.txt" },
