@@ -37,7 +37,7 @@ test("one child reads one document after another, and tells where it is", async 
   expect(children()).toEqual(pids);
 });
 
-test.for([0, 1, 2, 3])(
+test.for([0, 2])(
   "a child that is killed at frame %i refuses its document by name, and the next one is read",
   async (frame) => {
     let told = 0;
@@ -184,12 +184,12 @@ test.for([
 
 test("documents that wait for a child are read in turn, and an abort takes them out of the queue", async () => {
   const stop = new AbortController();
-  const busy = Array.from({ length: CHILDREN }, () => readInChild(pages(100), JOB, {}));
+  const busy = Array.from({ length: CHILDREN }, () => readInChild(pages(20), JOB, {}));
   const waiting = readInChild(pages(1), JOB, { signal: stop.signal });
   const last = readInChild(pages(2), JOB, {});
   stop.abort();
   await expect(waiting).rejects.toMatchObject({ code: "cancelled" });
   const read = await Promise.all([...busy, last]);
-  expect(read.map(({ texts }) => texts[0]?.places?.length)).toEqual([...busy.map(() => 100), 2]);
+  expect(read.map(({ texts }) => texts[0]?.places?.length)).toEqual([...busy.map(() => 20), 2]);
   expect(children().length).toBeLessThanOrEqual(CHILDREN);
 });

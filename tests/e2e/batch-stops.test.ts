@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { linesIn } from "../src/cli/batch/scene.ts";
-import { belay, finished, startBelay } from "../src/cli/belay.ts";
+import { finished, startBelay } from "../src/cli/belay.ts";
+import { belayHere } from "../src/cli/in-process.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
 
@@ -36,7 +37,7 @@ test("Ctrl-C suspends the jobs, says how far it came, and the same line goes on"
   expect(stopped.stderr.endsWith(`; continue with: belay ${line}\n`)).toBe(true);
   expect(results().length).toBeGreaterThan(0);
   released.resolve();
-  expect(await belay(line.split(" "), options)).toMatchObject({ code: 0 });
+  expect(await belayHere(line.split(" "), options)).toMatchObject({ code: 0 });
   expect(results()).toHaveLength(12);
   // What was interrupted went on in its session.
   expect(results().some(({ resumed }) => resumed > 0)).toBe(true);

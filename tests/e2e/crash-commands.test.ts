@@ -6,7 +6,9 @@ import { systemClock } from "../../runtime/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
-import { type Kill, type Life, live } from "../support/crash/life.ts";
+import { belayHere } from "../src/cli/in-process.ts";
+import { type Life, live } from "../support/crash/life.ts";
+import type { CrashPoint } from "../support/crash/point.ts";
 import { findingsInStore } from "../support/crash/store-check.ts";
 import { folderWith } from "../support/tree.ts";
 
@@ -26,10 +28,7 @@ beforeAll(async () => {
   return () => rmSync(PREPARED, { recursive: true, force: true });
 });
 
-type Side = Extract<Kill, { how: "operation" }>["side"];
-
-const lifeIn = (folder: string, kill: Kill | null, args: readonly string[]): Promise<Life> =>
-  live(args, { cwd: folder, home: join(folder, "home"), key: "none", kill });
+type Side = CrashPoint["side"];
 
 /** The lives of a command: it is killed at each operation, on these sides, each time in another folder; the last life is whole. */
 async function* livesOf(
@@ -41,7 +40,8 @@ async function* livesOf(
     for (const side of sidesOf(operation)) {
       const folder = folderWith();
       prepare(folder);
-      const life = await lifeIn(folder, { how: "operation", operation, side, waitMs: kills++ % 4 }, args);
+      const kill = { how: "operation", operation, side, waitMs: kills++ % 4 } as const;
+      const life: Life = await live(args, { cwd: folder, home: join(folder, "home"), key: "none", kill });
       yield { folder, life, where: `${args[0]} at ${side} ${operation} of ${life.operations}: ${life.stderr}` };
       if (!life.interrupted) return;
     }
@@ -108,7 +108,7 @@ test("a FILE is whole or missing wherever the run is killed, and resume writes i
       expect([life.code, killed !== false, life.stdout], where).toEqual([0, true, ""]);
       break;
     }
-    const resumed = await lifeIn(folder, null, ["resume", "work"]);
+    const resumed = await belayHere(["resume", "work"], { cwd: folder, home: join(folder, "home") });
     // Before its start was recorded there is nothing to resume.
     if (resumed.code === 1) continue;
     const isOver = resumed.stderr.includes("nothing is unfinished");

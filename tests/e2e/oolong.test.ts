@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { mustRun, ROOT } from "../../scripts/process.ts";
-import { COMMAND } from "../support/command.ts";
+import { ROOT } from "../../scripts/process.ts";
+import { belayHere } from "../src/cli/in-process.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { folderWith } from "../support/tree.ts";
@@ -58,7 +58,7 @@ test("a batch of sub-calls counts 5,000 labelled lines exactly, and the root mod
   }));
   const model = ["--model", "local/scripted", "--base-url", server.url, "--json", "--quiet"];
   const cell = ["examples/04-batch.js", "-c", join(folder, "messages.txt")];
-  const { stdout } = await mustRun(process.execPath, [...COMMAND, "exec", ...cell, ...model], { cwd: ROOT });
+  const { stdout } = await belayHere(["exec", ...cell, ...model], { cwd: ROOT });
   const envelope = JSON.parse(stdout);
   expect(envelope).toMatchObject({ success: true, warnings: [], stdout: "" });
   expect(envelope.result_json).toEqual({ counts, lines: LINES, unlabelled: 0 });

@@ -5,11 +5,10 @@ import { findingsIn } from "../../src/store/verify-store.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi/cells.ts";
 import { FAULT_VARIABLE, type PiFault } from "../support/pi/fault.ts";
-import { cellTask, type KillPoint, killedAt, type Task, timesAsked } from "../support/pi/kill.ts";
-import { envelopeOf, resultTo } from "../support/pi/model.ts";
+import { cellTask, type KillPoint, killedAt, timesAsked } from "../support/pi/kill.ts";
 import { played } from "../support/pi/played.ts";
 import { entriesIn, NEWEST_PI, PI_LINES, type PiLine, PLAYS_ALL, printPi } from "../support/pi/process.ts";
-import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi/scene.ts";
+import { loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi/scene.ts";
 
 const entry = (record: PiFault["record"], side: PiFault["side"]): PiFault => ({ at: "entry", record, side });
 const commit = (record: PiFault["record"], side: PiFault["side"]): PiFault => ({ at: "commit", record, side });
@@ -103,41 +102,4 @@ played(NEWEST_PI, "recovery is killed again and again; the next goes on, and so 
   expect(timesAsked(scene, subCallsOf(0)[0])).toBeLessThanOrEqual(3);
   expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1]);
   expect(mirrored(file, "rlm_complete")).toHaveLength(2);
-});
-
-played(NEWEST_PI, "loads, changes of memory and helpers, and queries are recovered as cells are", async (line) => {
-  await using scene = await piScene(line, { files: CELL_FILES });
-  const { model, home, start } = scene;
-  const task = (tool: string, args: object, subCalls = 0): Task => ({
-    prompt: `use ${tool}`,
-    call: { tool, args },
-    subCalls,
-  });
-  const put = { op: "put", key: "a", value: 1 };
-  const query = { prompt: "what is TODO?", search_strategy: "regex" };
-  const killed: readonly [KillPoint["by"], Task][] = [
-    [commit("rlm_complete", "before"), task("rlm_load", { path: home.project })],
-    [commit("rlm_complete", "after"), task("rlm_memory_batch", { ops: [put, { op: "get", key: "a" }] })],
-    [entry("rlm_complete", "after"), task("rlm_helpers_add", { name: "one", code: "const one = 1;" })],
-    ["its sub-calls", task("rlm_query", query, 1)],
-  ];
-  const first = start();
-  const file = await first.sessionFile();
-  for (const [n, [by, work]] of killed.entries()) {
-    const held = by === "its sub-calls" ? { held: "" } : {};
-    await killedAt(scene, n === 0 ? first : start(file), { by, ...held }, work);
-  }
-
-  const last = start(file);
-  await last.prompt(
-    model.plan("look", exec("result = [memory.list(), one, find('TODO').matches.length, typeof total]")),
-  );
-  const request = model.turns().at(-1);
-  const told = (prompt: string) => envelopeOf(resultTo(request, prompt));
-  expect(told("use rlm_load")).toMatchObject({ success: true, stats: { document_count: 1 } });
-  expect(told("use rlm_memory_batch")).toMatchObject({ success: true, results: [{ ok: true }, { value: 1 }] });
-  expect(told("use rlm_helpers_add")).toMatchObject({ success: true });
-  expect(told("use rlm_query")).toMatchObject({ success: true, answer: expect.any(String) });
-  expect(told("look")).toMatchObject({ success: true, result_json: [["a"], 1, 2, "undefined"] });
-  expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1, 1, 1, 1]);
 });

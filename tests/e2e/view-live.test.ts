@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { describeExecs } from "../../src/session/stored/exec-description.ts";
 import { pageSource, traceOfRun } from "../../src/view/index.ts";
 import { type Subject, serveView, sessionSubject } from "../../src/view/serve.ts";
-import { belay, finished, json, startBelay } from "../src/cli/belay.ts";
+import { finished, json, startBelay } from "../src/cli/belay.ts";
+import { belayHere } from "../src/cli/in-process.ts";
 import { sessionOf } from "../support/ask/described.ts";
 import { openJournal } from "../support/ask/journal.ts";
 import { startModelServer } from "../support/model-server.ts";
@@ -123,7 +124,7 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
     const victim = startBelay(["exec", "-e", cell, "--session", "killed", ...model], { home });
     const gone = finished(victim);
     await vi.waitFor(async () => {
-      const { execs } = json(await belay(["show", "killed", "--json"], { home })).session;
+      const { execs } = json(await belayHere(["show", "killed", "--json"], { home })).session;
       expect(execs[0].calls.filter(({ status }: { status: string }) => status === "ok")).toHaveLength(2);
     }, 30_000);
     victim.kill("SIGKILL");
@@ -141,7 +142,7 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("belay resume killed"));
 
     life.isFirst = false;
-    expect(await belay(["resume", "killed", ...model], { home })).toMatchObject({ code: 3 });
+    expect(await belayHere(["resume", "killed", ...model], { home })).toMatchObject({ code: 3 });
     await vi.waitFor(async () => expect(await page.locator("header h1").textContent()).toBe("killed idle"), 15_000);
     // The heading is drawn before the classes.
     await vi.waitFor(async () =>

@@ -6,24 +6,29 @@ import { offered as offeredFor } from "../../../src/cli/completion/completion.ts
 import { spellings } from "../../../src/cli/flags/flag.ts";
 import { openSession } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, belayLine, ENV } from "./belay.ts";
+import { belayLine, ENV } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** The words that bash offers for a line, with the cursor at its end. */
-function offered(words: readonly string[], home: string): string[] {
-  const quoted = words.map((word) => `'${word}'`).join(" ");
-  const lines = [
+/** The words that one bash offers for each of these lines, with the cursor at its end. */
+function offered(lines: readonly (readonly string[])[], home: string): string[][] {
+  const asked = lines.map((words) => {
+    const quoted = words.map((word) => `'${word}'`).join(" ");
+    return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; COMPREPLY=(); _belay
+printf "%s\\n" "\${COMPREPLY[@]}"; echo "end of a line"`;
+  });
+  const script = [
     `belay() { ${belayLine('"$@"')}; }`,
     "source <(belay completion bash)",
     "complete -p belay >/dev/null || exit 1",
-    `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _belay`,
-    `printf "%s\\n" "\${COMPREPLY[@]}"`,
-  ];
+    ...asked,
+  ].join("\n");
   const env = { ...ENV, BELAY_HOME: home };
-  const { status, stdout, stderr } = spawnSync("bash", ["--norc", "-c", lines.join("\n")], { encoding: "utf8", env });
+  const { status, stdout, stderr } = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8", env });
   expect([status, stderr]).toEqual([0, ""]);
-  return stdout.split("\n").filter((word) => word !== "");
+  const answers = stdout.split("end of a line\n").slice(0, -1);
+  return answers.map((words) => words.split("\n").filter((word) => word !== ""));
 }
 
 const hasBash = spawnSync("bash", ["--version"]).status === 0;
@@ -34,17 +39,27 @@ test.skipIf(!hasBash)("bash completes commands, options, choices and names of se
     await using made = await openSession({ store: home, session });
     await made.exec("1");
   }
-  expect(offered(["belay", "re"], home)).toEqual(["repl", "resume"]);
-  expect(offered(["belay", "exec", "--max-t"], home)).toEqual(["--max-tokens", "--max-time-ms"]);
-  expect(offered(["belay", "exec", "--format", "j"], home)).toEqual(["json", "jsonl"]);
-  expect(offered(["belay", "exec", "-s", "le"], home)).toEqual(["letters"]);
-  expect(offered(["belay", "show", "the"], home)).toEqual([expect.stringMatching(/^(the\\ été|\$'the .*')$/)]);
-  expect(offered(["belay", "exec", "-c", "x"], home)).toEqual([]);
-  expect(offered(["belay", "completion", ""], home)).toEqual([...SHELLS]);
-  expect(offered(["belay", "help", "do"], home)).toEqual(["doctor"]);
-  expect(offered(["belay", "show", "--help", "--js"], home)).toEqual(["--json"]);
+  const expected: readonly (readonly [line: string[], words: unknown[]])[] = [
+    [["re"], ["repl", "resume"]],
+    [
+      ["exec", "--max-t"],
+      ["--max-tokens", "--max-time-ms"],
+    ],
+    [
+      ["exec", "--format", "j"],
+      ["json", "jsonl"],
+    ],
+    [["exec", "-s", "le"], ["letters"]],
+    [["show", "the"], [expect.stringMatching(/^(the\\ été|\$'the .*')$/)]],
+    [["exec", "-c", "x"], []],
+    [["completion", ""], [...SHELLS]],
+    [["help", "do"], ["doctor"]],
+    [["show", "--help", "--js"], ["--json"]],
+  ];
+  const lines = expected.map(([line]) => ["belay", ...line]);
+  expect(offered(lines, home)).toEqual(expected.map(([, words]) => words));
   // Scripts that an earlier build has made ask for nothing else.
-  const { stdout } = await belay(["completion", "sessions"], { home });
+  const { stdout } = await belayHere(["completion", "sessions"], { home });
   expect(stdout.split("\n").sort()).toEqual(["", "letters", "the été"]);
 });
 
@@ -60,6 +75,6 @@ test("every command and option is offered, with its explanation", () => {
 });
 
 test.each(SHELLS)("the script for %s asks for what it offers", async (shell) => {
-  const { code, stdout } = await belay(["completion", shell]);
+  const { code, stdout } = await belayHere(["completion", shell]);
   expect([code, stdout]).toEqual([0, expect.stringContaining("belay completion words -- ")]);
 });

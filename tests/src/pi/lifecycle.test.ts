@@ -131,6 +131,44 @@ test.for([
   expect(await after.call("rlm_exec", { code: "result = n" })).toMatchObject({ result_json: 42 });
 });
 
+test("loads, changes of memory and helpers, and queries are recovered as cells are", { timeout: 30_000 }, async () => {
+  const pi = fakePi({ "a.txt": "one TODO\n" });
+  const put = { op: "put", key: "a", value: 1 };
+  const { step, isAsked } = never();
+  pi.faux.setResponses([step, fauxAssistantMessage("a note"), fauxAssistantMessage("an answer")]);
+  const beforeEnd = stoppingAt("rlm_complete", 1, "before");
+  const afterEnd = stoppingAt("rlm_complete");
+  let isTold = false;
+  const dying: readonly [tool: string, args: object, isReached: () => boolean, around?: (store: Store) => Store][] = [
+    ["rlm_load", { path: pi.folder }, beforeEnd.isReached, beforeEnd.around],
+    ["rlm_memory_batch", { ops: [put, { op: "get", key: "a" }] }, afterEnd.isReached, afterEnd.around],
+    ["rlm_helpers_add", { name: "one", code: "const one = 1;" }, () => isTold],
+    ["rlm_query", { prompt: "what is TODO?", search_strategy: "regex" }, isAsked],
+  ];
+  for (const [tool, args, isReached, around] of dying) {
+    const life = await pi.start(around ? { store: around } : {});
+    isTold = false;
+    const told = () => {
+      isTold = true;
+    };
+    void life.begin(tool, args, tool).then(told, told);
+    await until(isReached);
+    await life.die();
+    await (await pi.start()).leave();
+  }
+  expect(resultsOn(pi.branch)).toMatchObject({
+    rlm_load: { success: true, stats: { document_count: 1 } },
+    rlm_memory_batch: { success: true, results: [{ ok: true }, { value: 1 }] },
+    rlm_helpers_add: { success: true },
+    rlm_query: { success: true, answer: expect.any(String) },
+  });
+  const ends = mirrorOn(pi.branch).filter((line) => line.startsWith("rlm_complete"));
+  expect(ends).toHaveLength(dying.length);
+  const last = await pi.start();
+  const look = "result = [memory.list(), one, find('TODO').matches.length]";
+  expect(await last.call("rlm_exec", { code: look })).toMatchObject({ result_json: [["a"], 1, 1] });
+});
+
 test.for([true, false])("Pi that can append messages: %s; its model is sent the result, always", async (appends) => {
   const pi = fakePi();
   const { isReached, around } = stoppingAt("rlm_complete", 2);

@@ -13,7 +13,7 @@ export interface KillPoint {
 }
 
 /** A prompt, the call that the model makes for it, and how many sub-calls that makes before the first has its answer. */
-export interface Task {
+interface Task {
   readonly prompt: string;
   readonly call: PlannedCall;
   readonly subCalls: number;
