@@ -251,7 +251,15 @@ test("the next machine opens when the thread of a lost one is gone, and the exec
   expect(seen).toEqual(["opened", "gone", "opened"]);
 });
 
-test.runIf(process.platform === "linux")(
+/** False for kernels that give a page to memory which was read and never written: there an image takes all that it spans. */
+function isReadFree(): boolean {
+  const before = process.memoryUsage.rss();
+  const bytes = 2 ** 26;
+  const found = new Uint8Array(bytes).indexOf(1);
+  return found === -1 && process.memoryUsage.rss() - before < bytes / 2;
+}
+
+test.runIf(process.platform === "linux" && isReadFree())(
   "a machine that is opened again takes no memory for what lay free in its guest",
   async () => {
     const { session } = await openWatched({ memoryMb: 256, idleMs: 0 }, { machines: openMachines() });

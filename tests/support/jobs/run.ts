@@ -114,6 +114,8 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
       let looked = Promise.resolve();
       const look = () => {
         looked = looked.then(lookNow);
+        // A test that has failed leaves its work to be ended.
+        looked.catch(() => over.abort());
       };
       const lookNow = async () => {
         if (over.signal.aborted) return;
