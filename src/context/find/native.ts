@@ -1,10 +1,13 @@
 import { isAscii } from "node:buffer";
-import { boundary } from "./window.ts";
+import { findFrom } from "./engine.ts";
+import { boundary, next } from "./window.ts";
 
 /** A pattern with which native RegExp finds the engine's matches in linear time. */
 export interface NativePattern {
   /** In text that is not ASCII, it would miss matches. */
   readonly asksForAscii: boolean;
+  /** Matches end where a word ends. The regex knows no letters but those of ASCII. */
+  readonly endsWord: boolean;
   /** For matches or, if they begin with a run, for what follows it. */
   readonly regex: RegExp;
   /** By code: characters that matches consist of. */
@@ -51,9 +54,10 @@ export function nativePattern(printed: string): NativePattern | undefined {
   const inside = codesIn(items.flatMap(({ set }) => set));
   const hasRun = first?.max === "" && isAfterRun(items);
   if (!isQuick(items, hasRun, look) || !inside.includes(false)) return undefined;
-  const asksForAscii = look !== "" || NOT_ASCII.test(sequence);
+  const endsWord = look !== "";
+  const asksForAscii = NOT_ASCII.test(sequence) || (endsWord && !(hasRun && items.at(-1)?.set.every(isWord)));
   const [start = "", ...rest] = items.map(({ set, min, max }) => `${spelled(set)}{${min},${max}}`);
-  const known = { inside, asksForAscii };
+  const known = { inside, asksForAscii, endsWord };
   if (!first || !hasRun) return { ...known, regex: new RegExp([start, ...rest, look].join(""), "g"), run: undefined };
   const follows = `(?<=${spelled(first.set)}{${first.min}})${rest.join("")}${look}`;
   return {
@@ -84,6 +88,7 @@ function isApart(one: Item | undefined, other: Item | undefined): boolean {
   return one?.set.every((character) => other?.set.includes(character) === false) === true;
 }
 
+const isWord = (character: string) => /\w/.test(character);
 const codesIn = (set: readonly string[]) => ASCII.map((character) => set.includes(character));
 const spelled = (set: readonly string[]) => `[${set.join("").replace(/[\\\]^-]/g, "\\$&")}]`;
 
@@ -102,8 +107,16 @@ export function openNative(haystack: Buffer, native: NativePattern | undefined, 
     }
     const found = haystack.toString("latin1", from, end).matchAll(native.regex);
     const places = found.map(({ 0: { length }, index }) => [from + index, from + index + length] as const);
-    return { matches: native.run ? withRun(haystack, from, places, native.run) : places, end };
+    if (!native.run) return { matches: places, end };
+    const whole = native.endsWord ? places.filter(([, end]) => !isLetterAt(haystack, end)) : places;
+    return { matches: withRun(haystack, from, whole, native.run), end };
   };
+}
+
+/** True for a character of a word that is not ASCII, as the engine judges it. */
+function isLetterAt(haystack: Buffer, at: number): boolean {
+  if ((haystack[at] ?? 0) < 128) return false;
+  return findFrom("\\A\\w", [haystack.subarray(at, next(haystack, at))], 0) !== undefined;
 }
 
 /** Matches from the places of what follows their runs; if several follow one run, it reaches to the last of them. */

@@ -52,6 +52,8 @@ test.each([
   "[ab]{2,}a",
   "[ab]+ac",
   "[a-c]{2,}a\\b",
+  "[a-c]+[ac]\\b",
+  "[a-c]+-\\b",
   "b+[ac]",
   "\\w+-[a-c]{2,}",
   "[ab]+c{2}",
@@ -67,7 +69,7 @@ test.each([
   };
   for (let n = 0; n < 200; n++) {
     const length = 200 + random(200);
-    const text = textFromString(Array.from({ length }, () => "aaaabbbbccc--  é\n"[random(17)]).join(""));
+    const text = textFromString(Array.from({ length }, () => "aaaabbbbccc-- ·é\n"[random(17)]).join(""));
     const expected = find(text, { ...native, native: undefined }, 1e6);
     expect(find(text, native, 1e6)).toEqual(expected);
   }
