@@ -1,4 +1,4 @@
-import { isAscii, transcode } from "node:buffer";
+import { isAscii } from "node:buffer";
 import type { TextPlace } from "./images/image.ts";
 import type { LibraryText } from "./library.ts";
 
@@ -52,17 +52,20 @@ function isWide(utf8: Buffer): boolean {
 /** First byte of U+0100. */
 const FIRST_WIDE = 0xc4;
 
+/** Each piece is there until the next one is asked for. */
 function* pieces(utf8: Buffer, encoding: TextPlace["encoding"]): Iterable<Buffer> {
+  const room = Buffer.allocUnsafe(2 * PIECE_BYTES);
   let start = 0;
   while (start < utf8.length) {
     let end = Math.min(start + PIECE_BYTES, utf8.length);
     // A piece must not end within a character.
     while (end < utf8.length && ((utf8[end] ?? 0) & 0xc0) === 0x80) end--;
     const piece = utf8.subarray(start, end);
-    if (encoding === "utf16le") yield transcode(piece, "utf8", encoding);
-    else yield isAscii(piece) ? piece : Buffer.from(piece.toString("utf8"), encoding);
+    if (encoding === "latin1" && isAscii(piece)) yield piece;
+    else yield room.subarray(0, room.write(piece.toString("utf8"), encoding));
     start = end;
   }
 }
 
-const PIECE_BYTES = 2 ** 20;
+/** Strings of this size are young when they are collected. */
+const PIECE_BYTES = 2 ** 14;
