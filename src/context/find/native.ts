@@ -92,7 +92,7 @@ const isWord = (character: string) => /\w/.test(character);
 const codesIn = (set: readonly string[]) => ASCII.map((character) => set.includes(character));
 const spelled = (set: readonly string[]) => `[${set.join("").replace(/[\\\]^-]/g, "\\$&")}]`;
 
-/** Searches ASCII from a place to `end`, behind a character that no match has; undefined if that would be too little. */
+/** Searches from a place to `end`, behind a character that no match has; undefined if that is too near, or too little of it is ASCII. */
 export function openNative(haystack: Buffer, native: NativePattern | undefined, largest: number) {
   let paused = 0;
   return (from: number) => {
