@@ -25,7 +25,7 @@ test("a session goes on with its variables, and -c must be what it has", async (
   expect(json(changed)).toMatchObject({
     error_code: "context_changed",
     error_message: expect.stringMatching(/^the session has the context [0-9a-f]{12}, and -c is [0-9a-f]{12}$/),
-    suggestion: expect.stringMatching(/^--reload loads it, .*; --append adds it to what is there; /),
+    suggestion: expect.stringMatching(/^--reload loads it, .*; --append adds all of it to what is there; /),
   });
   const appended = await run("[n, P.includes('alpha'), P.includes('beta')]", "-c", String(more), "--append");
   expect(json(appended)).toMatchObject({ result_json: [3, true, true] });
