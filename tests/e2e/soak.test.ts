@@ -19,4 +19,4 @@ test("sessions, asks, jobs and calls of a server that are over leave nothing on 
   });
   const grown = growths.filter(({ objects }) => objects > MOST_OBJECTS);
   expect(grown, told.join("\n")).toEqual([]);
-});
+}, 180_000);
