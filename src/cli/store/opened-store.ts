@@ -110,7 +110,7 @@ export async function sessionMeant(store: Store, name: string): Promise<string> 
 export async function refuseRun({ jobs, find }: Store, name: string): Promise<void> {
   if (!(await jobs.run(name)) || (await find(name))) return;
   const [list, remove] = [commandLine(["jobs", name]), commandLine(["jobs", "rm", name])];
-  throw new RlmError("session_not_found", `${name} is a run, and no session`, {
+  throw new RlmError("session_not_found", `${name} is a run, not a session`, {
     suggestion: `\`${list}\` lists its jobs, ${name}/ID names the session of one, and \`${remove}\` drops the run.`,
   });
 }

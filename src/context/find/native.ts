@@ -6,8 +6,6 @@ import { boundary, next } from "./window.ts";
 export interface NativePattern {
   /** In text that is not ASCII, it would miss matches. */
   readonly asksForAscii: boolean;
-  /** Matches end where a word ends. The regex knows no letters but those of ASCII. */
-  readonly endsWord: boolean;
   /** For matches or, if they begin with a run, for what follows it. */
   readonly regex: RegExp;
   /** By code: characters that matches consist of. */
@@ -21,6 +19,8 @@ interface Run {
   readonly characters: readonly boolean[];
   /** The fewest characters of it. */
   readonly least: number;
+  /** Matches end where a word ends. The regex knows no letters but those of ASCII. */
+  readonly endsWord: boolean;
 }
 
 /** A repeated character: its cases, and how often it occurs ("" if there is no limit). */
@@ -57,13 +57,13 @@ export function nativePattern(printed: string): NativePattern | undefined {
   const endsWord = look !== "";
   const asksForAscii = NOT_ASCII.test(sequence) || (endsWord && !(hasRun && items.at(-1)?.set.every(isWord)));
   const [start = "", ...rest] = items.map(({ set, min, max }) => `${spelled(set)}{${min},${max}}`);
-  const known = { inside, asksForAscii, endsWord };
+  const known = { inside, asksForAscii };
   if (!first || !hasRun) return { ...known, regex: new RegExp([start, ...rest, look].join(""), "g"), run: undefined };
   const follows = `(?<=${spelled(first.set)}{${first.min}})${rest.join("")}${look}`;
   return {
     ...known,
     regex: new RegExp(follows, "g"),
-    run: { characters: codesIn(first.set), least: Number(first.min) },
+    run: { characters: codesIn(first.set), least: Number(first.min), endsWord },
   };
 }
 
@@ -108,7 +108,7 @@ export function openNative(haystack: Buffer, native: NativePattern | undefined, 
     const found = haystack.toString("latin1", from, end).matchAll(native.regex);
     const places = found.map(({ 0: { length }, index }) => [from + index, from + index + length] as const);
     if (!native.run) return { matches: places, end };
-    const whole = native.endsWord ? places.filter(([, end]) => !isLetterAt(haystack, end)) : places;
+    const whole = native.run.endsWord ? places.filter(([, end]) => !isLetterAt(haystack, end)) : places;
     return { matches: withRun(haystack, from, whole, native.run), end };
   };
 }

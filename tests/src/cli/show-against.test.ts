@@ -244,5 +244,5 @@ test("two runs are compared by the ids of their jobs, and a job by its session",
   expect(same.stdout).toMatch(/^1 call answered from the cache; the result is the same\n/);
   const mixed = await show("june", "--against", "may/b");
   expect(mixed).toMatchObject(said(1, "june is a run, and may/b is a session (invalid_argument)"));
-  expect(await show("june", "--against", "none")).toMatchObject(said(1, "june is a run, and no session"));
+  expect(await show("june", "--against", "none")).toMatchObject(said(1, "june is a run, not a session"));
 });

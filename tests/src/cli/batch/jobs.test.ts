@@ -98,7 +98,7 @@ test("show, fork and resume reach the session of a job by RUN/ID, whose id may h
   expect(await type(["fork", "theirs/a"])).toMatchObject(said(1, "(run_not_found)"));
   for (const command of ["show", "fork", "resume", "rm"]) {
     const { code, stderr } = await type([command, "mine"]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("mine is a run, and no session (session_not_found)")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("mine is a run, not a session (session_not_found)")]);
     expect(stderr).toContain("`belay jobs mine` lists its jobs, mine/ID names the session of one");
   }
 });
