@@ -25,6 +25,10 @@ export default defineConfig({
     // The key that signs settings is one for all tests, and not that of whoever runs them.
     // Most tests start threads: a thread that finds its modules compiled is ready in two thirds of the time.
     env: { ...noKeys, NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },
+    // A computer that is busy takes ten times as long as one that is not.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     // Many tests wait: for processes of their own, for commits, for times that must pass.
     maxWorkers: availableParallelism() + 3,
     // A module is loaded once for all files of a worker: no test may count on a fresh one.
@@ -38,7 +42,6 @@ export default defineConfig({
           name: "processes",
           include: PROCESSES,
           exclude: ALONE,
-          testTimeout: 60_000,
           globalSetup: ["./tests/support/prepare.ts", POSTGRES],
           execArgv: [...QUICK],
         },
@@ -48,7 +51,6 @@ export default defineConfig({
         test: {
           name: "alone",
           include: ALONE,
-          testTimeout: 60_000,
           isolate: true,
           globalSetup: ["./tests/support/bundle.ts", POSTGRES],
           execArgv: [...QUICK],
@@ -60,7 +62,6 @@ export default defineConfig({
           name: "units",
           include: ["tests/**/*.test.ts"],
           exclude: PROCESSES,
-          testTimeout: 10_000,
           globalSetup: ["./tests/support/bundle.ts", POSTGRES],
           // Little garbage is collected.
           execArgv: QUICK.slice(0, 1),

@@ -9,8 +9,6 @@ import { runAttack } from "../campaigns/attack/run.ts";
 import { CANARY, KEY_VARIABLE } from "../campaigns/attack/stage.ts";
 import { ROOT } from "../scripts/process.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const MB = 2 ** 20;
 
 /** They take half a second and more: `npm run attack` does them too. */

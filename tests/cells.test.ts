@@ -1,10 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { openSession, type Session } from "../src/index.ts";
 import { goldenFiles, mismatches, parseGolden, readGolden } from "./support/golden.ts";
 import { openPool } from "./support/pool.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const folder = new URL("./cells/", import.meta.url);
 const sessions = await Promise.all([1, 2].map(() => openSession({ cwd: fileURLToPath(new URL("corpus/", folder)) })));

@@ -12,8 +12,6 @@ import { type SeenRequest, startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
 import { expectShown, type Reader, replay, stepsOf } from "./transcript.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 // What README and docs/ show is run as it stands. docs/builtins.md is generated from examples that ran, docs/api.md from types; the transcript of
 // `belay demo` has a test beside the command.
 

@@ -29,7 +29,7 @@ test("Ctrl-C suspends the jobs, says how far it came, and the same line goes on"
 
   const child = startBelay(line.split(" "), options);
   const ended = finished(child);
-  await vi.waitFor(() => expect([answered, server.requests.length]).toEqual([5, 8]), { timeout: 30_000 });
+  await vi.waitFor(() => expect([answered, server.requests.length]).toEqual([5, 8]));
   child.kill("SIGINT");
   const stopped = await ended;
   expect(stopped.code).toBe(130);

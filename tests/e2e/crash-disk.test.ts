@@ -102,7 +102,7 @@ test("a disk without room for SQLite's own files is called full, and nothing is 
   }
   rmSync(join(disk, "filler"));
   expect((await belayHere(["rm", "kept"], { home })).code).toBe(0);
-}, 60_000);
+});
 
 test("files that cannot grow: writes are cut short, and the session goes on when they can", async () => {
   await using server = await startModelServer(({ prompt }) => ({ text: `to ${prompt}` }));
@@ -146,4 +146,4 @@ test("a store that may not be written: the command says so, and goes on when it 
   expect(`${error_message} ${suggestion}`).toContain(home);
   expect(envelopeOf((await exec("total += 1")).stdout)).toMatchObject({ success: true, result_json: 2 });
   expect(await verified(home)).toEqual([]);
-}, 60_000);
+});

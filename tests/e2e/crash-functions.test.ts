@@ -19,4 +19,4 @@ test(`${KILLS} kills of programs that lend functions: none is run that was answe
   console.log(printedFunctions(report));
   expect(report.mismatches, said.join("\n")).toEqual([]);
   expect(report.kills).toBeGreaterThanOrEqual(KILLS);
-}, 60_000);
+});

@@ -14,7 +14,7 @@ test("Ctrl-C while only a provider can go on leaves the calls there, and so does
 
   const child = startBelay(line.split(" "), options);
   const ended = finished(child);
-  await vi.waitFor(() => expect(looks()).toBeGreaterThan(1), { timeout: 30_000 });
+  await vi.waitFor(() => expect(looks()).toBeGreaterThan(1));
   child.kill("SIGINT");
   const stopped = await ended;
   expect(stopped.code).toBe(130);
@@ -24,15 +24,15 @@ test("Ctrl-C while only a provider can go on leaves the calls there, and so does
   const before = looks();
   const killed = startBelay(line.split(" "), options);
   const over = finished(killed);
-  await vi.waitFor(() => expect(looks()).toBeGreaterThan(before), { timeout: 30_000 });
+  await vi.waitFor(() => expect(looks()).toBeGreaterThan(before));
   killed.kill("SIGKILL");
   await over;
 
   const exec = startBelay(cell, options);
   const left = finished(exec);
-  await vi.waitFor(() => expect(server.batches).toHaveLength(2), { timeout: 30_000 });
+  await vi.waitFor(() => expect(server.batches).toHaveLength(2));
   // The next look is that of a process that has waited.
-  await vi.waitFor(() => expect(server.steps.at(-1)?.kind).toBe("look"), { timeout: 30_000 });
+  await vi.waitFor(() => expect(server.steps.at(-1)?.kind).toBe("look"));
   exec.kill("SIGINT");
   expect(await left).toMatchObject({
     code: 130,

@@ -143,7 +143,7 @@ describe.skipIf(CHROMIUM === undefined)("pages of runs and of killed sessions in
 
     life.isFirst = false;
     expect(await belayHere(["resume", "killed", ...model], { home })).toMatchObject({ code: 3 });
-    await vi.waitFor(async () => expect(await page.locator("header h1").textContent()).toBe("killed idle"), 15_000);
+    await vi.waitFor(async () => expect(await page.locator("header h1").textContent()).toBe("killed idle"));
     // The heading is drawn before the classes.
     await vi.waitFor(async () =>
       expect(await classes.textContent()).toBe(

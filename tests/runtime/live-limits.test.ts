@@ -14,8 +14,6 @@ import { openMovedClock } from "../support/moved-clock.ts";
 import { meeting, openScripted, using } from "../support/scripted-session.ts";
 import { empty, folderWith } from "../support/tree.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 /** By limit: the test that fails if nothing holds to it any more, as its file and a part of its title or text. */
 const ELSEWHERE: Readonly<Record<string, readonly [file: string, part: string]>> = {
   "LIMITS.wholeResultBytes": ["tests/src/session/whole-result.test.ts", "a result over 100 MB is not delivered"],

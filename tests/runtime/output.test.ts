@@ -1,9 +1,7 @@
 import fc from "fast-check";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { appendOutput, cutUtf8, noOutput, TRUNCATED } from "../../runtime/output.ts";
 import { anyCharacter } from "../support/any-character.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 test("text within the limit is kept whole, in its stream", () => {
   const output = noOutput();

@@ -1,10 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { mustRun, ROOT, run } from "../../scripts/process.ts";
 import { folderWith } from "../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 // The script that cuts a version, over a repository of its own.
 

@@ -66,7 +66,7 @@ export type ModelScript =
 export interface ModelServer extends AsyncDisposable {
   /** The base URL, with `/v1`. */
   readonly url: string;
-  readonly requests: readonly SeenRequest[];
+  readonly requests: SeenRequest[];
   /** The most requests that were in flight at once. */
   readonly peak: number;
   /** Closes all connections. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { vi } from "vitest";
 import { processMachines } from "../../runtime/threads/machines.ts";
 import { useEntriesOf } from "../../src/entries.ts";
 import { startStoresBy } from "../../src/store/thread/thread.ts";
@@ -17,3 +18,7 @@ startStoresBy(startStore);
 
 // Sessions of tests come and go: threads of machines are kept for those that follow, as many as a test has at once.
 processMachines({ kept: 6 });
+
+// A busy computer needs more than the second that is usual. The settings of Vitest have this for `expect.poll` alone.
+const { waitFor } = vi;
+vi.waitFor = (check, options = 30_000) => waitFor(check, options);

@@ -91,7 +91,7 @@ export function finished(child: ChildProcess, onOutput?: RunOptions["onOutput"])
 
 /** Resolves once a cell has searched for the first time, so that it runs: its search index is in the store folder. */
 export async function untilSearched(home: string): Promise<void> {
-  await vi.waitFor(() => expect(globSync("index/*.index", { cwd: home })).toHaveLength(1), { timeout: 30_000 });
+  await vi.waitFor(() => expect(globSync("index/*.index", { cwd: home })).toHaveLength(1));
 }
 
 /** This program of util-linux runs a command on a terminal of its own. */

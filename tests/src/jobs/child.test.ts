@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { entryUrl } from "../../../src/entries.ts";
 import { tryInChild } from "../../../src/jobs/child.ts";
 import type { WorkProgress } from "../../../src/jobs/index.ts";
@@ -10,8 +10,6 @@ import { tryJob } from "../../../src/jobs/try.ts";
 import { giveUpJob } from "../../../src/jobs/worker.ts";
 import { runScene } from "../../support/jobs/run.ts";
 import { folderWith } from "../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const CELL =
   'const a = await llm_query("a", { tools: [] }); const b = await llm_query("b", { tools: [] }); [a, b, job]';
@@ -67,7 +65,7 @@ test("a worker that stops has the job suspended in its process", async () => {
     script: ({ prompt }) => (prompt === "b" ? { text: "", end: "stuck" } : { text: "a" }),
   });
   const trying = tryInChild(options, ticket);
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => server.requests.length).toBe(2);
   suspend.abort();
   expect(await trying).toEqual({ againMs: 0 });
   expect(await jobs(run)).toMatchObject([{ state: "waiting", lapses: 2 }]);
@@ -80,7 +78,7 @@ test("a worker that is killed has the job given back by its process, so that no 
   const child = fork(entryUrl("jobs/child-entry"), [], { execArgv: [] });
   const { changed, ...sent } = ticket;
   child.send(JSON.stringify({ kind: "try", place: options.place, ticket: sent, session: options.session }));
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => server.requests.length).toBe(2);
   // All that a process hears of the death of its worker.
   child.disconnect();
   await once(child, "exit");

@@ -10,8 +10,6 @@ import { withVariables } from "../../support/delivery.ts";
 import { type Life, type RunSceneOptions, runScene } from "../../support/jobs/run.ts";
 import { folderWith } from "../../support/tree.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const ASK = 'await llm_query("p" + job, { tools: [], max_tokens: 1000 })';
 const NOTHING = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 const inputs = (count: number): Json[] => Array.from({ length: count }, (_, n) => n);
@@ -66,7 +64,7 @@ function edit(folder: string, statements: string): void {
 const stopWhen =
   (holds: () => unknown): NonNullable<Life["on"]> =>
   (progress, stop) => {
-    if (progress.kind === "left") void vi.waitFor(holds, 10_000).then(stop, () => {});
+    if (progress.kind === "left") void vi.waitFor(holds).then(stop, () => {});
   };
 
 test("jobs are parked until their answers are there, and each is woken once", async () => {
@@ -80,7 +78,7 @@ test("jobs are parked until their answers are there, and each is woken once", as
     ...{ run, concurrency: 2 },
     on: (told) => void (told.kind === "begun" && begun.push(told.key.n)),
   });
-  await vi.waitFor(() => expect(batches.batches).toHaveLength(1), 10_000);
+  await vi.waitFor(() => expect(batches.batches).toHaveLength(1));
   expect(await states(run)).toEqual(Array.from({ length: 5 }, () => "parked delivery"));
   // What is out is held, also while nobody tries its job.
   expect(await money(run)).toMatchObject({ spent: NOTHING, held: { sub_calls: 5 }, doubtful: NOTHING });
@@ -129,11 +127,11 @@ test("cancelled jobs give their requests up, the others get their answers, and a
   });
   const { run } = await submit(inputs(3));
   const working = works({ run });
-  await vi.waitFor(() => expect(batches.batches).toHaveLength(1), 10_000);
+  await vi.waitFor(() => expect(batches.batches).toHaveLength(1));
   await store.jobs.change(run.id, { to: "cancel", ids: ["job-0"] });
   // Nobody is told any more what the request took.
   const givenUp = { held: { sub_calls: 2 }, doubtful: { sub_calls: 1 } };
-  await vi.waitFor(async () => expect(await money(run)).toMatchObject(givenUp), 10_000);
+  await vi.waitFor(async () => expect(await money(run)).toMatchObject(givenUp));
   answers.resolve();
   await working;
   expect(await states(run)).toEqual(["cancelled", "done", "done"]);

@@ -1,13 +1,11 @@
 import { PgBoss } from "pg-boss";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
 import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
 import { readServerUrl } from "../../../src/store/index.ts";
 import { startProxy } from "../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { openSql } from "../../support/postgres/sql.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const QUICK = { heartbeat: 10, touch: 1, poll: 0.5, pollDead: 0.5, supervise: 60, monitor: 60, retry: 0 };
 const open = (url: string, log = (_: string) => {}) => openPgBoss({ url, queue: "default", log, periods: QUICK });
@@ -59,7 +57,7 @@ describe.skipIf(NO_POSTGRES !== null)(NO_POSTGRES ?? "pg-boss", () => {
       await supervisor.supervise("default");
       return (await sql.query("SELECT retry_count FROM QUEUE.job"))[0]?.retry_count;
     };
-    await expect.poll(lapse, { timeout: 20_000 }).toBe(1);
+    await expect.poll(lapse).toBe(1);
     const again = await second.promise;
     expect([again.id, again.lapses]).toEqual([id, 1]);
     await aborted;

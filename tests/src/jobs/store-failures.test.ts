@@ -46,4 +46,4 @@ test("whichever operation of the store fails during a try, a later try finishes 
   }
   expect(failed).toContain("checkpoint");
   expect(failed).toContain("cached");
-}, 60_000);
+});

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openPgBoss } from "../../../src/jobs/index.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
@@ -6,8 +6,6 @@ import { heldClock } from "../../support/held-clock.ts";
 import { type RunSceneOptions, runScene, withJobs } from "../../support/jobs/run.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { openSql } from "../../support/postgres/sql.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const ASK =
   'const a = await llm_query("a" + job, { tools: [] }); const b = await llm_query("b" + job, { tools: [] }); a + b';
@@ -147,7 +145,7 @@ describe.skipIf(NO_POSTGRES !== null)(NO_POSTGRES ?? "workers whose tickets pg-b
     const { run } = await submit([1]);
     const { clock, pass } = heldClock((ms) => ms === 23 * 3600_000);
     const isStuck = () => server.requests.some(({ prompt }) => prompt === "b1");
-    const day = expect.poll(isStuck, { timeout: 20_000 }).toBe(true);
+    const day = expect.poll(isStuck).toBe(true);
     const passed = day.then(() => {
       hangs = false;
       pass();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { dueJobs } from "../../../src/jobs/runs.ts";
 import type { Store } from "../../../src/store/index.ts";
@@ -8,8 +8,6 @@ import { collected } from "../../support/collected.ts";
 import { runScene, stopOnce, withJobs } from "../../support/jobs/run.ts";
 import { storeAround } from "../../support/store-around.ts";
 import { folderWith } from "../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const ASK = 'const said = await llm_query("about " + job.name, { tools: [] }); [job.name, said]';
 const names = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `n${n}` }));

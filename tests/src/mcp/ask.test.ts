@@ -1,9 +1,7 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { heldClock } from "../../support/held-clock.ts";
 import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { ERAS, openPair, type PairOptions, project } from "./pair.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const cell = (code: string): ScriptedAnswer => ({ tools: [{ id: "u", name: "rlm_exec", arguments: { code } }] });
 const LOOK = cell("var found = find('alpha').matches; print(peek(...found[0]))");

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { folderSession } from "../../../src/mcp/session-name.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/thread/shared.ts";
@@ -11,8 +11,6 @@ import { lengthAnswers } from "../../support/length-answers.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import { ERAS, openPair, type PairOptions, type Project, project } from "./pair.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 /** Answers that wait until they are let go; `asked` settles with the next prompt, `stopped` when one is called off. */
 function heldAnswers() {

@@ -1,12 +1,10 @@
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { openFree } from "../../../src/mcp/free-session.ts";
 import { folderSession } from "../../../src/mcp/session-name.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { ERAS, openPair, project } from "./pair.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const CORE = ["rlm_load", "rlm_load_append", "rlm_exec", "rlm_query", "rlm_ask", "rlm_status", "rlm_wait"];
 

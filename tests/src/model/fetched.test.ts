@@ -2,15 +2,13 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { fetchedProblem, readFetched, refreshLists } from "../../../src/model/fetched.ts";
 import { readPiFiles } from "../../../src/model/keys/pi-files.ts";
 import { listModels, refreshModels } from "../../../src/model/list.ts";
 import { allModels } from "../../../src/model/pi-ai/catalog.ts";
 import { loadPiAi } from "../../../src/model/pi-ai/load.ts";
 import { folderWith } from "../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const LATER = Date.parse("2100-01-01");
 

@@ -2,11 +2,9 @@ import { once } from "node:events";
 import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { makeFolder } from "../../../src/platform/make-folder.ts";
 import { folderWith } from "../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 

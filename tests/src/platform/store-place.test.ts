@@ -93,7 +93,7 @@ test("no command shows the password of a URL, or makes a folder of it", async ()
   expect(open.stdout).toContain('args = ["mcp","--store","postgres://me@db/x"]');
   const secret = await belayHere([...typed, "postgres://me:s3cret@db/x"], { cwd });
   expect(secret.stdout).toContain('args = ["mcp"]\nenv_vars = ["BELAY_STORE"]');
-}, 30_000);
+});
 
 test.runIf(process.platform === "linux")("the list of processes shows no password either", async () => {
   const child = startBelay(["mcp", "--store", "postgres://me:s3cret@localhost:1/x"]);

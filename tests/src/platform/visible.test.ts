@@ -169,7 +169,7 @@ test("folders, documents and prompts with such names are shown by every command 
     expect(json.stdout).not.toContain("\u202e");
     expect(json.stdout.trimEnd().split("\n")).toHaveLength(1);
   }
-}, 30_000);
+});
 
 test("what a command prints as JSON is escaped wherever it is written", () => {
   const bypass = /writeRaw\([^;]*JSON\.stringify/;

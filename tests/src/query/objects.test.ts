@@ -1,12 +1,10 @@
 import { setImmediate } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { historyContext } from "../../../src/context/index.ts";
 import type { ModelAnswer, ModelRequest } from "../../../src/model/port.ts";
 import { type ObjectToRead, type ReadingOptions, readingEstimate } from "../../../src/query/index.ts";
 import type { QueryEnvelope } from "../../../src/session/journal/envelope.ts";
 import { openScripted, promptOf, USAGE } from "../../support/scripted-session.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const TERMS = { inlineTokens: 12_000, maxTokens: 4096 };
 const found = (answer: string, confidence = "high") =>

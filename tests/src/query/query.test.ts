@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { builtins, isReserved } from "../../../builtins/index.ts";
 import { inFlags } from "../../../src/cli/render/wording.ts";
 import { inPi } from "../../../src/pi/wording.ts";
@@ -6,8 +6,6 @@ import { SEARCH_STRATEGIES } from "../../../src/query/index.ts";
 import type { QueryEnvelope } from "../../../src/session/journal/envelope.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const isMerge = (prompt: string) => prompt.includes("Notes from");
 const isWordsCall = (prompt: string) => prompt.includes("found little");

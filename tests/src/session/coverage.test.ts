@@ -137,4 +137,4 @@ test("a cell that was killed and resumed, before or after any of its commits, ha
   }
   expect(whole.commits).toBe(8);
   expect(resumed).toBeGreaterThanOrEqual(6);
-}, 60_000);
+});

@@ -1,8 +1,6 @@
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { openSession } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const session = await openSession();
 const small = await openSession({ memoryMb: 16 });

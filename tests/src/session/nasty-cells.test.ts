@@ -1,8 +1,6 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../../src/index.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let session: Session;
 beforeAll(async () => {

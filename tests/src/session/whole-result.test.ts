@@ -1,7 +1,5 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openSession, RlmError } from "../../../src/index.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const MB = 2 ** 20;
 

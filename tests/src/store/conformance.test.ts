@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ImagePages } from "../../../runtime/index.ts";
 import type { GcRule } from "../../../src/store/port.ts";
 import { textKey } from "../../../src/store/sql/cache.ts";
@@ -21,8 +21,6 @@ import {
   sessionOf,
 } from "./sample.ts";
 import { STORES, testOf } from "./stores.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const NEVER: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
 

@@ -1,9 +1,7 @@
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { corrupt } from "../../../campaigns/corrupt/corruption.ts";
 import { folderWith } from "../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 test("flipped bits and cut blobs are refused or do no harm", async () => {
   const folder = join(folderWith({ "store/": "" }), "store");

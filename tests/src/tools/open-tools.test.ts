@@ -88,7 +88,7 @@ test("after a kill the same call goes on, and no recorded answer is asked for ag
     .map((line) => JSON.parse(line));
   expect(answers, output).toMatchObject([{ success: true, result_json: ["ONE", "TWO", "THREE"] }, { result_json: 3 }]);
   expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "two", "three", "three"]);
-}, 30_000);
+});
 
 const HOST = join(import.meta.dirname, "../../support/tool-host.ts");
 

@@ -67,7 +67,7 @@ test("a job that another process has tried again while the run goes on is tried 
   const running = type("batch once.js --jobs in.csv --name mine -o out.jsonl --concurrency 2".split(" "));
   await using store = await openStore(home);
   const run = await vi.waitFor(async () => (await store.jobs.run("mine")) ?? Promise.reject(new Error("no run")));
-  await vi.waitFor(async () => expect(await store.jobs.counts(run.id)).toMatchObject({ failed: 1 }), 10_000);
+  await vi.waitFor(async () => expect(await store.jobs.counts(run.id)).toMatchObject({ failed: 1 }));
   await store.jobs.change(run.id, { to: "retry", ids: null, states: ["failed"], fresh: false });
   retried.resolve();
   expect(await running).toMatchObject({ code: 1 });

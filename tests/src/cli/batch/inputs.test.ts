@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { chdir, cwd } from "node:process";
 import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import { csvRows } from "../../../../src/cli/batch/csv.ts";
@@ -29,9 +28,9 @@ const jsonl = (text: string | Uint8Array) => valuesOf(jsonLines(pieces(text), "j
 const csv = (text: string | Uint8Array) => valuesOf(csvRows(pieces(text), "jobs.csv"));
 
 function inFolder(tree: Tree): void {
-  const before = cwd();
-  onTestFinished(() => chdir(before));
-  chdir(folderWith(tree));
+  const before = process.cwd();
+  onTestFinished(() => process.chdir(before));
+  process.chdir(folderWith(tree));
 }
 
 test("each line of .jsonl is a value, whatever its end, and blank lines are none", async () => {
@@ -141,7 +140,9 @@ test.each([
 test("a file is read by its extension, whatever its case", async () => {
   inFolder({ "A.JSONL": "1\n", "b.Csv": "x\n2\n", "c.ndjson": "3" });
   const all = await Promise.all(
-    ["A.JSONL", "b.Csv", join(cwd(), "c.ndjson")].map(async (path) => valuesOf((await inputsOf(path, NEVER)).all)),
+    ["A.JSONL", "b.Csv", join(process.cwd(), "c.ndjson")].map(async (path) =>
+      valuesOf((await inputsOf(path, NEVER)).all),
+    ),
   );
   expect(all).toEqual([[1], [{ x: "2" }], [3]]);
 });

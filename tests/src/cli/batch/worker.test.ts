@@ -42,7 +42,7 @@ test("a run that is submitted in one folder is worked off in another, and no pas
   for (const { stdout, stderr } of [detached, worked, ended, listed]) {
     expect(stdout + stderr).not.toContain("hunter2secret");
   }
-}, 60_000);
+});
 
 test("a run whose model a worker does not allow is paused, and says why", async ({ skip }) => {
   skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
@@ -56,7 +56,7 @@ test("a run whose model a worker does not allow is paused, and says why", async 
     code: 3,
     stdout: expect.stringMatching(/^mine \(paused\): .*\nwhy: .*local\/m/),
   });
-}, 60_000);
+});
 
 test("a worker that is asked to end before it has connected ends", async ({ skip }) => {
   skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
@@ -69,7 +69,7 @@ test("a worker that is asked to end before it has connected ends", async ({ skip
     worker.kill("SIGTERM");
   };
   expect(await finished(worker)).toMatchObject({ code: 143 });
-}, 30_000);
+});
 
 test("a run whose dollars are spent is paused, and goes on with more of them: no answer is paid for again", async ({
   skip,
@@ -96,7 +96,7 @@ test("a run whose dollars are spent is paused, and goes on with more of them: no
   expect(await works()).toMatchObject({ code: 0 });
   expect(server.requests.map(({ prompt }) => prompt).toSorted()).toEqual(["1", "2", "3", "4", "5"]);
   expect(await type(["jobs", "mine", ...store])).toMatchObject({ code: 0, stdout: expect.stringContaining("$0.03") });
-}, 60_000);
+});
 
 test("a worker's --max-cost-usd limits each of its jobs, whatever the run allows", async ({ skip }) => {
   skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
@@ -113,7 +113,7 @@ test("a worker's --max-cost-usd limits each of its jobs, whatever the run allows
   expect(server.requests.map(({ prompt }) => prompt)).toEqual(["a1", "a2", "b1", "b2"]);
   const shown = JSON.parse((await type(["jobs", "mine", "b", "--json", ...store])).stdout);
   expect(shown).toMatchObject({ status: "failed", error: expect.stringContaining("BudgetExceededError") });
-}, 60_000);
+});
 
 test("--no-work follows a run that it does not work on; its share and its queue stay", async ({ skip }) => {
   skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
@@ -126,7 +126,7 @@ test("--no-work follows a run that it does not work on; its share and its queue 
     async () => (await store.jobs.run("mine")) ?? Promise.reject(new Error("no run")),
     10_000,
   );
-  await vi.waitFor(async () => expect(await store.jobs.counts(run.id)).toMatchObject({ waiting: 3 }), 10_000);
+  await vi.waitFor(async () => expect(await store.jobs.counts(run.id)).toMatchObject({ waiting: 3 }));
   const ranks = (await store.jobs.list(run.id, { from: 0, limit: 3 })).map(({ rank }) => rank);
   expect(ranks.map((rank) => rank - (ranks[0] ?? 0))).toEqual([0, 2, 4]);
   const pausing = setInterval(() => void store.jobs.change(run.id, { to: "pause", why: null }), 200);
@@ -143,4 +143,4 @@ test("--no-work follows a run that it does not work on; its share and its queue 
     const message = `the run mine has ${has}, which ${flag} cannot change (run_differs)`;
     expect(await type([...line, flag, value])).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
   }
-}, 60_000);
+});

@@ -1,9 +1,7 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { json, said } from "../belay.ts";
 import { deliveryLines } from "./scene.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const LINE = ["batch", "ask.js", "--jobs", "in.jsonl", "-o", "out.jsonl"];
 const NOW = [...LINE, "--wait", "0"];

@@ -1,10 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { json, jsonLines, said } from "../belay.ts";
 import { deliveryLines } from "./scene.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const CELL = 'await llm_query("x", { tools: [] })';
 const EXEC = ["exec", "-e", CELL, "--session", "s"];

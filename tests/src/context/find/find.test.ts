@@ -1,12 +1,10 @@
 import fc from "fast-check";
 import { RRegex } from "rregex";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { compileFind, find } from "../../../../src/context/find/find.ts";
 import { recent } from "../../../../src/context/find/recent.ts";
 import { type Text, textFromString } from "../../../../src/context/text/text.ts";
 import { refusalOf } from "../../../support/refusal.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const atom = fc.constantFrom(
   ...["a", "b", "foo", "é", "漢", "😀", "\\n", "\\r", " ", "x y", "\\.", "=", "\\x00", "\\x01", ""],

@@ -10,13 +10,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
 import { openKnownLoads } from "../../../../src/context/load/known-loads.ts";
 import { knownLoad, load, loadAppend } from "../../../../src/context/load/load.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const FILES = { "a.txt": "alpha\n", "src/b.txt": "beta\n", "src/AGENTS.md": "- [b](b.txt) — 2nd\n", "bin.dat": "\0" };
 /** A clock that stands later than all the files' times, so that they count as old. */

@@ -15,8 +15,6 @@ import {
 import { isWithin } from "../../../../src/platform/real-path.ts";
 import { folderWith } from "../../../support/tree.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 test("a root that is a symlink is resolved once; the files below are found under it", () => {
   const folder = folderWith({ "repo/file.txt": "x" }, { link: "repo" });
   const roots = openRoots(["link"], folder);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { CHUNK_UNITS, chunksOf } from "../../../../src/context/search/chunks.ts";
 import { openSearchIndex, type SearchSource } from "../../../../src/context/search/search.ts";
 import { stemOf } from "../../../../src/context/search/stem.ts";
@@ -12,8 +12,6 @@ import { textFromString } from "../../../../src/context/text/text.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const HASH = "0123456789abcdef".repeat(4);
 const INDEX = `${HASH}-v${INDEX_FORMAT}.index`;

@@ -82,8 +82,6 @@ test("system prompt, tools, tool calls and their results go to the model as they
   expect(JSON.stringify(second?.body.messages)).toContain(JSON.stringify(JSON.stringify(use.arguments)));
 });
 
-const PATIENT = { timeout: 5000 };
-
 const HANGING: readonly [string, ScriptedAnswer][] = [
   ["before the headers", { delayMs: 60_000 }],
   ["inside of the body", { text: "half", end: "stuck" }],
@@ -95,7 +93,7 @@ test.each(HANGING)("a timeout %s ends the request and its connection", async (_w
   const answer = await ask(model, { timeoutMs: 200 });
   expect(answer).toMatchObject({ ok: false, charged: false, error: { code: "timeout", retriable: true } });
   expect(messageOf(answer)).toBe("local/scripted: no whole answer within 200 ms");
-  await vi.waitFor(() => expect(server.requests[0]?.disconnected).toBe(true), PATIENT);
+  await vi.waitFor(() => expect(server.requests[0]?.disconnected).toBe(true));
 });
 
 /** Undici tells of each piece of a body that has come. */
@@ -108,10 +106,10 @@ test.each(HANGING)("an abort %s ends the request and its connection", async (_wh
   subscribe(PIECE, abort);
   onTestFinished(() => void unsubscribe(PIECE, abort));
   const answer = ask(model, {}, cancel.signal);
-  await vi.waitFor(() => expect(server.requests).toHaveLength(1), PATIENT);
+  await vi.waitFor(() => expect(server.requests).toHaveLength(1));
   if (scripted.delayMs !== undefined) abort();
   expect(await answer).toMatchObject({ ok: false, charged: false, error: { code: "cancelled", retriable: true } });
-  await vi.waitFor(() => expect(server.requests[0]?.disconnected).toBe(true), PATIENT);
+  await vi.waitFor(() => expect(server.requests[0]?.disconnected).toBe(true));
 });
 
 test("nothing is sent where the signal has aborted before", async () => {
@@ -171,7 +169,7 @@ test("an SDK that never comes to rest is left behind", async () => {
   expect(await ask(model, { timeoutMs: 50 })).toMatchObject({ ok: false, charged: false, error: { code: "timeout" } });
   const cancel = new AbortController();
   const answer = ask(model, {}, cancel.signal);
-  await vi.waitFor(() => expect(sent).toBe(2), PATIENT);
+  await vi.waitFor(() => expect(sent).toBe(2));
   cancel.abort();
   expect(await answer).toMatchObject({ ok: false, error: { code: "cancelled" } });
 });

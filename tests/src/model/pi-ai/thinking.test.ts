@@ -1,10 +1,8 @@
 import type { Api, Model as PiModel } from "belay-pi-ai";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { THINKING, type Thinking } from "../../../../runtime/index.ts";
 import { loadPiAi } from "../../../../src/model/pi-ai/load.ts";
 import { nearestLevel, thinkingOptions } from "../../../../src/model/pi-ai/thinking.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const piAi = loadPiAi();
 

@@ -1,11 +1,9 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openModels } from "../../../../src/model/index.ts";
 import { describeSession, type SessionDescription } from "../../../../src/session/index.ts";
 import { replyWith, type Scripts, treeScene } from "../../../support/ask/tree.ts";
 import type { ScriptedAnswer, SeenRequest } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 /** USD per million tokens. */
 const COST = { input: 100, output: 1000, cacheRead: 10, cacheWrite: 0 };

@@ -3,8 +3,6 @@ import { expect, test, vi } from "vitest";
 import type { Store } from "../../../../src/store/index.ts";
 import { deliveryScene } from "../../../support/delivery.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const CELL = 'await Promise.all(["a", "b"].map((p) => llm_query(p, { tools: [] })))';
 
 test.each([

@@ -3,8 +3,6 @@ import { RlmError } from "../../../../runtime/index.ts";
 import type { Store } from "../../../../src/store/index.ts";
 import { deliveryScene, withVariables } from "../../../support/delivery.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const gate = () => Promise.withResolvers<void>();
 const PLAIN = 'await llm_query("a", { tools: [] })';
 const WAITS = { success: false, error_code: "waits_for_provider", resumable: true };

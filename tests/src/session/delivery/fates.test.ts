@@ -1,8 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { BatchServerOptions } from "../../../support/batch-server/index.ts";
 import { deliveryScene } from "../../../support/delivery.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const CELL = `(await Promise.allSettled(["a", "b"].map((p) => llm_query(p, { tools: [] }))))
   .map((s) => s.value ?? [s.reason.code, s.reason.message])`;

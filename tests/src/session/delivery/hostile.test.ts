@@ -1,8 +1,6 @@
 import { createServer } from "node:http";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { deliveryScene, withVariables } from "../../../support/delivery.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const CELL = `(await Promise.allSettled(["a", "b"].map((p) => llm_query(p, { tools: [] }))))
   .map((s) => s.value ?? [s.reason.code, s.reason.message])`;

@@ -1,8 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openSessionWith } from "../../../../src/session/index.ts";
 import { deliveryScene, KEY_OF_TESTS, withVariables } from "../../../support/delivery.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const CODE = 'await llm_query("a", { tools: [] }).catch((e) => [e.code, e.message])';
 const HOST = [

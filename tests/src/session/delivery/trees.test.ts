@@ -1,7 +1,5 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { deliveryScene } from "../../../support/delivery.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const WAITS = { success: false, error_code: "waits_for_provider", resumable: true, waits: [{ batch: "batch_0" }] };
 const runs = (code: string) => ({ tools: [{ id: "u", name: "rlm_exec", arguments: { code } }] });

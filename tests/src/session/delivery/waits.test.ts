@@ -1,7 +1,5 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { deliveryScene } from "../../../support/delivery.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const upper = ({ prompt }: { readonly prompt: string }) => ({ text: prompt.toUpperCase() });
 const gate = () => Promise.withResolvers<void>();

@@ -6,8 +6,6 @@ import { FREE } from "../../../../src/session/sub-calls/plan.ts";
 import type { Answers } from "../../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../../src/store/thread/shared.ts";
 
-vi.setConfig({ testTimeout: 30_000 });
-
 /** A session whose machine is given up as soon as its calls are out, and whose calls are answered by hand. */
 async function scene(options: HostedOptions = {}) {
   const store = await shareStore(null);
@@ -48,7 +46,7 @@ async function scene(options: HostedOptions = {}) {
     ...{ session, store, images, asked },
     /** Answers a call once the machine is gone. */
     async answer(prompt: string): Promise<void> {
-      await vi.waitFor(() => expect(asked.has(prompt)).toBe(true), 10_000);
+      await vi.waitFor(() => expect(asked.has(prompt)).toBe(true));
       await new Promise((resolve) => setTimeout(resolve, 100));
       asked.get(prompt)?.resolve(prompt.toUpperCase());
     },
@@ -94,7 +92,7 @@ test.each(["signal", "suspend"])("an exec whose machine was given up ends by its
   await session.exec("var kept = 1");
   const stop = new AbortController();
   const running = session.exec('kept = 2; await llm_query("a"); kept = 3', { [kind]: stop.signal });
-  await vi.waitFor(() => expect(asked.has("a")).toBe(true), 10_000);
+  await vi.waitFor(() => expect(asked.has("a")).toBe(true));
   await new Promise((resolve) => setTimeout(resolve, 100));
   stop.abort();
   expect(await running).toMatchObject({ error_code: "cancelled" });

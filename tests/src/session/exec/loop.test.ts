@@ -6,8 +6,8 @@ import { type LoopParts, runLoop } from "../../../../src/session/exec/loop.ts";
 import type { Beginning, LoopMachine, Replayed } from "../../../../src/session/exec/ports.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
-// Nothing here waits for a clock: a loop that waits for what never comes fails at once.
-vi.setConfig({ testTimeout: 1000 });
+// Nothing here waits for a clock: a loop that waits for what never comes fails soon.
+vi.setConfig({ testTimeout: 10_000 });
 
 /** A guest as a script: `on` says which calls it makes when it has got these answers; null: it ends. */
 interface Scripted {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { idleState } from "../../../../runtime/running.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
@@ -8,8 +8,6 @@ import { type CellOver, openCoverage } from "../../../../src/session/machine/cov
 import { packNumbers, unpackNumbers } from "../../../../src/session/machine/packed-numbers.ts";
 import { openPassages } from "../../../../src/session/machine/passages.ts";
 import { rangesIn } from "../../../../src/session/machine/ranges.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 /** A text of which no 64 characters stand in it twice. */
 const TEXT = Array.from({ length: 3000 }, (_, at) => `line ${at}: ${at % 5 === 0 ? "ärger 😀" : "words"} of it\n`).join(

@@ -1,9 +1,7 @@
-import { describe, expect, vi } from "vitest";
+import { describe, expect } from "vitest";
 import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
 import { checkpointOf, contextOf, pagesOf, range, recordOf, sessionOf } from "../sample.ts";
 import { STORES, testOf } from "../stores.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const UNLIMITED = { nanodollars: null, tokens: null, sub_calls: null };
 const NONE: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };

@@ -1,9 +1,7 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { EDITED } from "../edited.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const LIMITS = { nanodollars: null, tokens: null, sub_calls: null };
 const RUN = { id: "R", name: "r", queue: "q", share: 1, spec: null, hash: "", limits: LIMITS };

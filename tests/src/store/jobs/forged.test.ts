@@ -1,11 +1,9 @@
 import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { shareStore } from "../../../../src/store/index.ts";
 import { isWithin } from "../../../../src/store/rows/bounds.ts";
 import { EDITED } from "../edited.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const NO_LIMITS = { nanodollars: null, tokens: null, sub_calls: null };
 const RUN = { id: "R", name: "run", queue: "q", share: 1, spec: {}, hash: "h", limits: NO_LIMITS };

@@ -1,10 +1,8 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, pagesOf, recordOf, sessionOf } from "../sample.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 /** A transaction of another process, which ends when the test says so. */
 async function openTransaction(url: string) {

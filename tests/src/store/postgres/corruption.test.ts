@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { corruptServer } from "../../../../campaigns/corrupt/server.ts";
 import { changed } from "../../../../campaigns/fuzz/surfaces/rows.ts";
 import type { Store } from "../../../../src/store/port.ts";
@@ -7,8 +7,6 @@ import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, contextOf, META, pagesOf, recordOf, sessionOf } from "../sample.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const CONTEXT = contextOf("some text");
 const FLIP = (column: string) => `${column} = set_byte(${column}, 0, get_byte(${column}, 0) # 1)`;

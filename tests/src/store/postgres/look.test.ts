@@ -1,8 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Server } from "../../../../src/store/postgres/connection.ts";
 import { checkServer } from "../../../../src/store/postgres/look.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const NAME = "postgres://me@db/belay";
 

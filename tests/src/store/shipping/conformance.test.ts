@@ -20,8 +20,6 @@ import { EDITED } from "../edited.ts";
 import { contextOf, recordOf, sessionOf } from "../sample.ts";
 import { STORES, testOf } from "../stores.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const ACCOUNT = "openai-completions https://api.example.com/v1 0123abcd";
 const MODEL = "openai/gpt-x";
 const OF = { account: ACCOUNT, model: MODEL };
