@@ -40,7 +40,8 @@ function readersFolder(): string {
     "scan.js": `const prompts = list_docs("cli").slice(0, 12).map(({ id }) => "What is " + id);
 const findings = (await llm_query_batch(prompts, { tools: [] })).results;`,
   });
-  for (const part of ["docs", "examples", "src/cli", "src/session"]) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  for (const part of ["docs", "examples", "src/cli", "src/session"])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   return folder;
 }
 

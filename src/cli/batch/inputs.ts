@@ -1,9 +1,9 @@
-import { statSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import { addAbortSignal } from "node:stream";
 import { compareUnits, openRoots, pauses, type WalkOptions, walk } from "../../context/index.ts";
 import { amount } from "../../platform/figures.ts";
+import { statsOf } from "../../platform/stats.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
 import { withFlag } from "../render/warnings.ts";
@@ -18,7 +18,7 @@ import { type Input, jsonLines } from "./jsonl.ts";
 export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptions = {}) {
   const open = () => addAbortSignal(signal, openFile(jobs));
   if (jobs === "-") return values(jsonLines(addAbortSignal(signal, process.stdin), "stdin"));
-  const found = statSync(jobs, { throwIfNoEntry: false });
+  const found = statsOf(jobs);
   if (found?.isDirectory()) return folderFiles(jobs, how);
   if (!found) return files(await globFiles(jobs), jobs);
   const extension = extname(jobs).toLowerCase();
@@ -54,7 +54,7 @@ async function folderFiles(folder: string, how: WalkOptions) {
 async function globFiles(pattern: string): Promise<Input[]> {
   const paths: string[] = [];
   for await (const path of glob(pattern)) {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile()) paths.push(path);
+    if (statsOf(path)?.isFile()) paths.push(path);
   }
   return paths.sort(compareUnits).map(fileInput);
 }

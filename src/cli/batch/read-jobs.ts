@@ -1,9 +1,9 @@
-import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { canonical, forbiddenBy, isAllowed, openRoots, type Roots } from "../../context/index.ts";
 import { type LoadSource, RlmError } from "../../index.ts";
 import type { Runs } from "../../jobs/index.ts";
 import { isRecord } from "../../platform/json.ts";
+import { statsOf } from "../../platform/stats.ts";
 import type { Asked } from "../../store/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { contextSource, isHandedOver } from "../input/sources.ts";
@@ -63,7 +63,7 @@ export function contextPath({ at, value }: Input, field: string, roots: Roots | 
     const why = "it lies neither in the table's folder nor in a --root";
     throw new BadLine(at, `${named} is not read: ${why}`, "Allow its folder with --root DIR, if you trust the table.");
   }
-  const found = statSync(place, { throwIfNoEntry: false });
+  const found = statsOf(place);
   if (found?.isFile() || found?.isDirectory()) return path;
   throw new BadLine(at, `${named} ${found ? "is neither a file nor a folder" : "does not exist"}`);
 }

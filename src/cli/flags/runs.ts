@@ -1,6 +1,6 @@
-import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { isName } from "../../platform/session-name.ts";
+import { statsOf } from "../../platform/stats.ts";
 import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
 import { choice, count, type Flag, one, path, text, under } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
@@ -96,7 +96,7 @@ export function formatOf(typed: string, named: Format | undefined, command: stri
   const found = typed === "-" ? "jsonl" : ENDINGS[extname(typed).toLowerCase()];
   if (found) return found;
   // A device or a pipe has no ending.
-  const target = statSync(typed, { throwIfNoEntry: false });
+  const target = statsOf(typed);
   if (target && !target.isFile() && !target.isDirectory()) return "jsonl";
   throw new UsageError(
     `--out ${typed}: its ending is neither .jsonl (a line of JSON for each) nor .csv (a table); add --format csv or --format jsonl`,

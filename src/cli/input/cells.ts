@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { Script } from "node:vm";
 import { LIMITS, RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
+import { statsOf } from "../../platform/stats.ts";
 import type { Argument } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { openFile, readStream } from "./sources.ts";
@@ -128,7 +129,7 @@ const SHOWN = 3;
 
 /** True if a file can be meant as a cell. A file that cannot be read is reported later, when it is read. */
 function isScript(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = statsOf(path);
   // A pipe, such as that of <(command), can be read only once.
   if (!found?.isFile()) return true;
   const extension = extname(path).toLowerCase();

@@ -1,15 +1,16 @@
-import { closeSync, globSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, globSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
 import { HEAD_BYTES, kindOf, tooLarge } from "../../context/index.ts";
 import { LIMITS, RlmError } from "../../index.ts";
+import { statsOf } from "../../platform/stats.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 
 type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
 
 /**
- * Gives the line to type instead of a context that no load can read. It knows a pattern that the shell did not expand, a
- * file that is compressed by bzip2 or xz, and a text over the limit.
+ * Gives the line to type instead of a context that no load can read. It knows an address, a pattern that the shell did not
+ * expand, a file that is compressed by bzip2 or xz, UTF-16 text, and a text over the limit.
  *
  * @throws RlmError `path_not_found`, `invalid_argument`, `context_too_large`
  */
@@ -18,8 +19,9 @@ export function checkContexts(flags: Typed): void {
 }
 
 function checkContext(path: string, flags: Typed): void {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = statsOf(path);
   if (!stats) {
+    if (/^https?:\/\//i.test(path)) throw address(path, flags);
     if (/[*?[\]{}]/.test(path)) throw pattern(path, flags);
     return;
   }
@@ -30,11 +32,24 @@ function checkContext(path: string, flags: Typed): void {
     const suggestion = `Type: ${unpacked(path, packed.name, flags)}`;
     throw new RlmError("invalid_argument", `${path} is compressed (${packed.name})`, { suggestion });
   }
+  if (UTF_16.includes(start.toString("hex", 0, 2))) {
+    const line = piped(`iconv -f UTF-16 -t UTF-8 ${quoted(path)}`, path, flags);
+    throw new RlmError("invalid_argument", `${path} is UTF-16 text, not UTF-8`, { suggestion: `Type: ${line}` });
+  }
   // The text of a document counts, and nobody knows its size yet.
   if (stats.size <= LIMITS.contextBytes || kindOf(start, path) !== null) return;
   const { message } = tooLarge(path, { files: 1, bytes: stats.size });
   const suggestion = `Its last 100 MB: ${piped(`tail -c ${LIMITS.contextBytes} ${quoted(path)}`, path, flags)}`;
   throw new RlmError("context_too_large", message, { suggestion });
+}
+
+/** The marks that UTF-16 text begins with, hex. */
+const UTF_16 = ["fffe", "feff"];
+
+function address(url: string, flags: Typed): RlmError {
+  const name = basename(URL.parse(url)?.pathname ?? "") || "page.html";
+  const suggestion = `Type: curl -fL ${quoted(url)} -o ${quoted(name)} && ${lineWith(url, [name], flags)}`;
+  return new RlmError("path_not_found", `${url} is an address; -c takes files and folders`, { suggestion });
 }
 
 const LISTED_MATCHES = 20;
