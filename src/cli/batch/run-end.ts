@@ -5,7 +5,7 @@ import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
-import type { Reason } from "../jobs/reasons.ts";
+import { type Reason, reasonText } from "../jobs/reasons.ts";
 import { waitLines } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
@@ -60,6 +60,7 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
     return [...lines, `not over; continue with: ${asked.line()}`];
   }
   if (counts.failed > 0) {
+    if (reason) lines.push(`${reason.count} × ${reasonText(reason)}`);
     lines.push(`why they failed: ${about(name, "--state", "failed")}`);
     lines.push(retryLine(asked, reason));
   } else if (counts.cancelled > 0) {

@@ -28,6 +28,14 @@ export function openReasons() {
   };
 }
 
+/** A reason on one line. */
+export const reasonText = ({ error_code, error }: Pick<Reason, "error_code" | "error">) =>
+  error === "" ? error_code : `${error_code}: ${oneLine(error, WHY_UNITS)}`;
+
+export const oneLine = (text: string, units: number) => text.replaceAll(/\s+/g, " ").slice(0, units);
+
+export const WHY_UNITS = 200;
+
 /** Groups errors of scripts by their words, and others by their code: their words name what differs from job to job. */
 function keyOf({ error_code, error }: Pick<Reason, "error_code" | "error">): string {
   return error_code === "js_error" ? `${error_code} ${error}` : error_code;

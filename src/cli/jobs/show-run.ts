@@ -13,7 +13,7 @@ import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
 import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage, toldOf } from "./readable-jobs.ts";
-import { openReasons, openTopReason, type Reason } from "./reasons.ts";
+import { oneLine, openReasons, openTopReason, type Reason, reasonText, WHY_UNITS } from "./reasons.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
@@ -76,12 +76,7 @@ async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, pages: Pa
 async function showReasons({ terminal: { stdout } }: JobsAsked, list: List): Promise<void> {
   const reasons = openReasons();
   for await (const job of jobsOf(({ from, limit }) => list(from, limit))) reasons.add([job]);
-  const cells = reasons
-    .all()
-    .map(({ count, error_code, error }) => [
-      `${count} ×`,
-      error === "" ? error_code : `${error_code}: ${oneLine(error, WHY_UNITS)}`,
-    ]);
+  const cells = reasons.all().map((reason) => [`${reason.count} ×`, reasonText(reason)]);
   for (const line of table(cells, ["right", "left"], stdout)) stdout.write(`${line}\n`);
 }
 
@@ -111,9 +106,6 @@ function whyOf(job: JobRow): string {
   return oneLine(typeof error === "string" ? error : (waitText(job) ?? "-"), WHY_UNITS);
 }
 
-const oneLine = (text: string, units: number) => text.replaceAll(/\s+/g, " ").slice(0, units);
-
-const WHY_UNITS = 200;
 const INPUT_UNITS = 48;
 
 /** The first words of a job's input. */

@@ -19,7 +19,8 @@ test("a run over a .csv writes a line for each row, and the same line again send
     ["c", "done", "label of three"],
   ]);
   expect(lines("out.jsonl")[1]).toMatchObject({ error_code: "js_error", error: "Error: no label", sub_calls: 1 });
-  const [why, again] = first.stderr.trimEnd().split("\n").slice(-2);
+  const [reason, why, again] = first.stderr.trimEnd().split("\n").slice(-3);
+  expect(reason).toBe("1 × js_error: Error: no label");
   expect(why).toMatch(/^why they failed: belay jobs ask-[0-9a-f]{8} --state failed$/);
   expect(again).toBe("try them again: belay batch ask.js --jobs in.csv -o out.jsonl --retry-failed");
   expect(server.requests).toHaveLength(3);
