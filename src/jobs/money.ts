@@ -38,6 +38,8 @@ const FIRST_WAIT_MS = 250;
 /** A job by batch whose run has no money free asks again after this, ms. */
 const HELD_MS = 300_000;
 const MOST_WAIT_MS = 4000;
+/** A job whose provider was too busy for a call and its retries asks again after this, ms. */
+const BUSY_MS = 60_000;
 
 /** Takes money of a job's run, and places of the providers' rates. */
 export function openMoney(parts: MoneyParts): RunPart {
@@ -90,11 +92,14 @@ export function openMoney(parts: MoneyParts): RunPart {
       const own = counted.get(call.id);
       const { model = "" } = own ?? {};
       if (trouble === null) return parts.troubles.answered(key.run, model);
-      if (parts.troubles.isOwn(key)) return;
+      // Answers to other calls do not show that the provider has room for this one.
+      const isBusy = trouble.code === "rate_limited";
+      if (!isBusy && parts.troubles.isOwn(key)) return;
       // The call is made again, and counts then.
       await own?.given;
       if (own) await give(own.held, { ...own.spent, sub_calls: 0 });
-      await parking.wait(call.id, { why: "trouble", error: trouble, model }, call.ended);
+      const parked: Parked = isBusy ? { why: "provider", afterMs: BUSY_MS } : { why: "trouble", error: trouble, model };
+      await parking.wait(call.id, parked, call.ended);
     },
     async count(call, signal) {
       const held = await hold(call, { ...NOTHING, sub_calls: 1 }, signal);

@@ -137,7 +137,9 @@ export function openRequests(
       });
       spent = { ...spent, attempts: [...spent.attempts, ...attempts] };
       if (answer.ok) await budget.answered?.(null);
-      else if (answer.isOfSetup) await budget.answered?.(answer.error);
+      // Rows of a batch are sent again by who collects them, and are given up then.
+      else if (answer.isOfSetup || (!post && answer.error.code === "rate_limited"))
+        await budget.answered?.(answer.error);
       if (!answer.ok) return { ok: false, error: answer.error, ...(answer.isTooLong ? { isTooLong: true } : {}) };
       const took = { at: left.at, ms: clock.monotonic() - left.monotonic };
       spent = { ...spent, turns: [...spent.turns, turnOf(answer.turn, took, before, spent.usage)] };

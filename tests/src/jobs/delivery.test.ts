@@ -67,6 +67,14 @@ const stopWhen =
     if (progress.kind === "left") void vi.waitFor(holds).then(stop, () => {});
   };
 
+test("a row that is refused for its rate each time fails its job", async () => {
+  const { submit, works, states, batches } = await scene(ASK, { answer: () => ({ status: 429 }) });
+  const { run } = await submit(inputs(1));
+  await works({ run });
+  expect(await states(run)).toEqual(["failed"]);
+  expect(batches.batches).toHaveLength(3);
+});
+
 test("jobs are parked until their answers are there, and each is woken once", async () => {
   const answers = gate();
   const { submit, works, states, results, batches, money } = await scene(ASK, {

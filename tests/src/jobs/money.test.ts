@@ -152,6 +152,14 @@ test("a call that is made again after a wrong key or a dead server does not coun
   expect(reasons).toEqual([{ why: "trouble", error, model: "p/m" }]);
 });
 
+test("a job whose provider stays too busy waits for a minute, whether or not others were answered", async () => {
+  const { money, call, reserve, reasons } = scene({ troubles: { answered() {}, isOwn: () => true } });
+  const error = { code: "rate_limited", message: "429", suggestion: "", retriable: true } as const;
+  (await held(reserve("c1"))).settle({ ...USAGE, cost_usd: 0, input: 0, output: 0 });
+  await money.answered(call("c1"), error);
+  expect(reasons).toEqual([{ why: "provider", afterMs: 60_000 }]);
+});
+
 test("with fail the cell gets the error, and the job goes on", async () => {
   const { answers, reserve, reasons } = scene({ onBudget: "fail" });
   answers.push("tokens");

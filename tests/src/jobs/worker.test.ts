@@ -150,10 +150,13 @@ test("a run's limit parks its jobs, and a raised one goes on: nothing is asked t
   });
 });
 
-test("a provider that wants a long wait suspends the job, and everything recorded stays", async () => {
+test.each([
+  ["wants a long wait", { "retry-after": "3600" }, 1, 3_000_000],
+  ["refuses a call and its retries", {}, 4, 50_000],
+])("a provider that %s suspends the job, and everything recorded stays", async (_, headers, refused, atLeastMs) => {
   const cell = 'const a = await llm_query("a", { tools: [] }); const b = await llm_query("b", { tools: [] }); a + b';
   const { submit, works, jobs, server } = await runScene(cell, {
-    script: ({ prompt }) => (prompt === "b" ? { status: 429, headers: { "retry-after": "3600" } } : { text: "A" }),
+    script: ({ prompt }) => (prompt === "b" ? { status: 429, headers } : { text: "A" }),
   });
   const { run } = await submit([1]);
   await works({
@@ -162,10 +165,10 @@ test("a provider that wants a long wait suspends the job, and everything recorde
       if (progress.kind === "left") stop();
     },
   });
-  expect(server.requests).toHaveLength(2);
+  expect(server.requests).toHaveLength(1 + refused);
   const [job] = await jobs(run);
   expect(job).toMatchObject({ state: "parked", why: "provider", attempts: 0 });
-  expect((job?.run_at ?? 0) - Date.now()).toBeGreaterThan(3_000_000);
+  expect((job?.run_at ?? 0) - Date.now()).toBeGreaterThan(atLeastMs);
 });
 
 test("a retried job gets a fresh session, and answers that it had are not asked again", async () => {
