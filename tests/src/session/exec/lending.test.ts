@@ -47,7 +47,7 @@ async function scene(options: HostedOptions = {}) {
     /** Answers a call once the machine is gone. */
     async answer(prompt: string): Promise<void> {
       await vi.waitFor(() => expect(asked.has(prompt)).toBe(true));
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 300));
       asked.get(prompt)?.resolve(prompt.toUpperCase());
     },
   };
@@ -93,7 +93,7 @@ test.each(["signal", "suspend"])("an exec whose machine was given up ends by its
   const stop = new AbortController();
   const running = session.exec('kept = 2; await llm_query("a"); kept = 3', { [kind]: stop.signal });
   await vi.waitFor(() => expect(asked.has("a")).toBe(true));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await new Promise((resolve) => setTimeout(resolve, 300));
   stop.abort();
   expect(await running).toMatchObject({ error_code: "cancelled" });
   if (kind === "suspend") return expect(session.unfinished()).not.toBeNull();
