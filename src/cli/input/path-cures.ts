@@ -21,7 +21,8 @@ export function checkContexts(flags: Typed): void {
 function checkContext(path: string, flags: Typed): void {
   const stats = statsOf(path);
   if (!stats) {
-    if (/^https?:\/\//i.test(path)) throw address(path, flags);
+    const saved = savedAs(path);
+    if (saved) throw address(path, `Type: ${saved.line} && ${lineWith(path, [saved.name], flags)}`);
     if (/[*?[\]{}]/.test(path)) throw pattern(path, flags);
     return;
   }
@@ -46,10 +47,15 @@ function checkContext(path: string, flags: Typed): void {
 /** The marks that UTF-16 text begins with, hex. */
 const UTF_16 = ["fffe", "feff"];
 
-function address(url: string, flags: Typed): RlmError {
-  const name = basename(URL.parse(url)?.pathname ?? "") || "page.html";
-  const suggestion = `Type: curl -fL ${quoted(url)} -o ${quoted(name)} && ${lineWith(url, [name], flags)}`;
-  return new RlmError("path_not_found", `${url} is an address; -c takes files and folders`, { suggestion });
+/** The line that saves what an address leads to, and the file that it makes; null: the path is not an address. */
+export function savedAs(path: string): { readonly line: string; readonly name: string } | null {
+  if (!/^https?:\/\//i.test(path)) return null;
+  const name = basename(URL.parse(path)?.pathname ?? "") || "page.html";
+  return { line: `curl -fL ${quoted(path)} -o ${quoted(name)}`, name };
+}
+
+export function address(url: string, suggestion: string): RlmError {
+  return new RlmError("path_not_found", `${url} is an address; Belay reads files and folders`, { suggestion });
 }
 
 const LISTED_MATCHES = 20;

@@ -9,6 +9,7 @@ import { megabytes } from "../../platform/figures.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import { address, savedAs } from "./path-cures.ts";
 
 /**
  * Checks before anything is loaded that each path leads to a file or folder.
@@ -30,6 +31,8 @@ function reached(path: string): Stats {
   try {
     return statSync(path);
   } catch (cause) {
+    const saved = savedAs(path);
+    if (saved) throw address(path, `Save it: \`${saved.line}\`, and name ${saved.name} instead.`);
     const code = errorCode(cause);
     const problem = code === "ENOENT" || code === "ENOTDIR" ? "does not exist" : `cannot be reached (${code})`;
     const suggestion = "Check the spelling of the path.";

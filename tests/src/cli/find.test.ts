@@ -46,6 +46,11 @@ test.for([
   [["find", "("], 2, "find: unclosed group"],
   [["find", "x", "nowhere"], 2, "nowhere does not exist (path_not_found)"],
   [["search", "x", "nowhere"], 2, "nowhere does not exist (path_not_found)"],
+  [
+    ["find", "x", "https://e.org/a.pdf"],
+    2,
+    "Save it: `curl -fL https://e.org/a.pdf -o a.pdf`, and name a.pdf instead.",
+  ],
   [["find"], 2, "no pattern given"],
   [["search", " "], 2, "no search word given"],
 ] as const)("belay %s: exit code %i as of grep", async ([args, code, said]) => {
