@@ -10,7 +10,7 @@ type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
 
 /**
  * Gives the line to type instead of a context that no load can read. It knows an address, a pattern that the shell did not
- * expand, a file that is compressed by bzip2 or xz, UTF-16 text, and a text over the limit.
+ * expand, a file that is compressed by bzip2 or xz, and a text over the limit.
  *
  * @throws RlmError `path_not_found`, `invalid_argument`, `context_too_large`
  */
@@ -33,19 +33,12 @@ function checkContext(path: string, flags: Typed): void {
     const suggestion = `Type: ${unpacked(path, packed.name, flags)}`;
     throw new RlmError("invalid_argument", `${path} is compressed (${packed.name})`, { suggestion });
   }
-  if (UTF_16.includes(start.toString("hex", 0, 2))) {
-    const line = piped(`iconv -f UTF-16 -t UTF-8 ${quoted(path)}`, path, flags);
-    throw new RlmError("invalid_argument", `${path} is UTF-16 text, not UTF-8`, { suggestion: `Type: ${line}` });
-  }
   // The text of a document counts, and nobody knows its size yet.
   if (stats.size <= LIMITS.contextBytes || kindOf(start, path) !== null) return;
   const { message } = tooLarge(path, { files: 1, bytes: stats.size });
   const suggestion = `Its last 100 MB: ${piped(`tail -c ${LIMITS.contextBytes} ${quoted(path)}`, path, flags)}`;
   throw new RlmError("context_too_large", message, { suggestion });
 }
-
-/** The marks that UTF-16 text begins with, hex. */
-const UTF_16 = ["fffe", "feff"];
 
 /** The line that saves what an address leads to, and the file that it makes; null: the path is not an address. */
 export function savedAs(path: string): { readonly line: string; readonly name: string } | null {

@@ -81,7 +81,7 @@ export function unreadable(given: string, refusal: Refusal): RlmError {
   }
   return new RlmError("invalid_argument", `${given} cannot be loaded: ${refusal.reason}`, {
     suggestion: refusal.reason.endsWith(NOT_UTF8)
-      ? "Pass UTF-8 text; `iconv -f ENCODING -t UTF-8 FILE` converts other encodings."
+      ? `Pass UTF-8 text; \`iconv -f ${refusal.reason.startsWith("UTF-16") ? "UTF-16" : "ENCODING"} -t UTF-8 FILE\` converts it.`
       : "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.",
   });
 }

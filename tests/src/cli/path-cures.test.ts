@@ -27,7 +27,6 @@ function folder(): string {
   const made = folderWith({
     ...{ "app.log.bz2": LINES_BZ2, "notes.bz2": "text with a misleading name", "log.gz": gzipSync("line\n") },
     ...{ "src.tar.xz": Buffer.from("fd377a585a000004", "hex"), "docs.zip": Buffer.from("504b03040000", "hex") },
-    "wide.txt": Buffer.from("\ufeffwide", "utf16le"),
     "a.log": "a",
     "b.log": "b",
     "it's.log": "c",
@@ -50,7 +49,6 @@ test("what is compressed or a pattern, or has more than 100 MB, gets the line to
     "invalid_argument: Type: mkdir src && tar -xf src.tar.xz -C src && belay exec -c src",
   );
   expect(cure("-c", "*.log", "-q")).toBe("path_not_found: Type: belay exec -c a.log -c b.log -c 'it'\\''s.log' -q");
-  expect(cure("-c", "wide.txt")).toBe("invalid_argument: Type: iconv -f UTF-16 -t UTF-8 wide.txt | belay exec -c -");
   expect(cure("-c", "https://example.com/a/report.pdf?x=1", "-q")).toBe(
     "path_not_found: Type: curl -fL 'https://example.com/a/report.pdf?x=1' -o report.pdf && belay exec -c report.pdf -q",
   );

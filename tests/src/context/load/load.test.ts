@@ -128,16 +128,22 @@ test.skipIf(process.getuid?.() === 0)("unreadable files and folders are reported
 
 test("a single file may be larger than 10 MB and be ignored, but not binary, of another encoding, or a FIFO", async () => {
   const big = { ".gitignore": "big.txt", "big.txt": "x".repeat(11 * MB) };
-  const folder = folderWith({ ...big, "a.bin": "\0", "b.txt": Uint8Array.of(0xe9) });
+  const wide = Buffer.from("\ufeffwide", "utf16le");
+  const folder = folderWith({ ...big, "a.bin": "\0", "b.txt": Uint8Array.of(0xe9), "wide.txt": wide });
   execFileSync("git", ["init", "--quiet", folder]);
   execFileSync("mkfifo", [join(folder, "pipe")]);
   expect((await loadIn(folder, "big.txt")).stats.length_chars).toBe(11 * MB);
-  const messages = { "a.bin": "binary (NUL in the first 8 KB)", "b.txt": "not UTF-8", pipe: "FIFO" };
-  for (const [path, reason] of Object.entries(messages)) {
+  const messages = [
+    ["a.bin", "binary (NUL in the first 8 KB)", "Pass UTF-8 text in a regular file"],
+    ["b.txt", "not UTF-8", "iconv -f ENCODING -t UTF-8"],
+    ["wide.txt", "UTF-16, not UTF-8", "iconv -f UTF-16 -t UTF-8"],
+    ["pipe", "FIFO", "Pass UTF-8 text in a regular file"],
+  ] as const;
+  for (const [path, reason, cure] of messages) {
     await expect(loadIn(folder, path)).rejects.toMatchObject({
       code: "invalid_argument",
       message: `${path} cannot be loaded: ${reason}`,
-      suggestion: expect.stringContaining("UTF-8"),
+      suggestion: expect.stringContaining(cure),
     });
   }
 });
