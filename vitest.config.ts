@@ -25,7 +25,7 @@ export default defineConfig({
     // The key that signs settings is one for all tests, and not that of whoever runs them.
     // Most tests start threads: a thread that finds its modules compiled is ready in two thirds of the time.
     env: { ...noKeys, NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },
-    // A computer that is busy takes ten times as long as one that is not.
+    // A computer that is busy takes many times as long as one that is not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
