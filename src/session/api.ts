@@ -150,6 +150,13 @@ export interface SessionFunction extends Pick<FunctionFacts, "description" | "ef
     args: { readonly [name: string]: Json },
     call: { readonly signal: AbortSignal; readonly idempotencyKey: string },
   ): unknown;
+  /**
+   * A question before each run, such as to a person; the time of the call begins afterwards. Unless it gives true, the call rejects
+   * with `policy_violation` and nothing runs. A denial is recorded as an answer is.
+   */
+  readonly approve?:
+    | ((args: { readonly [name: string]: Json }, call: { readonly signal: AbortSignal }) => boolean | Promise<boolean>)
+    | undefined;
   /** Time of one call, ms (default 120,000). */
   readonly timeoutMs?: number | undefined;
 }

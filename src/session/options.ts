@@ -142,6 +142,7 @@ const functions = v.optional(
       parameters: v.looseObject({}, "a JSON Schema, an object"),
       run: v.function("a function"),
       effects: v.picklist(["none", "idempotent", "once"], "one of none, idempotent, once"),
+      approve: callback,
       timeoutMs: count,
     } satisfies SchemaOf<SessionFunction>),
     "an object of functions by name",

@@ -36,10 +36,15 @@ export function openFunctions(
       if (!given)
         return failed({ code: "function_missing", message: `the program does not lend the function ${name}` });
       using stopped = joinSignals(context.signal, context.timeOver);
-      const checked = await checkedArguments({ id, name, given }, Object(args[0]), stopped.signal);
+      const called = { id, name, given };
+      const checked = await checkedArguments(called, Object(args[0]), stopped.signal);
       if (stopped.signal.aborted) return failed(why(name, context));
       if ("problem" in checked) return failed(checked.problem);
-      const work = () => run({ id, name, given }, checked.args, context, clock);
+      const work = async () => {
+        const denial = await denialOf(called, checked.args, stopped.signal);
+        if (stopped.signal.aborted) return null;
+        return denial ? failed(denial) : run(called, checked.args, context, clock);
+      };
       return (await gate.run(stopped.signal, work)) ?? failed(why(name, context));
     },
   };
@@ -59,6 +64,22 @@ async function checkedArguments({ name, given }: Called, argument: Arguments, si
   } catch (error) {
     if (error instanceof TaskEnded) return misfit(error.message);
     throw error;
+  }
+}
+
+/** The reason why the program does not let this call run; null: it may. */
+async function denialOf(
+  { name, given: { approve } }: Called,
+  args: Arguments,
+  signal: AbortSignal,
+): Promise<Failure | null> {
+  try {
+    if (!approve || (await Promise.race([approve(args, { signal }), aborted(signal)])) === true) return null;
+    const suggestion = "Go on without it, or call it with other arguments.";
+    const message = `the program does not approve this call of ${name}`;
+    return { name: "PolicyViolationError", code: "policy_violation", message, suggestion };
+  } catch (error) {
+    return failure(name, error);
   }
 }
 
@@ -90,8 +111,7 @@ async function run(
     return { settlement: { ok: true, value: jsonOf(outcome.value) }, record, cacheKey: null };
   } catch (error) {
     if (signal.aborted) return ended();
-    const message = `${name} failed: ${messageOf(error)}`.slice(0, LIMITS.errorMessageUnits).toWellFormed();
-    return unanswered({ code: "function_failed", message });
+    return unanswered(failure(name, error));
   } finally {
     callOff();
   }
@@ -122,6 +142,11 @@ function lossOf(value: unknown): string | null {
 }
 
 type Failure = Partial<CallError> & Pick<CallError, "code" | "message">;
+
+function failure(name: string, error: unknown): Failure {
+  const message = `${name} failed: ${messageOf(error)}`.slice(0, LIMITS.errorMessageUnits).toWellFormed();
+  return { code: "function_failed", message };
+}
 
 /** The answer to a call without a result. */
 function failed(error: Failure): Answered {

@@ -124,6 +124,39 @@ test("a function that never answers is given up at its own time, with the cell, 
   expect([code, name]).toEqual(["budget_exceeded", "BudgetExceededError"]);
 });
 
+const DENIED = ["policy_violation", "PolicyViolationError", "the program does not approve this call of fetchPage"];
+
+test.each<[string, NonNullable<SessionFunction["approve"]>, unknown[]]>([
+  ["denies", async () => false, DENIED],
+  // A program in JavaScript may forget the word `return`.
+  ["gives nothing", () => JSON.parse("null"), DENIED],
+  ["throws", () => Promise.reject(new Error("away")), ["function_failed", "Error", "fetchPage failed: away"]],
+])("a function is not run if `approve` %s", async (_what, approve, error) => {
+  const { seen, result } = await open(() => 1, { approve, effects: "once" });
+  expect(await result(UNTIL)).toEqual(error);
+  expect(seen).toEqual([]);
+});
+
+test("`approve` gets the argument, takes no time of the call, and ends with the cell", async () => {
+  const asked: unknown[] = [];
+  const stop = new AbortController();
+  const { session, seen, result } = await open(() => "page", {
+    timeoutMs: 200,
+    async approve(args, { signal }) {
+      asked.push(args);
+      if (args.n !== 2) return setTimeout(250, true);
+      stop.abort();
+      // It looks at the signal too late, and its word no longer counts.
+      return setTimeout(1, signal.aborted);
+    },
+  });
+  expect(await result(UNTIL)).toBe("page");
+  const code = "await fetchPage({ url: 'a', n: 2 })";
+  expect(await session.exec(code, { signal: stop.signal })).toMatchObject({ error_code: "cancelled" });
+  expect(asked).toEqual([{ url: "a" }, { url: "a", n: 2 }]);
+  expect(seen).toHaveLength(1);
+});
+
 test("max_functions is kept to, also by calls that are made at once", async () => {
   const { result, seen } = await open(() => 1, {}, { budget: { max_functions: 3 } });
   const code = `(await Promise.allSettled(Array.from({ length: 5 }, () => fetchPage({ url: "a" })))).map(({ status, reason }) => reason?.code ?? status)`;
@@ -255,6 +288,33 @@ test("a call that was recorded as once is not run again, whatever the program sa
   expect(await again.resume()).toMatchObject({ envelope: { result_json: [1, "process_restarted", 3] } });
   expect(seen).toHaveLength(3);
 });
+
+test.each<[SessionFunction["effects"], unknown[], number[]]>([
+  ["none", ["policy_violation", 2, 3], [1, 2, 2, 3]],
+  ["once", ["policy_violation", "process_restarted", 3], [1, 2, 3]],
+])(
+  "effects %s: a recorded denial is not asked for again, and a call that waited as they say",
+  async (effects, got, asks) => {
+    const kept = { store: folderWith(), session: "kept" };
+    const suspend = new AbortController();
+    const asked: unknown[] = [];
+    const { functions } = lent(({ n }) => n, {
+      effects,
+      approve({ n }) {
+        asked.push(n);
+        if (n !== 2 || suspend.signal.aborted) return n !== 1;
+        suspend.abort();
+        return Promise.withResolvers<boolean>().promise;
+      },
+    });
+    const first = await openSession({ ...kept, functions });
+    expect(await first.exec(LOOP, { suspend: suspend.signal })).toMatchObject({ resumable: true });
+    await first.close();
+    await using again = await openSession({ ...kept, functions });
+    expect(await again.resume()).toMatchObject({ envelope: { success: true, result_json: got } });
+    expect(asked).toEqual(asks);
+  },
+);
 
 test("a session that is opened without a function names it, and keeps the exec", async () => {
   const { kept, functions } = await interrupted("none", LOOP);
