@@ -56,7 +56,7 @@ export const inspect: Verb = {
     const report = await control.report();
     const items = inspectItems(report, now());
     const isShown = context.hasUI && (await showOverlay(items, context));
-    return isShown ? null : [conversationLine(report), ...bounded(items)].join("\n");
+    return isShown ? null : bounded(items).join("\n");
   },
 };
 

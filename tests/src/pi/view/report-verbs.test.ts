@@ -156,6 +156,7 @@ test("inspect draws in a terminal, and says the same elsewhere", async () => {
   expect(drawn).toEqual(expect.arrayContaining(["RLM inspector", "  epochs", "  calls"]));
   const text = (await ran("inspect", pi, life)).said;
   expect(text).toMatch(/^objects of the conversation, the newest first\n {2}rlm-obj-/m);
+  expect(text.match(/next request/g)).toHaveLength(1);
   expect((await ran("inspect", pi, life, { hasUI: false })).said).toBe(`${text}\n`);
   await life.leave();
 });
