@@ -9,7 +9,7 @@ export interface Proxy extends AsyncDisposable {
    * answered, which the client then does not learn.
    */
   cutAt(word: string, when: "before" | "after"): void;
-  /** Whether connections pass. */
+  /** False: new connections, and messages to the server of older ones, are cut. */
   open: boolean;
   /** How often the server has said that it is ready for the next question: round trips, without those of beats. */
   trips: number;
@@ -40,6 +40,7 @@ export async function startProxy(serverUrl: string, connecting = () => {}): Prom
       });
     }
     client.on("data", (data) => {
+      if (!proxy.open) return client.destroy();
       if (data.includes("UPDATE leases")) proxy.trips -= 1;
       const isMeant = cut !== null && data.includes(cut.word);
       if (isMeant && cut?.when === "before") {
