@@ -19,8 +19,6 @@ export interface Leases {
   takeAccount(id: string, account: string): Promise<number | null>;
   release(id: string): Promise<void>;
   holds(id: string): boolean;
-  /** The sessions among these that another holder has now. */
-  busy(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Another process has the session, as a write has learnt. */
   lose(id: string): void;
   close(): Promise<void>;
@@ -89,10 +87,6 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts): Lea
       if (held.delete(id)) await server.run("DELETE FROM leases WHERE session = $1 AND holder = $2", id, holder);
     },
     holds: (id) => held.has(id),
-    async busy(ids) {
-      const others = await server.all(BUSY, ids);
-      return new Set([...others.map((row) => text(row, "session")), ...ids.filter((id) => held.has(id))]);
-    },
     lose,
     async close() {
       clearInterval(timer);
@@ -122,8 +116,6 @@ const TAKE_ACCOUNT = `${takenFrom("(SELECT $1::text AS id) one")}
 /** A beat names the sessions: one whose release failed is not kept alive. */
 const BEAT = `UPDATE leases SET until = clock_timestamp() + $3 * interval '1 ms'
   WHERE holder = $1 AND session = ANY($2) RETURNING session`;
-
-const BUSY = "SELECT session FROM leases WHERE session = ANY($1) AND until > clock_timestamp()";
 
 async function busyError(server: Server, session: Label): Promise<RlmError> {
   const row = await server.get(

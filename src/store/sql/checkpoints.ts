@@ -1,5 +1,6 @@
 import { applyPart, type GuestImage, type PagesPart, problemOf } from "../../../runtime/index.ts";
 import { checkpointLost } from "../failure.ts";
+import type { CheckpointRow } from "../port.ts";
 import {
   type Checkpoint,
   checkpointsIn,
@@ -7,6 +8,7 @@ import {
   decodeCheckpoint,
   type Reaching,
   type ReadableCheckpoints,
+  shown,
   wholeCheckpoints,
 } from "../rows/checkpoint.ts";
 import { freePart, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
@@ -42,8 +44,8 @@ export function* reachedBy(session: Reaching): Plan<Checkpoint[]> {
 }
 
 /** Those that a session reaches, the oldest first. @throws RlmError `session_not_found`, `store_corrupt`, `checkpoint_lost` */
-export function* checkpointsOf(session: string): Plan<Checkpoint[]> {
-  return yield* reachedBy(yield* readSession(session));
+export function* checkpointsOf(session: string): Plan<CheckpointRow[]> {
+  return (yield* reachedBy(yield* readSession(session))).map(shown);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { messageOf } from "../../platform/errors.ts";
 import { displayName } from "../../platform/ids.ts";
-import type { VerifyPart } from "../port.ts";
+import type { VerifiedPage, VerifyPart } from "../port.ts";
 import { decodeCheckpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
 import { inputOf } from "../rows/job-input.ts";
 import { decodeRun, resultOf } from "../rows/jobs.ts";
@@ -12,15 +12,13 @@ import { CHECKPOINT, hasCheckpoint, pagesAreWhole, readableCheckpoints } from ".
 import { readHead, readPart } from "./contexts.ts";
 import { readableRecords } from "./journal.ts";
 import { hasOpenParcels } from "./parcels.ts";
-import { BUSY, holderIn } from "./sessions.ts";
+import { BUSY, holderIn, type Leasing } from "./sessions.ts";
 import { all, get, type Plan, raw, type Statement, sql } from "./sql.ts";
 import { missedUses, unnotedUses } from "./uses.ts";
 import { strays, wrongSums } from "./whole-tables.ts";
 
 /** The side of a database in `verify`. */
-export interface Verifying {
-  /** True if a process has the session of this row. */
-  busy(session: Row): boolean;
+export interface Verifying extends Pick<Leasing, "busy"> {
   /** Findings of the database's own check. */
   file(): readonly string[];
   /** The finding that an error is. Throws it if it is none. */
@@ -69,6 +67,16 @@ const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
     check: job,
   },
 };
+
+/** Checks a page of a part. If the database itself is damaged, each part may be unreadable in its own way: it ends with that line. */
+export function* verifyPage(part: VerifyPart, after: string | null, own: Verifying): Plan<VerifiedPage> {
+  const findings: string[] = [];
+  try {
+    return { next: yield* verify(part, after, own, findings), findings };
+  } catch (error) {
+    return { next: null, findings: [...findings, own.messageOf(error)] };
+  }
+}
 
 /**
  * Checks a page of a part. Returns the key from which the next one goes on; null: there is none.

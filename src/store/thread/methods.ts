@@ -28,10 +28,6 @@ export type WireMethods = { readonly [Name in Method]: MethodOf<Name> };
 
 /** The methods, answering at once. */
 export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
-/** Those of jobs. */
-export type SyncJobs = Pick<SyncMethods, `jobs.${keyof Jobs}`>;
-/** Those of parcels and shipments. */
-export type SyncShipping = Pick<SyncMethods, `shipping.${keyof Shipping}`>;
 /** The store as it runs in its thread. */
 export interface SyncStore extends Disposable, SyncMethods, Pick<Database, "together"> {
   contents(): Contents;
