@@ -1,7 +1,7 @@
-import { messageOf } from "../../platform/errors.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { VerifiedPage, VerifyPart } from "../port.ts";
 import { decodeCheckpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
+import { damagedAmong } from "../rows/damaged.ts";
 import { inputOf } from "../rows/job-input.ts";
 import { decodeRun, resultOf } from "../rows/jobs.ts";
 import { answerOf as answerOfParcel, decodeShipment, requestOf } from "../rows/parcel.ts";
@@ -156,12 +156,16 @@ function* answer(key: string): Findings {
 }
 
 function* run(id: string): Findings {
-  return flawsOf(yield* get(sql`SELECT * FROM runs WHERE id = ${id}`), "run");
+  const rows = yield* all(sql`SELECT * FROM runs WHERE id = ${id}`);
+  return damagedAmong(rows, decodeRun, (row) => ({ id, label: `run ${row.name}` })).map(({ problem }) => problem);
 }
 
 function* job(key: string): Findings {
   const [run, n] = jobOf(key);
-  return flawsOf(yield* get(sql`SELECT * FROM jobs WHERE run = ${run} AND n = ${n}`), "job");
+  const rows = yield* all(sql`SELECT * FROM jobs WHERE run = ${run} AND n = ${n}`);
+  const read = (row: Row) => [resultOf(row), inputOf(row, { run, n })];
+  const named = (row: Row) => ({ id: key, label: `job ${row.id} of run ${row.run}` });
+  return damagedAmong(rows, read, named).map(({ problem }) => problem);
 }
 
 /** The run and the number of a job, of a key. */
@@ -202,22 +206,5 @@ function* shipment(id: string, own: Verifying): Findings {
     return n > parcels ? [`shipment ${id}: it is ${state} with ${n} requests, not ${parcels}`] : [];
   } catch (error) {
     return [own.messageOf(error)];
-  }
-}
-
-/** Lines for people that say what is wrong with a whole row of `runs` or `jobs`; none: nothing that shows. */
-function flawsOf(row: Row | undefined, kind: "run" | "job"): string[] {
-  if (!row) return [];
-  const named = kind === "run" ? `run ${String(row.name)}` : `job ${String(row.id)} of run ${String(row.run)}`;
-  try {
-    if (kind === "run") decodeRun(row);
-    else {
-      resultOf(row);
-      inputOf(row, { run: text(row, "run"), n: number(row, "n") });
-    }
-    return [];
-  } catch (error) {
-    const problem = messageOf(error);
-    return [problem.includes(named) ? problem : `${named}: ${problem}`];
   }
 }
