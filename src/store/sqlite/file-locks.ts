@@ -2,13 +2,13 @@ import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite";
 import { isBusy } from "../failure.ts";
 
-/** Exclusive locks on files, each until it is disposed of. */
+/** Exclusive locks on files, until they are disposed of. */
 export interface FileLocks extends Disposable {
   /** null if the lock cannot be had within `waitMs`. */
   take(path: string, waitMs: number): Lock | null;
 }
 
-export interface Lock extends Disposable {
+export interface Lock {
   /** Ends the lock, and its file with it. */
   remove(): void;
 }
@@ -56,7 +56,7 @@ export function openFileLocks(): FileLocks {
       if (!isHeld) giveBack(connection, name);
     }
     if (!isHeld) return "busy";
-    if (before !== null && identityOf(path) === before) return { [Symbol.dispose]: detach, remove };
+    if (before !== null && identityOf(path) === before) return { remove };
     detach();
     return "gone";
 

@@ -22,13 +22,14 @@ export interface Leases extends Disposable {
 /**
  * Leases as exclusive SQLite locks on files of their own, which go with them: the kernel frees them with the process, however it
  * ends, and then the file stays until the next one has had the lease. The file of a lock is never opened by other means, since closing it would free the locks of this process.
+ * @param folder null: no other process sees the store, and there are no files
  */
-export function openFileLeases(folder: string): Leases {
-  const locks = openFileLocks();
+export function openLeases(folder: string | null): Leases {
+  const locks = folder === null ? null : openFileLocks();
   const held = new Map<string, Lock>();
   function fileOf(session: string): string {
     checkSessionId(session);
-    return join(folder, `${session}.db`);
+    return join(folder ?? "", `${session}.db`);
   }
   function drop(session: string): void {
     // Its file goes with it: a run of many jobs would leave as many files.
@@ -38,41 +39,23 @@ export function openFileLeases(folder: string): Leases {
   return {
     take(session) {
       if (held.has(session)) return false;
-      const lock = locks.take(fileOf(session), LOOK_MS);
+      const lock = locks ? locks.take(fileOf(session), LOOK_MS) : { remove() {} };
       if (lock === null) return false;
       held.set(session, lock);
       return true;
     },
     drop,
     holds: (session) => held.has(session),
-    busy: (session) => held.has(session) || isLocked(fileOf(session)),
+    busy: (session) => held.has(session) || (locks !== null && isLocked(fileOf(session))),
     held: () => [...held.keys()],
     forget(session) {
       if (held.has(session)) drop(session);
-      else rmSync(fileOf(session), { force: true });
+      else if (locks) rmSync(fileOf(session), { force: true });
     },
     [Symbol.dispose]() {
       for (const session of [...held.keys()]) drop(session);
-      locks[Symbol.dispose]();
+      locks?.[Symbol.dispose]();
     },
-  };
-}
-
-/** Leases of a store that no other process sees. */
-export function openMemoryLeases(): Leases {
-  const held = new Set<string>();
-  return {
-    take(session) {
-      if (held.has(session)) return false;
-      held.add(session);
-      return true;
-    },
-    drop: (session) => void held.delete(session),
-    holds: (session) => held.has(session),
-    busy: (session) => held.has(session),
-    held: () => [...held],
-    forget: (session) => void held.delete(session),
-    [Symbol.dispose]: () => held.clear(),
   };
 }
 

@@ -15,7 +15,7 @@ import type { Database } from "./database.ts";
 import { gc } from "./gc.ts";
 import { dueJobs } from "./jobs/jobs.ts";
 import { give, hush, reserve, slot } from "./jobs/money.ts";
-import { type Leases, openFileLeases, openMemoryLeases } from "./lease.ts";
+import { type Leases, openLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
 import { ownAt } from "./own.ts";
 import { sessionMethods } from "./session-methods.ts";
@@ -27,7 +27,7 @@ import { sessionMethods } from "./session-methods.ts";
  */
 export function openSqliteStore(folder: string | null, holder: Holder, now = Date.now, contents?: Contents): SyncStore {
   const database = guarded(folder, () => openDatabase(folder));
-  const leases = folder === null ? openMemoryLeases() : openFileLeases(join(folder, LOCKS_FOLDER));
+  const leases = openLeases(folder === null ? null : join(folder, LOCKS_FOLDER));
   if (contents) fill(database, leases, contents);
   const guard = <T>(work: () => T) => guarded(folder, work);
   const own = () => ownAt(now(), database, leases);
