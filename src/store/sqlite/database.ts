@@ -9,8 +9,6 @@ export interface Database {
   perform<T>(plan: Plan<T>): T;
   get(sql: string, ...values: SQLInputValue[]): Row | undefined;
   all(sql: string, ...values: SQLInputValue[]): Row[];
-  /** Rows one at a time: for tables that are larger than memory. Nothing may be written meanwhile. */
-  each(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
   /** Returns how many rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
   exec(sql: string): void;
@@ -68,7 +66,6 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
     },
     get: (sql, ...values) => statement(sql).get(...values),
     all: (sql, ...values) => statement(sql).all(...values),
-    each: (sql, ...values) => connection.prepare(sql).iterate(...values),
     run: (sql, ...values) => Number(statement(sql).run(...values).changes),
     exec: (sql) => connection.exec(sql),
     read: (work) => (connection.isTransaction ? work() : transaction(["BEGIN", "COMMIT", "ROLLBACK"], work)),
