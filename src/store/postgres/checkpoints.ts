@@ -1,9 +1,9 @@
 import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
+import { packedBytes, packText } from "../rows/pack.ts";
 import type { PackedPages } from "../rows/pages.ts";
 import { number, seal } from "../rows/seal.ts";
 import { insertPages } from "../sql/checkpoints.ts";
 import { get, type Plan, sql } from "../sql/sql.ts";
-import { bytesOfText } from "./commit.ts";
 import type { Sql } from "./connection.ts";
 
 /** Drops a checkpoint that no session reaches, and the bases that only it needed. */
@@ -18,7 +18,7 @@ export async function insertBaseline(sql: Sql, writing: Writing, pages: PackedPa
     `INSERT INTO checkpoints (id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length, chain_bytes, pages,
       stored_bytes, at, parts, sha256) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
       ON CONFLICT (id) DO NOTHING RETURNING n`,
-    ...[...before, bytesOfText(meta), bytesOfText(extras), ...after, seal(sealed)],
+    ...[...before, packedBytes(packText(meta)), packedBytes(packText(extras)), ...after, seal(sealed)],
   );
   if (row) await sql.perform(insertPages(number(row, "n"), pages));
 }

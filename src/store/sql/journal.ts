@@ -59,7 +59,7 @@ export function packedRecords(
 ): { readonly written: readonly WrittenRecord[]; readonly bytes: number } {
   const written = records.map((record, index): WrittenRecord => {
     const [seq, kind, content] = [from + index, record.record, JSON.stringify(record)];
-    return { session, seq, kind, content: packed(content), sha256: sealOfRecord(session, seq, kind, content) };
+    return { session, seq, kind, content: packed(content), sha256: seal([session, seq, kind, content]) };
   });
   return { written, bytes: written.reduce((sum, { content }) => sum + Buffer.byteLength(content.packed), 0) };
 }
@@ -98,10 +98,6 @@ function recordsIn(stored: readonly Row[], { id, last_seq }: Session, from: numb
   const strays = stored.filter((row) => typeof row.seq !== "number" || row.seq > last_seq).length;
   if (strays > 0) damaged.push(`session ${id} has ${strays} records behind its last one`);
   return { rows, damaged };
-}
-
-export function sealOfRecord(session: string, seq: number, kind: string, content: string): Buffer {
-  return seal([session, seq, kind, content]);
 }
 
 /** null if the row is damaged. */

@@ -1,5 +1,5 @@
 import { FailedStatement } from "../failure.ts";
-import { packText } from "../rows/pack.ts";
+import { packedBytes, packText } from "../rows/pack.ts";
 import type { Row } from "../rows/seal.ts";
 
 /** A statement for both databases: its text, with values and differing words between its pieces. */
@@ -69,7 +69,7 @@ export const POSTGRES: Dialect<Value | OneOf["oneOf"]> = {
   place: (n) => `$${n}`,
   oneOf: (place) => `= ANY(${place})`,
   list: (values) => values,
-  packed: (content) => (typeof content === "string" ? Buffer.from(content) : content),
+  packed: packedBytes,
 };
 
 /** A statement as the client of a database takes it. */
