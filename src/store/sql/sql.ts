@@ -47,7 +47,7 @@ export const list = (parts: readonly Part[]): Statement => ({
 });
 
 /** Spells statements for one database, whose client takes values of type `V`. */
-export interface Dialect<V> {
+interface Dialect<V> {
   readonly name: keyof Spelled;
   /** The place of the value with this number, counted from 1. */
   place(n: number): string;
@@ -73,12 +73,7 @@ export const POSTGRES: Dialect<Value | OneOf["oneOf"]> = {
 };
 
 /** A statement as the client of a database takes it. */
-export interface Rendered<V> {
-  readonly text: string;
-  readonly values: readonly V[];
-}
-
-export function rendered<V>(statement: Statement, dialect: Dialect<Value | V>): Rendered<Value | V> {
+export function rendered<V>(statement: Statement, dialect: Dialect<Value | V>) {
   const values: (Value | V)[] = [];
   return { text: write(statement, dialect, values), values };
 }

@@ -33,7 +33,7 @@ const DATABASE_FILE = "belay.db";
 export function openDatabase(folder: string | null): Database {
   if (folder === null) {
     const connection = new DatabaseSync(":memory:");
-    const database = connect(null, connection);
+    const database = connect(connection);
     migrate(database, 0);
     return database;
   }
@@ -44,7 +44,7 @@ export function openDatabase(folder: string | null): Database {
   if (versionOf(path) < SCHEMA_VERSION) alone(join(folder, LOCKS_FOLDER, ".store.db"), () => bringUpToDate(path));
   // SQLite gives its -wal and -shm files the mode of the database.
   if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600);
-  return connect(folder, openConnection(path));
+  return connect(openConnection(path));
 }
 
 /** Whoever can write to the folder can put another database into it. @throws RlmError `store_failed`, `store_corrupt` */
@@ -136,7 +136,7 @@ function bringFrom(version: number, path: string): void {
   using connection = openConnection(path);
   // Both are of the file, and can only be set outside a transaction; the first only before anything is written.
   if (version === 0) connection.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
-  migrate(connect(null, connection), version);
+  migrate(connect(connection), version);
 }
 
 /** All of it or nothing: a process that is killed meanwhile leaves the version that was there. */
