@@ -1,5 +1,5 @@
 import { shown } from "../rows/checkpoint.ts";
-import type { Arguments, Method, Results } from "../thread/methods.ts";
+import type { Done, MethodsOf, When } from "../thread/methods.ts";
 import { keepText, readAnswer } from "./cache.ts";
 import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
@@ -23,20 +23,14 @@ export interface Own extends Changing, Leasing, Verifying, shipping.Handling {
 }
 
 /** A database that performs plans, at once or later. */
-interface Performing<When> {
+interface Performing<W extends When> {
   /** The reads of the plan may be of several moments. */
-  looks<T>(plan: (own: Own) => Plan<T>): Done<When, T>;
+  looks<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
   /** The reads of the plan are all of one moment. */
-  reads<T>(plan: (own: Own) => Plan<T>): Done<When, T>;
+  reads<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
   /** All writes of the plan are kept, or none. */
-  changes<T>(plan: (own: Own) => Plan<T>): Done<When, T>;
+  changes<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
 }
-
-type When = "at once" | "later";
-type Done<W, T> = W extends "later" ? Promise<T> : T;
-type Planned<W, Name extends Method> = {
-  readonly [One in Name]: (...args: Arguments[One]) => Done<W, Results[One]>;
-};
 
 /** What leases are taken for, and what a server does in one statement: each database has methods of its own for it. */
 type OfLeases = "create" | "lease" | "release" | "remove" | "gc" | "jobs.due" | "shipping.lease" | "shipping.release";
@@ -46,7 +40,7 @@ export function planned<W extends When>({
   looks,
   reads,
   changes,
-}: Performing<W>): Planned<W, Exclude<Method, OfLeases | OfHolders>> {
+}: Performing<W>): Omit<MethodsOf<W>, OfLeases | OfHolders> {
   return {
     find: (nameOrId) => reads((own) => findSession(nameOrId, own)),
     list: (page) => looks((own) => listSessions(page, own)),

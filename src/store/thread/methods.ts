@@ -22,12 +22,15 @@ interface Leasing {
 export type Arguments = { readonly [Name in Method]: Parameters<Port[Name]> };
 export type Results = { readonly [Name in Method]: Awaited<ReturnType<Port[Name]>> };
 
-type MethodOf<Name extends Method> = (...args: Arguments[Name]) => Promise<Results[Name]>;
-/** The methods by their names on the wire, as a server's store has them. */
-export type WireMethods = { readonly [Name in Method]: MethodOf<Name> };
+/** The methods by their names on the wire, which answer at once or later. */
+export type MethodsOf<W extends When> = {
+  readonly [Name in Method]: (...args: Arguments[Name]) => Done<W, Results[Name]>;
+};
+export type When = "at once" | "later";
+export type Done<W, T> = W extends "later" ? Promise<T> : T;
+export type WireMethods = MethodsOf<"later">;
+export type SyncMethods = MethodsOf<"at once">;
 
-/** The methods, answering at once. */
-export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
 /** The store as it runs in its thread. */
 export interface SyncStore extends Disposable, SyncMethods, Pick<Database, "together"> {
   contents(): Contents;
@@ -61,7 +64,9 @@ interface Listed extends Pick<Omit<Store, keyof Leasing> & Leasing, (typeof OWN)
 }
 
 /** Every method of the port, made by its name. */
-export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<Name>): Listed;
+export function eachMethod(
+  make: <Name extends Method>(name: Name) => (...args: Arguments[Name]) => Promise<Results[Name]>,
+): Listed;
 export function eachMethod(make: (name: Method) => unknown): object {
   const made = <Name extends string>(names: readonly Name[], one: (name: Name) => unknown) =>
     Object.fromEntries(names.map((name) => [name, one(name)]));
