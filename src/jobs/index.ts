@@ -1,11 +1,4 @@
-export type {
-  Runs,
-  Submission,
-  Submitted,
-  WorkerSession,
-  WorkOptions,
-  WorkProgress,
-} from "./api.ts";
+export type * from "./api.ts";
 export { limitIn } from "./budget-reason.ts";
 export { isOfAnotherBuild } from "./build.ts";
 export { asksModel, checkModel } from "./check-model.ts";
