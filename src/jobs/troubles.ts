@@ -6,16 +6,14 @@ export type Troubles = ReturnType<typeof openTroubles>;
 const IN_A_ROW = 3;
 
 interface Trouble {
-  readonly code: string;
-  readonly count: number;
+  code: string;
+  count: number;
   /** Numbers of the jobs that went back, and of those among them since when a call was answered. */
-  readonly back: ReadonlySet<number>;
-  readonly own: ReadonlySet<number>;
+  readonly back: Set<number>;
+  readonly own: Set<number>;
   /** Numbers of the jobs that went back for each model, for one reason, since it answered or a job was done. */
-  readonly silent: ReadonlyMap<string, { readonly code: string; readonly jobs: ReadonlySet<number> }>;
+  readonly silent: Map<string, { readonly code: string; readonly jobs: Set<number> }>;
 }
-
-const NONE: Trouble = { code: "", count: 0, back: new Set(), own: new Set(), silent: new Map() };
 
 /**
  * Failures of calls that are no fault of a job: a wrong key, a dead server, an unknown model. A job that meets one goes back as it
@@ -28,15 +26,15 @@ export function openTroubles() {
     /** A model has answered a call of the run. */
     answered(run: string, model: string): void {
       const trouble = runs.get(run);
-      if (!trouble || (trouble.count === 0 && !trouble.silent.has(model))) return;
-      const silent = new Map([...trouble.silent].filter(([other]) => other !== model));
-      const own = new Set([...trouble.own, ...trouble.back]);
-      runs.set(run, { ...trouble, count: 0, back: new Set(), own, silent });
+      if (!trouble) return;
+      trouble.count = 0;
+      for (const n of trouble.back) trouble.own.add(n);
+      trouble.back.clear();
+      trouble.silent.delete(model);
     },
     /** A job of the run is done. */
     done(run: string): void {
-      const trouble = runs.get(run);
-      if (trouble && trouble.silent.size > 0) runs.set(run, { ...trouble, silent: new Map() });
+      runs.get(run)?.silent.clear();
     },
     /** True if the failure is to reach the job's cell. */
     isOwn: ({ run, n }: JobKey): boolean => runs.get(run)?.own.has(n) ?? false,
@@ -45,19 +43,16 @@ export function openTroubles() {
      * for the same model while it answered nothing and no job was done, whatever other models answered.
      */
     wentBack({ run, n }: JobKey, code: string, model: string): boolean {
-      const { back, own, silent, ...known } = runs.get(run) ?? NONE;
-      const count = known.code === code ? known.count + 1 : 1;
-      const before = silent.get(model);
-      const jobs = new Set([...(before?.code === code ? before.jobs : []), n]);
-      if (count >= IN_A_ROW || jobs.size >= IN_A_ROW) return runs.delete(run);
-      runs.set(run, {
-        code,
-        count,
-        back: new Set([...back, n]),
-        own,
-        silent: new Map([...silent, [model, { code, jobs }]]),
-      });
-      return false;
+      const trouble = runs.get(run) ?? { code, count: 0, back: new Set(), own: new Set(), silent: new Map() };
+      const before = trouble.silent.get(model);
+      const jobs = before?.code === code ? before.jobs : new Set<number>();
+      jobs.add(n);
+      trouble.silent.set(model, { code, jobs });
+      trouble.back.add(n);
+      trouble.count = trouble.code === code ? trouble.count + 1 : 1;
+      trouble.code = code;
+      runs.set(run, trouble);
+      return (trouble.count >= IN_A_ROW || jobs.size >= IN_A_ROW) && runs.delete(run);
     },
     /** Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it. */
     async pausing(run: string, pause: () => Promise<void>): Promise<void> {
