@@ -32,7 +32,7 @@ interface Performing<W extends When> {
   changes<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
 }
 
-/** What leases are taken for, and what a server does in one statement: each database has methods of its own for it. */
+/** Methods that take leases or need them, or that a server does in one statement: each database has its own. */
 type OfLeases = "create" | "lease" | "release" | "remove" | "gc" | "jobs.due" | "shipping.lease" | "shipping.release";
 type OfHolders = "commit" | "thin" | "putBaseline" | "jobs.reserve" | "jobs.give" | "jobs.slot" | "jobs.hush";
 
