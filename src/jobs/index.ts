@@ -6,6 +6,6 @@ export type { Dispatcher, Ticket } from "./dispatcher.ts";
 export { openInProcess } from "./in-process.ts";
 export { openPgBoss } from "./pg-boss/dispatcher.ts";
 export { queueFigures, type TicketCounts } from "./pg-boss/figures.ts";
-export { openRuns } from "./runs.ts";
+export { openRuns, type Runs } from "./runs.ts";
 export { hashOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
 export { work } from "./worker.ts";
