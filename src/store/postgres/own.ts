@@ -2,7 +2,6 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { number, text } from "../rows/seal.ts";
 import type { Own } from "../sql/planned.ts";
 import { get, oneOf, raw, run, sql } from "../sql/sql.ts";
-import { dropUnneeded } from "./checkpoints.ts";
 import { NOW } from "./functions.ts";
 import type { Leases } from "./leases.ts";
 
@@ -25,7 +24,9 @@ export function ownOf(leases: Pick<Leases, "holds">): Own {
         SELECT count(*) AS n, count(doubt_job(run, n, ${raw(String(isOver))})) FROM changed`);
       return row?.n === 1;
     },
-    dropUnneeded,
+    *dropUnneeded(checkpoint) {
+      yield* get(sql`SELECT drop_unneeded(${checkpoint})::text AS gone`);
+    },
     file: () => [],
     // What the server fails at is not a finding.
     messageOf(error) {

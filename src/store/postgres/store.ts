@@ -1,17 +1,17 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { misuse } from "../failure.ts";
-import { baselineOf } from "../rows/checkpoint.ts";
-import { packPages } from "../rows/pages.ts";
+import { baselineOf, fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
+import { packedBytes, packText } from "../rows/pack.ts";
+import { type PackedPages, packPages } from "../rows/pages.ts";
 import { leaseOfAccount } from "../rows/parcel.ts";
-import { number, text } from "../rows/seal.ts";
+import { number, seal, text } from "../rows/seal.ts";
 import { decodeSession } from "../rows/session.ts";
-import { hasCheckpoint } from "../sql/checkpoints.ts";
+import { hasCheckpoint, insertPages } from "../sql/checkpoints.ts";
 import { removeSession } from "../sql/gc.ts";
 import { type Own, planned } from "../sql/planned.ts";
 import { CHECKPOINT_BYTES, createSession, labelOf, readSession, shownSession } from "../sql/sessions.ts";
 import { thin } from "../sql/thin.ts";
 import type { SentLease, WireMethods } from "../thread/methods.ts";
-import { dropUnneeded, insertBaseline } from "./checkpoints.ts";
 import { commit, type Leased } from "./commit.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
 import { leaseLost } from "./failure.ts";
@@ -122,7 +122,7 @@ function sessionMethods(server: Server, leases: Leases, own: Own, holder: LeaseP
       const before = held(id);
       const { gone, more } = await server.write(async (sql) => {
         await lock(sql, id, before.fence);
-        return sql.perform(thin(id, ends, dropUnneeded));
+        return sql.perform(thin(id, ends, own));
       });
       for (const end of gone) before.reach.delete(end);
       known.set(id, { ...before, session: await server.perform(readSession(id)) });
@@ -149,4 +149,16 @@ function sessionMethods(server: Server, leases: Leases, own: Own, holder: LeaseP
       }
     },
   } satisfies Partial<WireMethods>;
+}
+
+/** Keeps a baseline, unless it is there. */
+async function insertBaseline(sql: Sql, writing: Writing, pages: PackedPages): Promise<void> {
+  const { meta, extras, before, after, sealed } = fieldsOfCheckpoint(writing, pages);
+  const row = await sql.get(
+    `INSERT INTO checkpoints (id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length, chain_bytes, pages,
+      stored_bytes, at, parts, sha256) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+      ON CONFLICT (id) DO NOTHING RETURNING n`,
+    ...[...before, packedBytes(packText(meta)), packedBytes(packText(extras)), ...after, seal(sealed)],
+  );
+  if (row) await sql.perform(insertPages(number(row, "n"), pages));
 }

@@ -2,7 +2,6 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../platform/ids.ts";
 import { misuse } from "../failure.ts";
-import type { Lease, NewSession } from "../port.ts";
 import type { Session } from "../rows/session.ts";
 import { removeSession } from "../sql/gc.ts";
 import type { Own } from "../sql/planned.ts";
@@ -10,25 +9,16 @@ import { createSession, type Holder, labelOf, noteHolder, readSession, shownSess
 import { thin } from "../sql/thin.ts";
 import { begin } from "../sql/tries.ts";
 import type { SyncMethods } from "../thread/methods.ts";
-import { dropUnneeded } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
 import { giveBack } from "./gc.ts";
 import type { Leases } from "./lease.ts";
 
-/** The parts that the methods of the store work with. */
-interface Access {
-  readonly database: Database;
-  readonly leases: Leases;
-  /** Errors of SQLite and the file system come out of it as `RlmError`. */
-  guard<T>(work: () => T): T;
-  /** The side of the file in plans that begin now. */
-  own(): Own;
-}
-
-/** The methods of sessions that take leases or need them. */
-export function sessionMethods(access: Access, holder: Holder) {
-  const { database, leases, guard, own } = access;
+/**
+ * The methods of sessions that take leases or need them.
+ * @param own the side of the file in plans that begin now
+ */
+export function sessionMethods(database: Database, leases: Leases, own: () => Own, holder: Holder) {
   /** The rows of sessions that were committed to since their leases were taken. */
   const known = new Map<string, Session>();
   const leased = (id: string) => ({ ...database.perform(shownSession(id, own())), fence: 0 });
@@ -36,68 +26,57 @@ export function sessionMethods(access: Access, holder: Holder) {
     if (!leases.holds(id)) throw misuse(`session ${id} is written to without its lease`);
   };
   return {
-    create: (session) =>
-      guard(() => {
-        const begun = create(access, session, holder);
-        return database.read(() => ({ ...leased(session.id), ...begun }));
-      }),
-    lease: (id) =>
-      guard(() => {
-        takeLease(database, leases, id);
-        try {
-          database.write(() => database.perform(readSession(id)) && database.perform(noteHolder(id, holder)));
-        } catch (error) {
-          leases.drop(id);
-          throw error;
-        }
-        return database.read(() => leased(id));
-      }),
-    release: (id) =>
-      guard(() => {
-        known.delete(id);
+    create(session) {
+      let taken = false;
+      const work = () => {
+        database.perform(createSession(session, holder));
+        taken = leases.take(session.id);
+        if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
+        const { begins } = session;
+        return begins ? { begun: database.perform(begin(begins, { ...begins, fence: 0 }, own())) } : {};
+      };
+      const begun = database.write(work, () => taken && leases.forget(session.id));
+      return database.read(() => ({ ...leased(session.id), ...begun }));
+    },
+    lease(id) {
+      takeLease(database, leases, id);
+      try {
+        database.write(() => database.perform(readSession(id)) && database.perform(noteHolder(id, holder)));
+      } catch (error) {
         leases.drop(id);
-      }),
-    commit: (session, step) =>
-      guard(() => {
-        checkHeld(session);
-        return commit(database, session, step, known);
-      }),
-    thin: (session, ends) =>
-      guard(() => {
-        checkHeld(session);
-        known.delete(session);
-        return database.write(() => database.perform(thin(session, ends, dropUnneeded))).more;
-      }),
-    remove: (id, options = {}) =>
-      guard(() => {
-        const isHeld = leases.holds(id);
-        if (!isHeld) takeLease(database, leases, id);
-        try {
-          const gone = database.write(() => database.perform(removeSession(id, options, own())));
-          giveBack(database);
-          for (const one of gone) {
-            known.delete(one);
-            leases.forget(one);
-          }
-        } catch (error) {
-          if (!isHeld) leases.drop(id);
-          throw error;
+        throw error;
+      }
+      return database.read(() => leased(id));
+    },
+    release(id) {
+      known.delete(id);
+      leases.drop(id);
+    },
+    commit(session, step) {
+      checkHeld(session);
+      return commit(database, session, step, known);
+    },
+    thin: (session, ends) => {
+      checkHeld(session);
+      known.delete(session);
+      return database.write(() => database.perform(thin(session, ends, own()))).more;
+    },
+    remove(id, options = {}) {
+      const isHeld = leases.holds(id);
+      if (!isHeld) takeLease(database, leases, id);
+      try {
+        const gone = database.write(() => database.perform(removeSession(id, options, own())));
+        giveBack(database);
+        for (const one of gone) {
+          known.delete(one);
+          leases.forget(one);
         }
-      }),
+      } catch (error) {
+        if (!isHeld) leases.drop(id);
+        throw error;
+      }
+    },
   } satisfies Partial<SyncMethods>;
-}
-
-/** Makes a session and takes its lease. The try that came with it begins in the same transaction. */
-function create({ database, leases, own }: Access, session: NewSession, holder: Holder): Pick<Lease, "begun"> {
-  let taken = false;
-  const work = () => {
-    database.perform(createSession(session, holder));
-    taken = leases.take(session.id);
-    if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
-    const { begins } = session;
-    return begins ? { begun: database.perform(begin(begins, { ...begins, fence: 0 }, own())) } : {};
-  };
-  return database.write(work, () => taken && leases.forget(session.id));
 }
 
 /** @throws RlmError `session_not_found`, `session_busy` */

@@ -9,7 +9,7 @@ import { hasCheckpoint } from "../sql/checkpoints.ts";
 import { type Own, planned } from "../sql/planned.ts";
 import type { Holder } from "../sql/sessions.ts";
 import type { Plan } from "../sql/sql.ts";
-import type { Contents, SyncStore } from "../thread/methods.ts";
+import type { Contents, SyncMethods, SyncStore } from "../thread/methods.ts";
 import { insertCheckpoint } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { gc } from "./gc.ts";
@@ -29,37 +29,51 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
   const database = guarded(folder, () => openDatabase(folder));
   const leases = openLeases(folder === null ? null : join(folder, LOCKS_FOLDER));
   if (contents) fill(database, leases, contents);
-  const guard = <T>(work: () => T) => guarded(folder, work);
   const own = () => ownAt(now(), database, leases);
   const perform = <T>(plan: (own: Own) => Plan<T>) => database.perform(plan(own()));
-  const reads = <T>(plan: (own: Own) => Plan<T>) => guard(() => database.read(() => perform(plan)));
-  const changes = <T>(plan: (own: Own) => Plan<T>) => guard(() => database.write(() => perform(plan)));
-  return {
+  const reads = <T>(plan: (own: Own) => Plan<T>) => database.read(() => perform(plan));
+  const changes = <T>(plan: (own: Own) => Plan<T>) => database.write(() => perform(plan));
+  const methods: SyncMethods = {
     ...planned<"at once">({ looks: reads, reads, changes }),
-    ...sessionMethods({ database, leases, guard, own }, holder),
-    putBaseline: (id, meta, pages) =>
-      guard(() => {
-        if (database.perform(hasCheckpoint(id))) return;
-        const packed = packPages(pages, meta.linearBytes);
-        database.write(() => {
-          if (!database.perform(hasCheckpoint(id))) insertCheckpoint(database, baselineOf(id, meta), packed);
-        });
-      }),
-    gc: (rule) => guard(() => gc(database, leases, rule)),
-    "jobs.due": (page) => guard(() => database.read(() => dueJobs(database, leases, page, now()))),
+    ...sessionMethods(database, leases, own, holder),
+    putBaseline(id, meta, pages) {
+      if (database.perform(hasCheckpoint(id))) return;
+      const packed = packPages(pages, meta.linearBytes);
+      database.write(() => {
+        if (!database.perform(hasCheckpoint(id))) insertCheckpoint(database, baselineOf(id, meta), packed);
+      });
+    },
+    gc: (rule) => gc(database, leases, rule),
+    "jobs.due": (page) => database.read(() => dueJobs(database, leases, page, now())),
     "jobs.reserve": (hold) => changes(() => reserve(hold)),
     "jobs.give": (hold, spent) => changes(() => give(hold, spent)),
     "jobs.slot": (rate, cost) => changes(() => slot(rate, cost, now())),
     "jobs.hush": (rate, ms) => changes(() => hush(rate, ms, now())),
-    "shipping.lease": (account) => guard(() => (leases.take(leaseOfAccount(account)) ? 0 : null)),
-    "shipping.release": (account) => guard(() => leases.drop(leaseOfAccount(account))),
+    "shipping.lease": (account) => (leases.take(leaseOfAccount(account)) ? 0 : null),
+    "shipping.release": (account) => leases.drop(leaseOfAccount(account)),
+  };
+  return {
+    ...guardedMethods(folder, methods),
     contents: () => contentsOf(database, leases),
-    together: (work) => guard(() => database.together(work)),
+    together: (work) => guarded(folder, () => database.together(work)),
     [Symbol.dispose]() {
       leases[Symbol.dispose]();
-      guard(() => database.close());
+      guarded(folder, () => database.close());
     },
   };
+}
+
+/** The methods, out of which errors of SQLite and the file system come as `RlmError`. */
+function guardedMethods(folder: string | null, methods: SyncMethods): SyncMethods;
+function guardedMethods(
+  folder: string | null,
+  methods: Readonly<Record<string, (...args: never[]) => unknown>>,
+): object {
+  const guard =
+    (method: (...args: never[]) => unknown) =>
+    (...args: never[]) =>
+      guarded(folder, () => method(...args));
+  return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guard(method)]));
 }
 
 function contentsOf(database: Database, leases: Leases): Contents {
