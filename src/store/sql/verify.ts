@@ -1,6 +1,6 @@
 import { displayName } from "../../platform/ids.ts";
 import type { VerifiedPage, VerifyPart } from "../port.ts";
-import { decodeCheckpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
+import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { inputOf } from "../rows/job-input.ts";
 import { decodeRun, resultOf } from "../rows/jobs.ts";
@@ -8,7 +8,7 @@ import { answerOf as answerOfParcel, decodeShipment, requestOf } from "../rows/p
 import { number, type Row, text } from "../rows/seal.ts";
 import { decodeSession, isRunning } from "../rows/session.ts";
 import { answerOf } from "./cache.ts";
-import { CHECKPOINT, hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
+import { CHECKPOINT, hasCheckpoint, pagesAreWhole, reachedBy } from "./checkpoints.ts";
 import { readHead, readPart } from "./contexts.ts";
 import { readableRecords } from "./journal.ts";
 import { hasOpenParcels } from "./parcels.ts";
@@ -110,7 +110,7 @@ function* session(id: string, own: Verifying): Findings {
     findings.push(...damaged.map((line) => `${name}: ${line}`));
     const missed = yield* unnotedUses(id, rows);
     if (missed.length > 0) findings.push(`${name}: ${missedUses(missed)}`);
-    const reached = wholeCheckpoints(yield* readableCheckpoints(whole));
+    const reached = yield* reachedBy(whole);
     if (whole.head !== null && !reached.some((one) => one.id === whole.head)) {
       findings.push(`${name}: its head ${whole.head} is missing`);
     }
