@@ -25,6 +25,8 @@ interface Module {
   readonly declared: ReadonlyMap<string, Declared>;
   readonly imported: ReadonlyMap<string, Elsewhere>;
   readonly exported: ReadonlyMap<string, Elsewhere>;
+  /** Modules all of whose exports it passes on. */
+  readonly passedOn: readonly string[];
 }
 
 const modules = new Map<string, Module>();
@@ -36,7 +38,8 @@ function moduleAt(file: string): Module {
   const source = readFileSync(join(ROOT, file), "utf8");
   const { program, comments } = parseSync(file, source);
   const [declared, imported, exported] = [new Map(), new Map(), new Map()];
-  const read = { source, comments, declared, imported, exported };
+  const passedOn: string[] = [];
+  const read = { source, comments, declared, imported, exported, passedOn };
   modules.set(file, read);
   const declare = (node: ESTree.Declaration, start: number) => {
     const names = node.type === "VariableDeclaration" ? node.declarations.map(({ id }) => id) : [node.id];
@@ -59,6 +62,8 @@ function moduleAt(file: string): Module {
       for (const { local, exported: as } of specifiers) {
         exported.set(nameOf(as), { from: node.source?.value ?? null, name: nameOf(local) });
       }
+    } else if (node.type === "ExportAllDeclaration") {
+      passedOn.push(node.source.value);
     } else if (isDeclaration(node)) {
       declare(node, node.start);
     }
@@ -89,10 +94,21 @@ function meant(file: string, name: string): Declared | null {
 }
 
 function exportOf(file: string, name: string): Declared {
-  const { from, name: own } = moduleAt(file).exported.get(name) ?? { from: null, name };
-  const found = from === null ? meant(file, own) : exportOf(beside(file, from), own);
+  const found = exportIn(file, name);
   if (found === null) throw new Error(`${file} exports no ${name}`);
   return found;
+}
+
+/** null: the module has no such export. */
+function exportIn(file: string, name: string): Declared | null {
+  const { exported, passedOn } = moduleAt(file);
+  const { from, name: own } = exported.get(name) ?? { from: null, name };
+  if (from !== null) return exportOf(beside(file, from), own);
+  for (const other of passedOn) {
+    const found = exportIn(beside(file, other), name);
+    if (found) return found;
+  }
+  return meant(file, own);
 }
 
 const beside = (file: string, path: string) => join(dirname(file), path);

@@ -1,36 +1,8 @@
 import type { Clock } from "../../runtime/index.ts";
-import type { DocumentOptions } from "../context/index.ts";
-import type { CallProgress, DryRun, HostedOptions, LoadSource } from "../session/index.ts";
-import type { Asked, Change, JobKey, JobState, KnownJob, RunRow, Store } from "../store/index.ts";
+import type { CallProgress, HostedOptions } from "../session/index.ts";
+import type { JobKey, JobState, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { RunSpec } from "./spec.ts";
-
-/** The runs of a store (`openRuns(store)`), as the command submits and changes them. Reading is done with `store.jobs`. */
-export interface Runs {
-  /**
-   * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are added 1,000 at a time, so a
-   * run of any size takes bounded memory. Nothing is offered to a dispatcher.
-   * @param anew ids of known jobs that nobody tries: they wait again, for what is asked of them now
-   * @throws RlmError `run_differs` if the run of this name does something else
-   */
-  submit(run: Submission, jobs: AsyncIterable<Asked> | Iterable<Asked>, anew?: ReadonlySet<string>): Promise<Submitted>;
-  /** Compares these jobs with those of the run; null: it has none of this id. Nothing is changed. */
-  known(run: RunRow, jobs: AsyncIterable<Asked>): AsyncIterable<{ readonly id: string; readonly job: KnownJob | null }>;
-  /** Keeps a context in the store, for {@link Asked.context}. @throws as `load` */
-  keepContext(
-    source: LoadSource,
-    options: { readonly cwd: string; readonly roots: readonly string[]; readonly documents?: DocumentOptions },
-  ): Promise<string>;
-  /**
-   * Changes the run or its jobs in the store, tells the workers that try them, and offers what may be tried again. Without a
-   * dispatcher a worker notices by its next sweep.
-   */
-  change(run: RunRow, change: Change, dispatcher: Dispatcher | null): Promise<void>;
-  /** Offers every job of the run's queue that may be tried. Counts the lapses of those that a process of this folder left. */
-  offer(run: RunRow, dispatcher: Dispatcher): Promise<void>;
-  /** Runs the script over this input with placeholders for answers. Nothing is sent or kept. */
-  dryRun(spec: RunSpec, job: Pick<Asked, "input" | "context">, own: WorkerSession): Promise<DryRun>;
-}
 
 export interface Submission extends Pick<RunRow, "name" | "queue" | "share" | "limits"> {
   readonly spec: RunSpec;

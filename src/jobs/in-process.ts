@@ -115,7 +115,7 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
       waiting.delete(key);
       const run = tryOnce(ticket, lapses).finally(() => running.delete(key));
       running.set(key, run);
-      void offers.fill();
+      offers.look();
       await run;
     };
     void queue.add(trial, { priority: -ticket.rank }).catch(() => {});
@@ -134,7 +134,6 @@ function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => 
     start(concurrency: number): void {
       queue.concurrency = concurrency;
       queue.start();
-      void offers.fill();
     },
     rest,
     async end(): Promise<void> {
@@ -162,45 +161,40 @@ function openTimers() {
   };
 }
 
-interface Source {
-  next(): Promise<IteratorResult<Ticket>>;
-  readonly taken: PromiseWithResolvers<void>;
-}
-
-/** Offers that are not taken yet: one source after the other, for as long as there is room. */
+/** Offers that are not taken yet: one after the other, for as long as there is room. */
 function openOffers(hasRoom: () => boolean, take: (ticket: Ticket) => void) {
-  const sources: Source[] = [];
-  let isFilling = false;
+  let last = Promise.resolve();
+  let changed = Promise.withResolvers<void>();
+  let isOver = false;
 
-  async function fill(): Promise<void> {
-    if (isFilling) return;
-    isFilling = true;
-    for (let [source] = sources; source && hasRoom(); [source] = sources) await takeOne(source);
-    isFilling = false;
+  /** Waits for room. False: nothing more is taken. */
+  async function goesOn(): Promise<boolean> {
+    while (!isOver && !hasRoom()) await changed.promise;
+    return !isOver;
   }
 
-  async function takeOne({ next, taken }: Source): Promise<void> {
-    try {
-      const { done, value } = await next();
-      if (!done) return take(value);
-      taken.resolve();
-    } catch (error) {
-      taken.reject(error);
+  async function takeAll(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void> {
+    if (!(await goesOn())) return;
+    for await (const ticket of tickets) {
+      take(ticket);
+      if (!(await goesOn())) return;
     }
-    sources.shift();
   }
 
   return {
-    fill,
-    add(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void> {
-      const iterator = Symbol.asyncIterator in tickets ? tickets[Symbol.asyncIterator]() : tickets[Symbol.iterator]();
-      const taken = Promise.withResolvers<void>();
-      sources.push({ next: async () => iterator.next(), taken });
-      void fill();
-      return taken.promise;
+    /** Looks whether there is room now. */
+    look(): void {
+      changed.resolve();
+      changed = Promise.withResolvers();
     },
-    end() {
-      for (const { taken } of sources.splice(0)) taken.resolve();
+    add(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void> {
+      const taken = last.then(() => takeAll(tickets));
+      last = taken.catch(() => {});
+      return taken;
+    },
+    end(): void {
+      isOver = true;
+      changed.resolve();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { ErrorCode, Json } from "../../runtime/index.ts";
 import type { Back, JobRow, Outcome } from "../store/index.ts";
+import type { RunSpec } from "./spec.ts";
 import type { Suspended } from "./stops.ts";
 import type { Reason } from "./troubles.ts";
 
@@ -27,24 +28,17 @@ const TROUBLE_MS = 1000;
 /** Failures that are no fault of the cell, so that the job is tried again. */
 export const TRIED_AGAIN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["machine_lost", "context_lost"]);
 
-/** @param random from 0 to 1 */
-export function stepAfter(
-  end: JobEnd,
-  { attempts }: Pick<JobRow, "attempts">,
-  {
-    retries,
-    suspended,
-    random,
-  }: {
-    readonly retries: number;
-    readonly suspended: Suspended | null;
-    readonly random: () => number;
-  },
-): LastStep {
-  if (end.kind === "unfinished") return end.damage ? damaged(end.damage) : unfinished(suspended);
+interface Circumstances extends Pick<RunSpec, "retries"> {
+  readonly suspended: Suspended | null;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
+
+export function stepAfter(end: JobEnd, { attempts }: Pick<JobRow, "attempts">, by: Circumstances): LastStep {
+  if (end.kind === "unfinished") return end.damage ? damaged(end.damage) : unfinished(by.suspended);
   const { code, result, told } = end;
-  if (code !== null && TRIED_AGAIN.has(code) && attempts < retries) {
-    const afterMs = retryMs(attempts, random());
+  if (code !== null && TRIED_AGAIN.has(code) && attempts < by.retries) {
+    const afterMs = retryMs(attempts, by.random());
     return { kind: "put", back: { state: "waiting", why: code, afterMs, counts: true }, afterMs };
   }
   const state = code === null ? "done" : code === "cancelled" ? "cancelled" : "failed";
@@ -55,23 +49,15 @@ function unfinished(suspended: Suspended | null): LastStep {
   switch (suspended?.why) {
     case "stopped":
     case "day":
-      return { kind: "put", back: { state: "waiting", why: null, afterMs: 0, counts: false }, afterMs: 0 };
+      return put("waiting", null, 0);
     case "budget":
-      return { kind: "put", back: { state: "parked", why: "budget", afterMs: 0, counts: false }, afterMs: null };
     case "delivery":
-      return { kind: "put", back: { state: "parked", why: "delivery", afterMs: 0, counts: false }, afterMs: null };
+      return { ...put("parked", suspended.why, 0), afterMs: null };
     case "held":
-    case "provider": {
-      const { why } = suspended;
-      const afterMs = Math.max(1, suspended.afterMs ?? 0);
-      return { kind: "put", back: { state: "parked", why, afterMs, counts: false }, afterMs };
-    }
+    case "provider":
+      return put("parked", suspended.why, Math.max(1, suspended.afterMs ?? 0));
     case "trouble":
-      return {
-        kind: "put",
-        back: { state: "waiting", why: suspended.error.code, afterMs: TROUBLE_MS, counts: false },
-        afterMs: TROUBLE_MS,
-      };
+      return put("waiting", suspended.error.code, TROUBLE_MS);
     case "damaged":
       return damaged(suspended.error);
     case "left":
@@ -83,12 +69,12 @@ function unfinished(suspended: Suspended | null): LastStep {
 
 /** The job waits until somebody has cured the store and resumes its run. */
 function damaged(damage: Reason): LastStep {
-  return {
-    kind: "put",
-    back: { state: "waiting", why: damage.code, afterMs: 0, counts: false },
-    afterMs: null,
-    damage,
-  };
+  return { ...put("waiting", damage.code, 0), afterMs: null, damage };
+}
+
+/** The job goes back, and the try does not count. */
+function put(state: Back["state"], why: string | null, afterMs: number) {
+  return { kind: "put", back: { state, why, afterMs, counts: false }, afterMs } as const;
 }
 
 const FIRST_RETRY_MS = 5000;

@@ -7,9 +7,7 @@ import {
   type ExecFailure,
   openParking,
   openSessionWith,
-  type Parking,
   type Resumed,
-  type RunPart,
   readRecord,
   type Session,
   summaryOf,
@@ -89,24 +87,27 @@ function notItsOwn(id: string): RlmError {
   );
 }
 
-interface Opening {
-  readonly leased: Lease;
-  readonly stops: Pick<Stops, "park" | "suspend">;
-}
-
 /** Opens the session with the job's context, its input, and a share in the money of its run. */
 async function openJobSession(
-  parts: JobSessionsParts,
-  found: JobOfRun,
+  { store, own, env, clock, random, troubles, onProgress, ...parts }: JobSessionsParts,
+  { job, run }: JobOfRun,
   spec: RunSpec,
-  opening: Opening,
+  { leased, stops }: { readonly leased: Lease; readonly stops: Pick<Stops, "park" | "suspend"> },
 ): Promise<Session> {
-  const { store, own, clock, random, onProgress } = parts;
-  const { job } = found;
+  const { jobs } = store;
   const parking = openParking();
-  parking.begin(opening.stops.park);
+  parking.begin(stops.park);
   const key = { run: job.run, n: job.n };
   const context = job.context === null ? null : await parts.contextOf(job.context);
+  const money = openMoney({
+    ...{ jobs, key, parking, troubles, random },
+    fence: leased.fence,
+    onBudget: spec.on_budget,
+    limitsCost: run.limits.nanodollars !== null,
+    rates: openRates({ jobs, rates: spec.rates, account: { ...own, env } }),
+    suspended: stops.suspend,
+    sleep: (ms, signal) => sleep(clock, ms, signal),
+  });
   return openSessionWith(
     {
       ...jobOptions(spec, own),
@@ -115,14 +116,10 @@ async function openJobSession(
       },
     },
     {
-      store,
-      clock,
-      random,
-      leased: opening.leased,
+      ...{ store, clock, random, leased, parking },
       models: onlyThese(parts.openModels(spec.model), own.models),
-      job: await store.jobs.input(key),
-      run: runPart(parts, found, spec, { ...opening, parking }),
-      parking,
+      job: await jobs.input(key),
+      run: money,
       root: { session: job.session, run: job.run, comesBack: true },
       cacheScope: `${job.run}/${job.n}`,
       ...(context ? contextParts(context) : {}),
@@ -136,28 +133,6 @@ export function contextParts(context: Context) {
     excerpt: { kind: "slice", of: context.key, ranges: [[0, context.text.length]] },
     heldContext: (key: string) => (key === context.key ? context : null),
   } as const;
-}
-
-function runPart(
-  { store, own, env, clock, random, troubles }: JobSessionsParts,
-  { job, run }: JobOfRun,
-  spec: RunSpec,
-  { leased, stops, parking }: Opening & { readonly parking: Parking },
-): RunPart {
-  const account = { baseUrl: own.baseUrl, apiKeyEnv: own.apiKeyEnv, env };
-  return openMoney({
-    jobs: store.jobs,
-    key: { run: job.run, n: job.n },
-    fence: leased.fence,
-    onBudget: spec.on_budget,
-    limitsCost: run.limits.nanodollars !== null,
-    rates: openRates({ jobs: store.jobs, rates: spec.rates, account }),
-    parking,
-    troubles,
-    suspended: stops.suspend,
-    random,
-    sleep: (ms, signal) => sleep(clock, ms, signal),
-  });
 }
 
 function jobSession(store: Store, session: Session, spec: RunSpec, job: JobRow): JobSession {

@@ -1,6 +1,6 @@
 import { RlmError, systemClock } from "../../runtime/index.ts";
 import type { Models } from "../model/index.ts";
-import type { WorkerSession, WorkOptions, WorkProgress } from "./api.ts";
+import type { WorkerSession, WorkOptions } from "./api.ts";
 import { isOfAnotherBuild, ownEngine } from "./build.ts";
 import { checkModel } from "./check-model.ts";
 import { openHeldContexts } from "./held-contexts.ts";
@@ -21,7 +21,6 @@ export async function processParts(
     contextOf: openHeldContexts(store),
     openModels: modelsBy(own, env),
   };
-  const told = (progress: WorkProgress) => onProgress(progress);
   const runsOfOthers = new Set<string>();
   return {
     jobs: store.jobs,
@@ -29,10 +28,8 @@ export async function processParts(
     foreign({ run: { id, name } }) {
       if (runsOfOthers.has(id)) return;
       runsOfOthers.add(id);
-      told({
-        kind: "said",
-        text: `jobs of ${name} were begun by another build of Belay, and wait for a worker of that one`,
-      });
+      const text = `jobs of ${name} were begun by another build of Belay, and wait for a worker of that one`;
+      onProgress({ kind: "said", text });
     },
     refusal: openRefusals(own, sessions.openModels),
     troubles,
@@ -41,11 +38,7 @@ export async function processParts(
     now: clock.now,
     random: Math.random,
     after: (ms, then) => clock.after(ms, then),
-    begun: ({ job: { run, n, id, begun_at } }) =>
-      told({ kind: "begun", key: { run, n }, id, resumed: begun_at !== null }),
-    left: ({ job: { run, n, id } }, state, why) => told({ kind: "left", key: { run, n }, id, state, why }),
-    said: (text) => told({ kind: "said", text }),
-    paused: (text) => told({ kind: "paused", text }),
+    tell: onProgress,
   };
 }
 

@@ -1,41 +1,35 @@
 import { createHash } from "node:crypto";
 import { keyVariable } from "../model/index.ts";
 import type { Jobs, Rate } from "../store/index.ts";
+import type { WorkerSession } from "./api.ts";
 import type { ProviderRate } from "./spec.ts";
 
-/** The rates of a run's providers, which all workers with the same key share. */
-export interface Rates {
-  /** Takes the place of a request. Answers how long to wait for it, ms; 0 for a provider without a rate. */
-  turn(model: string, tokens: number): Promise<number>;
-  /** The provider said to wait. */
-  hush(model: string, ms: number): Promise<void>;
-}
+export type Rates = ReturnType<typeof openRates>;
 
-export interface RatesParts {
+/** Facts that tell one account at a provider from another. */
+type Account = Pick<WorkerSession, "baseUrl" | "apiKeyEnv"> & { readonly env: NodeJS.ProcessEnv };
+
+interface RatesParts {
   readonly jobs: Pick<Jobs, "slot" | "hush">;
   readonly rates: readonly ProviderRate[];
   readonly account: Account;
 }
 
-/** Facts that tell one account at a provider from another. */
-export interface Account {
-  readonly baseUrl: string | undefined;
-  readonly apiKeyEnv: string | undefined;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-export function openRates({ jobs, rates, account }: RatesParts): Rates {
+/** The rates of a run's providers, which all workers with the same key share. */
+export function openRates({ jobs, rates, account }: RatesParts) {
   const of = (model: string) => {
     const provider = model.slice(0, model.indexOf("/"));
     const rated = rates.filter((rate) => rate.provider === provider);
     return rated.map(({ of, perMinute }) => ({ of, rate: { key: rateKey(provider, of, account), perMinute } }));
   };
   return {
-    async turn(model, tokens) {
+    /** Takes the place of a request. Answers how long to wait for it, ms; 0 for a provider without a rate. */
+    async turn(model: string, tokens: number): Promise<number> {
       const waits = of(model).map(({ of, rate }) => jobs.slot(rate, of === "tokens" ? tokens : 1));
       return Math.max(0, ...(await Promise.all(waits)));
     },
-    async hush(model, ms) {
+    /** The provider said to wait. */
+    async hush(model: string, ms: number): Promise<void> {
       await Promise.all(of(model).map(({ rate }) => jobs.hush(rate, ms)));
     },
   };

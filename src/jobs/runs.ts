@@ -1,64 +1,79 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
-import { loadIntoStore, openSessionWith } from "../session/index.ts";
-import type { Asked, DueJob, Jobs, NewJob, Store } from "../store/index.ts";
-import type { Runs } from "./api.ts";
+import { type LoadSource, loadIntoStore, openSessionWith } from "../session/index.ts";
+import type { Asked, Change, DueJob, Jobs, NewJob, RunRow, Store } from "../store/index.ts";
+import type { Submission, Submitted, WorkerSession } from "./api.ts";
+import type { Dispatcher } from "./dispatcher.ts";
 import { openHeldContexts } from "./held-contexts.ts";
 import { contextParts, modelsBy } from "./job-session.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
-import { hashOfRun } from "./spec.ts";
+import { hashOfRun, type RunSpec } from "./spec.ts";
 
-/** The runs of a store. */
-export function openRuns(store: Store): Runs {
+export type Runs = ReturnType<typeof openRuns>;
+
+/** The runs of a store, as the command submits and changes them. Reading is done with `store.jobs`. */
+export function openRuns(store: Store) {
   const { jobs } = store;
   const contextOf = openHeldContexts(store);
-  const offer: Runs["offer"] = async (run, dispatcher) => {
+  /** Offers every job of the run's queue that may be tried. Counts the lapses of those that a process of this folder left. */
+  async function offer(run: RunRow, dispatcher: Dispatcher): Promise<void> {
     await jobs.lapse(run.id);
     await dispatcher.offer(dueJobs(jobs, run.queue, { overdueMs: 0 }));
-  };
+  }
   return {
-    async submit({ name, queue, share, spec, limits }, inputs, again = new Set()) {
+    /**
+     * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are added 1,000 at a time, so a
+     * run of any size takes bounded memory. Nothing is offered to a dispatcher.
+     * @param again ids of known jobs that nobody tries: they wait again, for what is asked of them now
+     * @throws RlmError `run_differs` if the run of this name does something else
+     */
+    async submit(run: Submission, inputs: Inputs, again: ReadonlySet<string> = new Set()): Promise<Submitted> {
+      const { name, queue, share, spec, limits } = run;
       const id = ulid(systemClock.now());
       const wanted = { id, name, queue, share, spec: JSON.parse(JSON.stringify(spec)), hash: hashOfRun(spec), limits };
       // Inputs that cannot be loaded leave no run without jobs.
       const read = pages(inputs);
       const first = await read.next();
-      const { run, made } = await jobs.open(wanted);
+      const { run: opened, made } = await jobs.open(wanted);
       const order: number[] = [];
       let [added, anew] = [0, 0];
       for (let next = first; !next.done; next = await read.next()) {
         const page = next.value;
-        const found = await jobs.add(run.id, page);
+        const found = await jobs.add(opened.id, page);
         order.push(...found.map(({ n }) => n));
         added += found.filter(({ isNew }) => isNew).length;
         const replaced = page.filter(({ id }, at) => !found[at]?.isNew && again.has(id));
-        if (replaced.length > 0) anew += await jobs.replace(run.id, replaced);
+        if (replaced.length > 0) anew += await jobs.replace(opened.id, replaced);
       }
-      return { run, made, order, added, anew };
+      return { run: opened, made, order, added, anew };
     },
-    async *known(run, inputs) {
+    /** Compares these jobs with those of the run; null: it has none of this id. Nothing is changed. */
+    async *known(run: RunRow, inputs: Inputs) {
       for await (const page of pages(inputs)) {
         const known = await jobs.known(run.id, page);
         yield* page.map(({ id }, at) => ({ id, job: known[at] ?? null }));
       }
     },
-    keepContext: (source, options) => loadIntoStore(store, source, options),
-    async change(run, change, dispatcher) {
+    /** Keeps a context in the store, for {@link Asked.context}. @throws as `load` */
+    keepContext: (source: LoadSource, options: Parameters<typeof loadIntoStore>[2]) =>
+      loadIntoStore(store, source, options),
+    /**
+     * Changes the run or its jobs in the store, tells the workers that try them, and offers what may be tried again. Without a
+     * dispatcher a worker notices by its next sweep.
+     */
+    async change(run: RunRow, change: Change, dispatcher: Dispatcher | null): Promise<void> {
       const tried = await jobs.change(run.id, change);
       if (!dispatcher) return;
       await dispatcher.nudge(tried.map(({ ticket, ...job }) => ({ ticket: job, id: ticket })));
       if (change.to === "resume" || change.to === "retry") await offer(run, dispatcher);
     },
     offer,
-    async dryRun(spec, { input, context: key }, own) {
+    /** Runs the script over this input with placeholders for answers. Nothing is sent or kept. */
+    async dryRun(spec: RunSpec, { input, context: key }: Pick<Asked, "input" | "context">, own: WorkerSession) {
       const context = key === null ? null : await contextOf(key);
       const models = onlyThese(modelsBy(own, process.env)(spec.model), own.models);
       const lent = context ? contextParts(context) : {};
-      await using session = await openSessionWith(jobOptions(spec, own), {
-        job: input,
-        models,
-        ...lent,
-      });
+      await using session = await openSessionWith(jobOptions(spec, own), { job: input, models, ...lent });
       return session.dryRun(spec.script.source, { name: spec.script.name });
     },
   };
@@ -90,8 +105,10 @@ const DUE_PAGE = 1000;
 /** Jobs that are read or written at once. Memory for larger pages would stay with a process that only waits. */
 const PAGE = 100;
 
+type Inputs = AsyncIterable<Asked> | Iterable<Asked>;
+
 /** Jobs in pages, each with the id that its session will have. */
-async function* pages(inputs: AsyncIterable<Asked> | Iterable<Asked>): AsyncGenerator<readonly NewJob[]> {
+async function* pages(inputs: Inputs): AsyncGenerator<readonly NewJob[]> {
   let page: NewJob[] = [];
   for await (const job of inputs) {
     page.push({ ...job, session: ulid(systemClock.now()) });

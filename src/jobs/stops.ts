@@ -1,36 +1,25 @@
 import { onceAborted } from "../platform/signals.ts";
 import type { Parked } from "../session/index.ts";
-import type { JobOfRun, Jobs } from "../store/index.ts";
+import type { JobOfRun } from "../store/index.ts";
 import type { Tried } from "./dispatcher.ts";
+import type { TryParts } from "./try-parts.ts";
 
 /** Why a try was suspended. `left`: the job is another try's, or over. */
 export type Suspended = { readonly why: "stopped" | "day" | "left" } | Parked;
 
-/** Reasons to stop a try while its cell runs. */
-export interface Stops extends Disposable {
-  /** The cell is to end: somebody cancels the job. */
-  readonly cancel: AbortSignal;
-  /** The cell is to stop where it is. */
-  readonly suspend: AbortSignal;
-  /** null: nothing suspended it. */
-  suspended(): Suspended | null;
-  park(parked: Parked): void;
-}
-
-export interface StopsParts {
-  readonly jobs: Pick<Jobs, "read">;
-  /** The worker is to stop. */
-  readonly stopped: AbortSignal;
-  /** Calls back after `ms`; the answer calls it off. */
-  after(ms: number, then: () => void): () => void;
-}
+export type Stops = ReturnType<typeof openStops>;
 
 /** A try lasts at most so long, ms; the ticket's expiry after 24 h is the net below. */
 const DAY_MS = 23 * 3600_000;
 /** A ticket tells once that its job has changed. From then on the row is read as often as this, ms. */
 const LOOK_MS = 10_000;
 
-export function openStops({ jobs, stopped, after }: StopsParts, ticket: Tried, fence: number): Stops {
+/** Reasons to stop a try while its cell runs. */
+export function openStops(
+  { jobs, stopped, after }: Pick<TryParts, "jobs" | "stopped" | "after">,
+  ticket: Tried,
+  fence: number,
+) {
   const cancel = new AbortController();
   const suspend = new AbortController();
   let isOver = false;
@@ -59,10 +48,13 @@ export function openStops({ jobs, stopped, after }: StopsParts, ticket: Tried, f
     onceAborted(ticket.changed, () => void look()),
   ];
   return {
+    /** The cell is to end: somebody cancels the job. */
     cancel: cancel.signal,
+    /** The cell is to stop where it is. */
     suspend: suspend.signal,
+    /** null: nothing suspended it. */
     suspended: () => why,
-    park: stop,
+    park: (parked: Parked) => stop(parked),
     [Symbol.dispose]() {
       isOver = true;
       for (const callOff of [...callOffs, callOffLook]) callOff();

@@ -1,70 +1,61 @@
-/**
- * Failures of calls that are no fault of a job: a wrong key, a dead server, an unknown model. A job that meets one goes back as it
- * is, unless calls of other jobs have been answered since it went back for one before: then the failure is its own.
- */
-export interface Troubles {
-  /** A model has answered a call of the run. */
-  answered(run: string, model: string): void;
-  /** True if the failure is to reach the job's cell. */
-  isOwn(job: { readonly run: string; readonly n: number }): boolean;
-  /** A job of the run is done. */
-  done(run: string): void;
-  /**
-   * The job goes back. True: as many went back in a row, for the same reason, as pause a run. As many jobs also do that went back
-   * for the same model while it answered nothing and no job was done, whatever other models answered.
-   */
-  wentBack(job: { readonly run: string; readonly n: number }, code: string, model: string): boolean;
-  /** Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it. */
-  pausing(run: string, pause: () => Promise<void>): Promise<void>;
-}
+import type { JobKey } from "../store/index.ts";
+
+export type Troubles = ReturnType<typeof openTroubles>;
 
 /** The number of equal failures in a row that pause a run. */
 const IN_A_ROW = 3;
 
 interface Trouble {
-  readonly code: string;
-  readonly count: number;
+  code: string;
+  count: number;
   /** Numbers of the jobs that went back, and of those among them since when a call was answered. */
-  readonly back: ReadonlySet<number>;
-  readonly own: ReadonlySet<number>;
+  readonly back: Set<number>;
+  readonly own: Set<number>;
   /** Numbers of the jobs that went back for each model, for one reason, since it answered or a job was done. */
-  readonly silent: ReadonlyMap<string, { readonly code: string; readonly jobs: ReadonlySet<number> }>;
+  readonly silent: Map<string, { readonly code: string; readonly jobs: Set<number> }>;
 }
 
-const NONE: Trouble = { code: "", count: 0, back: new Set(), own: new Set(), silent: new Map() };
-
-export function openTroubles(): Troubles {
+/**
+ * Failures of calls that are no fault of a job: a wrong key, a dead server, an unknown model. A job that meets one goes back as it
+ * is, unless calls of other jobs have been answered since it went back for one before: then the failure is its own.
+ */
+export function openTroubles() {
   const runs = new Map<string, Trouble>();
   const pausing = new Set<string>();
   return {
-    answered(run, model) {
+    /** A model has answered a call of the run. */
+    answered(run: string, model: string): void {
       const trouble = runs.get(run);
-      if (!trouble || (trouble.count === 0 && !trouble.silent.has(model))) return;
-      const silent = new Map([...trouble.silent].filter(([other]) => other !== model));
-      const own = new Set([...trouble.own, ...trouble.back]);
-      runs.set(run, { ...trouble, count: 0, back: new Set(), own, silent });
+      if (!trouble) return;
+      trouble.count = 0;
+      for (const n of trouble.back) trouble.own.add(n);
+      trouble.back.clear();
+      trouble.silent.delete(model);
     },
-    done(run) {
-      const trouble = runs.get(run);
-      if (trouble && trouble.silent.size > 0) runs.set(run, { ...trouble, silent: new Map() });
+    /** A job of the run is done. */
+    done(run: string): void {
+      runs.get(run)?.silent.clear();
     },
-    isOwn: ({ run, n }) => runs.get(run)?.own.has(n) ?? false,
-    wentBack({ run, n }, code, model) {
-      const { back, own, silent, ...known } = runs.get(run) ?? NONE;
-      const count = known.code === code ? known.count + 1 : 1;
-      const before = silent.get(model);
-      const jobs = new Set([...(before?.code === code ? before.jobs : []), n]);
-      if (count >= IN_A_ROW || jobs.size >= IN_A_ROW) return runs.delete(run);
-      runs.set(run, {
-        code,
-        count,
-        back: new Set([...back, n]),
-        own,
-        silent: new Map([...silent, [model, { code, jobs }]]),
-      });
-      return false;
+    /** True if the failure is to reach the job's cell. */
+    isOwn: ({ run, n }: JobKey): boolean => runs.get(run)?.own.has(n) ?? false,
+    /**
+     * The job goes back. True: as many went back in a row, for the same reason, as pause a run. As many jobs also do that went back
+     * for the same model while it answered nothing and no job was done, whatever other models answered.
+     */
+    wentBack({ run, n }: JobKey, code: string, model: string): boolean {
+      const trouble = runs.get(run) ?? { code, count: 0, back: new Set(), own: new Set(), silent: new Map() };
+      const before = trouble.silent.get(model);
+      const jobs = before?.code === code ? before.jobs : new Set<number>();
+      jobs.add(n);
+      trouble.silent.set(model, { code, jobs });
+      trouble.back.add(n);
+      trouble.count = trouble.code === code ? trouble.count + 1 : 1;
+      trouble.code = code;
+      runs.set(run, trouble);
+      return (trouble.count >= IN_A_ROW || jobs.size >= IN_A_ROW) && runs.delete(run);
     },
-    async pausing(run, pause) {
+    /** Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it. */
+    async pausing(run: string, pause: () => Promise<void>): Promise<void> {
       if (pausing.has(run)) return;
       pausing.add(run);
       await pause().finally(() => pausing.delete(run));

@@ -1,5 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
-import type { JobOfRun, JobState, Jobs, Try } from "../store/index.ts";
+import type { JobOfRun, Jobs, Try } from "../store/index.ts";
+import type { WorkProgress } from "./api.ts";
 import type { JobEnd } from "./job-end.ts";
 import type { RunSpec } from "./spec.ts";
 import type { Stops } from "./stops.ts";
@@ -22,14 +23,10 @@ export interface TryParts {
   /** From 0 to 1. */
   random(): number;
   after(ms: number, then: () => void): () => void;
-  /** For people: that a job began, and what its try left it in. */
-  begun(found: JobOfRun): void;
-  /** Another build has begun the job. */
+  /** For people. */
+  tell(progress: WorkProgress): void;
+  /** Another build has begun the job: people are told once for each run. */
   foreign(found: JobOfRun): void;
-  left(found: JobOfRun, state: JobState | null, why: string | null): void;
-  said(text: string): void;
-  /** That the run was paused, and why. */
-  paused(text: string): void;
 }
 
 /** A try that has no lease yet. */

@@ -83,8 +83,9 @@ async function underLease(
   const { jobs } = parts;
   const wasTried = before.job.state !== "waiting";
   const found = wasTried ? ((await jobs.read(ticket)) ?? before) : before;
-  parts.begun(found);
-  using stops = openStops({ jobs, stopped: parts.stopped, after: parts.after }, ticket, lease.fence);
+  const { run, n, id, begun_at } = found.job;
+  parts.tell({ kind: "begun", key: { run, n }, id, resumed: begun_at !== null });
+  using stops = openStops(parts, ticket, lease.fence);
   const end = await sessionEnd(found, spec, lease, stops);
   const step = stepAfter(end, found.job, { retries: spec.retries, suspended: stops.suspended(), random: parts.random });
   switch (step.kind) {
@@ -94,7 +95,7 @@ async function underLease(
       const outcome = { ...step.outcome, dropsImages };
       const isFinished = await jobs.finish(found.job, lease.fence, outcome); // ▣ done, failed or cancelled
       if (state === "done") parts.troubles.done(found.run.id);
-      parts.left(found, isFinished ? state : null, isFinished ? codeIn(end) : null);
+      left(parts, found, isFinished ? state : null, isFinished ? codeIn(end) : null);
       return isFinished && state === "failed" ? await failFast(parts, found, spec) : "over";
     }
     case "put": {
@@ -103,13 +104,18 @@ async function underLease(
       await pauseInTrouble(parts, found, stops); // ▣ before the job
       if (step.damage) await pauseRun(parts, found.run, reasonOf(step.damage)); // ▣ before the job
       const isPut = await jobs.put(found.job, lease.fence, step.back); // ▣ waiting or parked
-      parts.left(found, isPut ? state : null, isPut ? why : null);
+      left(parts, found, isPut ? state : null, isPut ? why : null);
       return isPut && step.afterMs !== null ? { againMs: step.afterMs } : "over";
     }
     case "again":
-      parts.left(found, null, codeIn(end));
+      left(parts, found, null, codeIn(end));
       return { againMs: step.afterMs, lapses: ticket.lapses };
   }
+}
+
+/** Tells what the try has left the job in; null: it changed nothing. */
+export function left({ tell }: TryParts, { job }: JobOfRun, state: JobState | null, why: string | null): void {
+  tell({ kind: "left", key: { run: job.run, n: job.n }, id: job.id, state, why });
 }
 
 /** Opens the session and runs it to its end, or until it is stopped. */
@@ -172,9 +178,9 @@ async function take(parts: TryParts, found: JobOfRun, by: Tried): Promise<{ spec
 const isDamage = (error: unknown): error is RlmError => error instanceof RlmError && error.code === "store_corrupt";
 
 /** The workers of a queue allow the same models, so none of them would run it. */
-async function pauseRun({ jobs, paused }: TryParts, run: Pick<RunRow, "id" | "name">, why: string): Promise<Verdict> {
+async function pauseRun({ jobs, tell }: TryParts, run: Pick<RunRow, "id" | "name">, why: string): Promise<Verdict> {
   await jobs.change(run.id, { to: "pause", why });
-  paused(`run ${run.name} is paused: ${why}`);
+  tell({ kind: "paused", text: `run ${run.name} is paused: ${why}` });
   return "over";
 }
 

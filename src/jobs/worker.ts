@@ -10,7 +10,7 @@ import type { DeadLetter, Tried, Verdict } from "./dispatcher.ts";
 import { isGettingOn } from "./getting-on.ts";
 import { processParts } from "./process-parts.ts";
 import { dueJobs } from "./runs.ts";
-import { disposable, tryJob } from "./try.ts";
+import { disposable, left, tryJob } from "./try.ts";
 import type { TryParts } from "./try-parts.ts";
 
 /**
@@ -39,9 +39,9 @@ function attemptOf(options: WorkOptions, parts: TryParts): (tried: Tried) => Pro
   const { place, childEntry: entry } = options;
   return (tried) => {
     if (place === null || tried.lapses < LAPSES_APART) return tryJob(parts, tried);
-    parts.said(
-      `job ${tried.n} of run ${tried.run} is tried in a process of its own: its ticket lapsed ${tried.lapses} times`,
-    );
+    const { run, n, lapses } = tried;
+    const text = `job ${n} of run ${run} is tried in a process of its own: its ticket lapsed ${lapses} times`;
+    parts.tell({ kind: "said", text });
     return tryInChild({ ...options, place, ...(entry ? { entry } : {}) }, tried);
   };
 }
@@ -85,7 +85,7 @@ export async function giveUpJob(parts: TryParts, letter: DeadLetter): Promise<Ve
   const error = `the job ended the processes that tried it: ${letter.why}`;
   const told = { error_code: "job_crashed", error, suggestion: CURE, session: found.job.session };
   const isFinished = await parts.jobs.finish(found.job, lease.fence, { state, result: null, told });
-  parts.left(found, isFinished ? state : null, "job_crashed");
+  left(parts, found, isFinished ? state : null, "job_crashed");
   return "over";
 }
 

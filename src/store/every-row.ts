@@ -1,36 +1,33 @@
 import type { Jobs, RunRow } from "./jobs/port.ts";
-import type { SessionPage, SessionRow, Store } from "./port.ts";
-
-const PAGE = 500;
+import type { SessionRow, Store } from "./port.ts";
 
 /**
  * Every session but children, the one changed last first. Whoever stops early reads no further page. One that is changed meanwhile
  * comes to the front, and is left out if its page was still to be read.
  * @param without ids that are left out
  */
-export async function* everySession(
-  { list }: Pick<Store, "list">,
-  without: readonly string[] = [],
-): AsyncGenerator<SessionRow, void, undefined> {
-  let after: SessionPage["after"] = null;
-  for (;;) {
-    const page: readonly SessionRow[] = await list({ after, limit: PAGE, without });
-    yield* page;
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    after = { id: last.id, changed_at: last.changed_at };
-  }
+export function everySession({ list }: Pick<Store, "list">, without: readonly string[] = []) {
+  return everyRow<SessionRow>((last) => {
+    const after = last && { id: last.id, changed_at: last.changed_at };
+    return list({ after, limit: PAGE, without });
+  });
 }
 
 /** Every run, the newest first. Whoever stops early reads no further page. @param without ids that are left out */
-export async function* everyRun(
-  jobs: Pick<Jobs, "runs">,
-  without: readonly string[] = [],
-): AsyncGenerator<RunRow, void, undefined> {
-  for (let after: string | null = null; ; ) {
-    const page: readonly RunRow[] = await jobs.runs({ after, limit: PAGE, without });
-    yield* page;
-    after = page.at(-1)?.id ?? null;
-    if (page.length < PAGE) return;
+export function everyRun(jobs: Pick<Jobs, "runs">, without: readonly string[] = []) {
+  return everyRow<RunRow>((last) => jobs.runs({ after: last?.id ?? null, limit: PAGE, without }));
+}
+
+const PAGE = 500;
+
+/** @param page reads the rows behind the last one that was read */
+async function* everyRow<Row>(
+  page: (last: Row | null) => Promise<readonly Row[]>,
+): AsyncGenerator<Row, void, undefined> {
+  for (let last: Row | null = null; ; ) {
+    const rows: readonly Row[] = await page(last);
+    yield* rows;
+    last = rows.at(-1) ?? null;
+    if (rows.length < PAGE) return;
   }
 }

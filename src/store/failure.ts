@@ -32,15 +32,12 @@ export function isBusy(error: unknown): boolean {
 
 export function corrupt(what: string, cause?: unknown, cure?: string): RlmError {
   const suggestion = cure ?? `To see all that is damaged ${remedy("verify")}; ${remedy("removeSession")} that is.`;
-  return new RlmError("store_corrupt", what, { suggestion, ...(cause === undefined ? {} : { cause }) });
+  return new RlmError("store_corrupt", what, { suggestion, cause });
 }
 
 export function checkpointLost(id: string, why: string, cause?: unknown): RlmError {
   const suggestion = `Go on from an earlier checkpoint: ${remedy("listCheckpoints")}, and ${remedy("fork")}.`;
-  return new RlmError("checkpoint_lost", `checkpoint ${id}: ${why}`, {
-    suggestion,
-    ...(cause === undefined ? {} : { cause }),
-  });
+  return new RlmError("checkpoint_lost", `checkpoint ${id}: ${why}`, { suggestion, cause });
 }
 
 export function checkpointNotFound(why: string): RlmError {

@@ -2,61 +2,12 @@ import type { ServerFacts } from "./postgres/look.ts";
 
 export { everyRun, everySession } from "./every-row.ts";
 export { storeFull } from "./failure.ts";
-export type {
-  Amount,
-  Asked,
-  Back,
-  Change,
-  Counts,
-  DueJob,
-  Held,
-  Hold,
-  JobKey,
-  JobOfRun,
-  JobPage,
-  JobRow,
-  JobState,
-  Jobs,
-  KnownJob,
-  NewJob,
-  Outcome,
-  Rate,
-  RunLimits,
-  RunRow,
-  Settled,
-  Try,
-} from "./jobs/port.ts";
-export type {
-  CheckpointRow,
-  Collected,
-  DamagedRow,
-  JournalRow,
-  Lease,
-  NewCheckpoint,
-  NewSession,
-  SessionRow,
-  SpaceLeft,
-  Step,
-  Store,
-  StoredContext,
-  StoredRecord,
-} from "./port.ts";
+export type * from "./jobs/port.ts";
+export type * from "./port.ts";
 export { readServerUrl } from "./postgres/url.ts";
 export { readablePart } from "./readable-part.ts";
 export { isWithin } from "./rows/bounds.ts";
-export type {
-  Group,
-  NewParcel,
-  Parcel,
-  ParcelAnswer,
-  Rest,
-  RowAnswer,
-  Shipment,
-  ShipmentChange,
-  Shipping,
-  Waiters,
-  Waits,
-} from "./shipping/port.ts";
+export type * from "./shipping/port.ts";
 export { textKey } from "./sql/cache.ts";
 export { StoreHere } from "./thread/here.ts";
 export { shareStore } from "./thread/shared.ts";

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import PQueue from "p-queue";
 import type { JobInsert, JobWithMetadata, WorkOptions } from "pg-boss";
 import * as v from "valibot";
 import { aborted } from "../../platform/signals.ts";
@@ -65,21 +66,22 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
   return {
     offer,
     async work({ concurrency, signal }, attempt, dead) {
-      const tries = openTries(concurrency);
+      // pg-boss takes a job whose signal aborts for ended while its try goes on: tries are counted and awaited here.
+      const tries = new PQueue({ concurrency });
       const trying = async ([job]: JobWithMetadata[]): Promise<void> => {
         const tried = job && triedOf(job);
         if (!tried) return log(`queue: what has the id ${job?.id} names no job, and is dropped`);
-        const verdict = await tries.run(async () => {
+        const verdict = await tries.add(async () => {
           // It was fetched, or waited here, while the worker stopped: somebody else tries it.
           return signal.aborted ? { againMs: 0 } : attempt(tried);
         });
         // A death between the two leaves two tickets, which is harmless.
         if (verdict !== "over") await offerAgain({ ...tried, ...again(verdict) }, signal);
       };
-      const burials = openTries(1);
+      const burials = new PQueue({ concurrency: 1 });
       const burying = async ([job]: JobWithMetadata[]) => {
         const letter = job && letterOf(job);
-        const verdict = letter ? await burials.run(() => dead(letter)) : "over";
+        const verdict = letter ? await burials.add(() => dead(letter)) : "over";
         if (letter && verdict !== "over") await offerAgain({ ...letter, ...again(verdict) }, signal);
       };
       const often = { pollingIntervalSeconds: every.poll, heartbeatRefreshSeconds: every.touch };
@@ -87,7 +89,7 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
       await look(deadOf(queue), { pollingIntervalSeconds: every.pollDead }, burying);
       await aborted(signal);
       await Promise.all([boss.offWork(queue), boss.offWork(deadOf(queue))]);
-      await Promise.all([tries.ended(), burials.ended()]);
+      await Promise.all([tries.onIdle(), burials.onIdle()]);
     },
     async nudge(tries) {
       const ids = tries.map(({ id }) => id).filter((id) => UUID.test(id));
@@ -106,25 +108,6 @@ const MOST_WAIT_MS = 30_000;
 
 /** The ids of pg-boss. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** pg-boss takes a job whose signal aborts for ended while its try goes on: tries are counted and awaited here. */
-function openTries(most: number) {
-  const running = new Set<Promise<void>>();
-  return {
-    async run<T>(work: () => Promise<T>): Promise<T> {
-      while (running.size >= most) await Promise.race(running);
-      const ended = Promise.withResolvers<void>();
-      running.add(ended.promise);
-      try {
-        return await work();
-      } finally {
-        running.delete(ended.promise);
-        ended.resolve();
-      }
-    },
-    ended: () => Promise.all(running),
-  };
-}
 
 /** Each ticket has a priority of its own: those of one insert have one age, and a lapsed one would stand behind all of them. */
 function rowOf({ run, n, rank, afterMs = 0, lapses = 0 }: Ticket): JobInsert {

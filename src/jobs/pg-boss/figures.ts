@@ -1,12 +1,5 @@
 import { deadOf, lookAtQueues } from "./opening.ts";
 
-/** Counts of a server's queues, for people. */
-export interface QueueFigures {
-  /** As pg-boss counts. */
-  readonly schemaVersion: number;
-  readonly queues: readonly TicketCounts[];
-}
-
 /** Tickets of a queue, as they were within the last minute. */
 export interface TicketCounts {
   readonly queue: string;
@@ -16,8 +9,11 @@ export interface TicketCounts {
   readonly dead: number;
 }
 
-/** Counts the tickets on a server. It makes and migrates nothing; null: there is no queue yet. @throws RlmError `store_failed` */
-export async function queueFigures(url: string): Promise<QueueFigures | null> {
+/**
+ * Counts the tickets on a server. It makes and migrates nothing; null: there is no queue yet. `schemaVersion` is as pg-boss counts.
+ * @throws RlmError `store_failed`
+ */
+export async function queueFigures(url: string) {
   return lookAtQueues(url, async (boss, schemaVersion) => {
     const names = (await boss.getQueues()).map(({ name }) => name);
     const queues: TicketCounts[] = [];

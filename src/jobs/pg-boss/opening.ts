@@ -24,12 +24,24 @@ interface Opening {
 /** pg-boss with the queue of this name. @throws RlmError `store_failed`, `store_too_new` */
 export async function openQueue({ url, queue, every, log }: Opening): Promise<PgBoss> {
   const name = shownPlace(url);
-  const boss = await start(url, name, every, log);
+  const { PgBoss } = await library(name);
+  const boss = new PgBoss({
+    ...placeIn(url),
+    max: 3,
+    superviseIntervalSeconds: every.supervise,
+    monitorIntervalSeconds: every.monitor,
+    queueCacheIntervalSeconds: 10,
+    maintenanceIntervalSeconds: 3600,
+  });
+  boss.on("error", (error) => log(`queue: ${withoutSecrets(String(error.message), url)}`));
+  boss.on("warning", ({ message }) => log(`queue: ${withoutSecrets(message, url)}`));
   try {
+    await boss.start();
+    checkVersion(await boss.schemaVersion(), name);
     await makeQueues(boss, queue, every);
     return boss;
   } catch (error) {
-    await boss.stop({ graceful: false });
+    await boss.stop({ graceful: false }).catch(() => {});
     throw failure(error, name);
   }
 }
@@ -62,28 +74,6 @@ export async function lookAtQueues<T>(
 function placeIn(url: string) {
   const { connectionString, schema } = readServerUrl(url);
   return { connectionString, schema: `${schema}_queue`, application_name: "belay", schedule: false };
-}
-
-async function start(url: string, name: string, every: Periods, log: (text: string) => void): Promise<PgBoss> {
-  const { PgBoss } = await library(name);
-  const boss = new PgBoss({
-    ...placeIn(url),
-    max: 3,
-    superviseIntervalSeconds: every.supervise,
-    monitorIntervalSeconds: every.monitor,
-    queueCacheIntervalSeconds: 10,
-    maintenanceIntervalSeconds: 3600,
-  });
-  boss.on("error", (error) => log(`queue: ${withoutSecrets(String(error.message), url)}`));
-  boss.on("warning", ({ message }) => log(`queue: ${withoutSecrets(message, url)}`));
-  try {
-    await boss.start();
-    checkVersion(await boss.schemaVersion(), name);
-    return boss;
-  } catch (error) {
-    await boss.stop({ graceful: false }).catch(() => {});
-    throw failure(error, name);
-  }
 }
 
 /** @throws RlmError `store_too_new` */

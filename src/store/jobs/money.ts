@@ -1,12 +1,6 @@
-import type { Amount, Held, RunLimits } from "./port.ts";
+import type { Amount, Held, RunRow } from "./port.ts";
 
-/** The limits of a run, and its spending. */
-export interface Purse {
-  readonly limits: RunLimits;
-  readonly spent: Amount;
-  readonly held: Amount;
-  readonly doubtful: Amount;
-}
+type Purse = Pick<RunRow, "limits" | "spent" | "held" | "doubtful">;
 
 /** The answer to a wish to hold more: it may be held now, or once others have given back what they hold. Else the limit that has no room for it. */
 export function mayHold({ limits, spent, held, doubtful }: Purse, amount: Amount): Held {

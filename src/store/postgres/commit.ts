@@ -1,11 +1,11 @@
 import { checkpointLost, misuse, storeFull } from "../failure.ts";
 import type { NewCheckpoint, Step } from "../port.ts";
 import { fieldsOfCheckpoint } from "../rows/checkpoint.ts";
-import { packText } from "../rows/pack.ts";
-import { type PackedPages, packPages } from "../rows/pages.ts";
+import { packedBytes, packText } from "../rows/pack.ts";
+import { packPages } from "../rows/pages.ts";
 import { type Row, seal } from "../rows/seal.ts";
-import { fieldsOf, type Session } from "../rows/session.ts";
-import { sealOfRecord } from "../sql/journal.ts";
+import { afterStep, fieldsOf, type Session } from "../rows/session.ts";
+import { packedRecords } from "../sql/journal.ts";
 import { hashesIn } from "../sql/uses.ts";
 import type { Server } from "./connection.ts";
 import { codeOf, isCut, leaseLost, RAISED } from "./failure.ts";
@@ -23,20 +23,22 @@ export interface Leased {
  * takes more. @throws RlmError `lease_lost`, `store_full`
  */
 export async function commit(server: Server, known: Leased, step: Step): Promise<{ known: Leased; more: number }> {
-  const { session, fence } = known;
+  const { session, fence, reach } = known;
+  const { checkpoint, records = [], drop = [], cache = [], settle = [], delivered = [] } = step;
   const bytes = openBytes();
-  const next = after(known, step, bytes);
-  const { checkpoint, drop = [], cache = [], settle = [], delivered = [] } = step;
-  const { facts, settings, ...changed } = next.session;
-  const made = checkpoint ? checkpointOf(checkpoint, next.pages, next.session, bytes) : null;
+  const { written, bytes: journal } = packedRecords(session.id, session.last_seq + 1, records);
+  const gone = new Set(drop.filter((id) => reach.has(id)));
+  const next = afterStep(session, step, journal, gone.size);
+  const { facts, settings, ...changed } = next;
+  const made = checkpoint ? checkpointOf(checkpoint, next, bytes) : null;
   const named = {
     session: session.id,
     fence,
     before: session.last_seq,
     ...changed,
-    sha256: bytes.add(seal(fieldsOf(next.session))),
+    sha256: bytes.add(seal(fieldsOf(next))),
     ...(made ? { checkpoint: made } : {}),
-    records: next.records,
+    records: written.map(({ kind, content, sha256 }) => [kind, bytes.packed(content.packed), bytes.add(sha256)]),
     drop,
     delivered,
     uses: [...hashesIn([step.records, step.facts, step.settings, checkpoint?.extras])],
@@ -48,16 +50,15 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
       return { run, n, call, usd: spent.nanodollars, tokens: spent.tokens, calls: spent.sub_calls };
     }),
   };
-  const { reach } = known;
   const image = made ? made.stored_bytes + made.meta[1] + made.beside[1] : 0;
-  const more = image + next.journal - drop.reduce((sum, id) => sum + (reach.get(id) ?? 0), 0);
+  const more = [...gone].reduce((sum, id) => sum - (reach.get(id) ?? 0), image + journal);
   if (step.space && step.space.taken + more > step.space.most) throw storeFull(step.space, more);
   const send = () =>
     server.run("SELECT commit_step($1, $2, $3, $4)", JSON.stringify(named), bytes.all(), facts, settings);
-  await kept(server, { known, last_seq: next.session.last_seq, checkpoint: checkpoint ?? null }, send);
-  for (const id of drop) reach.delete(id);
+  await kept(server, { known, last_seq: next.last_seq, checkpoint: checkpoint ?? null }, send);
+  for (const id of gone) reach.delete(id);
   if (checkpoint) reach.set(checkpoint.id, image);
-  return { known: { session: next.session, fence, reach }, more };
+  return { known: { session: next, fence, reach }, more };
 }
 
 interface Sending {
@@ -115,45 +116,8 @@ async function standOf(server: Server, id: string, checkpoint: string | null): P
   }
 }
 
-/** The session's next row, and its records as they are written. */
-function after({ session, reach }: Leased, step: Step, bytes: Bytes) {
-  const { checkpoint, records = [], drop = [], cache = [] } = step;
-  const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
-  const head = checkpoint?.kind === "end" ? checkpoint.id : session.head;
-  if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${session.id}`);
-  const from = bytes.length();
-  const written = records.map((record, at) => {
-    const content = JSON.stringify(record);
-    const place = bytes.text(content);
-    const sha256 = sealOfRecord(session.id, session.last_seq + 1 + at, record.record, content);
-    return { kind: record.record, place, sha256 };
-  });
-  const journal = bytes.length() - from;
-  const gone = new Set(drop.filter((id) => reach.has(id))).size;
-  return {
-    pages,
-    journal,
-    records: written.map(({ kind, place, sha256 }) => [kind, place, bytes.add(sha256)]),
-    session: {
-      ...session,
-      head,
-      last_seq: session.last_seq + records.length,
-      checkpoints: session.checkpoints + (checkpoint ? 1 : 0) - gone,
-      journal_bytes: session.journal_bytes + journal,
-      facts: step.facts === undefined ? session.facts : JSON.stringify(step.facts),
-      settings: step.settings === undefined ? session.settings : JSON.stringify(step.settings),
-      changed_at: records.at(-1)?.at ?? checkpoint?.at ?? cache.at(-1)?.at ?? session.changed_at,
-    },
-  };
-}
-
-function checkpointOf(
-  checkpoint: NonNullable<Step["checkpoint"]>,
-  pages: PackedPages | null,
-  { id, last_seq }: Session,
-  bytes: Bytes,
-) {
-  if (!pages) throw misuse("a checkpoint without pages");
+function checkpointOf(checkpoint: NewCheckpoint, { id, last_seq }: Session, bytes: Bytes) {
+  const pages = packPages(checkpoint.pages, checkpoint.meta.linearBytes);
   const { meta, extras, sealed } = fieldsOfCheckpoint({ ...checkpoint, session: id, seq: last_seq }, pages);
   return {
     ...{ id: checkpoint.id, parent: checkpoint.parent, base: checkpoint.base, exec_id: checkpoint.exec_id },
@@ -179,16 +143,10 @@ function openBytes() {
   };
   return {
     add,
-    text: (content: string) => add(bytesOfText(content)),
-    length: () => length,
+    text: (content: string) => add(packedBytes(packText(content))),
+    packed: (content: string | Uint8Array) => add(packedBytes(content)),
     all: () => Buffer.concat(parts),
   };
 }
 
 type Bytes = ReturnType<typeof openBytes>;
-
-/** A text as a server keeps it. */
-export function bytesOfText(content: string): Uint8Array {
-  const packed = packText(content);
-  return typeof packed === "string" ? Buffer.from(packed) : packed;
-}

@@ -11,35 +11,18 @@ import { readServerUrl } from "./url.ts";
 /** The value of a statement's parameter. Bytes go as they are; lists go as PostgreSQL's arrays. */
 export type Value = null | number | string | boolean | Uint8Array | readonly string[] | readonly number[];
 
-/** Runs statements, on any connection or on one. */
-export interface Sql {
-  perform<T>(plan: Plan<T>): Promise<T>;
-  all(text: string, ...values: Value[]): Promise<Row[]>;
-  get(text: string, ...values: Value[]): Promise<Row | undefined>;
-  /** Returns how many rows changed. */
-  run(text: string, ...values: Value[]): Promise<number>;
-}
-
-/** A server with the schema of one store. What it throws is an RlmError that names it, without its password. */
-export interface Server extends Sql {
-  /** For messages. */
-  readonly name: string;
-  readonly schema: string;
-  /** Keeps all writes of `work`, or none. */
-  write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** Runs `work`, whose reads are all of one moment. */
-  read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** The error that this is to the caller. */
-  failure(error: unknown): unknown;
-  close(): Promise<void>;
-}
+export type Sql = ReturnType<typeof sqlOf>;
+export type Server = Awaited<ReturnType<typeof connect>>;
 
 /** A commit, a beat and a reader can be at work at once. */
 const CONNECTIONS = 3;
 const CONNECT_MS = 10_000;
 
-/** @throws RlmError `store_failed` if the client is not installed, or for a URL that is none */
-export async function connect(url: string): Promise<Server> {
+/**
+ * A server with the schema of one store. What it throws is an RlmError that names it, without its password.
+ * @throws RlmError `store_failed` if the client is not installed, or for a URL that is none
+ */
+export async function connect(url: string) {
   const name = shownPlace(url);
   const { Pool, types } = await client(name);
   const { connectionString, schema } = readServerUrl(url);
@@ -101,15 +84,17 @@ export async function connect(url: string): Promise<Server> {
   const pooled = sqlOf((text, values) => on((one) => one.query({ text, values })));
   return {
     ...pooled,
-    perform: (plan) =>
-      pooled.perform(plan).catch((error) => {
+    perform: <T>(plan: Plan<T>) =>
+      pooled.perform(plan).catch((error): never => {
         throw failure(error);
       }),
+    /** For messages. */
     name,
     schema,
+    /** Keeps all writes of `work`, or none. */
     write: transaction("BEGIN"),
+    /** Runs `work`, whose reads are all of one moment. */
     read: transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-    failure,
     close: () => pool.end(),
   };
 }
@@ -123,7 +108,8 @@ function isUndone(error: unknown): boolean {
   return code === "40P01" || code === "40001";
 }
 
-function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResult<Record<string, never>>>): Sql {
+/** Runs statements, on any connection or on one. */
+function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResult<Record<string, never>>>) {
   const run = async (text: string, values: readonly Value[]) =>
     query(
       text,
@@ -140,14 +126,15 @@ function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResul
     }
   }
   return {
-    async perform(plan) {
+    async perform<T>(plan: Plan<T>): Promise<T> {
       let step = plan.next();
       while (!step.done) step = plan.next(await answered(step.value));
       return step.value;
     },
-    all: async (text, ...values) => (await run(text, values)).rows,
-    get: async (text, ...values) => (await run(text, values)).rows[0],
-    run: async (text, ...values) => (await run(text, values)).rowCount ?? 0,
+    all: async (text: string, ...values: Value[]): Promise<Row[]> => (await run(text, values)).rows,
+    get: async (text: string, ...values: Value[]): Promise<Row | undefined> => (await run(text, values)).rows[0],
+    /** Returns how many rows changed. */
+    run: async (text: string, ...values: Value[]) => (await run(text, values)).rowCount ?? 0,
   };
 }
 

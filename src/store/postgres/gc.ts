@@ -1,12 +1,13 @@
 import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { number, text } from "../rows/seal.ts";
-import { deleteFamily as dropFamily, type Past, pastSessions, sweep } from "../sql/gc.ts";
+import { deleteFamily, type Past, pastSessions, sweep } from "../sql/gc.ts";
+import type { Own } from "../sql/planned.ts";
 import type { Server, Sql } from "./connection.ts";
 import type { Leases } from "./leases.ts";
 
 /** Drops what the rule lets go and what nothing reaches. The server gives space back by itself: autovacuum. */
-export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<Collected> {
+export async function gc(server: Server, leases: Leases, own: Own, rule: GcRule): Promise<Collected> {
   const before = await sizeOf(server);
   let dropped: Omit<Collected, "bytes"> | undefined;
   try {
@@ -18,7 +19,7 @@ export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<
       for (const one of old) {
         if (open.has(one.id) || leases.holds(one.id) || !(await isStill(sql, one))) continue;
         going.push(one);
-        await deleteFamily(sql, one.id);
+        await sql.perform(deleteFamily(one.id, own));
       }
       const found = await sql.perform(sweep(rule, open.size > 0));
       dropped = { sessions: going.map(displayName), ...found };
@@ -41,13 +42,6 @@ const OPEN = "SELECT l.session FROM leases l JOIN sessions s ON s.id = l.session
 
 /** Ends the transaction of a dry run. */
 const DRY = new Error("a dry run");
-
-/** Drops a session and its children; returns their ids. */
-export async function deleteFamily(sql: Sql, id: string): Promise<readonly string[]> {
-  const family = await sql.perform(dropFamily(id));
-  await sql.run("DELETE FROM leases WHERE session = ANY($1)", family);
-  return family;
-}
 
 async function sizeOf(server: Server): Promise<number> {
   const row = await server.get(

@@ -4,6 +4,7 @@ import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../platform/ids.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
+import type { Holder } from "../sql/sessions.ts";
 import type { Server } from "./connection.ts";
 
 /** Time that a lease lasts without a beat, ms. */
@@ -11,32 +12,18 @@ const LEASE_MS = 20_000;
 /** The number of beats in a lease. */
 const BEATS = 5;
 
-/** The leases of this store. Each write carries its fence; one that another process has replaced is refused. */
-export interface Leases {
-  /** Takes the lease; answers the row of the session with its fence. @throws RlmError `session_busy` */
-  take(session: Label): Promise<Row>;
-  /** Takes the lease of a provider's account, by its id among leases; answers its fence. null: somebody has it. */
-  takeAccount(id: string, account: string): Promise<number | null>;
-  release(id: string): Promise<void>;
-  holds(id: string): boolean;
-  /** The sessions among these that another holder has now. */
-  busy(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Another process has the session, as a write has learnt. */
-  lose(id: string): void;
-  close(): Promise<void>;
-}
+export type Leases = ReturnType<typeof openLeases>;
 
 /** The name and id of a session whose row may be damaged. */
 type Label = Pick<Session, "id" | "name">;
 
-export interface LeaseParts {
-  readonly pid: number;
-  readonly host: string;
+export interface LeaseParts extends Holder {
   /** Called once for a lease that is lost. */
   lost(session: string): void;
 }
 
-export function openLeases(server: Server, { pid, host, lost }: LeaseParts): Leases {
+/** The leases of this store. Each write carries its fence; one that another process has replaced is refused. */
+export function openLeases(server: Server, { pid, host, lost }: LeaseParts) {
   const holder = randomUUID();
   const lastMs = leaseMs(process.env.BELAY_LEASE_MS);
   const beatMs = lastMs / BEATS;
@@ -71,30 +58,29 @@ export function openLeases(server: Server, { pid, host, lost }: LeaseParts): Lea
   }, beatMs).unref();
 
   return {
-    async take(session) {
+    /** Takes the lease; answers the row of the session with its fence. @throws RlmError `session_busy` */
+    async take(session: Label): Promise<Row> {
       const from = performance.now();
       const row = held.has(session.id) ? undefined : await server.get(TAKE, session.id, holder, lastMs, pid, host);
       if (!row) throw await busyError(server, session);
       held.set(session.id, from + lastMs);
       return row;
     },
-    async takeAccount(id, account) {
+    /** Takes the lease of a provider's account, by its id among leases; answers its fence. null: somebody has it. */
+    async takeAccount(id: string, account: string): Promise<number | null> {
       const from = performance.now();
       const row = held.has(id) ? undefined : await server.get(TAKE_ACCOUNT, id, holder, lastMs, account);
       if (!row) return null;
       held.set(id, from + lastMs);
       return number(row, "fence");
     },
-    async release(id) {
+    async release(id: string): Promise<void> {
       if (held.delete(id)) await server.run("DELETE FROM leases WHERE session = $1 AND holder = $2", id, holder);
     },
-    holds: (id) => held.has(id),
-    async busy(ids) {
-      const others = await server.all(BUSY, ids);
-      return new Set([...others.map((row) => text(row, "session")), ...ids.filter((id) => held.has(id))]);
-    },
+    holds: (id: string) => held.has(id),
+    /** Another process has the session, as a write has learnt. */
     lose,
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer);
       await beating;
       const ids = [...held.keys()];
@@ -122,8 +108,6 @@ const TAKE_ACCOUNT = `${takenFrom("(SELECT $1::text AS id) one")}
 /** A beat names the sessions: one whose release failed is not kept alive. */
 const BEAT = `UPDATE leases SET until = clock_timestamp() + $3 * interval '1 ms'
   WHERE holder = $1 AND session = ANY($2) RETURNING session`;
-
-const BUSY = "SELECT session FROM leases WHERE session = ANY($1) AND until > clock_timestamp()";
 
 async function busyError(server: Server, session: Label): Promise<RlmError> {
   const row = await server.get(

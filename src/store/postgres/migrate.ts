@@ -1,7 +1,6 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import { unpackText } from "../rows/pack.ts";
 import { number, text } from "../rows/seal.ts";
-import { addUses, hashesIn } from "../sql/uses.ts";
+import { noteEarlierUses } from "../sql/uses.ts";
 import type { Server, Sql } from "./connection.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { MIGRATIONS, SCHEMA_VERSION, USES_VERSION } from "./schema.ts";
@@ -22,7 +21,8 @@ export async function migrate(server: Server): Promise<void> {
     if (version === 0) await sql.run("CREATE TABLE meta (version int NOT NULL, application text NOT NULL)");
     for (const migration of MIGRATIONS.slice(version)) await sql.run(migration);
     await sql.run(FUNCTIONS);
-    if (version > 0 && version < USES_VERSION) await noteEarlierUses(sql);
+    const earlier = version > 0 && version < USES_VERSION ? await sql.all("SELECT id FROM sessions") : [];
+    for (const session of earlier) await sql.perform(noteEarlierUses(text(session, "id")));
     await sql.run("DELETE FROM meta");
     await sql.run("INSERT INTO meta (version, application) VALUES ($1, $2)", SCHEMA_VERSION, APPLICATION);
   });
@@ -44,24 +44,3 @@ export async function storedVersion({ name, schema }: Server, sql: Sql): Promise
   const message = `the store on ${name} is of version ${version}; this build reads versions up to ${SCHEMA_VERSION}`;
   throw new RlmError("store_too_new", message, { suggestion: "Update Belay, or name another schema in the URL." });
 }
-
-/** Notes what the sessions of an earlier build use: all that is kept of them is read. */
-async function noteEarlierUses(sql: Sql): Promise<void> {
-  for (const row of await sql.all("SELECT id FROM sessions")) {
-    const id = text(row, "id");
-    const named = new Set<string>();
-    for (const kept of KEPT) {
-      for (const one of await sql.all(kept, id)) {
-        for (const column of Object.keys(one)) hashesIn(unpackText(one, column), named);
-      }
-    }
-    await sql.perform(addUses(id, named));
-  }
-}
-
-/** Texts of a session. */
-const KEPT = [
-  "SELECT facts, settings FROM sessions WHERE id = $1",
-  "SELECT content FROM journal WHERE session = $1",
-  "SELECT meta, beside FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach WHERE session = $1)",
-] as const;

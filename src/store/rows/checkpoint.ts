@@ -1,5 +1,5 @@
 import type { ImageMeta } from "../../../runtime/index.ts";
-import { checkpointLost, corrupt } from "../failure.ts";
+import { checkpointLost } from "../failure.ts";
 import type { CheckpointRow, NewCheckpoint } from "../port.ts";
 import { unpackText } from "./pack.ts";
 import type { PackedPages } from "./pages.ts";
@@ -61,35 +61,6 @@ const isMemory = (bytes: number) => Number.isInteger(bytes) && bytes > 0 && byte
 
 const BEFORE = ["id", "session", "parent", "base", "exec_id", "kind", "seq"];
 const AFTER = ["chain_length", "chain_bytes", "pages", "stored_bytes", "at", "parts"];
-
-/** The count of checkpoints that a session reaches. */
-export type Reaching = Readonly<{ id: string; checkpoints: number }>;
-
-export interface ReadableCheckpoints {
-  readonly checkpoints: Checkpoint[];
-  /** Ids. */
-  readonly damaged: string[];
-  readonly miscounted: string | null;
-}
-
-export function checkpointsIn(rows: readonly Row[], { id, checkpoints: count }: Reaching): ReadableCheckpoints {
-  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row) }));
-  return {
-    checkpoints: read.flatMap(({ checkpoint }) => checkpoint ?? []),
-    damaged: read.flatMap(({ id, checkpoint }) => (checkpoint ? [] : [id])),
-    miscounted: rows.length === count ? null : `session ${id} has ${rows.length} checkpoints, not ${count}`,
-  };
-}
-
-/** @throws RlmError `store_corrupt`, `checkpoint_lost` */
-export function wholeCheckpoints({ checkpoints, miscounted, damaged }: ReadableCheckpoints): Checkpoint[] {
-  if (miscounted !== null) throw corrupt(miscounted);
-  const [first] = damaged;
-  if (first !== undefined) throw checkpointLost(first, DAMAGED);
-  return checkpoints;
-}
-
-export const DAMAGED = "it is damaged";
 
 /** The image of a fresh guest. */
 export function baselineOf(id: string, meta: ImageMeta): Writing {

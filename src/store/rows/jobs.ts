@@ -71,7 +71,7 @@ export function decodeRun(row: Row): RunRow {
   return {
     ...columnsOf(row, RUN),
     spec: jsonOf(row, "spec", SPEC_BOUNDS),
-    limits: limitsOf(row),
+    limits: amountIn(row, amountColumns("lim"), numberOrNull),
     ...{ spent: amountOf(row, "spent"), held: amountOf(row, "held"), doubtful: amountOf(row, "doubtful") },
   };
 }
@@ -125,23 +125,14 @@ export function countsIn(rows: readonly Row[]): Record<JobState, number> {
   return counts;
 }
 
-function amountOf(row: Row, of: Exclude<Sum, "lim">): Amount {
-  const [nanodollars, tokens, sub_calls] = amountColumns(of);
-  return { nanodollars: number(row, nanodollars), tokens: number(row, tokens), sub_calls: number(row, sub_calls) };
-}
-
 /** The amount of a row of `holds`. */
-export function heldBy(row: Row): Amount {
-  return { nanodollars: number(row, "usd"), tokens: number(row, "tokens"), sub_calls: number(row, "calls") };
-}
+export const heldBy = (row: Row): Amount => amountIn(row, ["usd", "tokens", "calls"], number);
 
-function limitsOf(row: Row): RunLimits {
-  const [nanodollars, tokens, sub_calls] = amountColumns("lim");
-  return {
-    nanodollars: numberOrNull(row, nanodollars),
-    tokens: numberOrNull(row, tokens),
-    sub_calls: numberOrNull(row, sub_calls),
-  };
+const amountOf = (row: Row, of: Exclude<Sum, "lim">): Amount => amountIn(row, amountColumns(of), number);
+
+function amountIn<T>(row: Row, columns: readonly [string, string, string], read: (row: Row, column: string) => T) {
+  const [usd, tokens, calls] = columns;
+  return { nanodollars: read(row, usd), tokens: read(row, tokens), sub_calls: read(row, calls) };
 }
 
 export function jsonOf(row: Row, column: string, bounds: Bounds): Json {

@@ -28,6 +28,11 @@ export function packText(content: string): string | Uint8Array {
   return content.length < PACKED_TEXT_UNITS ? content : zstdCompressSync(content, { params: PACKING });
 }
 
+/** A text of `packText` as a server keeps it. */
+export function packedBytes(content: string | Uint8Array): Uint8Array {
+  return typeof content === "string" ? Buffer.from(content) : content;
+}
+
 /** The column's JSON text; null if it is damaged, or not within the bounds. */
 export function unpackText(row: Row, column: string, bounds = USUAL_BOUNDS): string | null {
   const found = row[column];

@@ -1,9 +1,21 @@
 import { createHash } from "node:crypto";
 import { corrupt } from "../failure.ts";
-import type { NewParcel, Parcel, ParcelAnswer, ParcelRequest, Shipment } from "../shipping/port.ts";
+import type { NewParcel, Parcel, ParcelAnswer, ParcelRequest } from "../shipping/port.ts";
 import { RESULT_BOUNDS } from "./bounds.ts";
 import { unpackText } from "./pack.ts";
-import { blob, isSealed, number, numberOrNull, type Row, seal, text, textOrNull, value } from "./seal.ts";
+import {
+  blob,
+  columnsOf,
+  isSealed,
+  number,
+  numberOrNull,
+  type Row,
+  seal,
+  text,
+  textOrNull,
+  value,
+  wordOf,
+} from "./seal.ts";
 
 // Rows of parcels and shipments. Both databases have the same columns.
 
@@ -61,18 +73,8 @@ function damaged({ session, call, k }: Row): never {
   throw corrupt(`request ${k} of call ${call} of session ${session} is damaged`);
 }
 
-/** A row of shipments. */
-export interface ShipmentRow
-  extends Pick<Shipment, "id" | "account" | "model" | "parcels" | "file" | "asked_at" | "batch"> {
-  readonly closed_at: number;
-  readonly made_at: number | null;
-  readonly state: Shipment["state"] | "over";
-  /** 0 or 1. */
-  readonly cancelled: number;
-  readonly over_at: number | null;
-  readonly look_at: number;
-  readonly done: number;
-}
+/** A row of shipments. `cancelled` is 0 or 1. */
+export type ShipmentRow = ReturnType<typeof decodeShipment>;
 
 /** Columns of a shipment under its seal. The others change with each look. */
 const SEALED = [
@@ -86,20 +88,17 @@ export function sealOfShipment(shipment: ShipmentRow): Buffer {
 }
 
 /** @throws RlmError `store_corrupt` */
-export function decodeShipment(row: Row): ShipmentRow {
+export function decodeShipment(row: Row) {
   const sealed = SEALED.map((column) => value(row, column));
-  const state = SHIPMENT_STATES.find((one) => one === row.state);
-  if (state === undefined || !isSealed(row, sealed)) throw corrupt(`the row of shipment ${row.id} is damaged`);
-  return {
-    ...{ id: text(row, "id"), account: text(row, "account"), model: text(row, "model"), state },
-    ...{ parcels: number(row, "parcels"), done: number(row, "done"), cancelled: number(row, "cancelled") },
-    ...{ file: textOrNull(row, "file"), batch: textOrNull(row, "batch"), closed_at: number(row, "closed_at") },
-    ...{ asked_at: numberOrNull(row, "asked_at"), made_at: numberOrNull(row, "made_at") },
-    ...{ over_at: numberOrNull(row, "over_at"), look_at: number(row, "look_at") },
-  };
+  if (!isSealed(row, sealed)) throw corrupt(`the row of shipment ${row.id} is damaged`);
+  return columnsOf(row, SHIPMENT);
 }
 
-const SHIPMENT_STATES = ["closed", "out", "doubt", "over"] as const;
+const SHIPMENT = {
+  ...{ id: text, account: text, model: text, parcels: number, closed_at: number, file: textOrNull, batch: textOrNull },
+  ...{ asked_at: numberOrNull, made_at: numberOrNull, over_at: numberOrNull, look_at: number, done: number },
+  ...{ cancelled: number, state: wordOf("a shipment", ["closed", "out", "doubt", "over"]) },
+};
 
 /** The lease of an account has an id as those of sessions have, and no session has this one: theirs are ULIDs. */
 export function leaseOfAccount(account: string): string {

@@ -1,7 +1,7 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import type { Json } from "../../../runtime/index.ts";
-import { corrupt } from "../failure.ts";
-import type { NewSession, SessionRow } from "../port.ts";
+import { corrupt, misuse } from "../failure.ts";
+import type { NewSession, SessionRow, Step } from "../port.ts";
 import { unpackText } from "./pack.ts";
 import { columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
 
@@ -53,6 +53,29 @@ const SESSION = {
   ...{ id: text, name: textOrNull, origin: wordOf("a session", ORIGINS), created_at: number, changed_at: number },
   ...{ head: textOrNull, last_seq: number, checkpoints: number, journal_bytes: number, forked_from: textOrNull },
 };
+
+/**
+ * The session after a step.
+ * @param bytes those of its records
+ * @param gone the number of checkpoints that it takes from the session
+ * @throws RlmError `store_failed` if it drops the session's head
+ */
+export function afterStep(session: Session, step: Step, bytes: number, gone: number): Session {
+  const { checkpoint, records = [], drop = [], cache = [], facts, settings } = step;
+  const head = checkpoint?.kind === "end" ? checkpoint.id : session.head;
+  if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${session.id}`);
+  return {
+    ...session,
+    head,
+    last_seq: session.last_seq + records.length,
+    checkpoints: session.checkpoints + (checkpoint ? 1 : 0) - gone,
+    journal_bytes: session.journal_bytes + bytes,
+    facts: facts === undefined ? session.facts : JSON.stringify(facts),
+    settings: settings === undefined ? session.settings : JSON.stringify(settings),
+    // When the step says that it was made: the store has no clock.
+    changed_at: records.at(-1)?.at ?? checkpoint?.at ?? cache.at(-1)?.at ?? session.changed_at,
+  };
+}
 
 /** True if the session says that an exec has begun and not ended. */
 export function isRunning(facts: Json): boolean {

@@ -1,12 +1,12 @@
-import type { Collected, GcRule } from "../port.ts";
+import type { Collected, Discarding, GcRule } from "../port.ts";
 import { keepMs } from "../rows/jobs.ts";
 import { PLACES } from "../rows/pages.ts";
 import { number, type Row, seal, text } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
 import { dropOldAnswers } from "./cache.ts";
 import { dropContexts } from "./contexts.ts";
-import { dropOver, giveUp } from "./parcels.ts";
-import { familyOf } from "./sessions.ts";
+import { dropOver, giveUp, refuseSession } from "./parcels.ts";
+import { familyOf, type Leasing } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, run, type Statement, spelled, sql } from "./sql.ts";
 
 /** A session that the rule lets go. */
@@ -64,13 +64,27 @@ function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<strin
 }
 
 /** Drops a session and its children; returns their ids. Checkpoints that only they need go with {@link dropUnreached}. */
-export function* deleteFamily(id: string): Plan<readonly string[]> {
+export function* deleteFamily(id: string, own: Dropping): Plan<readonly string[]> {
   const family = yield* familyOf(id);
   yield* giveUp(family);
   for (const table of ["journal", "reach", "uses"]) {
     yield* run(sql`DELETE FROM ${raw(table)} WHERE session ${oneOf(family)}`);
   }
   yield* run(sql`DELETE FROM sessions WHERE id ${oneOf(family)}`);
+  if (own.dropLeases) yield* own.dropLeases(family);
+  return family;
+}
+
+type Dropping = Pick<Leasing, "dropLeases">;
+
+/**
+ * Drops a session and its children, with what only they need; returns their ids. The caller has its lease.
+ * @throws RlmError `session_busy` if parcels of it are out, unless they are discarded
+ */
+export function* removeSession(id: string, { discard = false }: Discarding, own: Dropping): Plan<readonly string[]> {
+  if (!discard) yield* refuseSession(id);
+  const family = yield* deleteFamily(id, own);
+  yield* dropUnreached();
   return family;
 }
 
@@ -105,7 +119,7 @@ export function* sweep(rule: GcRule, anyOpen: boolean): Plan<Pick<Collected, "ch
 }
 
 /** Drops checkpoints that no session reaches and that no reached one is based on. Returns how many they were. */
-export function* dropUnreached(): Plan<number> {
+function* dropUnreached(): Plan<number> {
   return yield* dropBut(sql`session IS NOT NULL`);
 }
 

@@ -6,7 +6,7 @@ import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import { readableCheckpoints } from "./checkpoints.ts";
 import { readSession } from "./sessions.ts";
-import { all, type Packed, type Plan, packed, run, sql } from "./sql.ts";
+import { all, type Plan, packed, run, sql } from "./sql.ts";
 
 /** The records of a session. @throws RlmError `store_corrupt` naming one that is missing or damaged */
 export function* readJournal(id: string, from: number): Plan<JournalRow[]> {
@@ -21,64 +21,9 @@ export function* readRecords(session: Session, from: number): Plan<JournalRow[]>
   return rows;
 }
 
-/** The records that are whole, and a line for each stretch of those that are not. */
-export function* readableRecords(session: Session, from: number): Plan<ReadableRecords> {
-  const stored = yield* all(sql`SELECT * FROM journal WHERE session = ${session.id} AND seq >= ${from} ORDER BY seq`);
-  return recordsIn(stored, session, from);
-}
-
-/** All of a session that can be read. */
-export function* readable(id: string): Plan<Readable> {
-  const session = yield* readSession(id);
-  const { rows, damaged } = yield* readableRecords(session, 1);
-  const found = yield* readableCheckpoints(session);
-  return {
-    records: rows,
-    checkpoints: found.checkpoints.map(shown),
-    damaged: [
-      ...damaged,
-      ...found.damaged.map((one) => `checkpoint ${one} is damaged`),
-      ...(found.miscounted === null ? [] : [found.miscounted]),
-    ],
-  };
-}
-
-interface WrittenRecord {
-  readonly session: string;
-  readonly seq: number;
-  readonly kind: string;
-  readonly content: Packed;
-  readonly sha256: Uint8Array;
-}
-
-/** Records of a session as they are written, and the bytes that they take. @param from the seq of the first one */
-export function packedRecords(
-  session: string,
-  from: number,
-  records: readonly StoredRecord[],
-): { readonly written: readonly WrittenRecord[]; readonly bytes: number } {
-  const written = records.map((record, index): WrittenRecord => {
-    const [seq, kind, content] = [from + index, record.record, JSON.stringify(record)];
-    return { session, seq, kind, content: packed(content), sha256: sealOfRecord(session, seq, kind, content) };
-  });
-  return { written, bytes: written.reduce((sum, { content }) => sum + Buffer.byteLength(content.packed), 0) };
-}
-
-export function* insertRecords(written: readonly WrittenRecord[]): Plan<void> {
-  for (const { session, seq, kind, content, sha256 } of written) {
-    yield* run(sql`INSERT INTO journal (session, seq, kind, content, sha256)
-      VALUES (${session}, ${seq}, ${kind}, ${content}, ${sha256})`);
-  }
-}
-
-interface ReadableRecords {
-  readonly rows: JournalRow[];
-  /** A line for each stretch that is missing or damaged. */
-  readonly damaged: string[];
-}
-
-/** The records that are whole, and a line for each stretch of those that are not. */
-function recordsIn(stored: readonly Row[], { id, last_seq }: Session, from: number): ReadableRecords {
+/** The records that are whole, and a line for each stretch that is missing or damaged. */
+export function* readableRecords({ id, last_seq }: Session, from: number) {
+  const stored = yield* all(sql`SELECT * FROM journal WHERE session = ${id} AND seq >= ${from} ORDER BY seq`);
   const bySeq = new Map(stored.map((row) => [row.seq, row]));
   const rows: JournalRow[] = [];
   const lost: { first: number; last: number }[] = [];
@@ -100,8 +45,36 @@ function recordsIn(stored: readonly Row[], { id, last_seq }: Session, from: numb
   return { rows, damaged };
 }
 
-export function sealOfRecord(session: string, seq: number, kind: string, content: string): Buffer {
-  return seal([session, seq, kind, content]);
+/** All of a session that can be read. */
+export function* readable(id: string): Plan<Readable> {
+  const session = yield* readSession(id);
+  const { rows, damaged } = yield* readableRecords(session, 1);
+  const found = yield* readableCheckpoints(session);
+  return {
+    records: rows,
+    checkpoints: found.checkpoints.map(shown),
+    damaged: [
+      ...damaged,
+      ...found.damaged.map((one) => `checkpoint ${one} is damaged`),
+      ...(found.miscounted === null ? [] : [found.miscounted]),
+    ],
+  };
+}
+
+/** Records of a session as they are written, and the bytes that they take. @param from the seq of the first one */
+export function packedRecords(session: string, from: number, records: readonly StoredRecord[]) {
+  const written = records.map((record, index) => {
+    const [seq, kind, content] = [from + index, record.record, JSON.stringify(record)];
+    return { session, seq, kind, content: packed(content), sha256: seal([session, seq, kind, content]) };
+  });
+  return { written, bytes: written.reduce((sum, { content }) => sum + Buffer.byteLength(content.packed), 0) };
+}
+
+export function* insertRecords(written: ReturnType<typeof packedRecords>["written"]): Plan<void> {
+  for (const { session, seq, kind, content, sha256 } of written) {
+    yield* run(sql`INSERT INTO journal (session, seq, kind, content, sha256)
+      VALUES (${session}, ${seq}, ${kind}, ${content}, ${sha256})`);
+  }
 }
 
 /** null if the row is damaged. */

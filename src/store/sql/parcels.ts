@@ -24,17 +24,17 @@ export function* keepParcel(parcel: NewParcel, now: Part): Plan<Parcel> {
       ${list([root, parcel.run, account, model, Buffer.byteLength(body), sum, sha256, packed(body)])})
     ON CONFLICT (session, call, k) DO UPDATE SET ${raw(changing.map((one) => `${one} = excluded.${one}`).join(", "))}
     WHERE parcels.state = 'waiting'`);
-  const [kept] = yield* shown(sql`${key}`);
+  const [kept] = yield* shownParcels(sql`${key}`);
   if (kept) return kept;
   throw new RlmError("store_failed", `request ${k} of call ${call} was not kept`, { suggestion: "Try again." });
 }
 
 /** The parcels of a call, in the order of their numbers. @throws RlmError `store_corrupt` */
 export function* parcelsOf(session: string, call: string): Plan<Parcel[]> {
-  return yield* shown(sql`session = ${session} AND call = ${call} AND p.state <> 'unwanted'`);
+  return yield* shownParcels(sql`session = ${session} AND call = ${call} AND p.state <> 'unwanted'`);
 }
 
-function* shown(which: Statement): Plan<Parcel[]> {
+function* shownParcels(which: Statement): Plan<Parcel[]> {
   const columns = raw(PARCEL_COLUMNS.replaceAll(/\w+/g, "p.$&"));
   const rows = yield* all(sql`SELECT ${columns}, p.at, p.answer, s.made_at, s.batch FROM parcels p
     LEFT JOIN shipments s ON s.id = p.shipment WHERE ${which} ORDER BY k`);

@@ -1,35 +1,97 @@
-import type { Jobs } from "../jobs/port.ts";
-import type { Shipping } from "../shipping/port.ts";
-import type { Arguments, Method, Results } from "../thread/methods.ts";
-import { damagedJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "./jobs.ts";
+import { shown } from "../rows/checkpoint.ts";
+import type { Done, MethodsOf, When } from "../thread/methods.ts";
+import { keepText, readAnswer } from "./cache.ts";
+import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
+import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
+import { fork } from "./fork.ts";
+import { countStates, damagedJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "./jobs.ts";
+import { readable, readJournal } from "./journal.ts";
 import { deliveredJobs, giveUpWhich, keepParcel, parcelsOf, waitsOf } from "./parcels.ts";
-import { addJobs, damagedRuns, findRun, knownJobs, listRuns, openRun, setLimits } from "./runs.ts";
+import { addJobs, damagedRuns, findRun, knownJobs, listRuns, openRun, removeRun, setLimits } from "./runs.ts";
+import { damagedSessions, findSession, type Leasing, listSessions, shownSession } from "./sessions.ts";
 import * as shipping from "./shipping.ts";
 import type { Plan } from "./sql.ts";
-import { begin, type Changing, changeRun, finish, putBack, replaceJobs } from "./tries.ts";
+import { begin, type Changing, changeRun, countLapses, finish, putBack, replaceJobs } from "./tries.ts";
+import { type Verifying, verifyPage } from "./verify.ts";
 
 // Methods of the store that are one plan each: the port says what they promise.
 
-/** A database that performs plans, at once or later. `Own` is its side in them. */
-interface Performing<When, Own> {
-  reads<T>(plan: (own: Own) => Plan<T>): Done<When, T>;
-  changes<T>(plan: (own: Own) => Plan<T>): Done<When, T>;
+/** The side of a database in plans. */
+export interface Own extends Changing, Leasing, Verifying, shipping.Handling {
+  /** The number of processes that hold sessions of jobs of the run. */
+  workers(run: string): Plan<number>;
 }
 
-type When = "at once" | "later";
-type Done<W, T> = W extends "later" ? Promise<T> : T;
-type Planned<W, Name extends Method> = {
-  readonly [One in Name]: (...args: Arguments[One]) => Done<W, Results[One]>;
-};
+/** A database that performs plans, at once or later. */
+interface Performing<W extends When> {
+  /** The reads of the plan may be of several moments. */
+  looks<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
+  /** The reads of the plan are all of one moment. */
+  reads<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
+  /** All writes of the plan are kept, or none. */
+  changes<T>(plan: (own: Own) => Plan<T>): Done<W, T>;
+}
 
-type OfLeases = "lease" | "release";
+/** Methods that take leases or need them, or that a server does in one statement: each database has its own. */
+type OfLeases = "create" | "lease" | "release" | "remove" | "gc" | "jobs.due" | "shipping.lease" | "shipping.release";
+type OfHolders = "commit" | "thin" | "putBaseline" | "jobs.reserve" | "jobs.give" | "jobs.slot" | "jobs.hush";
 
-/** The methods for parcels and shipments, without those of leases. */
-export function plannedShipping<W extends When>({
+export function planned<W extends When>({
+  looks,
   reads,
   changes,
-}: Performing<W, shipping.Handling>): Planned<W, `shipping.${Exclude<keyof Shipping, OfLeases>}`> {
+}: Performing<W>): Omit<MethodsOf<W>, OfLeases | OfHolders> {
   return {
+    find: (nameOrId) => reads((own) => findSession(nameOrId, own)),
+    list: (page) => looks((own) => listSessions(page, own)),
+    damaged: () => looks((own) => damagedSessions(own)),
+    journal: (id, from = 1) => reads(() => readJournal(id, from)),
+    readable: (id) => reads(() => readable(id)),
+    checkpoints: (id) => reads(() => checkpointsOf(id)),
+    checkpoint: (id) =>
+      looks(function* () {
+        return shown(yield* readCheckpoint(id));
+      }),
+    image: (id) => reads(() => readImage(id)),
+    hasBaseline: (id) => looks(() => hasCheckpoint(id)),
+    putContext: (context) => changes(() => insertContext(context)),
+    context: (key) => reads(() => readContext(key)),
+    contextIndex: (key) => looks(() => readIndex(key)),
+    hasContext: (key) => looks(() => hasContext(key)),
+    cached: (key) => looks(() => readAnswer(key)),
+    keepText: (hash, text, at) => changes(() => keepText(hash, text, at)),
+    fork: (session, checkpoint, wanted) =>
+      changes(function* (own) {
+        yield* fork(session, checkpoint, wanted);
+        return yield* shownSession(wanted.id, own);
+      }),
+    verify: (part, after) => reads((own) => verifyPage(part, after, own)),
+
+    "jobs.open": (run) => changes(({ now }) => openRun(run, now)),
+    "jobs.add": (run, jobs) => changes(({ now }) => addJobs(run, jobs, now)),
+    "jobs.known": (run, jobs) => looks(() => knownJobs(run, jobs)),
+    "jobs.replace": (run, jobs) => changes((own) => replaceJobs(run, jobs, own)),
+    "jobs.run": (nameOrId) => looks(() => findRun(nameOrId)),
+    "jobs.runs": (page) => looks(() => listRuns(page)),
+    "jobs.damagedRuns": () => looks(() => damagedRuns()),
+    "jobs.read": (key) => looks(() => readJobOfRun(key)),
+    "jobs.find": (run, id) => looks(() => findJob(run, id)),
+    "jobs.list": (run, page) => looks(() => listJobs(run, page)),
+    "jobs.damaged": (run) => looks(() => damagedJobs(run)),
+    "jobs.input": (key) => looks(() => readInput(key)),
+    "jobs.result": (key) => looks(() => readResult(key)),
+    "jobs.counts": (run, without) =>
+      looks(function* (own) {
+        return { ...(yield* countStates(run, without)), workers: yield* own.workers(run) };
+      }),
+    "jobs.begin": (key, taking) => changes((own) => begin(key, taking, own)),
+    "jobs.finish": (key, fence, outcome) => changes((own) => finish(key, fence, outcome, own)),
+    "jobs.put": (key, fence, back) => changes((own) => putBack(key, fence, back, own)),
+    "jobs.change": (run, wanted) => changes((own) => changeRun(run, wanted, own)),
+    "jobs.lapse": (run) => changes((own) => countLapses(run, own)),
+    "jobs.limit": (run, limits) => changes(() => setLimits(run, limits)),
+    "jobs.remove": (run, options) => changes((own) => removeRun(run, options, own)),
+
     "shipping.keep": (parcel) => changes(({ now }) => keepParcel(parcel, now)),
     "shipping.parcels": (session, call) => reads(() => parcelsOf(session, call)),
     "shipping.giveUp": (of, which) => changes(({ now }) => giveUpWhich(of, which, now)),
@@ -44,35 +106,5 @@ export function plannedShipping<W extends When>({
     "shipping.answer": (id, fence, answers) => changes((own) => shipping.answerParcels(id, fence, answers, own)),
     "shipping.end": (id, fence, rest) => changes((own) => shipping.endShipment(id, fence, rest, own)),
     "shipping.pause": (account, queues, why) => changes(() => shipping.pauseRuns(account, queues, why)),
-  };
-}
-
-type OfMoney = "reserve" | "give" | "slot" | "hush";
-type WithLeases = "counts" | "remove" | "due" | "lapse";
-
-/** The methods for runs and their jobs, without those that look at leases and those of money. */
-export function plannedJobs<W extends When>({
-  reads,
-  changes,
-}: Performing<W, Changing>): Planned<W, `jobs.${Exclude<keyof Jobs, OfMoney | WithLeases>}`> {
-  return {
-    "jobs.open": (run) => changes(({ now }) => openRun(run, now)),
-    "jobs.add": (run, jobs) => changes(({ now }) => addJobs(run, jobs, now)),
-    "jobs.known": (run, jobs) => reads(() => knownJobs(run, jobs)),
-    "jobs.replace": (run, jobs) => changes((own) => replaceJobs(run, jobs, own)),
-    "jobs.run": (nameOrId) => reads(() => findRun(nameOrId)),
-    "jobs.runs": (page) => reads(() => listRuns(page)),
-    "jobs.damagedRuns": () => reads(() => damagedRuns()),
-    "jobs.read": (key) => reads(() => readJobOfRun(key)),
-    "jobs.find": (run, id) => reads(() => findJob(run, id)),
-    "jobs.list": (run, page) => reads(() => listJobs(run, page)),
-    "jobs.damaged": (run) => reads(() => damagedJobs(run)),
-    "jobs.input": (key) => reads(() => readInput(key)),
-    "jobs.result": (key) => reads(() => readResult(key)),
-    "jobs.begin": (key, taking) => changes((own) => begin(key, taking, own)),
-    "jobs.finish": (key, fence, outcome) => changes((own) => finish(key, fence, outcome, own)),
-    "jobs.put": (key, fence, back) => changes((own) => putBack(key, fence, back, own)),
-    "jobs.change": (run, wanted) => changes((own) => changeRun(run, wanted, own)),
-    "jobs.limit": (run, limits) => changes(() => setLimits(run, limits)),
   };
 }

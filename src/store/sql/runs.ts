@@ -2,12 +2,15 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
 import { corrupt } from "../failure.ts";
 import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunLimits, RunPage, RunRow } from "../jobs/port.ts";
-import type { DamagedRow } from "../port.ts";
+import type { DamagedRow, Discarding } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../rows/job-input.ts";
 import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS, SHOWN_RUN } from "../rows/jobs.ts";
 import { number, text } from "../rows/seal.ts";
+import { deleteFamily } from "./gc.ts";
 import { atMost } from "./jobs.ts";
+import { refuseRun } from "./parcels.ts";
+import { BUSY, type Leasing } from "./sessions.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
 
 const SHOWN = raw(`SELECT ${SHOWN_RUN} FROM runs`);
@@ -111,16 +114,19 @@ export function* knownJobs(of: string, jobs: readonly Asked[]): Plan<(KnownJob |
   });
 }
 
-/** The name of a run, whose row may be damaged, and the sessions of its jobs. @throws RlmError `run_not_found` */
-export function* sessionsOf(id: string): Plan<{ readonly name: string; readonly sessions: readonly string[] }> {
+/**
+ * Drops a run, whose row may be damaged, with its jobs and their sessions.
+ * @throws RlmError `run_not_found`, `session_busy` if a job of it is being tried or, unless that is discarded, waits for a batch
+ */
+export function* removeRun(id: string, { discard = false }: Discarding = {}, own: Leasing): Plan<void> {
   const row = yield* get(sql`SELECT name FROM runs WHERE id = ${id}`);
   if (!row) throw runNotFound(id);
-  const jobs = yield* all(sql`SELECT session FROM jobs WHERE run = ${id}`);
-  return { name: text(row, "name"), sessions: jobs.map((job) => text(job, "session")) };
-}
-
-/** Drops a run with its jobs. Their sessions are dropped before. */
-export function* dropRun(id: string): Plan<void> {
+  const name = text(row, "name");
+  const sessions = yield* all(sql`SELECT j.session AS id, ${BUSY} AS busy
+    FROM jobs j LEFT JOIN sessions s ON s.id = j.session WHERE j.run = ${id}`);
+  if (sessions.some(own.busy)) throw runIsBusy(name);
+  if (!discard) yield* refuseRun(id, name);
+  for (const session of sessions) yield* deleteFamily(text(session, "id"), own);
   for (const table of ["holds", "jobs"]) yield* run(sql`DELETE FROM ${raw(table)} WHERE run = ${id}`);
   yield* run(sql`DELETE FROM runs WHERE id = ${id}`);
 }
@@ -146,7 +152,7 @@ export function runNotFound(id: string): RlmError {
   return new RlmError("run_not_found", `the store has no run ${id}`, { suggestion: "`belay jobs` lists the runs." });
 }
 
-export function runIsBusy(name: string): RlmError {
+function runIsBusy(name: string): RlmError {
   return new RlmError("session_busy", `jobs of the run ${name} are being tried`, {
     suggestion: "Cancel the run, or wait until it is over.",
   });

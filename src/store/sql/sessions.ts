@@ -51,14 +51,24 @@ export function* labelOf(id: string): Plan<Pick<SessionRow, "id" | "name" | "hol
   throw notFound(id);
 }
 
+/** The side of a database in plans that look at leases. */
+export interface Leasing {
+  /** True if a process has the session of this row, which has its id and {@link BUSY}. */
+  busy(session: Row): boolean;
+  /** Drops leases of sessions that are dropped. Those of a store in a folder are not rows. */
+  dropLeases?(sessions: readonly string[]): Plan<void>;
+}
+
+type Looking = Pick<Leasing, "busy">;
+
 /** The session that a person means; null if none fits, or more than one. */
-export function* findSession(nameOrId: string): Plan<SessionRow | null> {
+export function* findSession(nameOrId: string, own: Looking): Plan<SessionRow | null> {
   const exact = yield* get(sql`SELECT id FROM sessions WHERE name = ${nameOrId} OR id = ${nameOrId}
     ORDER BY name = ${nameOrId} DESC NULLS LAST LIMIT 1`);
   const ending = sql`SELECT id FROM sessions WHERE substr(id, length(id) - ${nameOrId.length - 1}) = upper(${nameOrId}) LIMIT 2`;
   const found = exact ? [exact] : nameOrId.length < LEAST_END ? [] : yield* all(ending);
   const [first, ...others] = found;
-  return first && others.length === 0 ? yield* shownSession(text(first, "id")) : null;
+  return first && others.length === 0 ? yield* shownSession(text(first, "id"), own) : null;
 }
 
 /** Fewer characters could be meant as a name. */
@@ -110,17 +120,17 @@ const BYTES = spelled(
 const SHOWN = sql`SELECT s.*, ${BYTES} AS bytes, ${BUSY} AS busy FROM sessions s`;
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
-export function* shownSession(id: string): Plan<SessionRow> {
+export function* shownSession(id: string, own: Looking): Plan<SessionRow> {
   const row = yield* get(sql`${SHOWN} WHERE id = ${id}`);
-  if (row) return shownIn(row);
+  if (row) return shownIn(row, own);
   throw notFound(id);
 }
 
 /** Sessions but children, the one changed last first. */
-export function* listSessions(page: SessionPage): Plan<SessionRow[]> {
+export function* listSessions(page: SessionPage, own: Looking): Plan<SessionRow[]> {
   // What the sessions of the page take is summed up, and not what all of them do.
   const rows = yield* all(sql`${SHOWN} WHERE id IN (${listed(page)}) ORDER BY changed_at DESC, id DESC`);
-  return rows.map(shownIn);
+  return rows.map((row) => shownIn(row, own));
 }
 
 function listed({ after, limit, without = [] }: SessionPage): Statement {
@@ -130,11 +140,12 @@ function listed({ after, limit, without = [] }: SessionPage): Statement {
 }
 
 /** Sessions but children whose rows cannot be read. */
-export function* damagedSessions(): Plan<DamagedRow[]> {
+export function* damagedSessions(own: Looking): Plan<DamagedRow[]> {
   const damaged: DamagedRow[] = [];
   for (let last = ""; ; ) {
     const rows = yield* all(sql`${SHOWN} WHERE origin <> 'child' AND id > ${last} ORDER BY id LIMIT ${PAGE}`);
-    damaged.push(...damagedAmong(rows, shownIn, (row) => ({ id: text(row, "id"), label: `session ${row.id}` })));
+    const named = (row: Row) => ({ id: text(row, "id"), label: `session ${row.id}` });
+    damaged.push(...damagedAmong(rows, (row) => shownIn(row, own), named));
     const end = rows.at(-1);
     if (!end || rows.length < PAGE) return damaged;
     last = text(end, "id");
@@ -144,14 +155,14 @@ export function* damagedSessions(): Plan<DamagedRow[]> {
 const PAGE = 500;
 
 /** The session as the port shows it, of a row with the columns of {@link SHOWN}. */
-function shownIn(row: Row): SessionRow {
+function shownIn(row: Row, own: Looking): SessionRow {
   const { facts, settings, journal_bytes: _own, checkpoints: _count, ...rest } = decodeSession(row);
   return {
     ...rest,
     facts: JSON.parse(facts),
     settings: JSON.parse(settings),
     holder: holderIn(row),
-    busy: row.busy === 1,
+    busy: own.busy(row),
     bytes: number(row, "bytes"),
   };
 }

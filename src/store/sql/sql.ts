@@ -1,5 +1,5 @@
 import { FailedStatement } from "../failure.ts";
-import { packText } from "../rows/pack.ts";
+import { packedBytes, packText } from "../rows/pack.ts";
 import type { Row } from "../rows/seal.ts";
 
 /** A statement for both databases: its text, with values and differing words between its pieces. */
@@ -47,7 +47,7 @@ export const list = (parts: readonly Part[]): Statement => ({
 });
 
 /** Spells statements for one database, whose client takes values of type `V`. */
-export interface Dialect<V> {
+interface Dialect<V> {
   readonly name: keyof Spelled;
   /** The place of the value with this number, counted from 1. */
   place(n: number): string;
@@ -69,16 +69,11 @@ export const POSTGRES: Dialect<Value | OneOf["oneOf"]> = {
   place: (n) => `$${n}`,
   oneOf: (place) => `= ANY(${place})`,
   list: (values) => values,
-  packed: (content) => (typeof content === "string" ? Buffer.from(content) : content),
+  packed: packedBytes,
 };
 
 /** A statement as the client of a database takes it. */
-export interface Rendered<V> {
-  readonly text: string;
-  readonly values: readonly V[];
-}
-
-export function rendered<V>(statement: Statement, dialect: Dialect<Value | V>): Rendered<Value | V> {
+export function rendered<V>(statement: Statement, dialect: Dialect<Value | V>) {
   const values: (Value | V)[] = [];
   return { text: write(statement, dialect, values), values };
 }

@@ -6,17 +6,14 @@ import { fieldsOf } from "../rows/session.ts";
 import { CHECKPOINT, dropPages, insertPages, readParts } from "./checkpoints.ts";
 import { CHECKPOINT_BYTES, readSession } from "./sessions.ts";
 import { all, get, oneOf, type Plan, raw, run, sql } from "./sql.ts";
+import type { Changing } from "./tries.ts";
 
 /**
  * Takes earlier ends from a session, but its head, whole images, which take much memory to join, and those that a fork began at.
  * One that another image is based on is joined with that one, so that all images stay as they are. Returns the ids that were
  * taken, and the bytes that the session takes more.
  */
-export function* thin(
-  id: string,
-  ids: readonly string[],
-  drop: (checkpoint: string) => Plan<void>,
-): Plan<{ readonly gone: readonly string[]; readonly more: number }> {
+export function* thin(id: string, ids: readonly string[], own: Pick<Changing, "dropUnneeded">) {
   const session = yield* readSession(id);
   // The newest first: the bases of one are behind it, and are joined with it.
   const rows = yield* all(sql`SELECT ${CHECKPOINT}, ${raw(CHECKPOINT_BYTES)} AS bytes FROM reach r
@@ -33,7 +30,7 @@ export function* thin(
   let more = rows.reduce((sum, row) => sum - (going.has(String(row.id)) ? number(row, "bytes") : 0), 0);
   for (const checkpoint of going.values()) {
     more += yield* joined(checkpoint, going);
-    yield* drop(checkpoint.id);
+    yield* own.dropUnneeded(checkpoint.id);
   }
   const left = { ...session, checkpoints: session.checkpoints - going.size };
   yield* run(

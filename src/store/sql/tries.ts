@@ -6,6 +6,7 @@ import { number, text } from "../rows/seal.ts";
 import { dropImages } from "./gc.ts";
 import { giveUp, hasOpenParcels } from "./parcels.ts";
 import { readRun } from "./runs.ts";
+import { BUSY, type Leasing } from "./sessions.ts";
 import { all, get, oneOf, type Part, type Plan, packed, run, type Statement, spelled, sql } from "./sql.ts";
 
 /** The side of a database in changes of jobs. */
@@ -78,16 +79,13 @@ const underFence = (job: JobKey, fence: number) => sql`WHERE run = ${job.run} AN
 const notNewer = (fence: number) =>
   spelled(sql``, sql`AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = jobs.session AND s.fence > ${fence})`);
 
-/** Numbers of the jobs that run, with their sessions. */
-export function* runningJobs(id: string): Plan<readonly { readonly n: number; readonly session: string }[]> {
-  const rows = yield* all(sql`SELECT n, session FROM jobs WHERE run = ${id} AND state IN ('running', 'cancelling')`);
-  return rows.map((row) => ({ n: number(row, "n"), session: text(row, "session") }));
-}
-
-/** Counts a lapse of each of the jobs. Returns how many they are. */
-export function* countLapses(id: string, numbers: readonly number[], { now }: Changing): Plan<number> {
+/** Counts a lapse of each job that runs although nobody has its session. Returns how many they are. */
+export function* countLapses(id: string, { now, busy }: Pick<Changing, "now"> & Pick<Leasing, "busy">): Plan<number> {
+  const running = yield* all(sql`SELECT j.n, j.session AS id, ${BUSY} AS busy
+    FROM jobs j LEFT JOIN sessions s ON s.id = j.session WHERE j.run = ${id} AND j.state IN ('running', 'cancelling')`);
+  const lapsed = running.filter((row) => !busy(row)).map((row) => number(row, "n"));
   return yield* run(sql`UPDATE jobs SET lapses = lapses + 1, changed_at = ${now},
-    state = CASE state WHEN 'cancelling' THEN state ELSE 'waiting' END WHERE run = ${id} AND n ${oneOf(numbers)}`);
+    state = CASE state WHEN 'cancelling' THEN state ELSE 'waiting' END WHERE run = ${id} AND n ${oneOf(lapsed)}`);
 }
 
 /** Returns the jobs that somebody tries now. @throws RlmError `run_not_found` */

@@ -1,26 +1,24 @@
-import { messageOf } from "../../platform/errors.ts";
 import { displayName } from "../../platform/ids.ts";
-import type { VerifyPart } from "../port.ts";
-import { decodeCheckpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
+import type { VerifiedPage, VerifyPart } from "../port.ts";
+import { decodeCheckpoint } from "../rows/checkpoint.ts";
+import { damagedAmong } from "../rows/damaged.ts";
 import { inputOf } from "../rows/job-input.ts";
 import { decodeRun, resultOf } from "../rows/jobs.ts";
 import { answerOf as answerOfParcel, decodeShipment, requestOf } from "../rows/parcel.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import { decodeSession, isRunning } from "../rows/session.ts";
 import { answerOf } from "./cache.ts";
-import { CHECKPOINT, hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
+import { CHECKPOINT, hasCheckpoint, pagesAreWhole, reachedBy } from "./checkpoints.ts";
 import { readHead, readPart } from "./contexts.ts";
 import { readableRecords } from "./journal.ts";
 import { hasOpenParcels } from "./parcels.ts";
-import { BUSY, holderIn } from "./sessions.ts";
+import { BUSY, holderIn, type Leasing } from "./sessions.ts";
 import { all, get, type Plan, raw, type Statement, sql } from "./sql.ts";
 import { missedUses, unnotedUses } from "./uses.ts";
 import { strays, wrongSums } from "./whole-tables.ts";
 
 /** The side of a database in `verify`. */
-export interface Verifying {
-  /** True if a process has the session of this row. */
-  busy(session: Row): boolean;
+export interface Verifying extends Pick<Leasing, "busy"> {
   /** Findings of the database's own check. */
   file(): readonly string[];
   /** The finding that an error is. Throws it if it is none. */
@@ -70,6 +68,16 @@ const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
   },
 };
 
+/** Checks a page of a part. If the database itself is damaged, each part may be unreadable in its own way: it ends with that line. */
+export function* verifyPage(part: VerifyPart, after: string | null, own: Verifying): Plan<VerifiedPage> {
+  const findings: string[] = [];
+  try {
+    return { next: yield* verify(part, after, own, findings), findings };
+  } catch (error) {
+    return { next: null, findings: [...findings, own.messageOf(error)] };
+  }
+}
+
 /**
  * Checks a page of a part. Returns the key from which the next one goes on; null: there is none.
  * @param findings gets the findings, also those before an error that ends the page
@@ -102,7 +110,7 @@ function* session(id: string, own: Verifying): Findings {
     findings.push(...damaged.map((line) => `${name}: ${line}`));
     const missed = yield* unnotedUses(id, rows);
     if (missed.length > 0) findings.push(`${name}: ${missedUses(missed)}`);
-    const reached = wholeCheckpoints(yield* readableCheckpoints(whole));
+    const reached = yield* reachedBy(whole);
     if (whole.head !== null && !reached.some((one) => one.id === whole.head)) {
       findings.push(`${name}: its head ${whole.head} is missing`);
     }
@@ -148,12 +156,16 @@ function* answer(key: string): Findings {
 }
 
 function* run(id: string): Findings {
-  return flawsOf(yield* get(sql`SELECT * FROM runs WHERE id = ${id}`), "run");
+  const rows = yield* all(sql`SELECT * FROM runs WHERE id = ${id}`);
+  return damagedAmong(rows, decodeRun, (row) => ({ id, label: `run ${row.name}` })).map(({ problem }) => problem);
 }
 
 function* job(key: string): Findings {
   const [run, n] = jobOf(key);
-  return flawsOf(yield* get(sql`SELECT * FROM jobs WHERE run = ${run} AND n = ${n}`), "job");
+  const rows = yield* all(sql`SELECT * FROM jobs WHERE run = ${run} AND n = ${n}`);
+  const read = (row: Row) => [resultOf(row), inputOf(row, { run, n })];
+  const named = (row: Row) => ({ id: key, label: `job ${row.id} of run ${row.run}` });
+  return damagedAmong(rows, read, named).map(({ problem }) => problem);
 }
 
 /** The run and the number of a job, of a key. */
@@ -194,22 +206,5 @@ function* shipment(id: string, own: Verifying): Findings {
     return n > parcels ? [`shipment ${id}: it is ${state} with ${n} requests, not ${parcels}`] : [];
   } catch (error) {
     return [own.messageOf(error)];
-  }
-}
-
-/** Lines for people that say what is wrong with a whole row of `runs` or `jobs`; none: nothing that shows. */
-function flawsOf(row: Row | undefined, kind: "run" | "job"): string[] {
-  if (!row) return [];
-  const named = kind === "run" ? `run ${String(row.name)}` : `job ${String(row.id)} of run ${String(row.run)}`;
-  try {
-    if (kind === "run") decodeRun(row);
-    else {
-      resultOf(row);
-      inputOf(row, { run: text(row, "run"), n: number(row, "n") });
-    }
-    return [];
-  } catch (error) {
-    const problem = messageOf(error);
-    return [problem.includes(named) ? problem : `${named}: ${problem}`];
   }
 }

@@ -1,9 +1,9 @@
 import { freeBytes } from "../../../runtime/index.ts";
-import { misuse, storeFull } from "../failure.ts";
+import { storeFull } from "../failure.ts";
 import type { Step } from "../port.ts";
 import { packPages } from "../rows/pages.ts";
 import { seal } from "../rows/seal.ts";
-import { CHANGING, fieldsOf, type Session } from "../rows/session.ts";
+import { afterStep, CHANGING, fieldsOf, type Session } from "../rows/session.ts";
 import { keepAnswers } from "../sql/cache.ts";
 import { insertRecords, packedRecords } from "../sql/journal.ts";
 import { dropDelivered } from "../sql/parcels.ts";
@@ -23,29 +23,17 @@ export function commit(database: Database, id: string, step: Step, known: Map<st
   const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
   const work = () => {
     const session = known.get(id) ?? database.perform(readSession(id));
-    const last_seq = session.last_seq + records.length;
-    const image =
-      checkpoint && pages ? insertCheckpoint(database, { ...checkpoint, session: id, seq: last_seq }, pages) : 0;
+    const seq = session.last_seq + records.length;
+    const image = checkpoint && pages ? insertCheckpoint(database, { ...checkpoint, session: id, seq }, pages) : 0;
     const { written, bytes } = packedRecords(id, session.last_seq + 1, records);
     database.perform(insertRecords(written));
-    const head = checkpoint?.kind === "end" ? checkpoint.id : session.head;
-    if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${id}`);
     const gone = letGo(database, id, drop);
+    const next = afterStep(session, step, bytes, gone.count);
     const more = image + bytes - gone.bytes;
     if (step.space && step.space.taken + more > step.space.most) throw storeFull(step.space, more);
     database.perform(keepAnswers(cache));
     for (const settled of step.settle ?? []) database.perform(settle(settled));
     if (step.delivered) database.perform(dropDelivered(id, step.delivered));
-    const next = {
-      ...session,
-      head,
-      last_seq,
-      checkpoints: session.checkpoints + (checkpoint ? 1 : 0) - gone.count,
-      journal_bytes: session.journal_bytes + bytes,
-      facts: step.facts === undefined ? session.facts : JSON.stringify(step.facts),
-      settings: step.settings === undefined ? session.settings : JSON.stringify(step.settings),
-      changed_at: changedAt(session, step),
-    };
     updateSession(database, next);
     database.perform(addUses(id, hashesIn([records, step.facts, step.settings, checkpoint?.extras])));
     known.set(id, next);
@@ -55,11 +43,6 @@ export function commit(database: Database, id: string, step: Step, known: Map<st
   const more = database.write(work, () => known.delete(id));
   for (const { bytes } of pages?.parts ?? []) freeBytes(bytes);
   return more;
-}
-
-/** When the step says that it was made: the store has no clock. */
-function changedAt({ changed_at }: Session, { records, checkpoint, cache }: Step): number {
-  return records?.at(-1)?.at ?? checkpoint?.at ?? cache?.at(-1)?.at ?? changed_at;
 }
 
 /** Writes the columns that change in the life of a session. @throws RlmError `session_not_found` */

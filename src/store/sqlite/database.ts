@@ -2,31 +2,10 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { Row } from "../rows/seal.ts";
 import { type Answer, type Asked, type Plan, rendered, SQLITE } from "../sql/sql.ts";
 
-/** A connection that keeps its statements, and whose transactions end whatever happens. */
-export interface Database {
-  /** Folder of the store; null: it is in memory. */
-  readonly folder: string | null;
-  perform<T>(plan: Plan<T>): T;
-  get(sql: string, ...values: SQLInputValue[]): Row | undefined;
-  all(sql: string, ...values: SQLInputValue[]): Row[];
-  /** Rows one at a time: for tables that are larger than memory. Nothing may be written meanwhile. */
-  each(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
-  /** Returns how many rows changed. */
-  run(sql: string, ...values: SQLInputValue[]): number;
-  exec(sql: string): void;
-  /** Everything that `work` reads is of one moment. */
-  read<T>(work: () => T): T;
-  /** Keeps what `work` writes: it is on disk when this returns, or `together` around it. If that throws, it is gone, and `undone` is called. */
-  write<T>(work: () => T, undone?: () => void): T;
-  /**
-   * Each `write` within `work` fails by itself, and the others come to the disk with one sync. If this throws, none is kept.
-   * @param work learns from `isWriting` if something is written that is not on disk
-   */
-  together(work: (isWriting: () => boolean) => void): void;
-  close(): void;
-}
+export type Database = ReturnType<typeof connect>;
 
-export function connect(folder: string | null, connection: DatabaseSync): Database {
+/** A connection that keeps its statements, and whose transactions end whatever happens. */
+export function connect(connection: DatabaseSync) {
   const statements = new Map<string, StatementSync>();
   function statement(sql: string): StatementSync {
     const known = statements.get(sql) ?? connection.prepare(sql);
@@ -60,19 +39,21 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
     }
   }
   return {
-    folder,
-    perform(plan) {
+    perform<T>(plan: Plan<T>): T {
       let step = plan.next();
       while (!step.done) step = plan.next(answered(step.value));
       return step.value;
     },
-    get: (sql, ...values) => statement(sql).get(...values),
-    all: (sql, ...values) => statement(sql).all(...values),
-    each: (sql, ...values) => connection.prepare(sql).iterate(...values),
-    run: (sql, ...values) => Number(statement(sql).run(...values).changes),
-    exec: (sql) => connection.exec(sql),
-    read: (work) => (connection.isTransaction ? work() : transaction(["BEGIN", "COMMIT", "ROLLBACK"], work)),
-    write(work, undone = () => {}) {
+    get: (sql: string, ...values: SQLInputValue[]): Row | undefined => statement(sql).get(...values),
+    all: (sql: string, ...values: SQLInputValue[]): Row[] => statement(sql).all(...values),
+    /** Returns how many rows changed. */
+    run: (sql: string, ...values: SQLInputValue[]) => Number(statement(sql).run(...values).changes),
+    exec: (sql: string) => connection.exec(sql),
+    /** Everything that `work` reads is of one moment. */
+    read: <T>(work: () => T): T =>
+      connection.isTransaction ? work() : transaction(["BEGIN", "COMMIT", "ROLLBACK"], work),
+    /** Keeps what `work` writes: it is on disk when this returns, or `together` around it. If that throws, it is gone, and `undone` is called. */
+    write<T>(work: () => T, undone = () => {}): T {
       const isPart = connection.isTransaction;
       try {
         const done = transaction(isPart ? PART : ["BEGIN IMMEDIATE", undo ? null : "COMMIT", "ROLLBACK"], work);
@@ -84,7 +65,11 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
         throw error;
       }
     },
-    together(work) {
+    /**
+     * Each `write` within `work` fails by itself, and the others come to the disk with one sync. If this throws, none is kept.
+     * @param work learns from `isWriting` if something is written that is not on disk
+     */
+    together(work: (isWriting: () => boolean) => void): void {
       undo = [];
       try {
         work(() => connection.isTransaction);
@@ -99,7 +84,7 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
         lost = undefined;
       }
     },
-    close() {
+    close(): void {
       statements.clear();
       if (connection.isOpen) connection.close();
     },

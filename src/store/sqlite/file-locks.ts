@@ -2,13 +2,7 @@ import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite";
 import { isBusy } from "../failure.ts";
 
-/** Exclusive locks on files, each until it is disposed of. */
-export interface FileLocks extends Disposable {
-  /** null if the lock cannot be had within `waitMs`. */
-  take(path: string, waitMs: number): Lock | null;
-}
-
-export interface Lock extends Disposable {
+export interface Lock {
   /** Ends the lock, and its file with it. */
   remove(): void;
 }
@@ -25,7 +19,8 @@ interface Connection {
  */
 const FILES_OF_A_CONNECTION = ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9"];
 
-export function openFileLocks(): FileLocks {
+/** Exclusive locks on files, until they are disposed of. */
+export function openFileLocks() {
   const connections = new Set<Connection>();
 
   function connectionWithRoom(): Connection {
@@ -56,7 +51,7 @@ export function openFileLocks(): FileLocks {
       if (!isHeld) giveBack(connection, name);
     }
     if (!isHeld) return "busy";
-    if (before !== null && identityOf(path) === before) return { [Symbol.dispose]: detach, remove };
+    if (before !== null && identityOf(path) === before) return { remove };
     detach();
     return "gone";
 
@@ -76,14 +71,15 @@ export function openFileLocks(): FileLocks {
   }
 
   return {
-    take(path, waitMs) {
+    /** null if the lock cannot be had within `waitMs`. */
+    take(path: string, waitMs: number): Lock | null {
       for (;;) {
         const taken = takeOnce(path, waitMs);
         if (taken === "gone") continue;
         return taken === "busy" ? null : taken;
       }
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       for (const { database } of connections) database.close();
       connections.clear();
     },

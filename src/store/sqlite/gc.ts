@@ -1,8 +1,7 @@
 import { displayName } from "../../platform/ids.ts";
-import type { Collected, Discarding, GcRule } from "../port.ts";
+import type { Collected, GcRule } from "../port.ts";
 import { number, text } from "../rows/seal.ts";
-import { deleteFamily, dropUnreached, pastSessions, sweep } from "../sql/gc.ts";
-import { refuseSession } from "../sql/parcels.ts";
+import { deleteFamily, pastSessions, sweep } from "../sql/gc.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
 
@@ -18,7 +17,7 @@ export function gc(database: Database, leases: Leases, rule: GcRule): Collected 
     dropped = rolledBack(database, rule.dryRun, () => {
       // Between the look and the lease another process may have gone on with it.
       const going = database.perform(pastSessions(rule)).filter(({ id }) => taken.has(id));
-      gone = going.flatMap(({ id }) => database.perform(deleteFamily(id)));
+      gone = going.flatMap(({ id }) => database.perform(deleteFamily(id, {})));
       const left = database.all("SELECT id FROM sessions").map((row) => text(row, "id"));
       const anyOpen = left.some((id) => !taken.has(id) && leases.busy(id));
       const found = database.perform(sweep(rule, anyOpen));
@@ -34,21 +33,6 @@ export function gc(database: Database, leases: Leases, rule: GcRule): Collected 
   return { ...dropped, bytes: before - fileBytes(database) };
 }
 
-/**
- * Drops a session and its children, with what only they need; returns their ids. The caller has its lease.
- * @throws RlmError `session_busy` if parcels of it are out, unless they are discarded
- */
-export function removeSession(database: Database, id: string, { discard = false }: Discarding): readonly string[] {
-  const gone = database.write(() => {
-    if (!discard) database.perform(refuseSession(id));
-    const family = database.perform(deleteFamily(id));
-    database.perform(dropUnreached());
-    return family;
-  });
-  giveBack(database);
-  return gone;
-}
-
 function rolledBack<T>(database: Database, back: boolean, work: () => T): T {
   if (!back) return database.write(work);
   database.exec("BEGIN IMMEDIATE");
@@ -59,7 +43,8 @@ function rolledBack<T>(database: Database, back: boolean, work: () => T): T {
   }
 }
 
-function giveBack(database: Database): void {
+/** Gives space that is free back to the disk. */
+export function giveBack(database: Database): void {
   database.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
 }
 

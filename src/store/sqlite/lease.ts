@@ -4,31 +4,19 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { checkSessionId } from "../rows/session.ts";
 import { isLocked, type Lock, openFileLocks } from "./file-locks.ts";
 
-/** The leases of sessions. */
-export interface Leases extends Disposable {
-  /** Takes the session's lease. false: another store has it, or this one already had it. */
-  take(session: string): boolean;
-  drop(session: string): void;
-  /** True if this store has it. */
-  holds(session: string): boolean;
-  /** True if anybody has it. */
-  busy(session: string): boolean;
-  /** The names of those that this store has. */
-  held(): readonly string[];
-  /** Drops the lease of a session that was removed, with its lock file. */
-  forget(session: string): void;
-}
+export type Leases = ReturnType<typeof openLeases>;
 
 /**
  * Leases as exclusive SQLite locks on files of their own, which go with them: the kernel frees them with the process, however it
  * ends, and then the file stays until the next one has had the lease. The file of a lock is never opened by other means, since closing it would free the locks of this process.
+ * @param folder null: no other process sees the store, and there are no files
  */
-export function openFileLeases(folder: string): Leases {
-  const locks = openFileLocks();
+export function openLeases(folder: string | null) {
+  const locks = folder === null ? null : openFileLocks();
   const held = new Map<string, Lock>();
   function fileOf(session: string): string {
     checkSessionId(session);
-    return join(folder, `${session}.db`);
+    return join(folder ?? "", `${session}.db`);
   }
   function drop(session: string): void {
     // Its file goes with it: a run of many jobs would leave as many files.
@@ -36,43 +24,30 @@ export function openFileLeases(folder: string): Leases {
     held.delete(session);
   }
   return {
-    take(session) {
+    /** Takes the session's lease. false: another store has it, or this one already had it. */
+    take(session: string): boolean {
       if (held.has(session)) return false;
-      const lock = locks.take(fileOf(session), LOOK_MS);
+      const lock = locks ? locks.take(fileOf(session), LOOK_MS) : { remove() {} };
       if (lock === null) return false;
       held.set(session, lock);
       return true;
     },
     drop,
-    holds: (session) => held.has(session),
-    busy: (session) => held.has(session) || isLocked(fileOf(session)),
+    /** True if this store has it. */
+    holds: (session: string) => held.has(session),
+    /** True if anybody has it. */
+    busy: (session: string) => held.has(session) || (locks !== null && isLocked(fileOf(session))),
+    /** The names of those that this store has. */
     held: () => [...held.keys()],
-    forget(session) {
+    /** Drops the lease of a session that was removed, with its lock file. */
+    forget(session: string): void {
       if (held.has(session)) drop(session);
-      else rmSync(fileOf(session), { force: true });
+      else if (locks) rmSync(fileOf(session), { force: true });
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       for (const session of [...held.keys()]) drop(session);
-      locks[Symbol.dispose]();
+      locks?.[Symbol.dispose]();
     },
-  };
-}
-
-/** Leases of a store that no other process sees. */
-export function openMemoryLeases(): Leases {
-  const held = new Set<string>();
-  return {
-    take(session) {
-      if (held.has(session)) return false;
-      held.add(session);
-      return true;
-    },
-    drop: (session) => void held.delete(session),
-    holds: (session) => held.has(session),
-    busy: (session) => held.has(session),
-    held: () => [...held],
-    forget: (session) => void held.delete(session),
-    [Symbol.dispose]: () => held.clear(),
   };
 }
 

@@ -13,9 +13,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RlmError } from "../../../runtime/errors.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
-import { unpackText } from "../rows/pack.ts";
 import { text } from "../rows/seal.ts";
-import { addUses, hashesIn } from "../sql/uses.ts";
+import { noteEarlierUses } from "../sql/uses.ts";
 import { connect, type Database } from "./database.ts";
 import { createPrivately } from "./file-locks.ts";
 import { alone } from "./lease.ts";
@@ -34,7 +33,7 @@ const DATABASE_FILE = "belay.db";
 export function openDatabase(folder: string | null): Database {
   if (folder === null) {
     const connection = new DatabaseSync(":memory:");
-    const database = connect(null, connection);
+    const database = connect(connection);
     migrate(database, 0);
     return database;
   }
@@ -45,7 +44,7 @@ export function openDatabase(folder: string | null): Database {
   if (versionOf(path) < SCHEMA_VERSION) alone(join(folder, LOCKS_FOLDER, ".store.db"), () => bringUpToDate(path));
   // SQLite gives its -wal and -shm files the mode of the database.
   if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600);
-  return connect(folder, openConnection(path));
+  return connect(openConnection(path));
 }
 
 /** Whoever can write to the folder can put another database into it. @throws RlmError `store_failed`, `store_corrupt` */
@@ -137,47 +136,27 @@ function bringFrom(version: number, path: string): void {
   using connection = openConnection(path);
   // Both are of the file, and can only be set outside a transaction; the first only before anything is written.
   if (version === 0) connection.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
-  migrate(connect(null, connection), version);
+  migrate(connect(connection), version);
 }
 
 /** All of it or nothing: a process that is killed meanwhile leaves the version that was there. */
 function migrate(database: Database, from: number): void {
   database.write(() => {
     for (const migration of MIGRATIONS.slice(from)) database.exec(migration);
-    if (from < USES_VERSION) noteEarlierUses(database);
+    if (from < USES_VERSION) noteAllUses(database);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
   });
 }
 
-/** Notes what the sessions of an earlier build use: all that is kept of them is read. */
-function noteEarlierUses(database: Database): void {
+/** Notes what the sessions of an earlier build use. */
+function noteAllUses(database: Database): void {
   for (const row of database.all("SELECT id FROM sessions")) {
     const id = text(row, "id");
-    let named: ReadonlySet<string>;
     try {
-      named = namedIn(database, id);
+      database.perform(noteEarlierUses(id));
     } catch {
       // The file is damaged where its texts are: gc drops nothing that it may need.
       database.run("INSERT OR IGNORE INTO uses (session, hash) SELECT ?, hash FROM contexts", id);
-      continue;
-    }
-    database.perform(addUses(id, named));
-  }
-}
-
-function namedIn(database: Database, session: string): ReadonlySet<string> {
-  const named = new Set<string>();
-  for (const sql of KEPT) {
-    for (const row of database.each(sql, session)) {
-      for (const column of Object.keys(row)) hashesIn(unpackText(row, column), named);
     }
   }
-  return named;
 }
-
-/** Texts of a session. */
-const KEPT = [
-  "SELECT facts, settings FROM sessions WHERE id = ?",
-  "SELECT content FROM journal WHERE session = ?",
-  "SELECT meta, beside FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach WHERE session = ?)",
-] as const;

@@ -2,125 +2,81 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../platform/ids.ts";
 import { misuse } from "../failure.ts";
-import type { Lease, NewSession, SessionRow } from "../port.ts";
 import type { Session } from "../rows/session.ts";
-import { fork } from "../sql/fork.ts";
-import { readable, readJournal } from "../sql/journal.ts";
-import {
-  createSession,
-  damagedSessions,
-  findSession,
-  type Holder,
-  labelOf,
-  listSessions,
-  noteHolder,
-  readSession,
-  shownSession,
-} from "../sql/sessions.ts";
+import { removeSession } from "../sql/gc.ts";
+import type { Own } from "../sql/planned.ts";
+import { createSession, type Holder, labelOf, noteHolder, readSession, shownSession } from "../sql/sessions.ts";
 import { thin } from "../sql/thin.ts";
 import { begin } from "../sql/tries.ts";
 import type { SyncMethods } from "../thread/methods.ts";
-import { dropUnneeded } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
-import { removeSession } from "./gc.ts";
-import { changingAt } from "./jobs/jobs.ts";
+import { giveBack } from "./gc.ts";
 import type { Leases } from "./lease.ts";
 
-/** The parts that the methods of the store work with. */
-export interface Access {
-  readonly database: Database;
-  readonly leases: Leases;
-  readonly now: () => number;
-  /** Errors of SQLite and the file system come out of it as `RlmError`. */
-  guard<T>(work: () => T): T;
-  /** Runs work as `guard` does. Everything that it reads is of one moment. */
-  reading<T>(work: () => T): T;
-}
-
-/** The methods of sessions and their journals. */
-export function sessionMethods(access: Access, holder: Holder) {
-  const { database, leases, guard, reading } = access;
+/**
+ * The methods of sessions that take leases or need them.
+ * @param own the side of the file in plans that begin now
+ */
+export function sessionMethods(database: Database, leases: Leases, own: () => Own, holder: Holder) {
   /** The rows of sessions that were committed to since their leases were taken. */
   const known = new Map<string, Session>();
-  const withBusy = (row: SessionRow): SessionRow => ({ ...row, busy: leases.busy(row.id) });
-  const shown = (id: string) => withBusy(database.perform(shownSession(id)));
-  const leased = (id: string) => ({ ...shown(id), fence: 0 });
-  return {
-    create: (session) =>
-      guard(() => {
-        const begun = create(access, session, holder);
-        return database.read(() => ({ ...leased(session.id), ...begun }));
-      }),
-    lease: (id) =>
-      guard(() => {
-        takeLease(database, leases, id);
-        try {
-          database.write(() => database.perform(readSession(id)) && database.perform(noteHolder(id, holder)));
-        } catch (error) {
-          leases.drop(id);
-          throw error;
-        }
-        return database.read(() => leased(id));
-      }),
-    release: (id) =>
-      guard(() => {
-        known.delete(id);
-        leases.drop(id);
-      }),
-    find: (nameOrId) =>
-      reading(() => {
-        const found = database.perform(findSession(nameOrId));
-        return found && withBusy(found);
-      }),
-    list: (page) => reading(() => database.perform(listSessions(page)).map(withBusy)),
-    damaged: () => reading(() => database.perform(damagedSessions())),
-    commit: (session, step) =>
-      guard(() => {
-        if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
-        return commit(database, session, step, known);
-      }),
-    thin: (session, ends) =>
-      guard(() => {
-        if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
-        known.delete(session);
-        return database.write(() => database.perform(thin(session, ends, dropUnneeded))).more;
-      }),
-    journal: (session, from = 1) => reading(() => database.perform(readJournal(session, from))),
-    readable: (session) => reading(() => database.perform(readable(session))),
-    fork: (session, checkpoint, wanted) =>
-      guard(() => {
-        database.write(() => database.perform(fork(session, checkpoint, wanted)));
-        return database.read(() => shown(wanted.id));
-      }),
-    remove: (id, options = {}) =>
-      guard(() => {
-        const isHeld = leases.holds(id);
-        if (!isHeld) takeLease(database, leases, id);
-        try {
-          for (const gone of removeSession(database, id, options)) {
-            known.delete(gone);
-            leases.forget(gone);
-          }
-        } catch (error) {
-          if (!isHeld) leases.drop(id);
-          throw error;
-        }
-      }),
-  } satisfies Partial<SyncMethods>;
-}
-
-/** Makes a session and takes its lease. The try that came with it begins in the same transaction. */
-function create({ database, leases, now }: Access, session: NewSession, holder: Holder): Pick<Lease, "begun"> {
-  let taken = false;
-  const work = () => {
-    database.perform(createSession(session, holder));
-    taken = leases.take(session.id);
-    if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
-    const { begins } = session;
-    return begins ? { begun: database.perform(begin(begins, { ...begins, fence: 0 }, changingAt(now()))) } : {};
+  const leased = (id: string) => ({ ...database.perform(shownSession(id, own())), fence: 0 });
+  const checkHeld = (id: string) => {
+    if (!leases.holds(id)) throw misuse(`session ${id} is written to without its lease`);
   };
-  return database.write(work, () => taken && leases.forget(session.id));
+  return {
+    create(session) {
+      let taken = false;
+      const work = () => {
+        database.perform(createSession(session, holder));
+        taken = leases.take(session.id);
+        if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
+        const { begins } = session;
+        return begins ? { begun: database.perform(begin(begins, { ...begins, fence: 0 }, own())) } : {};
+      };
+      const begun = database.write(work, () => taken && leases.forget(session.id));
+      return database.read(() => ({ ...leased(session.id), ...begun }));
+    },
+    lease(id) {
+      takeLease(database, leases, id);
+      try {
+        database.write(() => database.perform(readSession(id)) && database.perform(noteHolder(id, holder)));
+      } catch (error) {
+        leases.drop(id);
+        throw error;
+      }
+      return database.read(() => leased(id));
+    },
+    release(id) {
+      known.delete(id);
+      leases.drop(id);
+    },
+    commit(session, step) {
+      checkHeld(session);
+      return commit(database, session, step, known);
+    },
+    thin: (session, ends) => {
+      checkHeld(session);
+      known.delete(session);
+      return database.write(() => database.perform(thin(session, ends, own()))).more;
+    },
+    remove(id, options = {}) {
+      const isHeld = leases.holds(id);
+      if (!isHeld) takeLease(database, leases, id);
+      try {
+        const gone = database.write(() => database.perform(removeSession(id, options, own())));
+        giveBack(database);
+        for (const one of gone) {
+          known.delete(one);
+          leases.forget(one);
+        }
+      } catch (error) {
+        if (!isHeld) leases.drop(id);
+        throw error;
+      }
+    },
+  } satisfies Partial<SyncMethods>;
 }
 
 /** @throws RlmError `session_not_found`, `session_busy` */

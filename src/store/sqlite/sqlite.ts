@@ -1,26 +1,24 @@
 import { join } from "node:path";
 import type { SQLInputValue } from "node:sqlite";
-import { RlmError } from "../../../runtime/errors.ts";
-import { messageOf } from "../../platform/errors.ts";
-import { guarded, thrownBy } from "../failure.ts";
-import type { VerifiedPage, VerifyPart } from "../port.ts";
-import { baselineOf, shown } from "../rows/checkpoint.ts";
+import { guarded } from "../failure.ts";
+import { baselineOf } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
-import { type Row, text } from "../rows/seal.ts";
-import { keepText, readAnswer } from "../sql/cache.ts";
-import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "../sql/checkpoints.ts";
-import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
+import { leaseOfAccount } from "../rows/parcel.ts";
+import { text } from "../rows/seal.ts";
+import { hasCheckpoint } from "../sql/checkpoints.ts";
+import { type Own, planned } from "../sql/planned.ts";
 import type { Holder } from "../sql/sessions.ts";
-import { verify as verifyPart } from "../sql/verify.ts";
+import type { Plan } from "../sql/sql.ts";
 import type { Contents, SyncMethods, SyncStore } from "../thread/methods.ts";
 import { insertCheckpoint } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { gc } from "./gc.ts";
-import { jobMethods } from "./jobs/index.ts";
-import { type Leases, openFileLeases, openMemoryLeases } from "./lease.ts";
+import { dueJobs } from "./jobs/jobs.ts";
+import { give, hush, reserve, slot } from "./jobs/money.ts";
+import { type Leases, openLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
-import { type Access, sessionMethods } from "./session-methods.ts";
-import { shippingMethods } from "./shipping.ts";
+import { ownAt } from "./own.ts";
+import { sessionMethods } from "./session-methods.ts";
 
 /**
  * Opens the store in a folder, which is made if it is missing; null: a store in memory.
@@ -29,58 +27,53 @@ import { shippingMethods } from "./shipping.ts";
  */
 export function openSqliteStore(folder: string | null, holder: Holder, now = Date.now, contents?: Contents): SyncStore {
   const database = guarded(folder, () => openDatabase(folder));
-  const leases = folder === null ? openMemoryLeases() : openFileLeases(join(folder, LOCKS_FOLDER));
+  const leases = openLeases(folder === null ? null : join(folder, LOCKS_FOLDER));
   if (contents) fill(database, leases, contents);
-  const access: Access = {
-    database,
-    leases,
-    now,
-    guard: (work) => guarded(folder, work),
-    reading: (work) => guarded(folder, () => database.read(work)),
+  const own = () => ownAt(now(), database, leases);
+  const perform = <T>(plan: (own: Own) => Plan<T>) => database.perform(plan(own()));
+  const reads = <T>(plan: (own: Own) => Plan<T>) => database.read(() => perform(plan));
+  const changes = <T>(plan: (own: Own) => Plan<T>) => database.write(() => perform(plan));
+  const methods: SyncMethods = {
+    ...planned<"at once">({ looks: reads, reads, changes }),
+    ...sessionMethods(database, leases, own, holder),
+    putBaseline(id, meta, pages) {
+      if (database.perform(hasCheckpoint(id))) return;
+      const packed = packPages(pages, meta.linearBytes);
+      database.write(() => {
+        if (!database.perform(hasCheckpoint(id))) insertCheckpoint(database, baselineOf(id, meta), packed);
+      });
+    },
+    gc: (rule) => gc(database, leases, rule),
+    "jobs.due": (page) => database.read(() => dueJobs(database, leases, page, now())),
+    "jobs.reserve": (hold) => changes(() => reserve(hold)),
+    "jobs.give": (hold, spent) => changes(() => give(hold, spent)),
+    "jobs.slot": (rate, cost) => changes(() => slot(rate, cost, now())),
+    "jobs.hush": (rate, ms) => changes(() => hush(rate, ms, now())),
+    "shipping.lease": (account) => (leases.take(leaseOfAccount(account)) ? 0 : null),
+    "shipping.release": (account) => leases.drop(leaseOfAccount(account)),
   };
   return {
-    ...sessionMethods(access, holder),
-    ...checkpointMethods(access),
-    ...contextMethods(access),
-    ...jobMethods(access, now),
-    ...shippingMethods(access, now),
-    gc: (rule) => access.guard(() => gc(database, leases, rule)),
-    verify: (part, after) => access.reading(() => verify(database, leases, part, after)),
+    ...guardedMethods(folder, methods),
     contents: () => contentsOf(database, leases),
-    together: (work) => access.guard(() => database.together(work)),
+    together: (work) => guarded(folder, () => database.together(work)),
     [Symbol.dispose]() {
       leases[Symbol.dispose]();
-      access.guard(() => database.close());
+      guarded(folder, () => database.close());
     },
   };
 }
 
-function checkpointMethods({ database, guard, reading }: Access) {
-  return {
-    checkpoints: (session) => reading(() => database.perform(checkpointsOf(session)).map(shown)),
-    checkpoint: (id) => reading(() => shown(database.perform(readCheckpoint(id)))),
-    image: (id) => reading(() => database.perform(readImage(id))),
-    putBaseline: (id, meta, pages) =>
-      guard(() => {
-        if (database.perform(hasCheckpoint(id))) return;
-        const packed = packPages(pages, meta.linearBytes);
-        database.write(() => {
-          if (!database.perform(hasCheckpoint(id))) insertCheckpoint(database, baselineOf(id, meta), packed);
-        });
-      }),
-    hasBaseline: (id) => reading(() => database.perform(hasCheckpoint(id))),
-  } satisfies Partial<SyncMethods>;
-}
-
-function contextMethods({ database, guard, reading }: Access) {
-  return {
-    putContext: (context) => guard(() => database.write(() => database.perform(insertContext(context)))),
-    context: (hash) => reading(() => database.perform(readContext(hash))),
-    contextIndex: (hash) => reading(() => database.perform(readIndex(hash))),
-    hasContext: (hash) => reading(() => database.perform(hasContext(hash))),
-    cached: (key) => reading(() => database.perform(readAnswer(key))),
-    keepText: (hash, text, at) => guard(() => database.perform(keepText(hash, text, at))),
-  } satisfies Partial<SyncMethods>;
+/** The methods, out of which errors of SQLite and the file system come as `RlmError`. */
+function guardedMethods(folder: string | null, methods: SyncMethods): SyncMethods;
+function guardedMethods(
+  folder: string | null,
+  methods: Readonly<Record<string, (...args: never[]) => unknown>>,
+): object {
+  const guard =
+    (method: (...args: never[]) => unknown) =>
+    (...args: never[]) =>
+      guarded(folder, () => method(...args));
+  return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guard(method)]));
 }
 
 function contentsOf(database: Database, leases: Leases): Contents {
@@ -96,28 +89,4 @@ function fill(database: Database, leases: Leases, contents: Contents): void {
     for (const [table, rows] of contents.tables) for (const row of rows) insert(table, Object.values(row));
   });
   contents.leases.forEach(leases.take);
-}
-
-/** Checks a page of a part. If the file itself is damaged, each part may be unreadable in its own way: it ends with that line. */
-function verify(database: Database, leases: Leases, part: VerifyPart, after: string | null): VerifiedPage {
-  const own = {
-    busy: (session: Row) => leases.busy(text(session, "id")),
-    file: () => integrity(database),
-    messageOf: lineOf,
-  };
-  const findings: string[] = [];
-  try {
-    return { next: database.perform(verifyPart(part, after, own, findings)), findings };
-  } catch (error) {
-    return { next: null, findings: [...findings, lineOf(error)] };
-  }
-}
-
-function integrity(database: Database): string[] {
-  const lines = database.all("PRAGMA integrity_check").map((row) => text(row, "integrity_check"));
-  return lines.filter((line) => line !== "ok").map((line) => `database: ${line}`);
-}
-
-function lineOf(error: unknown): string {
-  return error instanceof RlmError ? error.message : `database: ${messageOf(thrownBy(error))}`;
 }

@@ -22,19 +22,15 @@ interface Leasing {
 export type Arguments = { readonly [Name in Method]: Parameters<Port[Name]> };
 export type Results = { readonly [Name in Method]: Awaited<ReturnType<Port[Name]>> };
 
-export type MethodOf<Name extends Method> = (...args: Arguments[Name]) => Promise<Results[Name]>;
-/** The port of the store without its end. */
-export type Methods = Omit<Store, typeof Symbol.asyncDispose | keyof Leasing> & Leasing;
+/** The methods by their names on the wire, which answer at once or later. */
+export type MethodsOf<W extends When> = {
+  readonly [Name in Method]: (...args: Arguments[Name]) => Done<W, Results[Name]>;
+};
+export type When = "at once" | "later";
+export type Done<W, T> = W extends "later" ? Promise<T> : T;
+export type WireMethods = MethodsOf<"later">;
+export type SyncMethods = MethodsOf<"at once">;
 
-/** The methods by their names on the wire, as a server's store has them. */
-export type WireMethods = { readonly [Name in Method]: MethodOf<Name> };
-
-/** The methods, answering at once. */
-export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
-/** Those of jobs. */
-export type SyncJobs = Pick<SyncMethods, `jobs.${keyof Jobs}`>;
-/** Those of parcels and shipments. */
-export type SyncShipping = Pick<SyncMethods, `shipping.${keyof Shipping}`>;
 /** The store as it runs in its thread. */
 export interface SyncStore extends Disposable, SyncMethods, Pick<Database, "together"> {
   contents(): Contents;
@@ -46,80 +42,38 @@ export interface Contents {
   readonly leases: readonly string[];
 }
 
-/** Every method of the port, made by its name. A method that is missing here does not compile. */
-export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<Name>): Methods {
+const OWN = [
+  ...(["create", "lease", "release", "find", "list", "damaged", "commit", "thin", "journal", "readable"] as const),
+  ...(["checkpoints", "checkpoint", "image", "putBaseline", "hasBaseline", "putContext", "context"] as const),
+  ...(["contextIndex", "hasContext", "cached", "keepText", "fork", "remove", "gc", "verify"] as const),
+];
+const OF_JOBS = [
+  ...(["open", "add", "known", "replace", "run", "runs", "damagedRuns", "read", "find", "list", "damaged"] as const),
+  ...(["input", "result", "counts", "begin", "finish", "put", "change", "due", "lapse", "limit", "remove"] as const),
+  ...(["reserve", "give", "slot", "hush"] as const),
+];
+const OF_SHIPPING = [
+  ...(["keep", "parcels", "giveUp", "waits", "delivered", "groups", "lease", "release", "close"] as const),
+  ...(["open", "batches", "step", "requests", "answer", "end", "pause"] as const),
+];
+
+/** The methods that are listed here. A store that lacks one of the port does not compile. */
+interface Listed extends Pick<Omit<Store, keyof Leasing> & Leasing, (typeof OWN)[number]> {
+  readonly jobs: Pick<Jobs, (typeof OF_JOBS)[number]>;
+  readonly shipping: Pick<Shipping, (typeof OF_SHIPPING)[number]>;
+}
+
+/** Every method of the port, made by its name. */
+export function eachMethod(
+  make: <Name extends Method>(name: Name) => (...args: Arguments[Name]) => Promise<Results[Name]>,
+): Listed;
+export function eachMethod(make: (name: Method) => unknown): object {
+  const made = <Name extends string>(names: readonly Name[], one: (name: Name) => unknown) =>
+    Object.fromEntries(names.map((name) => [name, one(name)]));
   return {
-    create: make("create"),
-    lease: make("lease"),
-    release: make("release"),
-    find: make("find"),
-    list: make("list"),
-    damaged: make("damaged"),
-    commit: make("commit"),
-    thin: make("thin"),
-    journal: make("journal"),
-    readable: make("readable"),
-    checkpoints: make("checkpoints"),
-    checkpoint: make("checkpoint"),
-    image: make("image"),
-    putBaseline: make("putBaseline"),
-    hasBaseline: make("hasBaseline"),
-    putContext: make("putContext"),
-    context: make("context"),
-    contextIndex: make("contextIndex"),
-    hasContext: make("hasContext"),
-    cached: make("cached"),
-    keepText: make("keepText"),
-    fork: make("fork"),
-    remove: make("remove"),
-    gc: make("gc"),
-    verify: make("verify"),
-    jobs: {
-      open: make("jobs.open"),
-      add: make("jobs.add"),
-      known: make("jobs.known"),
-      replace: make("jobs.replace"),
-      run: make("jobs.run"),
-      runs: make("jobs.runs"),
-      damagedRuns: make("jobs.damagedRuns"),
-      read: make("jobs.read"),
-      find: make("jobs.find"),
-      list: make("jobs.list"),
-      damaged: make("jobs.damaged"),
-      input: make("jobs.input"),
-      result: make("jobs.result"),
-      counts: make("jobs.counts"),
-      begin: make("jobs.begin"),
-      finish: make("jobs.finish"),
-      put: make("jobs.put"),
-      change: make("jobs.change"),
-      due: make("jobs.due"),
-      lapse: make("jobs.lapse"),
-      limit: make("jobs.limit"),
-      remove: make("jobs.remove"),
-      reserve: make("jobs.reserve"),
-      give: make("jobs.give"),
-      slot: make("jobs.slot"),
-      hush: make("jobs.hush"),
-    },
-    shipping: {
-      keep: make("shipping.keep"),
-      parcels: make("shipping.parcels"),
-      giveUp: make("shipping.giveUp"),
-      waits: make("shipping.waits"),
-      delivered: make("shipping.delivered"),
-      groups: make("shipping.groups"),
-      lease: make("shipping.lease"),
-      release: make("shipping.release"),
-      close: make("shipping.close"),
-      open: make("shipping.open"),
-      batches: make("shipping.batches"),
-      step: make("shipping.step"),
-      requests: make("shipping.requests"),
-      answer: make("shipping.answer"),
-      end: make("shipping.end"),
-      pause: make("shipping.pause"),
-    },
+    ...made(OWN, make),
+    jobs: made(OF_JOBS, (name) => make(`jobs.${name}`)),
+    shipping: made(OF_SHIPPING, (name) => make(`shipping.${name}`)),
   };
 }
 

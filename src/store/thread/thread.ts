@@ -48,7 +48,7 @@ export async function openStore(
     hasMoved = true;
     thread = await openThread(startThread(entry, { place, contents }), { ended: onEnd, lost });
   }
-  const ask: StoreThread["ask"] = async (method, args, buffers = []) => {
+  const ask: typeof thread.ask = async (method, args, buffers = []) => {
     if (place === null && bytesIn(args, buffers) > most) moving ??= move();
     if (moving) await moving;
     return thread.ask(method, args, buffers);
@@ -123,24 +123,13 @@ export function startStoresBy(start: StartThread): void {
   startWorker = start;
 }
 
-interface StoreThread {
-  /** Ends what serves a store in memory. */
-  move(): Promise<Contents>;
-  ask<Name extends Method>(
-    method: Name,
-    args: Arguments[Name],
-    buffers?: readonly Transferable[],
-  ): Promise<Results[Name]>;
-  close(): Promise<void>;
-}
-
 interface ThreadEvents {
   /** The thread can answer no more, whatever the reason. */
   ended(): void;
   lost(loss: Loss): void;
 }
 
-async function openThread(worker: ServingThread, events: ThreadEvents): Promise<StoreThread> {
+async function openThread(worker: ServingThread, events: ThreadEvents) {
   /** By the ids of the requests that are not answered. */
   const waiting = new Map<number, PromiseWithResolvers<Answer<never>>>();
   let ended: RlmError | undefined;
@@ -196,12 +185,17 @@ async function openThread(worker: ServingThread, events: ThreadEvents): Promise<
 
   await answerTo(0);
   return {
-    move: () => send("close", [true]),
-    async ask(method, args, buffers) {
+    /** Ends what serves a store in memory. */
+    move: (): Promise<Contents> => send("close", [true]),
+    async ask<Name extends Method>(
+      method: Name,
+      args: Arguments[Name],
+      buffers?: readonly Transferable[],
+    ): Promise<Results[Name]> {
       if (closing) throw threadEnded("the store is closed");
       return await send(method, args, buffers);
     },
-    close() {
+    close(): Promise<void> {
       closing ??= close();
       return closing;
     },
@@ -214,7 +208,7 @@ function errorOf({ code, message, suggestion }: SentError): RlmError {
 
 function threadEnded(why: string, cause?: unknown): RlmError {
   const suggestion = "Open the store again; what was committed is kept.";
-  return new RlmError("store_failed", why, { suggestion, ...(cause === undefined ? {} : { cause }) });
+  return new RlmError("store_failed", why, { suggestion, cause });
 }
 
 /** Bytes of pages and of a text. */

@@ -30,7 +30,7 @@ test("a lock whose file was removed is no lock of the file that others see, and 
   rmSync(path);
   const next = others.take(path, 0);
   expect(next).not.toBeNull();
-  old?.[Symbol.dispose]();
+  old?.remove();
   expect(isLocked(path)).toBe(true);
   expect(locks.take(path, 0)).toBeNull();
   next?.remove();

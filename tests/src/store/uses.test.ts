@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import type { GcRule, Store } from "../../../src/store/port.ts";
 import { gc } from "../../../src/store/sqlite/gc.ts";
-import { openMemoryLeases } from "../../../src/store/sqlite/lease.ts";
+import { openLeases } from "../../../src/store/sqlite/lease.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
@@ -99,7 +99,7 @@ test.for(EDITED)(
 test("gc asks a file for no text of journals or checkpoints", () => {
   const database = openDatabase(null);
   const prepared = vi.spyOn(DatabaseSync.prototype, "prepare");
-  using leases = openMemoryLeases();
+  using leases = openLeases(null);
   gc(database, leases, ALL);
   const asked = prepared.mock.calls.map(([sql]) => sql);
   prepared.mockRestore();

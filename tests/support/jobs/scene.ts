@@ -172,10 +172,10 @@ export function jobScene(knobs: Knobs = {}): JobScene {
         timers.set(then, ms);
         return () => timers.delete(then);
       },
-      begun: () => {},
-      left: (_found, state, why) => log.push(`left ${state} ${why}`),
-      said: (text) => log.push(`said ${text}`),
-      paused: (text) => log.push(`said ${text}`),
+      tell(progress) {
+        if (progress.kind === "left") log.push(`left ${progress.state} ${progress.why}`);
+        else if ("text" in progress) log.push(`said ${progress.text}`);
+      },
       foreign: () => log.push("foreign"),
     },
   };

@@ -1,19 +1,8 @@
-import type { Counts, DueJob, DuePage } from "../../jobs/port.ts";
+import type { DueJob, DuePage } from "../../jobs/port.ts";
 import { columnsOf, number, text } from "../../rows/seal.ts";
-import { atMost, countStates } from "../../sql/jobs.ts";
-import { get, raw, sql } from "../../sql/sql.ts";
-import type { Changing } from "../../sql/tries.ts";
-import { dropUnneeded } from "../checkpoints.ts";
+import { atMost } from "../../sql/jobs.ts";
 import type { Sql } from "../connection.ts";
 import { NOW } from "../functions.ts";
-
-export async function countJobs(sql: Sql, run: string, without?: readonly string[]): Promise<Counts> {
-  const counts = await sql.perform(countStates(run, without));
-  const holders = `SELECT count(DISTINCT l.holder) AS n FROM jobs j JOIN leases l ON l.session = j.session
-    WHERE j.run = $1 AND j.state IN ('running', 'cancelling') AND l.until > clock_timestamp()`;
-  const workers = await sql.get(holders, run);
-  return { ...counts, workers: workers ? number(workers, "n") : 0 };
-}
 
 export async function dueJobs(sql: Sql, { queue, after, limit, overdueMs }: DuePage): Promise<readonly DueJob[]> {
   const rows = await sql.all(
@@ -36,14 +25,3 @@ const dueIn = (jobs: string) =>
           AND l.until > clock_timestamp() - $2 * interval '1 ms'))
       AND ($3::bigint IS NULL OR (j.rank, j.run, j.n) > ($3::bigint, $4, $5::bigint))
     ORDER BY j.rank, j.run, j.n LIMIT $6`;
-
-/** Changes jobs by the clock of the server. */
-export const CHANGING: Changing = {
-  now: raw(NOW),
-  *doubting(update, _job, isOver) {
-    const row = yield* get(sql`WITH changed AS (${update} RETURNING run, n)
-      SELECT count(*) AS n, count(doubt_job(run, n, ${raw(String(isOver))})) FROM changed`);
-    return row?.n === 1;
-  },
-  dropUnneeded,
-};

@@ -2,7 +2,7 @@ import { LIMITS } from "../../../../runtime/index.ts";
 import { misuse } from "../../failure.ts";
 import { intervalOf, mayHold, minus, plus } from "../../jobs/money.ts";
 import type { Amount, Held, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
-import { amountColumns, fieldsOfAmount, heldBy, NOTHING } from "../../rows/jobs.ts";
+import { fieldsOfAmount, heldBy, NOTHING } from "../../rows/jobs.ts";
 import { number } from "../../rows/seal.ts";
 import { checkHeld, readRun } from "../../sql/runs.ts";
 import { all, run as change, get, list, type Plan, raw, type Statement, sql } from "../../sql/sql.ts";
@@ -18,26 +18,23 @@ export function* reserve({ run, n, call, attempt, fence, amount }: Hold): Plan<H
   if (answer !== "held") return answer;
   yield* change(sql`INSERT INTO holds (run, n, call, attempt, fence, usd, tokens, calls)
     VALUES (${list([run, n, call, attempt, fence, ...fieldsOfAmount(amount)])})`);
-  yield* setSum(run, "held", plus(purse.held, amount));
+  yield* addSums(run, { held: amount });
   return "held";
 }
 
 /** The amount that the request really took stays held until the record of its call. */
 export function* give(hold: Omit<Hold, "amount">, spent: Amount): Plan<void> {
-  const { run } = hold;
   const row = yield* get(sql`SELECT * FROM holds WHERE ${holdOf(hold)}`);
   if (!row) return;
   const [usd, tokens, calls] = fieldsOfAmount(spent);
   yield* change(sql`UPDATE holds SET usd = ${usd}, tokens = ${tokens}, calls = ${calls} WHERE ${holdOf(hold)}`);
-  yield* setSum(run, "held", plus(minus((yield* readRun(run)).held, heldBy(row)), spent));
+  yield* addSums(hold.run, { held: minus(spent, heldBy(row)) });
 }
 
 /** The record of a call is kept in the same transaction: its holds go, and run and job get what it spent. */
 export function* settle({ run, n, call, spent }: Settled): Plan<void> {
   const free = yield* take(sql`run = ${run} AND n = ${n} AND call = ${call}`);
-  const purse = yield* readRun(run);
-  yield* setSum(run, "held", minus(purse.held, free));
-  yield* setSum(run, "spent", plus(purse.spent, spent));
+  yield* addSums(run, { held: minus(NOTHING, free), spent });
   const [usd, tokens, calls] = fieldsOfAmount(spent);
   const changed =
     yield* change(sql`UPDATE jobs SET spent_usd = spent_usd + ${usd}, spent_tokens = spent_tokens + ${tokens},
@@ -55,9 +52,7 @@ const holdOf = ({ run, n, call, attempt }: Pick<Hold, "run" | "n" | "call" | "at
 export function* doubt({ run, n }: JobKey, isOver: boolean): Plan<void> {
   const left = yield* take(sql`run = ${run} AND n = ${n} ${isOver ? sql`` : sql`AND attempt >= 0`}`);
   if (left === NOTHING) return;
-  const purse = yield* readRun(run);
-  yield* setSum(run, "held", minus(purse.held, left));
-  yield* setSum(run, "doubtful", plus(purse.doubtful, left));
+  yield* addSums(run, { held: minus(NOTHING, left), doubtful: left });
 }
 
 /** Takes holds of a job away; returns their sum. */
@@ -65,10 +60,13 @@ function* take(which: Statement): Plan<Amount> {
   return (yield* all(sql`DELETE FROM holds WHERE ${which} RETURNING *`)).map(heldBy).reduce(plus, NOTHING);
 }
 
-function* setSum(run: string, of: "held" | "spent" | "doubtful", amount: Amount): Plan<void> {
-  yield* change(
-    sql`UPDATE runs SET (${raw(amountColumns(of).join(", "))}) = (${list(fieldsOfAmount(amount))}) WHERE id = ${run}`,
-  );
+/** Adds to sums of a run. */
+function* addSums(run: string, sums: { readonly [Of in "held" | "spent" | "doubtful"]?: Amount }): Plan<void> {
+  for (const [of, { nanodollars, tokens, sub_calls }] of Object.entries(sums)) {
+    yield* change(sql`UPDATE runs SET ${raw(of)}_usd = ${raw(of)}_usd + ${nanodollars},
+      ${raw(of)}_tokens = ${raw(of)}_tokens + ${tokens}, ${raw(of)}_calls = ${raw(of)}_calls + ${sub_calls}
+      WHERE id = ${run}`);
+  }
 }
 
 /** Takes the next instants of a rate, unless they are too far; returns how long to wait for the first of them, ms. */

@@ -20,7 +20,6 @@ function serverWith(settings: object): Server {
     run: never,
     write: never,
     read: never,
-    failure: never,
     close: never,
   };
 }

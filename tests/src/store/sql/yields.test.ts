@@ -18,7 +18,7 @@ function forgotten(source: string, plans: ReadonlySet<string | undefined>): stri
     .filter(
       ({ 0: name, index }) =>
         plans.has(name) &&
-        !/(yield\* |function\* |async |perform\( ?|performed\(\((own)?\) => |changed\(\((own)?\) => |(?:reads|changes)\(\([^)]*\) => |\.)$/.test(
+        !/(yield\* |function\* |async |perform\( ?|(?:looks|reads|changes)\(\([^)]*\) => |\.)$/.test(
           code.slice(0, index),
         ),
     )
