@@ -59,6 +59,9 @@ function moduleAt(file: string): Module {
       for (const { local, exported: as } of specifiers) {
         exported.set(nameOf(as), { from: node.source?.value ?? null, name: nameOf(local) });
       }
+    } else if (node.type === "ExportAllDeclaration" && !node.exported) {
+      const from = node.source.value;
+      for (const name of moduleAt(beside(file, from)).exported.keys()) exported.set(name, { from, name });
     } else if (isDeclaration(node)) {
       declare(node, node.start);
     }

@@ -19,21 +19,7 @@ export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export { priceIn } from "./pi-ai/price.ts";
 export { redact } from "./pi-ai/redact.ts";
-export type {
-  BatchAccount,
-  BatchApi,
-  Model,
-  ModelMessage,
-  Models,
-  ModelTurn,
-  Post,
-  RequestBudget,
-  RequestEstimate,
-  Reservation,
-  SubCallError,
-  ToolUse,
-  Usage,
-} from "./port.ts";
+export type * from "./port.ts";
 export { estimateTokens, ratesFor } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
