@@ -1,15 +1,14 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
-import { failure, loadSubCallLayer, type Models, type SubCallError } from "../../model/index.ts";
+import { loadSubCallLayer, type Models, type SubCallError } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
-import { sleep } from "../../platform/sleep.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
 import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import type { AnswerCache } from "./cache.ts";
-import { type CallClock, openCallClock } from "./call-time.ts";
+import { CANCELLED, openCallClock, TIME_OVER } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
 import { type ByBatch, type DeliveringSession, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
@@ -189,9 +188,8 @@ async function ask(
   using place = delivery ? undefined : await requests.take(signal);
   if (!place && !delivery) return refused(CANCELLED);
   context.begun();
-  const time = timeOf(session);
-  const paused = time.paused ? { paused: time.paused } : {};
-  const asked = { id, counts: 1, ended: context.signal, isPosted: delivery !== null, ...paused } as const;
+  const time = openCallClock(session.env.clock);
+  const asked = { id, counts: 1, ended: context.signal, isPosted: delivery !== null, paused: time.paused } as const;
   const budget = withRun(context.budget, session, asked);
   const outcome = await runSubCall(
     { ...plan.call, ...(delivery?.model ? { model: delivery.model } : {}) },
@@ -252,12 +250,6 @@ function openNotices({ models, session, fullPrice }: AnswersParts): NonNullable<
   };
 }
 
-/** The time of a call: it stands still while the call waits for its run. */
-function timeOf({ env: { clock }, run }: AnsweringSession): Omit<CallClock, "paused"> & Partial<CallClock> {
-  const wait = (ms: number, aborted: AbortSignal) => sleep(clock, ms, aborted);
-  return run ? openCallClock(clock, wait) : { now: clock.now, monotonic: clock.monotonic, sleep: wait };
-}
-
 async function schemaFlaw(schema: Json, signal: AbortSignal): Promise<SubCallError | null> {
   const { schemaProblem, taskThread } = await loadSubCallLayer();
   return schemaProblem(schema, taskThread(), signal);
@@ -266,7 +258,3 @@ async function schemaFlaw(schema: Json, signal: AbortSignal): Promise<SubCallErr
 function wasCancelled({ settlement }: Answered): boolean {
   return !settlement.ok && settlement.error.code === "cancelled";
 }
-
-const CANCELLED = failure("cancelled", "the call was cancelled");
-
-const TIME_OVER = failure("budget_exceeded", "the session's time is over");
