@@ -45,8 +45,7 @@ export async function planSubCall(
     ...(policy.approve ? { approve: policy.approve } : {}),
   });
   const { event } = decision;
-  const notSent = { ...FREE, refused: true, tool_override_event: event };
-  if (!decision.ok) return { ok: false, answered: { ...refused(decision.error), record: notSent } };
+  if (!decision.ok) return { ok: false, answered: notSent(decision.error, event) };
   const unpriced = unpricedCall(options, request, event);
   if (unpriced) return { ok: false, answered: unpriced };
   const { thinking = usual } = request;
@@ -71,7 +70,11 @@ export function unpricedCall(
   event: ToolOverrideEvent | null = null,
 ): Answered | null {
   if (!limitsCost || priceOf(models, request) !== null) return null;
-  return { ...refused(unpriced(request, models)), record: { ...FREE, refused: true, tool_override_event: event } };
+  return notSent(unpriced(request, models), event);
+}
+
+function notSent(error: SubCallError, event: ToolOverrideEvent | null): Answered {
+  return { ...refused(error), record: { ...FREE, refused: true, tool_override_event: event } };
 }
 
 /** The record of a call for which nothing was sent. */
