@@ -9,7 +9,7 @@ import { readValue } from "../schema/value-in-text.ts";
  * Work whose time a model, a guest or a file decides: it runs in the thread of `thread-entry.ts`, which can be ended. Arguments and
  * answers are sent between threads, so they are plain data.
  */
-export const TASKS = {
+const TASKS = {
   /** Runs one of the read-only tools. */
   tool: runTool,
   /** Finds a pattern in documents. */
@@ -27,10 +27,18 @@ export const TASKS = {
 export type Tasks = typeof TASKS;
 export type TaskName = keyof Tasks;
 
+type TaskArguments = { [Name in TaskName]: Parameters<Tasks[Name]> };
+
 /** The host's request to the thread. */
-export type TaskRequest = {
-  [Name in TaskName]: { readonly name: Name; readonly args: Parameters<Tasks[Name]> };
-}[TaskName];
+export type TaskRequest<Name extends TaskName = TaskName> = {
+  [One in Name]: { readonly name: One; readonly args: TaskArguments[One] };
+}[Name];
+
+/** Carries out a request. */
+export function perform<Name extends TaskName>({ name, args }: TaskRequest<Name>): unknown {
+  const tasks: { readonly [One in TaskName]: (...args: TaskArguments[One]) => unknown } = TASKS;
+  return tasks[name](...args);
+}
 
 export type TaskAnswer =
   | { readonly ok: true; readonly value: unknown }
