@@ -37,7 +37,6 @@ export async function planSubCall(
   const { decideTools } = await loadSubCallLayer();
   const { policy } = options;
   const decision = await decideTools(request.tools, {
-    builtin: "llm_query",
     prompt: request.prompt,
     grantable: policy.tools ?? [],
     allowed_tool_overrides: policy.allowed_tool_overrides ?? [],
