@@ -1,17 +1,14 @@
 import { failure } from "../failure.ts";
 import type { ModelAnswer, SubCallError } from "../port.ts";
+import type { RequestParts } from "./requests.ts";
 
 /** The first wait is up to this long; it doubles with each retry. */
 const BASE_MS = 500;
 const CAP_MS = 8000;
 
-export interface RetryOptions {
+export interface RetryOptions extends Pick<RequestParts, "sleep" | "random"> {
   /** Milliseconds on the scale of `deadline`. */
   now(): number;
-  /** Resolves after `ms`, or as soon as the signal aborts. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** From 0 up to 1. */
-  random(): number;
   /** Default 3. */
   readonly maxRetries?: number;
   /** When the time of the call is over: no wait goes beyond it. */
