@@ -3,7 +3,7 @@ import { compileFind, escapePattern, type FindPattern, matchGlob } from "../../c
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf, textOf } from "./places.ts";
-import { count, defineReadTool, flag, type ToolAnswer, text } from "./tool.ts";
+import { count, flag, type ReadTool, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_CONTEXT = 100;
@@ -17,7 +17,7 @@ interface Found {
 }
 
 /** `grep`: lines that match a pattern of Rust's regex syntax, with the parameters and bounds of Pi's `grep`. */
-export const grep = defineReadTool({
+export const grep: ReadTool = {
   name: "grep",
   aliases: [],
   description: `Search text files for a pattern, line by line. Answers with paths, line numbers and lines; leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} matching lines or ${MAX_BYTES / 1024}KB, whichever comes first, and long lines to ${LINE_UNITS} characters around the match.`,
@@ -57,7 +57,7 @@ export const grep = defineReadTool({
     }
     return answer(found, limit, Math.min(args.count("context") ?? 0, MAX_CONTEXT), left === 0);
   },
-});
+};
 
 /** The pattern, and the pattern with the rest of its line: the latter finds each matching line once, at its first match. */
 function compile(pattern: string, ignoreCase: boolean): { rest: FindPattern; alone: FindPattern } {

@@ -15,7 +15,7 @@ import {
 } from "../../context/index.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./places.ts";
-import { count, defineReadTool, type ToolAnswer, text } from "./tool.ts";
+import { count, type ReadTool, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 500;
 /** More lines than this do not fit into `MAX_BYTES`. */
@@ -24,7 +24,7 @@ const MAX_LIMIT = 10_000;
 const ENTRY_COST_BYTES = 4096;
 
 /** `list_dir`: the entries of one folder with their sizes, with the parameters and bounds of Pi's `ls`. */
-export const listDir = defineReadTool({
+export const listDir: ReadTool = {
   name: "list_dir",
   aliases: ["ls"],
   description: `List the entries of one folder: files with their sizes, folders ending in /. Leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} entries or ${MAX_BYTES / 1024}KB, whichever comes first.`,
@@ -40,7 +40,7 @@ export const listDir = defineReadTool({
     const limit = Math.min(args.count("limit") ?? DEFAULT_LIMIT, MAX_LIMIT);
     return answer(await listed(roots, folderAt(readable, path || (roots[0] ?? ".")), limit, pauseFor(signal)), limit);
   },
-});
+};
 
 function folderAt(readable: ReadableRoots, name: string): string {
   const { path, isFolder } = placeOf(readable, name);

@@ -1,10 +1,10 @@
 import { RlmError } from "../../../runtime/index.ts";
 import { fitting, linesOf, MAX_BYTES, MAX_LINES, size, withNotes } from "./output.ts";
 import { placeOf, textOf } from "./places.ts";
-import { count, defineReadTool, text } from "./tool.ts";
+import { count, type ReadTool, text } from "./tool.ts";
 
 /** `read_file`: lines of a text file, with the parameters and bounds of Pi's `read`. */
-export const readFile = defineReadTool({
+export const readFile: ReadTool = {
   name: "read_file",
   aliases: ["read"],
   description: `Read a text file. The answer is cut to ${MAX_LINES} lines or ${MAX_BYTES / 1024}KB, whichever comes first; use offset and limit to read on.`,
@@ -23,7 +23,7 @@ export const readFile = defineReadTool({
     if ("reason" in content) throw refusal(`${path} cannot be read: ${content.reason}`);
     return { text: pageOf(content.text, first, Math.min(args.count("limit") ?? MAX_LINES, MAX_LINES)) };
   },
-});
+};
 
 function pageOf(content: string, first: number, count: number): string {
   const page: string[] = [];

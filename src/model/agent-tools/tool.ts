@@ -33,13 +33,6 @@ export interface ReadTool {
   readonly name: string;
   /** Other names that a cell may ask for it by: those of Pi's tools. */
   readonly aliases: readonly string[];
-  /** The tool, confined to these roots. They are opened at each call. */
-  within(readable: ReadableRoots): AgentTool;
-}
-
-interface ReadToolDefinition {
-  readonly name: string;
-  readonly aliases: readonly string[];
   /** The model's text about the tool. */
   readonly description: string;
   readonly params: Readonly<Record<string, Param>>;
@@ -48,13 +41,11 @@ interface ReadToolDefinition {
   run(readable: ReadableRoots, args: Arguments, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
-export function defineReadTool(definition: ReadToolDefinition): ReadTool {
-  const { name, aliases } = definition;
-  return { name, aliases, within: (readable) => agentTool(definition, readable) };
-}
-
-function agentTool(definition: ReadToolDefinition, readable: ReadableRoots): AgentTool {
-  const { name, description, params: properties, required, run } = definition;
+/** The tool, confined to these roots. They are opened at each call. */
+export function within(
+  readable: ReadableRoots,
+  { name, description, params: properties, required, run }: ReadTool,
+): AgentTool {
   const parameters: { [keyword: string]: Json } = {
     type: "object",
     properties,
