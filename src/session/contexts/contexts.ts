@@ -22,13 +22,7 @@ import { changedReader } from "./readers.ts";
 
 /** The input of a load or append, as the journal has it: text at hand is only named. */
 export type LoadInput =
-  | {
-      readonly path: string /** Absolute. */;
-      readonly roots: readonly string[];
-      readonly raw?: boolean;
-      readonly secrets?: boolean;
-    }
-  | PathsInput
+  | Readonly<v.InferOutput<typeof PathInput> | v.InferOutput<typeof PathsInput>>
   | ExcerptInput
   | { readonly name: string };
 
@@ -130,13 +124,13 @@ export function sourceIn(input: Extract<LoadInput, { readonly roots: readonly st
   return "path" in input ? { kind: "path", path: input.path } : { ...input, kind: "paths" };
 }
 
-const roots = v.fallback(v.array(v.string()), []);
+const roots = v.pipe(v.fallback(v.array(v.string()), []), v.readonly());
 const how = { raw: v.exactOptional(v.boolean()), secrets: v.exactOptional(v.boolean()) };
+/** The path is absolute. */
 const PathInput = v.object({ path: v.string(), roots, ...how });
 
-/** The input of a source that has several places. Builds that do not know it tell its name. */
-type PathsInput = Readonly<v.InferOutput<typeof PathsInput>>;
 const count = v.exactOptional(v.number());
+/** The input of a source that has several places. Builds that do not know it tell its name. */
 const PathsInput = v.object({
   name: v.string(),
   paths: v.pipe(v.array(v.string()), v.readonly()),
