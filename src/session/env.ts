@@ -7,7 +7,6 @@ import {
   LIMITS,
   type Machines,
   processMachines,
-  RlmError,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { type Models, openModels, ownModels, priceOf } from "../model/index.ts";
@@ -17,6 +16,7 @@ import type { Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions, OnRestart, SessionEvent } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
+import { refused } from "./options.ts";
 import type { Parking } from "./parking.ts";
 import type { Above, Answers } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
@@ -98,13 +98,9 @@ export function modelsOf(options: HostedOptions, host: Host): Models {
   const { complete, model, baseUrl, price } = options;
   if (!complete) return openModels({ ...options, env: process.env });
   if (baseUrl === undefined) return ownModels(complete, model, priceOf(price));
-  const suggestion = "Leave baseUrl out, or call that server in complete().";
-  throw new RlmError(
-    "invalid_argument",
+  throw refused(
     "openSession(): baseUrl has no effect beside complete, which answers all requests",
-    {
-      suggestion,
-    },
+    "Leave baseUrl out, or call that server in complete().",
   );
 }
 
