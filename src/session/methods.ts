@@ -1,16 +1,18 @@
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { displayName } from "../platform/ids.ts";
 import { given } from "../platform/json.ts";
+import { objectsCell, queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
 import { questionOf } from "./ask/description.ts";
 import { discardInterrupted } from "./ask/ends.ts";
 import { dryRun } from "./dry-run.ts";
 import { type LoadRequest, loadRequest } from "./exec/request.ts";
-import { runCommand, runLoad } from "./exec/run-exec.ts";
+import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
 import { positionOf } from "./exec/session-state.ts";
 import { leftOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
+import { queryEnvelope } from "./journal/envelope.ts";
 import type { Start } from "./journal/records.ts";
 import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
 import {
@@ -21,11 +23,12 @@ import {
   EXEC_OPTIONS,
   LOAD_SOURCE,
   LOADING_OPTIONS,
+  QUERY_OPTIONS,
+  READING_OPTIONS,
   RESUME_OPTIONS,
 } from "./options.ts";
-import { queriesOver } from "./queries.ts";
 import type { Setup } from "./setup.ts";
-import { openTurns } from "./turns.ts";
+import { openTurns, type Turns } from "./turns.ts";
 import { askToItsEnd, execToItsEnd, resumeToItsEnd } from "./until-delivered.ts";
 
 /** The methods of a session. Each that runs or reads something takes its turn. */
@@ -104,6 +107,25 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     functions: () => setup.functions,
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Queries by cells shipped with Belay, on a machine that is thrown away. */
+function queriesOver(setup: Setup, whenFree: Turns["take"]): Pick<Session, "query" | "readObjects"> {
+  return {
+    async query(prompt, options = {}) {
+      checkOptions("query()", QUERY_OPTIONS, options);
+      const { maxSections, searchStrategy, ...asked } = options;
+      const source = queryCell(prompt, options);
+      return queryEnvelope(await whenFree(() => runCell(setup, { kind: "query", prompt, source }, asked)));
+    },
+    async readObjects(instructions, objects, options) {
+      checkOptions("readObjects()", READING_OPTIONS, options);
+      const { model, inlineTokens, maxTokens, estimate, ...asked } = options;
+      const source = objectsCell(instructions, objects, options);
+      const request = { kind: "query", prompt: instructions, source } as const;
+      return queryEnvelope(await whenFree(() => runCell(setup, request, asked)));
+    },
   };
 }
 
