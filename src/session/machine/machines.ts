@@ -42,18 +42,7 @@ export interface Position {
   readonly given: readonly string[];
 }
 
-export interface Machine extends AsyncDisposable {
-  readonly sandbox: Sandbox<ContextMessage>;
-  readonly images: ImageChain;
-  /** False if variables could not be brought back. */
-  readonly isWhole: boolean;
-  /** Lends cells the conversation in which the next exec runs; null: there is none. */
-  useHistory(history: GivenHistory | null): Promise<void>;
-  /** Offers cells the functions that the program lends, unless there are none. */
-  useFunctions(functions: readonly FunctionFacts[]): Promise<void>;
-  /** Warnings about losses when it was opened, for the next envelope. Empty after the first call. */
-  takeWarnings(): readonly string[];
-}
+export type Machine = ReturnType<typeof machineWith>;
 
 /** A machine at a checkpoint within an exec. */
 export interface MachineAtStep {
@@ -150,22 +139,26 @@ function machineWith(
   images: ImageChain,
   warnings: readonly string[],
   messageOf: (context: Context) => Promise<TextMessage>,
-): Machine {
+) {
   let untold = warnings;
   let hasHistory = false;
   return {
     sandbox,
     images,
+    /** False if variables could not be brought back. */
     isWhole: warnings.length === 0,
-    async useHistory(history) {
+    /** Lends cells the conversation in which the next exec runs; null: there is none. */
+    async useHistory(history: GivenHistory | null): Promise<void> {
       if (history === null && !hasHistory) return;
       hasHistory = history !== null;
       await sandbox.tell({ history: history && (await historyText(history, messageOf)) });
     },
-    async useFunctions(functions) {
+    /** Offers cells the functions that the program lends, unless there are none. */
+    async useFunctions(functions: readonly FunctionFacts[]): Promise<void> {
       if (functions.length > 0) await sandbox.tell({ functions });
     },
-    takeWarnings() {
+    /** Warnings about losses when it was opened, for the next envelope. Empty after the first call. */
+    takeWarnings(): readonly string[] {
       const told = untold;
       untold = [];
       return told;
