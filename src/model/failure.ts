@@ -26,10 +26,7 @@ const FAILURES = {
     retriable: true,
     suggestion: "Ask a narrower question, pass a larger max_turns, or name another model.",
   },
-  answer_lost: {
-    retriable: false,
-    suggestion: "Ask again, which is paid for once more.",
-  },
+  answer_lost: { retriable: false, suggestion: "Ask again, which is paid for once more." },
 } satisfies Partial<Record<SubCallCode, Pick<SubCallError, "retriable" | "suggestion">>>;
 
 export type FailureCode = keyof typeof FAILURES;

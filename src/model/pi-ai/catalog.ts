@@ -85,11 +85,8 @@ export function findModel(piAi: PiAi, files: PiFiles, name: ModelName): ListedMo
 /** The listed model whose protocol and habits an unlisted one is taken to have. */
 function mostLike(id: string, listed: readonly PiModel<Api>[]): PiModel<Api> | undefined {
   const chat = listed.filter(({ input }) => input.includes("text"));
-  const [nearest] = nearestNames(
-    id,
-    chat.map((model) => model.id),
-    1,
-  );
+  const ids = chat.map((model) => model.id);
+  const [nearest] = nearestNames(id, ids, 1);
   return chat.find((model) => model.id === nearest) ?? chat[0];
 }
 
