@@ -27,14 +27,8 @@ export async function dryRun(
   try {
     const space = openSpace(setup.row, null, setup.options.maxSessionMb);
     const scratch: Setup = { ...setup, env, space, guest, answers, moved() {}, isDry: true };
-    const request = {
-      kind: "cell",
-      source,
-      limits: given(limits),
-      sites: true,
-      ...(name === undefined ? {} : { name }),
-    } as const;
-    const asked = { ...(signal ? { signal } : {}), ...(history ? { history } : {}) };
+    const request = { kind: "cell", source, limits: given(limits), sites: true, ...given({ name }) } as const;
+    const asked = given({ signal, history });
     const envelope = await runCell(scratch, request, asked);
     return { envelope, estimate: answers.estimate(!envelope.success) };
   } finally {

@@ -73,8 +73,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
       checkSource(source);
       checkOptions("exec()", EXEC_OPTIONS, options);
       const { limits = {}, rest = [], name, ...asked } = options;
-      const named = name === undefined ? {} : { name };
-      const request = { kind: "cell", source, limits: given(limits), rest, ...named } as const;
+      const request = { kind: "cell", source, limits: given(limits), rest, ...given({ name }) } as const;
       return whenFree(() => execToItsEnd(setup, request, asked));
     },
     ...queriesOver(setup, whenFree),
