@@ -6,11 +6,11 @@ import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
 import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
-import type { Setup } from "../setup.ts";
+import type { AnsweringSession } from "../setup.ts";
 import type { AnswerCache } from "./cache.ts";
 import { CANCELLED, openCallClock, TIME_OVER } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
-import { type ByBatch, type DeliveringSession, deliveryOf } from "./delivery.ts";
+import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
 import { type Limiter, openLimiter, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
@@ -23,22 +23,6 @@ const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
 
 /** Time for which a cure counts that names the providers with keys. */
 const CURE_MS = 1000;
-
-/** The parts of a session that its calls are answered with. */
-export type AnsweringSession = Pick<
-  Setup,
-  | "options"
-  | "env"
-  | "rules"
-  | "above"
-  | "run"
-  | "granted"
-  | "state"
-  | "places"
-  | "children"
-  | "loading"
-  | keyof DeliveringSession
->;
 
 /** The models of calls, and the settings and cache that go with them. */
 interface Asking {

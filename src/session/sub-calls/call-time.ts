@@ -5,8 +5,6 @@ import { aborted, onceAborted } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 import type { CallContext } from "./port.ts";
 
-export type CallClock = ReturnType<typeof openCallClock>;
-
 /** Opens the time of one call. It stands still while the call waits for its run, which has nothing to do with the call's own time. */
 export function openCallClock(clock: Clock) {
   /** For how long the time has stood still, ms, and since when it does now. */
