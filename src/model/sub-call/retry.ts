@@ -23,21 +23,17 @@ export interface SubCallAttempt {
   readonly waited_ms: number;
 }
 
-export interface RetriedAnswer {
-  /** The last one. The usage of earlier attempts is not in it: each was an answer to `send`. */
-  readonly answer: ModelAnswer;
-  readonly attempts: readonly SubCallAttempt[];
-}
-
 /**
  * Sends until an answer comes that a retry would not change: transient failures (`rate_limited` and `provider_error`
  * that say so) are sent again after exponential backoff with full jitter, or after the server's Retry-After. A wait that
  * would go beyond the deadline is not begun: the failure is the answer. `attempt` counts from 0.
+ *
+ * @returns the last answer, without the usage of earlier attempts: each was an answer to `send`
  */
 export async function withRetries(
   send: (attempt: number) => Promise<ModelAnswer>,
   options: RetryOptions,
-): Promise<RetriedAnswer> {
+): Promise<{ readonly answer: ModelAnswer; readonly attempts: readonly SubCallAttempt[] }> {
   const attempts: SubCallAttempt[] = [];
   for (;;) {
     const answer = await send(attempts.length);
