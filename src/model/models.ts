@@ -88,9 +88,9 @@ function checkBaseUrl(baseUrl: string): void {
 export function withFallback(models: Models, fallback: string | null): Models {
   if (fallback === null) return models;
   return {
+    ...models,
     fallback,
     resolve: (name) => models.resolve(name ?? fallback),
     price: (name) => models.price(name ?? fallback),
-    ...(models.unlisted ? { unlisted: models.unlisted } : {}),
   };
 }
