@@ -3,7 +3,6 @@ import {
   type CheckpointRequest,
   countPages,
   type ImageDelta,
-  type Json,
   PAGE_BYTES,
   type Sandbox,
 } from "../../../runtime/index.ts";
@@ -37,11 +36,8 @@ export interface Capturing {
   readonly at: number;
 }
 
-export interface Captured {
+export interface Captured extends Pick<Checkpoint, "answers" | "waiting"> {
   readonly checkpoint: Omit<NewCheckpoint, "extras">;
-  readonly answers: readonly Json[];
-  /** Ids of the calls that the guest waits for. */
-  readonly waiting: readonly string[];
   /** The number of changed pages. */
   readonly pages: number;
   /** The checkpoint is in the store. */

@@ -11,7 +11,6 @@ import { childName } from "../stored/children.ts";
 import { type Spent, spentBy } from "../stored/spent.ts";
 import type { Unrecorded } from "./budget.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
-import type { Delivery } from "./delivery.ts";
 import { FREE, guestError } from "./plan.ts";
 import type { Above, Answered, CallContext } from "./port.ts";
 
@@ -30,12 +29,10 @@ export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "pl
 
 export interface ChildOf {
   readonly callId: string;
-  readonly context: ChildContext;
+  readonly request: ChildRequest;
   /** The conversation in which the call is made, if the process that gives the call up still has it. */
   readonly history: Context | null;
   readonly settings: CellSettings;
-  /** The delivery that the call names. */
-  readonly delivery: Delivery | undefined;
   readonly above: Above;
 }
 
@@ -160,18 +157,11 @@ const NOTHING_LEFT: Above["budget"] = {
 async function withChild<T>(
   { places, space, rules, open }: ChildrenParts,
   name: string,
-  {
-    callId,
-    request: { context, delivery },
-    settings,
-    history,
-    budget,
-    limits,
-  }: Pick<Asked, "callId" | "request" | "settings"> & Pick<ChildOf, "history"> & Pick<Above, "budget" | "limits">,
+  { settings, budget, limits, ...asked }: Omit<ChildOf, "above"> & Pick<Above, "budget" | "limits">,
   work: (child: OpenChild) => Promise<T>,
 ): Promise<T> {
   const above = { budget, places, space, depth: rules.depth + 1, maxDepth: settings.max_depth, limits };
-  const child = await open(name, { callId, context, history, settings, delivery, above });
+  const child = await open(name, { ...asked, settings, above });
   try {
     return await work(child);
   } finally {
