@@ -13,7 +13,7 @@ import { type Models, openModels, ownModels, priceOf } from "../model/index.ts";
 import { given } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";
 import type { Lease, SessionRow, Store } from "../store/index.ts";
-import type { HostedOptions, OnRestart, SessionEvent } from "./api.ts";
+import type { HostedOptions, SessionEvent } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import { refused } from "./options.ts";
@@ -35,19 +35,7 @@ export interface Env {
 }
 
 /** The rules of a session, by its options and by the call that it answers. */
-export interface Rules {
-  readonly limits: ExecLimits;
-  readonly budget: BudgetLimits;
-  /** Sub-calls that are answered at once. */
-  readonly concurrency: number;
-  /** 0 for a session that a caller opened, one more than its parent's for a child. */
-  readonly depth: number;
-  /** The depth that children may have. */
-  readonly maxDepth: number;
-  readonly onRestart: OnRestart;
-  /** True if checkpoints within an exec stay when it is over. */
-  readonly keepSteps: boolean;
-}
+export type Rules = ReturnType<typeof rulesOf>;
 
 /** Parts that a host or a test lends. Of its surroundings, those that are absent are made from the options. */
 export interface Host extends Partial<Omit<Env, "emit">> {
@@ -114,16 +102,22 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
   return { store, clock, newId, random, machines, models, emit };
 }
 
-export function rulesOf(options: HostedOptions, above: Above | undefined): Rules {
+export function rulesOf(options: HostedOptions, above: Above | undefined) {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
+  const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) };
   const lent = options.functions ? { max_functions: LIMITS.functionCalls } : {};
+  const budget: BudgetLimits = above?.limits ?? { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) };
   return {
-    limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
-    budget: above?.limits ?? { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) },
+    limits,
+    budget,
+    /** Sub-calls that are answered at once. */
     concurrency: Math.min(concurrency, LIMITS.maxConcurrency),
+    /** 0 for a session that a caller opened, one more than its parent's for a child. */
     depth: above?.depth ?? 0,
+    /** The depth that children may have. */
     maxDepth: above?.maxDepth ?? maxDepth,
     onRestart,
+    /** True if checkpoints within an exec stay when it is over. */
     keepSteps,
   };
 }
