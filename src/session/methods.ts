@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { displayName } from "../platform/ids.ts";
 import { given } from "../platform/json.ts";
@@ -14,7 +15,6 @@ import { leftOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { queryEnvelope } from "./journal/envelope.ts";
 import type { Start } from "./journal/records.ts";
-import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
 import {
   ASK_OPTIONS,
   checkOptions,
@@ -144,6 +144,42 @@ function loadOf(
   const reading = { ...loading, documents, roots: [...granted.roots, ...roots], ...(signal ? { signal } : {}) };
   return loadRequest(kind, from, reading);
 }
+
+/** The host's access to the guest's memory, or to its helpers. */
+interface Access {
+  /** An exec of its own. */
+  change(input: Json): Promise<Json>;
+  read(input: Json): Promise<Json>;
+}
+
+function memoryOf({ change, read }: Access): Session["memory"] {
+  return {
+    async put(key, value) {
+      await change({ op: "put", key, value });
+    },
+    get: (key) => read({ op: "get", key }),
+    delete: async (key) => (await change({ op: "delete", key })) === true,
+    list: async () => v.parse(Keys, await read({ op: "list" })),
+    async clear() {
+      await change({ op: "clear" });
+    },
+    batch: (ops) => change({ op: "batch", ops: ops.map((op) => ({ ...op })) }),
+  };
+}
+
+function helpersOf({ change, read }: Access): Session["helpers"] {
+  return {
+    async add(name, code) {
+      await change({ op: "add", name, code });
+    },
+    list: async () => v.parse(Scripts, await read({ op: "list" })),
+    remove: async (name) => (await change({ op: "remove", name })) === true,
+  };
+}
+
+/** Answers of the guest's prelude. */
+const Keys = v.array(v.string());
+const Scripts = v.array(v.object({ name: v.string(), code: v.string(), set_aside: v.exactOptional(v.string()) }));
 
 /** Reads change nothing, so they are not execs. */
 async function readFromGuest({ guest, state }: Setup, kind: "memory" | "helpers", input: Json): Promise<Json> {
