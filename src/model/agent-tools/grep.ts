@@ -3,7 +3,7 @@ import { compileFind, escapePattern, type FindPattern, matchGlob } from "../../c
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf, textOf } from "./places.ts";
-import { count, flag, type ReadTool, type ToolAnswer, text } from "./tool.ts";
+import { count, flag, type ReadTool, refused, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_CONTEXT = 100;
@@ -48,7 +48,9 @@ export const grep: ReadTool = {
       if (left === 0) break;
       if (chosen?.[index] === false) continue;
       const content = await textOf(readable, file.path, signal);
-      if ("reason" in content && place?.isFolder === false) throw unreadable(place.given, content.reason);
+      if ("reason" in content && place?.isFolder === false) {
+        throw refused(`${place.given} cannot be read: ${content.reason}`, "Search other files.");
+      }
       const body = "text" in content ? content.text : "";
       await pause(FILE_COST_BYTES + body.length);
       const lines = await matchedLines(body, compiled, left, pause);
@@ -66,9 +68,8 @@ function compile(pattern: string, ignoreCase: boolean): { rest: FindPattern; alo
     return { rest: compileFind(`(?:${pattern})[^\\n]*`, flags), alone: compileFind(pattern, flags) };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
-    throw new RlmError("invalid_argument", `grep: ${error.message.replace(/^find: /, "")}`, {
-      suggestion: "Correct the pattern, or pass literal: true.",
-    });
+    const problem = `grep: ${error.message.replace(/^find: /, "")}`;
+    throw refused(problem, "Correct the pattern, or pass literal: true.");
   }
 }
 
@@ -91,8 +92,4 @@ function answer(found: readonly Found[], limit: number, context: number, isOver:
   if (cut) notes.push(`${size(MAX_BYTES)} limit reached`);
   if (anyCut) notes.push(`Some lines are cut to ${LINE_UNITS} characters around the match`);
   return { text: withNotes(shown.join("\n"), notes) };
-}
-
-function unreadable(given: string, reason: string): RlmError {
-  return new RlmError("invalid_argument", `${given} cannot be read: ${reason}`, { suggestion: "Search other files." });
 }

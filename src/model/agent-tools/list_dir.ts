@@ -1,6 +1,5 @@
 import { type Dirent, lstatSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { RlmError } from "../../../runtime/index.ts";
 import {
   canonical,
   compareUnits,
@@ -14,8 +13,8 @@ import {
   readFolder,
 } from "../../context/index.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
-import { pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./places.ts";
-import { count, type ReadTool, type ToolAnswer, text } from "./tool.ts";
+import { pathNotFound, pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./places.ts";
+import { count, type ReadTool, refused, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 500;
 /** More lines than this do not fit into `MAX_BYTES`. */
@@ -45,9 +44,7 @@ export const listDir: ReadTool = {
 function folderAt(readable: ReadableRoots, name: string): string {
   const { path, isFolder } = placeOf(readable, name);
   if (isFolder) return path;
-  throw new RlmError("invalid_argument", `${name} is a file: read it with read_file`, {
-    suggestion: "List a folder.",
-  });
+  throw refused(`${name} is a file: read it with read_file`, "List a folder.");
 }
 
 interface Listing {
@@ -62,9 +59,7 @@ interface Listing {
 async function listed(roots: Roots, folder: string, limit: number, pause: Pause): Promise<Listing> {
   const listing = readFolder(roots, folder);
   if ("reason" in listing) {
-    throw new RlmError("path_not_found", `the folder cannot be listed: ${listing.reason}`, {
-      suggestion: "List another folder.",
-    });
+    throw pathNotFound(`the folder cannot be listed: ${listing.reason}`, "List another folder.");
   }
   const around = roots.filter((root) => isWithin(root, folder));
   const rules = around.flatMap((root) => rulesIn(root, folder) ?? []);

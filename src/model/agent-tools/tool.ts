@@ -18,6 +18,11 @@ export interface AgentTool extends ToolSpec {
   run(args: { readonly [name: string]: Json }, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
+/** A refusal that the model reads. */
+export function refused(message: string, suggestion: string): RlmError {
+  return new RlmError("invalid_argument", message, { suggestion });
+}
+
 /** The schema of one parameter. */
 type Param = { readonly [keyword: string]: Json };
 
