@@ -15,9 +15,9 @@ export {
   type CompletionRequest,
   ownModels,
 } from "./own-model.ts";
+export { priceIn } from "./pi-ai/catalog.ts";
 export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
-export { priceIn } from "./pi-ai/price.ts";
 export { redact } from "./pi-ai/redact.ts";
 export type * from "./port.ts";
 export { estimateTokens, ratesFor } from "./sub-call/estimate.ts";

@@ -4,9 +4,8 @@ import { given, isRecord } from "../../platform/json.ts";
 import type { PiFiles, PiModelEntry, PiModelFields, PiProvider } from "../keys/pi-files.ts";
 import { PROVIDERS } from "../keys/variables.ts";
 import { nearestNames } from "../nearest-names.ts";
-import type { Model } from "../port.ts";
+import type { Model, Price } from "../port.ts";
 import type { PiAi } from "./load.ts";
-import { priceIn } from "./price.ts";
 
 export interface ListedModel {
   readonly model: PiModel<Api>;
@@ -163,6 +162,13 @@ function changed(model: PiModel<Api>, entry: PiModelFields): PiModel<Api> {
     ...(compat ? compatOf({ ...model.compat, ...compat }) : {}),
     ...(thinkingLevelMap ? { thinkingLevelMap: { ...model.thinkingLevelMap, ...thinkingLevelMap } } : {}),
   };
+}
+
+/** The price in pi-ai's description of a model. */
+export function priceIn({ cost: { input, output, tiers = [] } }: Pick<PiModel<Api>, "cost">): Price {
+  if (tiers.length === 0) return { input, output };
+  const above = tiers.map((tier) => ({ above: tier.inputTokensAbove, input: tier.input, output: tier.output }));
+  return { input, output, tiers: above };
 }
 
 function compatOf(compat: unknown): Pick<PiModel<Api>, "compat"> {
