@@ -1,6 +1,6 @@
 import type { Restoration } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { type Machine, type MachineAtStep, type MachineOptions, machineOpener, type Position } from "./machines.ts";
+import { type Machine, type MachineOptions, machineOpener, type Position } from "./machines.ts";
 
 export interface GuestOptions extends MachineOptions {
   /** Time that an unused machine stays open, ms. */
@@ -82,7 +82,7 @@ export function openGuest(options: GuestOptions) {
      * The machine of an exec that waits for calls, as it was in one of its checkpoints. `drop` forgets these calls.
      * @throws RlmError `checkpoint_lost`
      */
-    async useStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep> {
+    async useStep(step: string, pending: Restoration["pending"], position: Position) {
       await end();
       const at = await opener.atStep(step, pending, position);
       await begin(position, async () => at.machine);

@@ -44,12 +44,6 @@ export interface Position {
 
 export type Machine = ReturnType<typeof machineWith>;
 
-/** A machine at a checkpoint within an exec. */
-export interface MachineAtStep {
-  readonly machine: Machine;
-  readonly row: CheckpointRow;
-}
-
 /** Starts the thread of the next machine, if there is none yet. It takes longer than opening a session and its store. */
 export function warmMachine(entry = entryUrl("machine-thread-entry"), machines = processMachines()): void {
   machines.warm({ entry, library: null });
@@ -63,9 +57,6 @@ export function machineOpener(options: MachineOptions) {
     ...contextMessage(context, await options.indexFolder.path()),
     given,
   });
-
-  const machineOf = (opened: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []) =>
-    machineWith(opened, images, warnings, messageOf);
 
   async function sandbox(
     { context, given }: Pick<Position, "context" | "given">,
@@ -90,7 +81,7 @@ export function machineOpener(options: MachineOptions) {
 
   async function fresh(position: Position): Promise<Machine> {
     const opened = await sandbox(position);
-    return machineOf(opened, openImageChain(opened.origin, null, newId));
+    return machineWith(opened, openImageChain(opened.origin, null, newId), messageOf);
   }
 
   async function atCheckpoint(id: string, position: Position): Promise<Machine> {
@@ -99,7 +90,7 @@ export function machineOpener(options: MachineOptions) {
     if (problem !== null) return rebuilt(row, problem, position);
     try {
       const read = async () => ({ image: await store.image(id), pending: "drop", cells: position.sources }) as const;
-      return machineOf(await sandbox(position, read), openImageChain(id, row, newId));
+      return machineWith(await sandbox(position, read), openImageChain(id, row, newId), messageOf);
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "checkpoint_lost") throw error;
       return rebuilt(row, error.message, position);
@@ -114,21 +105,25 @@ export function machineOpener(options: MachineOptions) {
     await made.sandbox.enter("memory", { op: "batch", ops });
     for (const { name, code } of helpers) await made.sandbox.enter("helpers", { op: "add", name, code });
     const warning = `variables_lost: ${why}; the context, memory and helpers are as they were, variables are gone`;
-    return machineOf(made.sandbox, made.images, [warning]);
+    return machineWith(made.sandbox, made.images, messageOf, [warning]);
   }
 
   return {
     /** @throws RlmError `checkpoint_lost` */
     at: (position: Position) =>
       position.checkpoint === null ? fresh(position) : atCheckpoint(position.checkpoint, position),
-    /** @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost` */
-    async atStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep> {
+    /**
+     * A machine at a checkpoint within an exec.
+     * @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost`
+     */
+    async atStep(step: string, pending: Restoration["pending"], position: Position) {
       const row = await store.checkpoint(step);
       const problem = imageProblem(row.meta);
       if (problem !== null) throw foreign(step, problem);
       const image = async () => ({ image: await store.image(step), pending, cells: position.sources });
       const opened = await sandbox(position, image, true);
-      return { machine: machineOf(opened, openImageChain(step, row, newId, opened.baseline.image.id)), row };
+      const images = openImageChain(step, row, newId, opened.baseline.image.id);
+      return { machine: machineWith(opened, images, messageOf), row };
     },
     messageOf,
   };
@@ -137,8 +132,8 @@ export function machineOpener(options: MachineOptions) {
 function machineWith(
   sandbox: Sandbox<ContextMessage>,
   images: ImageChain,
-  warnings: readonly string[],
   messageOf: (context: Context) => Promise<TextMessage>,
+  warnings: readonly string[] = [],
 ) {
   let untold = warnings;
   let hasHistory = false;
