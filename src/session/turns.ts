@@ -12,7 +12,10 @@ export function openTurns(onIdle: () => void) {
   return {
     /** Begins when all earlier work is done. Rejects with RlmError `session_closed` after `close`. */
     take<T>(work: () => Promise<T>): Promise<T> {
-      if (closed) return Promise.reject(sessionClosed());
+      if (closed) {
+        const suggestion = "Open another session with openSession().";
+        return Promise.reject(new RlmError("session_closed", "the session is closed", { suggestion }));
+      }
       queued++;
       const turn = queue
         .then(pace)
@@ -31,12 +34,6 @@ export function openTurns(onIdle: () => void) {
       return isFirst;
     },
   };
-}
-
-function sessionClosed(): RlmError {
-  return new RlmError("session_closed", "the session is closed", {
-    suggestion: "Open another session with openSession().",
-  });
 }
 
 /** The number of pieces of work that begin in one turn of the event loop: some ms of it. */

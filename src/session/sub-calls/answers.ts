@@ -126,17 +126,12 @@ function openCure(models: Models, { clock }: AnsweringSession["env"]): () => str
   };
 }
 
-/** The gate of a call: that of its batch, or of the session. It is left when the call is over. */
-type Gates = (
-  callId: string,
-  request: SubCallRequest,
-) => Disposable & { readonly gate: Limiter; readonly width: number };
-
-function openGates(concurrency: number): Gates {
+/** Opens the gates of calls: that of its batch, or of the session. It is left when the call is over. */
+function openGates(concurrency: number) {
   const ofSession = openLimiter(concurrency);
   /** One for each batch that has calls in flight. */
   const batches = new Map<string, { readonly gate: Limiter; calls: number }>();
-  return (callId, { batch }) => {
+  return (callId: string, { batch }: SubCallRequest) => {
     if (batch?.max_concurrent === undefined) return { gate: ofSession, width: concurrency, [Symbol.dispose]() {} };
     const width = Math.min(batch.max_concurrent, LIMITS.maxConcurrency);
     const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;

@@ -45,13 +45,13 @@ export type Limiter = ReturnType<typeof openLimiter>;
 export function openLimiter(limit: number) {
   let running = 0;
   const queue = openQueue();
-  /** The number of callers that have asked for each width. */
-  const widths = new Map<number, number>();
+  /** One for each caller that has asked for more. */
+  const widths: number[] = [];
 
   /** A place, held until it is disposed of; undefined if the signal aborts first. */
   function take(signal: AbortSignal): Promise<Disposable | undefined> {
     const place = () => {
-      if (running >= Math.max(limit, ...widths.keys())) return undefined;
+      if (running >= Math.max(limit, ...widths)) return undefined;
       running++;
       return disposedOnce(() => {
         running--;
@@ -70,13 +70,9 @@ export function openLimiter(limit: number) {
     },
     /** Raises the limit to at least this much, until the answer is disposed of. */
     widen(width: number): Disposable {
-      widths.set(width, (widths.get(width) ?? 0) + 1);
+      widths.push(width);
       queue.serve();
-      return disposedOnce(() => {
-        const left = (widths.get(width) ?? 1) - 1;
-        if (left > 0) widths.set(width, left);
-        else widths.delete(width);
-      });
+      return disposedOnce(() => widths.splice(widths.indexOf(width), 1));
     },
   };
 }
