@@ -100,15 +100,14 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
   }
 }
 
-type Waiting = { readonly [key in keyof WaitOptions]-?: NonNullable<WaitOptions[key]> };
-
 /** Collects until the session waits for nothing, its time is over or something hinders it. Returns what it still waits for. */
 async function collected(
   { env, root }: Setup,
-  { wait_ms, resendDoubtful, signal, suspend }: Waiting & Pick<ExecAsked, "signal" | "suspend">,
+  wait: { readonly wait_ms: number; readonly resendDoubtful: boolean } & Pick<ExecAsked, "signal" | "suspend">,
   stuck: readonly RlmError[],
 ): Promise<{ readonly waits: readonly ProviderWait[]; readonly problem: RlmError | null }> {
   const { store, models, clock, random } = env;
+  const { wait_ms, resendDoubtful, signal, suspend } = wait;
   const over = new AbortController();
   using stop = joinSignals(over.signal, signal, suspend);
   const endMs = clock.monotonic() + wait_ms;
