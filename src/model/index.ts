@@ -20,7 +20,7 @@ export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export { redact } from "./pi-ai/redact.ts";
 export type * from "./port.ts";
-export { estimateTokens, ratesFor } from "./sub-call/estimate.ts";
+export { estimateTokens, knownPrice, ratesFor } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
 export type { Asked, Spent, SubCallTurn } from "./sub-call/requests.ts";

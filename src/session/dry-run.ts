@@ -58,7 +58,7 @@ async function placeholders({ answers, env, rules, granted, loading, options }: 
     }
     const request = readSubCall(call.name, call.args);
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
-    if (!plan.ok) return plan.answered;
+    if ("settlement" in plan) return plan;
     const site = call.site ?? "<cell>";
     const own = request.context ? childEstimate(request) : estimateSubCall(plan.call, { models, tools, maxTurns });
     sites.set(site, add(sites.get(site) ?? NONE, { ...NONE, ...own, sub_calls: 1 }));

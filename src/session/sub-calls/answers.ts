@@ -160,7 +160,7 @@ async function ask(
   const known = cacheKey === null ? null : await cache?.find(cacheKey);
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
   const plan = await planSubCall(parts, request, context.thinking);
-  if (!plan.ok) return plan.answered;
+  if ("settlement" in plan) return plan;
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
   const { requests } = session.places;
   // The call's own time begins with its first place.
