@@ -21,7 +21,7 @@ import { memoryBytesOf } from "./options.ts";
 import { openParking, type Parking } from "./parking.ts";
 import { openSpace, type Space } from "./space.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
-import { type AnswerCache, openCache, openScopedCache } from "./sub-calls/cache.ts";
+import { type AnswerCache, openCache } from "./sub-calls/cache.ts";
 import { type Children, openChildren } from "./sub-calls/children.ts";
 import { childOpener, type OpenSession } from "./sub-calls/open-child.ts";
 import { openTreePlaces, type Places } from "./sub-calls/places.ts";
@@ -186,5 +186,5 @@ function cacheOf(
 ): AnswerCache | null {
   const asking = { models, baseUrl };
   if (cache) return openCache(store, asking);
-  return scope === undefined ? null : openScopedCache(store, asking, { scope, running: () => state().account.last });
+  return scope === undefined ? null : openCache(store, asking, { scope, running: () => state().account.last });
 }
