@@ -2,7 +2,8 @@ import { type Json, RlmError } from "../../../runtime/index.ts";
 import { type DocumentHits, findInDocuments } from "../../context/index.ts";
 import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
 import { checkArguments } from "../agent-tools/tool.ts";
-import { checkSchema, placeholderFor } from "../schema/schema.ts";
+import { placeholderFor } from "../schema/placeholder.ts";
+import { checkSchema } from "../schema/schema.ts";
 import { readValue } from "../schema/value-in-text.ts";
 
 /**
