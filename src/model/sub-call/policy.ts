@@ -80,7 +80,8 @@ function decision(
 ): ToolDecision {
   const granted = asked.filter((name) => !refusals.has(name));
   const denied = [...refusals.keys()];
-  const reason = denied.length > 0 ? [...refusals.values()].join("; ") : grantReason(policy);
+  const allowed = policy.require_approval ? "allowed by policy and approved" : "allowed by policy";
+  const reason = denied.length > 0 ? [...refusals.values()].join("; ") : allowed;
   const event: ToolOverrideEvent = {
     builtin: BUILTIN,
     requested_tools: requested,
@@ -111,10 +112,6 @@ async function disapprovalOf(tools: readonly string[], policy: ToolPolicy): Prom
   } catch (error) {
     return `was not approved: ${messageOf(error)}`;
   }
-}
-
-function grantReason({ require_approval }: ToolPolicy): string {
-  return require_approval ? "allowed by policy and approved" : "allowed by policy";
 }
 
 function errorFor(denied: readonly string[], reason: string, { grantable }: ToolPolicy): SubCallError {

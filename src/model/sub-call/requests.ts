@@ -121,7 +121,7 @@ export function openRequests(
         ...(conversation === undefined ? {} : { conversation }),
       };
       const { answer, attempts } = await withRetries(() => send(request), {
-        now: () => clock.monotonic(),
+        clock,
         sleep,
         random,
         deadline,

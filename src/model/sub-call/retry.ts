@@ -6,12 +6,10 @@ import type { RequestParts } from "./requests.ts";
 const BASE_MS = 500;
 const CAP_MS = 8000;
 
-export interface RetryOptions extends Pick<RequestParts, "sleep" | "random"> {
-  /** Milliseconds on the scale of `deadline`. */
-  now(): number;
+export interface RetryOptions extends Pick<RequestParts, "clock" | "sleep" | "random"> {
   /** Default 3. */
   readonly maxRetries?: number;
-  /** When the time of the call is over: no wait goes beyond it. */
+  /** When the time of the call is over, on the clock's monotonic scale: no wait goes beyond it. */
   readonly deadline: number;
   readonly signal: AbortSignal;
 }
@@ -41,7 +39,7 @@ export async function withRetries(
       return { answer, attempts };
     }
     const wait = waitOf(answer.retryAfterMs, attempts.length, options.random());
-    if (options.now() + wait >= options.deadline) return { answer, attempts };
+    if (options.clock.monotonic() + wait >= options.deadline) return { answer, attempts };
     await options.sleep(wait, options.signal);
     attempts.push({ code: answer.error.code, waited_ms: wait });
     if (options.signal.aborted) return { answer: cancelledAfter(answer), attempts };
