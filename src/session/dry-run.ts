@@ -1,4 +1,4 @@
-import { callsOf, readSubCall, type SubCallRequest } from "../../builtins/index.ts";
+import { callsOf, readSubCall } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../model/index.ts";
 import { given } from "../platform/json.ts";
@@ -60,7 +60,9 @@ async function placeholders({ answers, env, rules, granted, loading, options }: 
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if ("settlement" in plan) return plan;
     const site = call.site ?? "<cell>";
-    const own = request.context ? childEstimate(request) : estimateSubCall(plan.call, { models, tools, maxTurns });
+    const own = request.context
+      ? { children: 1, child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1 }
+      : estimateSubCall(plan.call, { models, tools, maxTurns });
     sites.set(site, add(sites.get(site) ?? NONE, { ...NONE, ...own, sub_calls: 1 }));
     using stop = joinSignals(signal, timeOver);
     const value = await placeholderAnswer(plan.call, taskThread(), stop.signal);
@@ -91,11 +93,6 @@ const NONE: CallEstimate = {
   children: 0,
   child_sub_calls: 0,
 };
-
-const childEstimate = (request: SubCallRequest) => ({
-  children: 1,
-  child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1,
-});
 
 function add(one: CallEstimate, other: CallEstimate): CallEstimate {
   const sum: { -readonly [figure in keyof CallEstimate]: number } = { ...one };

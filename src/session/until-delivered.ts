@@ -33,8 +33,7 @@ export async function execToItsEnd(
     if (!interrupted) throw new Error("another exec");
     return { envelope: await runCell(setup, cellRequestOf(interrupted.start), asked, interrupted) };
   };
-  const { envelope } = await untilDelivered(setup, options, work);
-  return envelope;
+  return (await untilDelivered(setup, options, work)).envelope;
 }
 
 /** Asks a question, and goes on with it as long as only providers keep its cells from their end. */
@@ -43,8 +42,7 @@ export async function askToItsEnd(setup: Setup, question: string, options: AskOp
   const work = async (asked: ExecAsked, isFirst: boolean) => ({
     envelope: await (isFirst ? ask(setup, question, { ...options, ...asked }) : runAsk(setup, asked, goesOn)),
   });
-  const { envelope } = await untilDelivered(setup, options, work);
-  return envelope;
+  return (await untilDelivered(setup, options, work)).envelope;
 }
 
 /** Finishes what was interrupted. A request that has not left goes as the session's calls go now. */

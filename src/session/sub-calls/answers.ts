@@ -1,6 +1,6 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
-import { loadSubCallLayer, type Models, type SubCallError } from "../../model/index.ts";
+import { firstly, LIMITS, remedy } from "../../../runtime/index.ts";
+import { loadSubCallLayer, type Models } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
@@ -55,7 +55,9 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     const refusal = unpricedCall(parts, { model: request.model ?? settings.model ?? undefined });
     if (refusal) return refusal;
     // A child would load its context, and then refuse it.
-    const flaw = request.schema === undefined ? null : await schemaFlaw(request.schema, context.signal);
+    const { schemaProblem, taskThread } = await loadSubCallLayer();
+    const { schema } = request;
+    const flaw = schema === undefined ? null : await schemaProblem(schema, taskThread(), context.signal);
     if (flaw) return refused(flaw);
     const full = await run?.count({ id: call.id, counts: 1, ended: context.signal }, context.signal);
     if (full) return refused(full);
@@ -97,7 +99,8 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
         using _wide = session.places.requests.widen(entry.width);
         return await ask(parts, asked, context, stop);
       });
-      if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
+      const isCancelled = answered?.settlement.ok === false && answered.settlement.error.code === "cancelled";
+      if (answered && !(context.timeOver.aborted && isCancelled)) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
     },
     async discard({ id, name, args }) {
@@ -227,13 +230,4 @@ function openNotices({ models, session, fullPrice }: AnswersParts): NonNullable<
     for (const notice of notices) told.add(notice);
     return notices;
   };
-}
-
-async function schemaFlaw(schema: Json, signal: AbortSignal): Promise<SubCallError | null> {
-  const { schemaProblem, taskThread } = await loadSubCallLayer();
-  return schemaProblem(schema, taskThread(), signal);
-}
-
-function wasCancelled({ settlement }: Answered): boolean {
-  return !settlement.ok && settlement.error.code === "cancelled";
 }

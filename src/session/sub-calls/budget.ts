@@ -131,11 +131,6 @@ function openLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecor
     );
   }
 
-  function fits(amount: Amount): boolean {
-    const { remaining_tokens, remaining_cost_usd = Number.POSITIVE_INFINITY } = left();
-    return amount.tokens <= remaining_tokens && amount.cost_usd <= remaining_cost_usd;
-  }
-
   function taken(callId: string, amount: Amount): Reservation {
     held = plus(held, amount);
     holders++;
@@ -168,7 +163,8 @@ function openLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecor
     async hold(callId: string, { input_tokens, max_tokens, cost_usd }: RequestEstimate, signal: AbortSignal) {
       const amount = { tokens: input_tokens + max_tokens, cost_usd };
       const attempt = () => {
-        if (fits(amount)) return taken(callId, amount);
+        const { remaining_tokens, remaining_cost_usd = Number.POSITIVE_INFINITY } = left();
+        if (amount.tokens <= remaining_tokens && cost_usd <= remaining_cost_usd) return taken(callId, amount);
         return holders === 0 ? exceeded(amount, left()) : undefined;
       };
       return (await queue.wait(attempt, signal)) ?? failure("cancelled", "the call was cancelled");
