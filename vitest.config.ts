@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { KEY_VARIABLES } from "./src/model/keys/variables.ts";
+import { PROVIDERS } from "./src/model/keys/variables.ts";
 import { COMPILED, QUICK } from "./tests/support/command.ts";
 
 /** Tests that start many processes, since to start one takes the longer the more memory its parent has, or that take the streams of theirs. */
@@ -15,7 +15,7 @@ const POSTGRES = "./tests/support/postgres/setup.ts";
 
 /** Nobody's keys and logins: a test that names no model asks none. */
 const noKeys = {
-  ...Object.fromEntries(Object.values(KEY_VARIABLES).map((name) => [name, ""])),
+  ...Object.fromEntries(Object.values(PROVIDERS).map(({ variable }) => [variable, ""])),
   ANTHROPIC_AUTH_TOKEN: "",
   PI_CODING_AGENT_DIR: join(COMPILED, "agent"),
 };

@@ -2,9 +2,8 @@ import { READ_TOOLS } from "../../src/model/agent-tools/index.ts";
 
 /** The tools that every sub-agent may have, by their definitions. */
 export function agentToolsTable(): string {
-  const rows = READ_TOOLS.map((tool) => {
-    const { name, description } = tool.within({ roots: [], cwd: "/" });
-    const names = [name, ...tool.aliases].map((each) => `\`${each}\``);
+  const rows = READ_TOOLS.map(({ name, aliases, description }) => {
+    const names = [name, ...aliases].map((each) => `\`${each}\``);
     return `| ${names.join(" or ")} | ${description} |`;
   });
   return ["| tool | what it does |", "|---|---|", ...rows].join("\n");

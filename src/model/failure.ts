@@ -1,5 +1,5 @@
 import { firstly } from "../../runtime/index.ts";
-import type { ModelAnswer, SubCallCode, SubCallError } from "./port.ts";
+import type { ModelAnswer, SubCallError } from "./port.ts";
 import { NO_USAGE } from "./usage.ts";
 
 /** The cure for each failure of a sub-call and its requests, and whether the same call may succeed later. */
@@ -26,11 +26,8 @@ const FAILURES = {
     retriable: true,
     suggestion: "Ask a narrower question, pass a larger max_turns, or name another model.",
   },
-  answer_lost: {
-    retriable: false,
-    suggestion: "Ask again, which is paid for once more.",
-  },
-} satisfies Partial<Record<SubCallCode, Pick<SubCallError, "retriable" | "suggestion">>>;
+  answer_lost: { retriable: false, suggestion: "Ask again, which is paid for once more." },
+} satisfies Record<string, Pick<SubCallError, "retriable" | "suggestion">>;
 
 export type FailureCode = keyof typeof FAILURES;
 

@@ -15,29 +15,15 @@ export {
   type CompletionRequest,
   ownModels,
 } from "./own-model.ts";
+export { priceIn } from "./pi-ai/catalog.ts";
 export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
-export { priceIn } from "./pi-ai/price.ts";
 export { redact } from "./pi-ai/redact.ts";
-export type {
-  BatchAccount,
-  BatchApi,
-  Model,
-  ModelMessage,
-  Models,
-  ModelTurn,
-  Post,
-  RequestBudget,
-  RequestEstimate,
-  Reservation,
-  SubCallError,
-  ToolUse,
-  Usage,
-} from "./port.ts";
-export { estimateTokens, ratesFor } from "./sub-call/estimate.ts";
+export type * from "./port.ts";
+export { estimateTokens, knownPrice, ratesFor } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
-export type { Asked, SubCallTurn } from "./sub-call/requests.ts";
+export type { Asked, Spent, SubCallTurn } from "./sub-call/requests.ts";
 export type { SubCall } from "./sub-call/sub-call.ts";
 export { TaskEnded, taskThread } from "./tasks/task-thread.ts";
 export { addUsage, NO_USAGE, tokensOf } from "./usage.ts";

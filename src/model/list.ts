@@ -23,18 +23,15 @@ export interface ModelFacts {
 export function listModels(env: Env, apiKeyEnv?: string): readonly ModelFacts[] {
   const options = registryOptions(env, apiKeyEnv);
   const files = readPiFiles(options.agentDir, env);
-  const keyed = new Map<string, boolean>();
-  const isKeyed = (provider: string) => {
-    const known = keyed.get(provider) ?? hasKey(provider, files, options);
-    keyed.set(provider, known);
-    return known;
-  };
-  return allModels(loadPiAi(), files).map(({ model, price, window }) => ({
+  const listed = allModels(loadPiAi(), files);
+  const providers = new Set(listed.map(({ model }) => model.provider));
+  const keyed = new Set([...providers].filter((provider) => hasKey(provider, files, options)));
+  return listed.map(({ model, price, window }) => ({
     id: `${model.provider}/${model.id}`,
     window,
     price: price && (price.input > 0 || price.output > 0) ? price : null,
     thinking: model.reasoning,
-    has_key: isKeyed(model.provider),
+    has_key: keyed.has(model.provider),
   }));
 }
 

@@ -1,7 +1,7 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { defaultModels } from "./keys/default-model.ts";
 import { agentDirOf, type Env } from "./keys/pi-files.ts";
-import { KEY_VARIABLES } from "./keys/variables.ts";
+import { PROVIDERS } from "./keys/variables.ts";
 import { registeredModel, registeredPrice, serverModel } from "./pi-ai/registry.ts";
 import type { Model, Models } from "./port.ts";
 
@@ -64,7 +64,8 @@ export function openModels(options: ModelsOptions): Models {
 export function noModelCure(env: Env, agentDir?: string): string {
   const names = defaultModels(env, agentDir);
   if (names.length > 0) return `${firstly("nameModel")}, for example ${names.join(" or ")}: there are keys for these.`;
-  return `Set the key of a provider (${Object.values(KEY_VARIABLES).join(", ")}), or ${remedy("nameServer")}.`;
+  const variables = Object.values(PROVIDERS).map(({ variable }) => variable);
+  return `Set the key of a provider (${variables.join(", ")}), or ${remedy("nameServer")}.`;
 }
 
 /** The price that `IN/OUT` says; null: none. */
@@ -87,9 +88,9 @@ function checkBaseUrl(baseUrl: string): void {
 export function withFallback(models: Models, fallback: string | null): Models {
   if (fallback === null) return models;
   return {
+    ...models,
     fallback,
     resolve: (name) => models.resolve(name ?? fallback),
     price: (name) => models.price(name ?? fallback),
-    ...(models.unlisted ? { unlisted: models.unlisted } : {}),
   };
 }

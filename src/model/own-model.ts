@@ -84,7 +84,7 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
       }
       const code = limit.ended() ?? "timeout";
       const message = code === "cancelled" ? "the request was cancelled" : `no answer within ${request.timeoutMs} ms`;
-      return { ok: false, usage: NO_USAGE, charged: false, error: failure(code, `${id}: ${message}`) };
+      return noAnswer(code, `${id}: ${message}`);
     },
   };
 }
@@ -113,12 +113,7 @@ function answerOf(id: string, given: unknown, price: Model["price"]): ModelAnswe
     const place = v.getDotPath(issue) ?? "the answer";
     const suggestion = "Return a text, or { text, toolUses, usage } with numbers of tokens.";
     const message = `${id}: complete() gave what is not an answer: ${place}: ${issue.message}`;
-    return {
-      ok: false,
-      usage: NO_USAGE,
-      charged: false,
-      error: failure("provider_error", message, { retriable: false, suggestion }),
-    };
+    return noAnswer("provider_error", message, { retriable: false, suggestion });
   }
   const { text, toolUses, isCut, usage: told } = read.output;
   const usage = told ? usageOf(told, price) : NO_USAGE;
@@ -136,9 +131,13 @@ function usageOf({ input, output, cost_usd }: NonNullable<Completion["usage"]>, 
 
 function failed(id: string, error: unknown): ModelAnswer {
   const message = `${id}: ${messageOf(error)}`;
-  const unknown = { ok: false, usage: NO_USAGE, charged: false } as const;
-  if (!(error instanceof RlmError)) return { ...unknown, error: failure("provider_error", message) };
+  if (!(error instanceof RlmError)) return noAnswer("provider_error", message);
   const { code, suggestion, retriable = false } = error;
   const known = isFailureCode(code) ? code : "provider_error";
-  return { ...unknown, error: failure(known, message, { suggestion, retriable }) };
+  return noAnswer(known, message, { suggestion, retriable });
+}
+
+/** The failure of a request of which nobody knows what it has cost. */
+function noAnswer(...why: Parameters<typeof failure>): ModelAnswer {
+  return { ok: false, usage: NO_USAGE, charged: false, error: failure(...why) };
 }

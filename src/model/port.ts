@@ -1,4 +1,5 @@
 import type { Json, Thinking } from "../../runtime/index.ts";
+import type { FailureCode } from "./failure.ts";
 
 /** A provider's charge for one request. Tokens; cost in USD by the model's price list. */
 export interface Usage {
@@ -107,26 +108,7 @@ export interface PostedRequest {
 export type PostedAnswer = { readonly status: number; readonly body: Json } | { readonly failure: SubCallError };
 
 /** Why a sub-call failed (semantics 21). */
-export type SubCallCode =
-  | "no_answer"
-  | "timeout"
-  | "budget_exceeded"
-  | "sub_agent_error"
-  | "empty_answer"
-  | "truncated_answer"
-  | "content_filtered"
-  | "rate_limited"
-  | "provider_error"
-  | "auth_failed"
-  | "auth_expired"
-  | "host_incompatible"
-  | "schema_mismatch"
-  | "cancelled"
-  | "not_awaited"
-  | "policy_violation"
-  | "reentrancy_error"
-  | "no_model_configured"
-  | "answer_lost";
+export type SubCallCode = FailureCode | "host_incompatible" | "not_awaited";
 
 /** A failure that a cell can catch. */
 export interface SubCallError {

@@ -1,4 +1,4 @@
-import { callsOf, readSubCall, type SubCallRequest } from "../../builtins/index.ts";
+import { callsOf, readSubCall } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../model/index.ts";
 import { given } from "../platform/json.ts";
@@ -27,14 +27,8 @@ export async function dryRun(
   try {
     const space = openSpace(setup.row, null, setup.options.maxSessionMb);
     const scratch: Setup = { ...setup, env, space, guest, answers, moved() {}, isDry: true };
-    const request = {
-      kind: "cell",
-      source,
-      limits: given(limits),
-      sites: true,
-      ...(name === undefined ? {} : { name }),
-    } as const;
-    const asked = { ...(signal ? { signal } : {}), ...(history ? { history } : {}) };
+    const request = { kind: "cell", source, limits: given(limits), sites: true, ...given({ name }) } as const;
+    const asked = given({ signal, history });
     const envelope = await runCell(scratch, request, asked);
     return { envelope, estimate: answers.estimate(!envelope.success) };
   } finally {
@@ -64,9 +58,11 @@ async function placeholders({ answers, env, rules, granted, loading, options }: 
     }
     const request = readSubCall(call.name, call.args);
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
-    if (!plan.ok) return plan.answered;
+    if ("settlement" in plan) return plan;
     const site = call.site ?? "<cell>";
-    const own = request.context ? childEstimate(request) : estimateSubCall(plan.call, { models, tools, maxTurns });
+    const own = request.context
+      ? { children: 1, child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1 }
+      : estimateSubCall(plan.call, { models, tools, maxTurns });
     sites.set(site, add(sites.get(site) ?? NONE, { ...NONE, ...own, sub_calls: 1 }));
     using stop = joinSignals(signal, timeOver);
     const value = await placeholderAnswer(plan.call, taskThread(), stop.signal);
@@ -97,11 +93,6 @@ const NONE: CallEstimate = {
   children: 0,
   child_sub_calls: 0,
 };
-
-const childEstimate = (request: SubCallRequest) => ({
-  children: 1,
-  child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1,
-});
 
 function add(one: CallEstimate, other: CallEstimate): CallEstimate {
   const sum: { -readonly [figure in keyof CallEstimate]: number } = { ...one };

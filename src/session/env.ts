@@ -7,16 +7,16 @@ import {
   LIMITS,
   type Machines,
   processMachines,
-  RlmError,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { type Models, openModels, ownModels, priceOf } from "../model/index.ts";
 import { given } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";
 import type { Lease, SessionRow, Store } from "../store/index.ts";
-import type { HostedOptions, OnRestart, SessionEvent } from "./api.ts";
+import type { HostedOptions, SessionEvent } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
+import { refused } from "./options.ts";
 import type { Parking } from "./parking.ts";
 import type { Above, Answers } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
@@ -35,19 +35,7 @@ export interface Env {
 }
 
 /** The rules of a session, by its options and by the call that it answers. */
-export interface Rules {
-  readonly limits: ExecLimits;
-  readonly budget: BudgetLimits;
-  /** Sub-calls that are answered at once. */
-  readonly concurrency: number;
-  /** 0 for a session that a caller opened, one more than its parent's for a child. */
-  readonly depth: number;
-  /** The depth that children may have. */
-  readonly maxDepth: number;
-  readonly onRestart: OnRestart;
-  /** True if checkpoints within an exec stay when it is over. */
-  readonly keepSteps: boolean;
-}
+export type Rules = ReturnType<typeof rulesOf>;
 
 /** Parts that a host or a test lends. Of its surroundings, those that are absent are made from the options. */
 export interface Host extends Partial<Omit<Env, "emit">> {
@@ -98,13 +86,9 @@ export function modelsOf(options: HostedOptions, host: Host): Models {
   const { complete, model, baseUrl, price } = options;
   if (!complete) return openModels({ ...options, env: process.env });
   if (baseUrl === undefined) return ownModels(complete, model, priceOf(price));
-  const suggestion = "Leave baseUrl out, or call that server in complete().";
-  throw new RlmError(
-    "invalid_argument",
+  throw refused(
     "openSession(): baseUrl has no effect beside complete, which answers all requests",
-    {
-      suggestion,
-    },
+    "Leave baseUrl out, or call that server in complete().",
   );
 }
 
@@ -118,16 +102,22 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
   return { store, clock, newId, random, machines, models, emit };
 }
 
-export function rulesOf(options: HostedOptions, above: Above | undefined): Rules {
+export function rulesOf(options: HostedOptions, above: Above | undefined) {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
+  const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) };
   const lent = options.functions ? { max_functions: LIMITS.functionCalls } : {};
+  const budget: BudgetLimits = above?.limits ?? { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) };
   return {
-    limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
-    budget: above?.limits ?? { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) },
+    limits,
+    budget,
+    /** Sub-calls that are answered at once. */
     concurrency: Math.min(concurrency, LIMITS.maxConcurrency),
+    /** 0 for a session that a caller opened, one more than its parent's for a child. */
     depth: above?.depth ?? 0,
+    /** The depth that children may have. */
     maxDepth: above?.maxDepth ?? maxDepth,
     onRestart,
+    /** True if checkpoints within an exec stay when it is over. */
     keepSteps,
   };
 }

@@ -1,29 +1,4 @@
-export type {
-  CallEstimate,
-  CallProgress,
-  CheckpointNotice,
-  CollectOptions,
-  DryRun,
-  ExecOptions,
-  HelperEntry,
-  HostedOptions,
-  LoadingOptions,
-  LoadPaths,
-  LoadResult,
-  LoadSource,
-  OnRestart,
-  Progress,
-  Resumed,
-  Session,
-  SessionEvent,
-  SessionFunction,
-  SessionHelpers,
-  SessionMemory,
-  SessionOptions,
-  SubAgentPolicy,
-  Unfinished,
-  WaitOptions,
-} from "./api.ts";
+export type * from "./api.ts";
 export type { AskEnvelope, AskOptions, Citation, TurnProgress } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
 export type { AskDescription, TurnDescription } from "./ask/description.ts";

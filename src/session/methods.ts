@@ -1,18 +1,20 @@
+import * as v from "valibot";
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { displayName } from "../platform/ids.ts";
 import { given } from "../platform/json.ts";
+import { objectsCell, queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
 import { questionOf } from "./ask/description.ts";
 import { discardInterrupted } from "./ask/ends.ts";
 import { dryRun } from "./dry-run.ts";
 import { type LoadRequest, loadRequest } from "./exec/request.ts";
-import { runCommand, runLoad } from "./exec/run-exec.ts";
+import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
 import { positionOf } from "./exec/session-state.ts";
 import { leftOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
+import { queryEnvelope } from "./journal/envelope.ts";
 import type { Start } from "./journal/records.ts";
-import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
 import {
   ASK_OPTIONS,
   checkOptions,
@@ -21,11 +23,12 @@ import {
   EXEC_OPTIONS,
   LOAD_SOURCE,
   LOADING_OPTIONS,
+  QUERY_OPTIONS,
+  READING_OPTIONS,
   RESUME_OPTIONS,
 } from "./options.ts";
-import { queriesOver } from "./queries.ts";
 import type { Setup } from "./setup.ts";
-import { openTurns } from "./turns.ts";
+import { openTurns, type Turns } from "./turns.ts";
 import { askToItsEnd, execToItsEnd, resumeToItsEnd } from "./until-delivered.ts";
 
 /** The methods of a session. Each that runs or reads something takes its turn. */
@@ -70,8 +73,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
       checkSource(source);
       checkOptions("exec()", EXEC_OPTIONS, options);
       const { limits = {}, rest = [], name, ...asked } = options;
-      const named = name === undefined ? {} : { name };
-      const request = { kind: "cell", source, limits: given(limits), rest, ...named } as const;
+      const request = { kind: "cell", source, limits: given(limits), rest, ...given({ name }) } as const;
       return whenFree(() => execToItsEnd(setup, request, asked));
     },
     ...queriesOver(setup, whenFree),
@@ -107,6 +109,25 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
   };
 }
 
+/** Queries by cells shipped with Belay, on a machine that is thrown away. */
+function queriesOver(setup: Setup, whenFree: Turns["take"]): Pick<Session, "query" | "readObjects"> {
+  return {
+    async query(prompt, options = {}) {
+      checkOptions("query()", QUERY_OPTIONS, options);
+      const { maxSections, searchStrategy, ...asked } = options;
+      const source = queryCell(prompt, options);
+      return queryEnvelope(await whenFree(() => runCell(setup, { kind: "query", prompt, source }, asked)));
+    },
+    async readObjects(instructions, objects, options) {
+      checkOptions("readObjects()", READING_OPTIONS, options);
+      const { model, inlineTokens, maxTokens, estimate, ...asked } = options;
+      const source = objectsCell(instructions, objects, options);
+      const request = { kind: "query", prompt: instructions, source } as const;
+      return queryEnvelope(await whenFree(() => runCell(setup, request, asked)));
+    },
+  };
+}
+
 /** The load that a caller asks for. @throws RlmError `invalid_argument` that names the place */
 function loadOf(
   { granted, loading }: Setup,
@@ -123,6 +144,42 @@ function loadOf(
   const reading = { ...loading, documents, roots: [...granted.roots, ...roots], ...(signal ? { signal } : {}) };
   return loadRequest(kind, from, reading);
 }
+
+/** The host's access to the guest's memory, or to its helpers. */
+interface Access {
+  /** An exec of its own. */
+  change(input: Json): Promise<Json>;
+  read(input: Json): Promise<Json>;
+}
+
+function memoryOf({ change, read }: Access): Session["memory"] {
+  return {
+    async put(key, value) {
+      await change({ op: "put", key, value });
+    },
+    get: (key) => read({ op: "get", key }),
+    delete: async (key) => (await change({ op: "delete", key })) === true,
+    list: async () => v.parse(Keys, await read({ op: "list" })),
+    async clear() {
+      await change({ op: "clear" });
+    },
+    batch: (ops) => change({ op: "batch", ops: ops.map((op) => ({ ...op })) }),
+  };
+}
+
+function helpersOf({ change, read }: Access): Session["helpers"] {
+  return {
+    async add(name, code) {
+      await change({ op: "add", name, code });
+    },
+    list: async () => v.parse(Scripts, await read({ op: "list" })),
+    remove: async (name) => (await change({ op: "remove", name })) === true,
+  };
+}
+
+/** Answers of the guest's prelude. */
+const Keys = v.array(v.string());
+const Scripts = v.array(v.object({ name: v.string(), code: v.string(), set_aside: v.exactOptional(v.string()) }));
 
 /** Reads change nothing, so they are not execs. */
 async function readFromGuest({ guest, state }: Setup, kind: "memory" | "helpers", input: Json): Promise<Json> {

@@ -51,9 +51,7 @@ export function checkSource(source: unknown): void {
 /** @throws RlmError `invalid_argument` */
 export function memoryBytesOf({ memoryMb = LIMITS.guestHeapBytes / 2 ** 20 }: HostedOptions): number {
   if (memoryMb >= MIN_MEMORY_MB && memoryMb <= MAX_MEMORY_MB) return memoryMb * 2 ** 20;
-  throw new RlmError("invalid_argument", `memoryMb is ${memoryMb}`, {
-    suggestion: `Give the guest between ${MIN_MEMORY_MB} and ${MAX_MEMORY_MB} MB.`,
-  });
+  throw refused(`memoryMb is ${memoryMb}`, `Give the guest between ${MIN_MEMORY_MB} and ${MAX_MEMORY_MB} MB.`);
 }
 
 /** Less than the prelude and a small program need; and what a 32-bit engine can address beside a 100 MB context. */

@@ -25,23 +25,9 @@ export type Parked =
  * suspended once every call that has been sent is recorded, or waits here too. For `delivery` it is suspended once nothing can get
  * further before a batch is answered.
  */
-export interface Parking {
-  /** From now on these are the reasons of a new exec. */
-  begin(suspend: (parked: Parked) => void): void;
-  /** The call waits until it is ended, which the suspension does. */
-  wait(call: string, parked: Parked, ended: AbortSignal): Promise<void>;
-  /** The first reason for which no call is sent any more; null: calls are sent. */
-  reason(): Parked | null;
-  /** A request of the call is on its way. */
-  sent(call: string): void;
-  recorded(call: string): void;
-  /** Work that may get further by itself. */
-  active<T>(work: () => Promise<T>): Promise<T>;
-  /** A wait, within active work, for other such work. */
-  idle<T>(wait: () => Promise<T>): Promise<T>;
-}
+export type Parking = ReturnType<typeof openParking>;
 
-export function openParking(): Parking {
+export function openParking() {
   const sent = new Set<string>();
   const waiting = new Set<string>();
   let suspend: (parked: Parked) => void = () => {};
@@ -72,15 +58,18 @@ export function openParking(): Parking {
       change(-by);
     }
   }
+  /** A wait, within active work, for other such work. */
   const idle = <T>(wait: () => Promise<T>) => counted(-1, wait);
 
   return {
-    begin(suspends) {
+    /** From now on these are the reasons of a new exec. */
+    begin(suspends: (parked: Parked) => void): void {
       suspend = suspends;
       reason = null;
       sent.clear();
     },
-    async wait(call, parked, ended) {
+    /** The call waits until it is ended, which the suspension does. */
+    async wait(call: string, parked: Parked, ended: AbortSignal): Promise<void> {
       waiting.add(call);
       if (parked.why === "delivery") {
         awaitsBatch += 1;
@@ -93,13 +82,16 @@ export function openParking(): Parking {
       }
       waiting.delete(call);
     },
+    /** The first reason for which no call is sent any more; null: calls are sent. */
     reason: () => reason,
-    sent: (call) => sent.add(call),
-    recorded(call) {
+    /** A request of the call is on its way. */
+    sent: (call: string) => void sent.add(call),
+    recorded(call: string): void {
       sent.delete(call);
       suspendIfQuiet();
     },
-    active: (work) => counted(1, work),
+    /** Work that may get further by itself. */
+    active: <T>(work: () => Promise<T>) => counted(1, work),
     idle,
   };
 }

@@ -21,15 +21,15 @@ import { memoryBytesOf } from "./options.ts";
 import { openParking, type Parking } from "./parking.ts";
 import { openSpace, type Space } from "./space.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
-import { type AnswerCache, openCache, openScopedCache } from "./sub-calls/cache.ts";
+import { type AnswerCache, openCache } from "./sub-calls/cache.ts";
 import { type Children, openChildren } from "./sub-calls/children.ts";
 import { childOpener, type OpenSession } from "./sub-calls/open-child.ts";
 import { openTreePlaces, type Places } from "./sub-calls/places.ts";
 import type { Above, Answers } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
 
-/** An open session, as its methods share it. */
-export interface Setup {
+/** The parts of a session that its calls are answered with. */
+export interface AnsweringSession {
   readonly row: Lease;
   readonly options: HostedOptions;
   readonly env: Env;
@@ -43,17 +43,9 @@ export interface Setup {
   readonly root: Root;
   /** Ids of the calls that have parcels: these go with the record of the call. */
   readonly deliveries: Set<string>;
-  /** The functions that the program lends, as cells and models are told of them. */
-  readonly functions: readonly FunctionFacts[];
-  /** The input of the job that the session is of, as JSON; null: it is of none. */
-  readonly job: string | null;
   readonly granted: Granted;
   /** The state from which the next exec starts. */
   state(): SessionState;
-  /** Called with the new state after each commit. */
-  moved(next: SessionState): void;
-  /** True if no checkpoint is kept. */
-  readonly isDry?: true;
   /** The places of the whole tree of sessions. */
   readonly places: Places;
   /** The space of the whole tree of sessions. */
@@ -61,6 +53,18 @@ export interface Setup {
   readonly children: Children;
   /** The way in which a load of this session reads. */
   readonly loading: Omit<Loading, "signal">;
+}
+
+/** An open session, as its methods share it. */
+export interface Setup extends AnsweringSession {
+  /** The functions that the program lends, as cells and models are told of them. */
+  readonly functions: readonly FunctionFacts[];
+  /** The input of the job that the session is of, as JSON; null: it is of none. */
+  readonly job: string | null;
+  /** Called with the new state after each commit. */
+  moved(next: SessionState): void;
+  /** True if no checkpoint is kept. */
+  readonly isDry?: true;
   readonly answers: Answers;
   /** Answers sub-calls as the session does, but by what an ask says of them. */
   answersBy(settings: CellSettings): Answers;
@@ -182,5 +186,5 @@ function cacheOf(
 ): AnswerCache | null {
   const asking = { models, baseUrl };
   if (cache) return openCache(store, asking);
-  return scope === undefined ? null : openScopedCache(store, asking, { scope, running: () => state().account.last });
+  return scope === undefined ? null : openCache(store, asking, { scope, running: () => state().account.last });
 }

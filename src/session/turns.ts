@@ -2,21 +2,20 @@ import { setImmediate } from "node:timers";
 import { RlmError } from "../../runtime/index.ts";
 
 /** The work of one session: one piece at a time, in the order in which it was asked for. */
-export interface Turns {
-  /** Begins when all earlier work is done. Rejects with RlmError `session_closed` after `close`. */
-  take<T>(work: () => Promise<T>): Promise<T>;
-  /** Takes no more work and waits for what was taken. Answers whether this was the first call. */
-  close(): Promise<boolean>;
-}
+export type Turns = ReturnType<typeof openTurns>;
 
 /** @param onIdle called whenever the last piece that was asked for is done */
-export function openTurns(onIdle: () => void): Turns {
+export function openTurns(onIdle: () => void) {
   let queue: Promise<unknown> = Promise.resolve();
   let queued = 0;
   let closed = false;
   return {
-    take(work) {
-      if (closed) return Promise.reject(sessionClosed());
+    /** Begins when all earlier work is done. Rejects with RlmError `session_closed` after `close`. */
+    take<T>(work: () => Promise<T>): Promise<T> {
+      if (closed) {
+        const suggestion = "Open another session with openSession().";
+        return Promise.reject(new RlmError("session_closed", "the session is closed", { suggestion }));
+      }
       queued++;
       const turn = queue
         .then(pace)
@@ -27,19 +26,14 @@ export function openTurns(onIdle: () => void): Turns {
       queue = turn.catch(() => {});
       return turn;
     },
-    async close() {
+    /** Takes no more work and waits for what was taken. Answers whether this was the first call. */
+    async close(): Promise<boolean> {
       const isFirst = !closed;
       closed = true;
       await queue;
       return isFirst;
     },
   };
-}
-
-function sessionClosed(): RlmError {
-  return new RlmError("session_closed", "the session is closed", {
-    suggestion: "Open another session with openSession().",
-  });
 }
 
 /** The number of pieces of work that begin in one turn of the event loop: some ms of it. */

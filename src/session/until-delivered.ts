@@ -27,23 +27,22 @@ export async function execToItsEnd(
   request: CellRequest,
   options: ExecAsked & WaitOptions,
 ): Promise<ExecEnvelope> {
-  const work: Work<ExecEnvelope> = async (asked, isFirst) => {
-    if (isFirst) return runCell(setup, request, asked);
+  const work = async (asked: ExecAsked, isFirst: boolean) => {
+    if (isFirst) return { envelope: await runCell(setup, request, asked) };
     const interrupted = interruptedIn(setup.state().account);
     if (!interrupted) throw new Error("another exec");
-    return runCell(setup, cellRequestOf(interrupted.start), asked, interrupted);
+    return { envelope: await runCell(setup, cellRequestOf(interrupted.start), asked, interrupted) };
   };
-  const { answer, notOver } = await untilDelivered(setup, options, work, (envelope) => envelope);
-  return told(answer, notOver);
+  return (await untilDelivered(setup, options, work)).envelope;
 }
 
 /** Asks a question, and goes on with it as long as only providers keep its cells from their end. */
 export async function askToItsEnd(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
   const goesOn = { isResumed: true, trajectory: options.trajectory === true };
-  const work: Work<AskEnvelope> = (asked, isFirst) =>
-    isFirst ? ask(setup, question, { ...options, ...asked }) : runAsk(setup, asked, goesOn);
-  const { answer, notOver } = await untilDelivered(setup, options, work, (envelope) => envelope);
-  return told(answer, notOver);
+  const work = async (asked: ExecAsked, isFirst: boolean) => ({
+    envelope: await (isFirst ? ask(setup, question, { ...options, ...asked }) : runAsk(setup, asked, goesOn)),
+  });
+  return (await untilDelivered(setup, options, work)).envelope;
 }
 
 /** Finishes what was interrupted. A request that has not left goes as the session's calls go now. */
@@ -57,39 +56,32 @@ export async function resumeToItsEnd(
   if (isUnfinished && own.delivery !== "batch" && !above) {
     await env.store.shipping.giveUp({ root: row.id }, "unsent");
   }
-  const work: Work<Resumed | null> = (asked) => resume(setup, asked, trajectory);
-  const { answer, notOver } = await untilDelivered(setup, options, work, (resumed) => resumed?.envelope ?? null);
-  if (answer?.kind === "ask") return { ...answer, envelope: told(answer.envelope, notOver) };
-  return answer?.envelope ? { ...answer, envelope: told(answer.envelope, notOver) } : answer;
+  return untilDelivered(setup, options, (asked) => resume(setup, asked, trajectory));
 }
 
 /** An envelope that says what is waited for. The cell of an exec was stopped, and has no error of its own. */
-function told<E extends Envelope>(envelope: E, notOver: NotOver | null): E {
-  if (!notOver || envelope.success) return envelope;
+function told(envelope: Envelope, notOver: NotOver): Envelope {
   if (!("traceback" in envelope)) return { ...envelope, ...notOver };
   const error_name = notOver.error_code === "waits_for_provider" ? "WaitsForProvider" : "SubCallError";
   return { ...envelope, ...notOver, error_name, traceback: `${error_name}: ${notOver.error_message}` };
 }
 
-/** The work of an exec. Called again it goes on with it. */
-type Work<A> = (asked: ExecAsked, isFirst: boolean) => Promise<A>;
-
 /**
  * Runs work of a session. If all that is left of it waits for providers' batches, sends these, takes in the answers and runs it again,
  * which goes on with it. Work of a job or of a child is given back: whoever opened its session waits.
  *
- * @returns its last answer, and why it is not over if providers are the reason
+ * @param work of an exec. Called again it goes on with it
+ * @returns its last answer. If providers are the reason why it is not over, its envelope says so
  */
-async function untilDelivered<A>(
+async function untilDelivered<A extends { readonly envelope: Envelope | null } | null>(
   setup: Setup,
   { wait_ms = Number.POSITIVE_INFINITY, resendDoubtful = false, ...asked }: ExecAsked & WaitOptions,
-  work: Work<A>,
-  endIn: (answer: A) => Envelope | null,
-): Promise<{ readonly answer: A; readonly notOver: NotOver | null }> {
+  work: (asked: ExecAsked, isFirst: boolean) => Promise<A>,
+): Promise<A> {
   const { parking, hasOwnParking, above } = setup;
   // The call that a child answers counts as active already.
-  if (above) return { answer: await work(asked, true), notOver: null };
-  if (!hasOwnParking) return { answer: await parking.active(() => work(asked, true)), notOver: null };
+  if (above) return work(asked, true);
+  if (!hasOwnParking) return parking.active(() => work(asked, true));
   for (let isFirst = true; ; isFirst = false) {
     const parked = new AbortController();
     const stuck: RlmError[] = [];
@@ -99,22 +91,21 @@ async function untilDelivered<A>(
     });
     using suspend = joinSignals(asked.suspend, parked.signal);
     const answer = await parking.active(() => work({ ...asked, suspend: suspend.signal }, isFirst));
-    const end = endIn(answer);
-    if (!end || end.success || !end.resumable || !parked.signal.aborted) return { answer, notOver: null };
+    const end = answer?.envelope;
+    if (!answer || !end || end.success || !end.resumable || !parked.signal.aborted) return answer;
     const { waits, problem } = await collected(setup, { wait_ms, resendDoubtful, ...asked }, stuck);
-    if (waits.length > 0 || problem) return { answer, notOver: notOver(waits, problem) };
+    if (waits.length > 0 || problem) return { ...answer, envelope: told(end, notOver(waits, problem)) };
   }
 }
-
-type Waiting = { readonly [key in keyof WaitOptions]-?: NonNullable<WaitOptions[key]> };
 
 /** Collects until the session waits for nothing, its time is over or something hinders it. Returns what it still waits for. */
 async function collected(
   { env, root }: Setup,
-  { wait_ms, resendDoubtful, signal, suspend }: Waiting & Pick<ExecAsked, "signal" | "suspend">,
+  wait: { readonly wait_ms: number; readonly resendDoubtful: boolean } & Pick<ExecAsked, "signal" | "suspend">,
   stuck: readonly RlmError[],
 ): Promise<{ readonly waits: readonly ProviderWait[]; readonly problem: RlmError | null }> {
   const { store, models, clock, random } = env;
+  const { wait_ms, resendDoubtful, signal, suspend } = wait;
   const over = new AbortController();
   using stop = joinSignals(over.signal, signal, suspend);
   const endMs = clock.monotonic() + wait_ms;

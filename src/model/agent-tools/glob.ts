@@ -1,12 +1,12 @@
 import { matchGlob } from "../../context/index.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf } from "./places.ts";
-import { count, defineReadTool, text } from "./tool.ts";
+import { count, type ReadTool, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 1000;
 
 /** `glob`: names of files and folders, with the parameters and bounds of Pi's `find`. */
-export const glob = defineReadTool({
+export const glob: ReadTool = {
   name: "glob",
   aliases: ["find"],
   description: `List files and folders (ending in /) whose path matches a glob pattern. Leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} results or ${MAX_BYTES / 1024}KB, whichever comes first.`,
@@ -37,7 +37,7 @@ export const glob = defineReadTool({
     if (cut) notes.push(`${size(MAX_BYTES)} limit reached: search a folder of it with path`);
     return { text: withNotes(shown.join("\n"), notes) };
   },
-});
+};
 
 /** Each file with the folders that lead to it, before the first file in them: the shown name, and the path to match. */
 function withFolders(files: readonly { name: string; below: string }[]): Map<string, string> {

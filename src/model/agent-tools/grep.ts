@@ -3,7 +3,7 @@ import { compileFind, escapePattern, type FindPattern, matchGlob } from "../../c
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf, textOf } from "./places.ts";
-import { count, defineReadTool, flag, type ToolAnswer, text } from "./tool.ts";
+import { count, flag, type ReadTool, refused, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_CONTEXT = 100;
@@ -17,7 +17,7 @@ interface Found {
 }
 
 /** `grep`: lines that match a pattern of Rust's regex syntax, with the parameters and bounds of Pi's `grep`. */
-export const grep = defineReadTool({
+export const grep: ReadTool = {
   name: "grep",
   aliases: [],
   description: `Search text files for a pattern, line by line. Answers with paths, line numbers and lines; leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} matching lines or ${MAX_BYTES / 1024}KB, whichever comes first, and long lines to ${LINE_UNITS} characters around the match.`,
@@ -48,7 +48,9 @@ export const grep = defineReadTool({
       if (left === 0) break;
       if (chosen?.[index] === false) continue;
       const content = await textOf(readable, file.path, signal);
-      if ("reason" in content && place?.isFolder === false) throw unreadable(place.given, content.reason);
+      if ("reason" in content && place?.isFolder === false) {
+        throw refused(`${place.given} cannot be read: ${content.reason}`, "Search other files.");
+      }
       const body = "text" in content ? content.text : "";
       await pause(FILE_COST_BYTES + body.length);
       const lines = await matchedLines(body, compiled, left, pause);
@@ -57,7 +59,7 @@ export const grep = defineReadTool({
     }
     return answer(found, limit, Math.min(args.count("context") ?? 0, MAX_CONTEXT), left === 0);
   },
-});
+};
 
 /** The pattern, and the pattern with the rest of its line: the latter finds each matching line once, at its first match. */
 function compile(pattern: string, ignoreCase: boolean): { rest: FindPattern; alone: FindPattern } {
@@ -66,9 +68,8 @@ function compile(pattern: string, ignoreCase: boolean): { rest: FindPattern; alo
     return { rest: compileFind(`(?:${pattern})[^\\n]*`, flags), alone: compileFind(pattern, flags) };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
-    throw new RlmError("invalid_argument", `grep: ${error.message.replace(/^find: /, "")}`, {
-      suggestion: "Correct the pattern, or pass literal: true.",
-    });
+    const problem = `grep: ${error.message.replace(/^find: /, "")}`;
+    throw refused(problem, "Correct the pattern, or pass literal: true.");
   }
 }
 
@@ -91,8 +92,4 @@ function answer(found: readonly Found[], limit: number, context: number, isOver:
   if (cut) notes.push(`${size(MAX_BYTES)} limit reached`);
   if (anyCut) notes.push(`Some lines are cut to ${LINE_UNITS} characters around the match`);
   return { text: withNotes(shown.join("\n"), notes) };
-}
-
-function unreadable(given: string, reason: string): RlmError {
-  return new RlmError("invalid_argument", `${given} cannot be read: ${reason}`, { suggestion: "Search other files." });
 }

@@ -3,7 +3,7 @@ import { grep } from "./grep.ts";
 import { listDir } from "./list_dir.ts";
 import type { ReadableRoots } from "./places.ts";
 import { readFile } from "./read_file.ts";
-import type { AgentTool, ReadTool } from "./tool.ts";
+import { type AgentTool, type ReadTool, within } from "./tool.ts";
 
 export type { ReadableRoots } from "./places.ts";
 export type { AgentTool, ToolAnswer } from "./tool.ts";
@@ -13,5 +13,5 @@ export const READ_TOOLS: readonly ReadTool[] = [readFile, listDir, glob, grep];
 
 /** These tools, confined to the roots. */
 export function readOnlyTools(readable: ReadableRoots): AgentTool[] {
-  return READ_TOOLS.map((tool) => tool.within(readable));
+  return READ_TOOLS.map((tool) => within(readable, tool));
 }

@@ -1,6 +1,5 @@
 import { type Dirent, lstatSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { RlmError } from "../../../runtime/index.ts";
 import {
   canonical,
   compareUnits,
@@ -14,8 +13,8 @@ import {
   readFolder,
 } from "../../context/index.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
-import { pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./places.ts";
-import { count, defineReadTool, type ToolAnswer, text } from "./tool.ts";
+import { pathNotFound, pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./places.ts";
+import { count, type ReadTool, refused, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 500;
 /** More lines than this do not fit into `MAX_BYTES`. */
@@ -24,7 +23,7 @@ const MAX_LIMIT = 10_000;
 const ENTRY_COST_BYTES = 4096;
 
 /** `list_dir`: the entries of one folder with their sizes, with the parameters and bounds of Pi's `ls`. */
-export const listDir = defineReadTool({
+export const listDir: ReadTool = {
   name: "list_dir",
   aliases: ["ls"],
   description: `List the entries of one folder: files with their sizes, folders ending in /. Leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} entries or ${MAX_BYTES / 1024}KB, whichever comes first.`,
@@ -40,14 +39,12 @@ export const listDir = defineReadTool({
     const limit = Math.min(args.count("limit") ?? DEFAULT_LIMIT, MAX_LIMIT);
     return answer(await listed(roots, folderAt(readable, path || (roots[0] ?? ".")), limit, pauseFor(signal)), limit);
   },
-});
+};
 
 function folderAt(readable: ReadableRoots, name: string): string {
   const { path, isFolder } = placeOf(readable, name);
   if (isFolder) return path;
-  throw new RlmError("invalid_argument", `${name} is a file: read it with read_file`, {
-    suggestion: "List a folder.",
-  });
+  throw refused(`${name} is a file: read it with read_file`, "List a folder.");
 }
 
 interface Listing {
@@ -62,9 +59,7 @@ interface Listing {
 async function listed(roots: Roots, folder: string, limit: number, pause: Pause): Promise<Listing> {
   const listing = readFolder(roots, folder);
   if ("reason" in listing) {
-    throw new RlmError("path_not_found", `the folder cannot be listed: ${listing.reason}`, {
-      suggestion: "List another folder.",
-    });
+    throw pathNotFound(`the folder cannot be listed: ${listing.reason}`, "List another folder.");
   }
   const around = roots.filter((root) => isWithin(root, folder));
   const rules = around.flatMap((root) => rulesIn(root, folder) ?? []);

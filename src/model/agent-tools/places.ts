@@ -50,9 +50,11 @@ export interface FoundFile {
 export function rootsOf({ roots, cwd }: ReadableRoots): Roots {
   const found = openRoots(roots, cwd).filter((root) => existsSync(root));
   if (found.length > 0 || roots.length === 0) return found;
-  throw new RlmError("path_not_found", `${roots.join(", ")} does not exist any more`, {
-    suggestion: "Answer without files.",
-  });
+  throw pathNotFound(`${roots.join(", ")} does not exist any more`, "Answer without files.");
+}
+
+export function pathNotFound(message: string, suggestion: string): RlmError {
+  return new RlmError("path_not_found", message, { suggestion });
 }
 
 /**
@@ -77,7 +79,7 @@ export function placeOf(readable: ReadableRoots, name: string): Place {
     }
   }
   if (!isMissing) throw outside;
-  throw new RlmError("path_not_found", `${name} does not exist`, { suggestion: "List files with glob." });
+  throw pathNotFound(`${name} does not exist`, "List files with glob.");
 }
 
 /** The files at or below a place (none: below all roots) that the loader would reach, in the order of the roots and of their paths. */
@@ -142,13 +144,8 @@ function isFolder(path: string): boolean {
 
 function checked(roots: Roots, place: Place): Place {
   if (roots.some((root) => isWithin(root, place.path) && isReached(root, place))) return place;
-  throw new RlmError(
-    "path_not_found",
-    `${place.given} is left out: .gitignore excludes it, it is in .git, or it may contain secrets`,
-    {
-      suggestion: "List files with glob.",
-    },
-  );
+  const why = ".gitignore excludes it, it is in .git, or it may contain secrets";
+  throw pathNotFound(`${place.given} is left out: ${why}`, "List files with glob.");
 }
 
 /** True if a walk from the root, as the loader makes it, comes to the place. */
@@ -185,5 +182,5 @@ function withOwnRules(rules: IgnoreRules, folder: string): IgnoreRules {
 /** The system refused to look (a folder without permission, a name that is too long): said without its absolute path. */
 function unreadable(name: string, error: unknown): unknown {
   if (error instanceof RlmError || !(error instanceof Error && "code" in error)) return error;
-  return new RlmError("path_not_found", `${name} cannot be read (${error.code})`, { suggestion: "Read another file." });
+  return pathNotFound(`${name} cannot be read (${error.code})`, "Read another file.");
 }

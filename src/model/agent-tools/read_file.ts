@@ -1,10 +1,11 @@
-import { RlmError } from "../../../runtime/index.ts";
 import { fitting, linesOf, MAX_BYTES, MAX_LINES, size, withNotes } from "./output.ts";
 import { placeOf, textOf } from "./places.ts";
-import { count, defineReadTool, text } from "./tool.ts";
+import { count, type ReadTool, refused, text } from "./tool.ts";
+
+const CURE = "Read another file or part.";
 
 /** `read_file`: lines of a text file, with the parameters and bounds of Pi's `read`. */
-export const readFile = defineReadTool({
+export const readFile: ReadTool = {
   name: "read_file",
   aliases: ["read"],
   description: `Read a text file. The answer is cut to ${MAX_LINES} lines or ${MAX_BYTES / 1024}KB, whichever comes first; use offset and limit to read on.`,
@@ -18,12 +19,12 @@ export const readFile = defineReadTool({
     const path = args.text("path") ?? "";
     const first = Math.max(1, args.count("offset") ?? 1);
     const place = placeOf(readable, path);
-    if (place.isFolder) throw refusal(`${path} is a folder: list it with list_dir`);
+    if (place.isFolder) throw refused(`${path} is a folder: list it with list_dir`, CURE);
     const content = await textOf(readable, place.path, signal);
-    if ("reason" in content) throw refusal(`${path} cannot be read: ${content.reason}`);
+    if ("reason" in content) throw refused(`${path} cannot be read: ${content.reason}`, CURE);
     return { text: pageOf(content.text, first, Math.min(args.count("limit") ?? MAX_LINES, MAX_LINES)) };
   },
-});
+};
 
 function pageOf(content: string, first: number, count: number): string {
   const page: string[] = [];
@@ -33,7 +34,7 @@ function pageOf(content: string, first: number, count: number): string {
     if (number >= first && number < first + count) page.push(content.slice(start, end));
   }
   if (total === 0) return "[The file is empty]";
-  if (first > total) throw refusal(`offset ${first} is beyond the end of the file (${total} lines)`);
+  if (first > total) throw refused(`offset ${first} is beyond the end of the file (${total} lines)`, CURE);
   const { shown, cut } = fitting(page);
   const last = first + shown.length - 1;
   if (shown.length === 0) {
@@ -47,8 +48,4 @@ function pageOf(content: string, first: number, count: number): string {
     `Showing lines ${first}-${last} of ${total}${why}`,
     `Use offset=${last + 1} to continue`,
   ]);
-}
-
-function refusal(message: string): RlmError {
-  return new RlmError("invalid_argument", message, { suggestion: "Read another file or part." });
 }

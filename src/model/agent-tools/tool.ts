@@ -1,6 +1,7 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { ToolSpec } from "../port.ts";
-import { violations } from "../schema/schema.ts";
+import { isJsonObject, type JsonObject } from "../schema/pointer.ts";
+import { violations } from "../schema/violations.ts";
 import type { ReadableRoots } from "./places.ts";
 
 /** A tool's answer to the model: text, also if it failed. */
@@ -15,6 +16,11 @@ export interface AgentTool extends ToolSpec {
   readonly sideEffects: boolean;
   /** `args` conform to `parameters`. If it rejects, the model gets the error's message as the answer. */
   run(args: { readonly [name: string]: Json }, signal: AbortSignal): Promise<ToolAnswer>;
+}
+
+/** A refusal that the model reads. */
+export function refused(message: string, suggestion: string): RlmError {
+  return new RlmError("invalid_argument", message, { suggestion });
 }
 
 /** The schema of one parameter. */
@@ -33,13 +39,6 @@ export interface ReadTool {
   readonly name: string;
   /** Other names that a cell may ask for it by: those of Pi's tools. */
   readonly aliases: readonly string[];
-  /** The tool, confined to these roots. They are opened at each call. */
-  within(readable: ReadableRoots): AgentTool;
-}
-
-interface ReadToolDefinition {
-  readonly name: string;
-  readonly aliases: readonly string[];
   /** The model's text about the tool. */
   readonly description: string;
   readonly params: Readonly<Record<string, Param>>;
@@ -48,13 +47,11 @@ interface ReadToolDefinition {
   run(readable: ReadableRoots, args: Arguments, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
-export function defineReadTool(definition: ReadToolDefinition): ReadTool {
-  const { name, aliases } = definition;
-  return { name, aliases, within: (readable) => agentTool(definition, readable) };
-}
-
-function agentTool(definition: ReadToolDefinition, readable: ReadableRoots): AgentTool {
-  const { name, description, params: properties, required, run } = definition;
+/** The tool, confined to these roots. They are opened at each call. */
+export function within(
+  readable: ReadableRoots,
+  { name, description, params: properties, required, run }: ReadTool,
+): AgentTool {
   const parameters: { [keyword: string]: Json } = {
     type: "object",
     properties,
@@ -91,4 +88,16 @@ function reader(args: { readonly [name: string]: Json }) {
     },
     flag: (name: string) => args[name] === true,
   };
+}
+
+/** Arguments as a tool takes them. A null for an optional argument is left out, because many models pass one. `problems` say in words where they do not conform. */
+export function checkArguments(parameters: JsonObject, given: { readonly [name: string]: Json }) {
+  const required: Json = parameters.required ?? [];
+  const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
+  const isLeftOut = (name: string, value: Json) =>
+    value === null &&
+    !(Array.isArray(required) && required.includes(name)) &&
+    violations(properties[name] ?? true, null, parameters).length > 0;
+  const args = Object.fromEntries(Object.entries(given).filter(([name, value]) => !isLeftOut(name, value)));
+  return { args, problems: violations(parameters, args) };
 }

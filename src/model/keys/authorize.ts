@@ -1,5 +1,5 @@
 import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
-import { type Env, type PiCredential, type PiFiles, resolveEntry } from "./pi-files.ts";
+import { type Env, type PiFiles, resolveEntry } from "./pi-files.ts";
 import { isKey, placeholderProblem } from "./variables.ts";
 
 /** The credentials of a request. */
@@ -23,8 +23,8 @@ export interface KeySources {
   readonly now: () => number;
 }
 
-/** A place where keys were looked for: what was found there, or why it cannot be used. */
-type Found = { readonly key: string; readonly expires: number } | RlmError | undefined;
+/** A key and when it ceases to work. */
+type Found<Key = string> = Pick<Authorization, "expires"> & { readonly key: Key };
 
 /** Providers whose SDK finds credentials in places of its own. */
 const AMBIENT = new Set(["amazon-bedrock", "google-vertex"]);
@@ -51,31 +51,31 @@ export function authorize(
   return { key, headers, expires };
 }
 
-/** @throws RlmError `no_model_configured` if the variable is not set */
+/**
+ * The key in a variable. A text in place of which a key belongs is none.
+ * @throws RlmError `no_model_configured` if the variable is not set
+ */
 export function namedKey(name: string, env: Env): string {
-  const key = keyIn(name, env);
-  if (typeof key === "string") return key;
-  throw key;
-}
-
-/** The key in a variable, or that it is not set: a text in place of which a key belongs is none. */
-function keyIn(name: string, env: Env): string | RlmError {
   const value = env[name] ?? "";
   const problem = placeholderProblem(value);
   if (value !== "" && problem === null) return value;
   const why = problem === null ? "" : `: ${problem}`;
-  return new RlmError("no_model_configured", `the environment variable ${name} is not set${why}`, {
+  throw new RlmError("no_model_configured", `the environment variable ${name} is not set${why}`, {
     suggestion: `${problem === null ? "Set it to the API key" : "Put the API key itself there"}, or ${remedy("nameKey")}.`,
   });
 }
 
-function keyOf(provider: string, sources: KeySources): { key: string | null; expires: number } {
+function keyOf(provider: string, sources: KeySources): Found<string | null> {
   if (sources.apiKeyEnv !== undefined) return lasting(namedKey(sources.apiKeyEnv, sources.env));
-  let unusable: RlmError | undefined;
+  let unusable: unknown;
   for (const find of [fromEnv, fromAuthFile, fromModelsFile, fromLogin]) {
-    const found = find(provider, sources);
-    if (found instanceof RlmError) unusable = found;
-    else if (found) return found;
+    try {
+      const found = find(provider, sources);
+      if (found) return found;
+    } catch (error) {
+      // A key that cannot be used is a reason to look further, not yet a failure.
+      unusable = error;
+    }
   }
   if (unusable) throw unusable;
   if (AMBIENT.has(provider)) return lasting(null);
@@ -89,27 +89,28 @@ function noKeyCure(variable: string | undefined): string {
   return `Set ${variable}, ${remedy("nameKey")}, or run pi and /login.`;
 }
 
-function fromEnv(_provider: string, { env, envNames }: KeySources): Found {
-  const found = envNames.filter((name) => env[name]).map((name) => keyIn(name, env));
-  const key = found.find((each) => typeof each === "string");
-  return key === undefined ? (found[0] instanceof RlmError ? found[0] : undefined) : lasting(key);
+function fromEnv(_provider: string, { env, envNames }: KeySources): Found | undefined {
+  const name = envNames.find((each) => isKey(env[each])) ?? envNames.find((each) => env[each]);
+  return name === undefined ? undefined : lasting(namedKey(name, env));
 }
 
-function fromAuthFile(provider: string, { env, files }: KeySources): Found {
+function fromAuthFile(provider: string, { env, files }: KeySources): Found | undefined {
   const credential = files.credentials.get(provider);
-  return credential?.type === "api_key" ? read(credential.key, env, `the key of ${provider} in auth.json`) : undefined;
+  if (credential?.type !== "api_key") return undefined;
+  return lasting(resolveEntry(credential.key, env, `the key of ${provider} in auth.json`));
 }
 
-function fromModelsFile(provider: string, { env, files }: KeySources): Found {
+function fromModelsFile(provider: string, { env, files }: KeySources): Found | undefined {
   const key = files.providers.get(provider)?.apiKey;
-  return key === undefined ? undefined : read(key, env, `the key of ${provider} in models.json`);
+  return key === undefined ? undefined : lasting(resolveEntry(key, env, `the key of ${provider} in models.json`));
 }
 
-function fromLogin(provider: string, { files, now }: KeySources): Found {
-  const login: PiCredential | undefined = files.credentials.get(provider);
+/** @throws RlmError `auth_expired` */
+function fromLogin(provider: string, { files, now }: KeySources): Found | undefined {
+  const login = files.credentials.get(provider);
   if (login?.type !== "oauth") return undefined;
   if (now() < login.expires) return { key: login.access, expires: login.expires };
-  return new RlmError("auth_expired", `the login for ${provider} has expired`, { suggestion: "Run pi and /login." });
+  throw new RlmError("auth_expired", `the login for ${provider} has expired`, { suggestion: "Run pi and /login." });
 }
 
 /** The token of a gateway in front of Anthropic: it goes as a bearer token and never as a key. A key goes before it. */
@@ -119,16 +120,6 @@ function bearerToken(provider: string, { env, apiKeyEnv, envNames }: KeySources)
   return isKey(env.ANTHROPIC_AUTH_TOKEN) ? env.ANTHROPIC_AUTH_TOKEN : undefined;
 }
 
-/** A value that is a command is a reason to look further, not yet a failure. */
-function read(entry: string, env: Env, what: string): Found {
-  try {
-    return lasting(resolveEntry(entry, env, what));
-  } catch (error) {
-    if (error instanceof RlmError) return error;
-    throw error;
-  }
-}
-
-function lasting<Key extends string | null>(key: Key): { key: Key; expires: number } {
+function lasting<Key>(key: Key): Found<Key> {
   return { key, expires: Number.POSITIVE_INFINITY };
 }

@@ -27,12 +27,8 @@ export type PiCredential = Readonly<v.InferOutput<typeof CredentialSchema>>;
 const lenient = <Schema extends v.GenericSchema>(schema: Schema) => v.fallback(v.optional(schema), undefined);
 
 const fields = v.custom<Readonly<Record<string, unknown>>>(isRecord);
-const texts = v.custom<Readonly<Record<string, string>>>(
-  (value) => isRecord(value) && Object.values(value).every((text) => typeof text === "string"),
-);
-const levels = v.custom<Readonly<Record<string, string | null>>>(
-  (value) => isRecord(value) && Object.values(value).every((level) => level === null || typeof level === "string"),
-);
+const texts = v.pipe(fields, v.record(v.string(), v.string()), v.readonly());
+const levels = v.pipe(fields, v.record(v.string(), v.nullable(v.string())), v.readonly());
 const amount = lenient(v.pipe(v.number(), v.minValue(0)));
 
 const MODEL_FIELDS = {

@@ -1,21 +1,21 @@
 /**
- * The variable in which common providers' keys are looked for. pi-ai tells only those that are set; a test compares these
- * with it.
+ * Common providers: the variable in which their keys are looked for, and a model in the middle of their list, by ability and price.
+ * pi-ai tells only the variables that are set; a test compares these with it.
  */
-export const KEY_VARIABLES: Readonly<Record<string, string>> = {
-  anthropic: "ANTHROPIC_API_KEY",
-  openai: "OPENAI_API_KEY",
-  google: "GEMINI_API_KEY",
-  openrouter: "OPENROUTER_API_KEY",
-  groq: "GROQ_API_KEY",
-  mistral: "MISTRAL_API_KEY",
-  deepseek: "DEEPSEEK_API_KEY",
-  xai: "XAI_API_KEY",
+export const PROVIDERS: Readonly<Record<string, { readonly variable: string; readonly model: string }>> = {
+  anthropic: { variable: "ANTHROPIC_API_KEY", model: "claude-sonnet-5" },
+  openai: { variable: "OPENAI_API_KEY", model: "gpt-6-luna" },
+  google: { variable: "GEMINI_API_KEY", model: "gemini-3.8-flash" },
+  openrouter: { variable: "OPENROUTER_API_KEY", model: "moonshotai/kimi-k2.6" },
+  groq: { variable: "GROQ_API_KEY", model: "openai/gpt-oss-120b" },
+  mistral: { variable: "MISTRAL_API_KEY", model: "devstral-medium-latest" },
+  deepseek: { variable: "DEEPSEEK_API_KEY", model: "deepseek-v4-pro" },
+  xai: { variable: "XAI_API_KEY", model: "grok-4.7" },
 };
 
 /** The variable of the key that a model of a common provider needs; undefined for other providers. */
 export function keyVariable(model: string): string | undefined {
-  return KEY_VARIABLES[model.slice(0, model.indexOf("/"))];
+  return PROVIDERS[model.slice(0, model.indexOf("/"))]?.variable;
 }
 
 /** Texts that stand for a key where clients configure a server: `${NAME}`, `${env:NAME}`, `{env:NAME}`, `YOUR_KEY` and their like. */

@@ -1,12 +1,11 @@
 import type { Api, KnownProvider, Model as PiModel } from "belay-pi-ai";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { isRecord } from "../../platform/json.ts";
+import { given, isRecord } from "../../platform/json.ts";
 import type { PiFiles, PiModelEntry, PiModelFields, PiProvider } from "../keys/pi-files.ts";
-import { KEY_VARIABLES } from "../keys/variables.ts";
+import { PROVIDERS } from "../keys/variables.ts";
 import { nearestNames } from "../nearest-names.ts";
-import type { Model } from "../port.ts";
+import type { Model, Price } from "../port.ts";
 import type { PiAi } from "./load.ts";
-import { priceIn } from "./price.ts";
 
 export interface ListedModel {
   readonly model: PiModel<Api>;
@@ -85,11 +84,8 @@ export function findModel(piAi: PiAi, files: PiFiles, name: ModelName): ListedMo
 /** The listed model whose protocol and habits an unlisted one is taken to have. */
 function mostLike(id: string, listed: readonly PiModel<Api>[]): PiModel<Api> | undefined {
   const chat = listed.filter(({ input }) => input.includes("text"));
-  const [nearest] = nearestNames(
-    id,
-    chat.map((model) => model.id),
-    1,
-  );
+  const ids = chat.map((model) => model.id);
+  const [nearest] = nearestNames(id, ids, 1);
   return chat.find((model) => model.id === nearest) ?? chat[0];
 }
 
@@ -157,26 +153,22 @@ function overridden(listed: PiModel<Api>, provider: PiProvider | undefined): Lis
 
 /** A model with the fields of an entry of models.json. */
 function changed(model: PiModel<Api>, entry: PiModelFields): PiModel<Api> {
-  const { cost, compat, thinkingLevelMap, samplingParams } = entry;
+  const { reasoning, contextWindow, maxTokens, cost, compat, thinkingLevelMap, samplingParams } = entry;
   return {
     ...model,
-    reasoning: entry.reasoning ?? model.reasoning,
-    contextWindow: entry.contextWindow ?? model.contextWindow,
-    maxTokens: entry.maxTokens ?? model.maxTokens,
-    ...(cost
-      ? {
-          cost: {
-            input: cost.input ?? model.cost.input,
-            output: cost.output ?? model.cost.output,
-            cacheRead: cost.cacheRead ?? model.cost.cacheRead,
-            cacheWrite: cost.cacheWrite ?? model.cost.cacheWrite,
-          },
-        }
-      : {}),
+    ...given({ reasoning, contextWindow, maxTokens }),
+    ...(cost ? { cost: { ...model.cost, ...given(cost) } } : {}),
     ...(samplingParams ? { samplingParams } : {}),
     ...(compat ? compatOf({ ...model.compat, ...compat }) : {}),
     ...(thinkingLevelMap ? { thinkingLevelMap: { ...model.thinkingLevelMap, ...thinkingLevelMap } } : {}),
   };
+}
+
+/** The price in pi-ai's description of a model. */
+export function priceIn({ cost: { input, output, tiers = [] } }: Pick<PiModel<Api>, "cost">): Price {
+  if (tiers.length === 0) return { input, output };
+  const above = tiers.map((tier) => ({ above: tier.inputTokensAbove, input: tier.input, output: tier.output }));
+  return { input, output, tiers: above };
 }
 
 function compatOf(compat: unknown): Pick<PiModel<Api>, "compat"> {
@@ -197,7 +189,7 @@ function allNames(piAi: PiAi, files: PiFiles): string[] {
 function unknownModel({ provider, id }: ModelName, known: readonly string[]): RlmError {
   const near = nearestNames(`${provider}/${id}`, known);
   const isProvider = known.some((name) => name.startsWith(`${provider}/`));
-  const providers = isProvider ? "" : `Providers are ${Object.keys(KEY_VARIABLES).join(", ")} and others. `;
+  const providers = isProvider ? "" : `Providers are ${Object.keys(PROVIDERS).join(", ")} and others. `;
   const question = near.length > 0 ? `Did you mean ${near.join(", ")}? ` : providers;
   return new RlmError("no_model_configured", `unknown ${isProvider ? "model" : "provider in"} ${provider}/${id}`, {
     suggestion: `${question}Any name goes if you ${remedy("nameServer")}.`,

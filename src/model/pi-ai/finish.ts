@@ -41,7 +41,12 @@ export function watchFinish(
       },
     });
   };
-  void onStart(stream, begin);
+  void (async () => {
+    for await (const event of stream) {
+      if (event.type === "start") begin(event.partial);
+      return;
+    }
+  })();
   return (message) => {
     const { stopReason } = message;
     Object.defineProperty(message, "stopReason", { ...ORDINARY, value: stopReason, writable: true });
@@ -50,13 +55,3 @@ export function watchFinish(
 }
 
 const ORDINARY = { enumerable: true, configurable: true };
-
-async function onStart(
-  stream: AsyncIterable<AssistantMessageEvent>,
-  begin: (message: AssistantMessage) => void,
-): Promise<void> {
-  for await (const event of stream) {
-    if (event.type === "start") begin(event.partial);
-    return;
-  }
-}

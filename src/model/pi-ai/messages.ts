@@ -44,11 +44,8 @@ export function toUsage(message: AssistantMessage | null): Usage {
   const { input, output, cacheRead, cacheWrite, cost, reasoning } = message.usage;
   const usage = { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
   if (!Object.values(usage).every((figure) => Number.isFinite(figure) && figure >= 0)) return NO_USAGE;
-  return isTold(reasoning) ? { ...usage, reasoning } : usage;
-}
-
-function isTold(reasoning: number | undefined): reasoning is number {
-  return Number.isFinite(reasoning) && Number(reasoning) > 0;
+  const told = reasoning ?? 0;
+  return told > 0 && Number.isFinite(told) ? { ...usage, reasoning: told } : usage;
 }
 
 function toMessage(message: ModelMessage): Message {

@@ -14,7 +14,7 @@ import { toContext, toTurn, toUsage } from "./messages.ts";
 import { type Posting, posting } from "./posting.ts";
 import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
 import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
-import { type SeenResponse, watchResponses } from "./response-watch.ts";
+import type { SeenResponse } from "./response-watch.ts";
 import { thinkingOptions } from "./thinking.ts";
 
 export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
@@ -71,8 +71,7 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets };
         if (!post || !api) {
           const bounds = replyBounds(withinModel(model, request.maxTokens));
-          const stream = watchResponses(seen, () => boundReplies(bounds, send));
-          const answer = await receive(stream, request.timeoutMs, limit, refusal);
+          const answer = await receive(boundReplies(bounds, seen, send), request.timeoutMs, limit, refusal);
           return bounds.isTooLong && !answer.ok ? { ...answer, error: tooMuch(place, bounds) } : answer;
         }
         const account = batchAccount(api, model, place.address, authorization);

@@ -1,10 +1,10 @@
+import { isContextOverflow } from "belay-pi-ai/utils/overflow";
 import { remedy } from "../../../runtime/index.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { type Cure, type FailureCode, failure } from "../failure.ts";
 import type { ModelAnswer } from "../port.ts";
 import { redact } from "./redact.ts";
 import type { SeenResponse } from "./response-watch.ts";
-import { isTooLong } from "./too-long.ts";
 
 /** Characters of a provider's message that are kept: a gateway may answer with a whole page. */
 const MESSAGE_CHARS = 500;
@@ -159,3 +159,47 @@ function readable(text: string): string {
   const { message } = isRecord(body.error) ? body.error : body;
   return typeof message === "string" ? `${said.slice(0, at)}${message}` : said;
 }
+
+/**
+ * True if a provider's message says that the request has more tokens than its model takes. pi-ai knows the words of most
+ * providers; what it misses is below.
+ *
+ * @param status of the response if it was one of failure
+ */
+function isTooLong(said: string, status: number | null): boolean {
+  return status === 413 || OTHERS.test(said) || isContextOverflow(failedWith(said));
+}
+
+/**
+ * Messages as users of these servers have reported them: Anthropic ("input length and `max_tokens` exceed context limit"),
+ * SGLang ("longer than the model's context length", "exceeds the model's maximum context length of"), vLLM ("longer than
+ * the maximum model length", "too long to fit into the model"), TGI, Groq's limit for a minute, OpenAI's for one message.
+ */
+const OTHERS = new RegExp(
+  [
+    "exceeds? (?:the )?(?:model's )?(?:maximum )?context (?:limit|length|window|size)",
+    "longer than the (?:model's context|maximum model) length",
+    "too long to fit into the model",
+    "tokens \\+ `?max_new_tokens`? must be",
+    "reduce your message size",
+    "string_above_max_length|string too long",
+  ].join("|"),
+  "i",
+);
+
+/** A message of pi-ai that failed so. */
+function failedWith(errorMessage: string): Parameters<typeof isContextOverflow>[0] {
+  return {
+    role: "assistant",
+    content: [],
+    api: "",
+    provider: "",
+    model: "",
+    usage: { ...NOTHING, cost: { ...NOTHING, total: 0 }, totalTokens: 0 },
+    stopReason: "error",
+    errorMessage,
+    timestamp: 0,
+  };
+}
+
+const NOTHING = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };

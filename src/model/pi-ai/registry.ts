@@ -17,11 +17,10 @@ const PLACEHOLDER_KEY = "none";
 
 /** A model of the server at `baseUrl`. Keys of other providers are never sent there. */
 export function serverModel(name: string, baseUrl: string, options: RegistryOptions): Model {
-  const { model, price, window } = pricedBy(modelAt(baseUrl, readModelName(name)), options);
+  const listed = pricedBy(modelAt(baseUrl, readModelName(name)), options);
   const key = options.apiKeyEnv === undefined ? PLACEHOLDER_KEY : namedKey(options.apiKeyEnv, options.env);
   const authorization: Authorization = { key, headers: {}, expires: Number.POSITIVE_INFINITY };
-  const named = { model, price, window, isNamed: true, takesBatches: true };
-  return piAiModel({ ...named, authorize: () => authorization, load: loadPiAi });
+  return piAiModel({ ...listed, isNamed: true, takesBatches: true, authorize: () => authorization, load: loadPiAi });
 }
 
 /**
@@ -35,15 +34,12 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
   const piAi = loadPiAi();
   const { provider, id } = readModelName(name);
   const files = readPiFiles(agentDir);
-  const { model, price, window, headers, near } = pricedBy(findModel(piAi, files, { provider, id }), options);
+  const listed = pricedBy(findModel(piAi, files, { provider, id }), options);
   const find = (from: PiFiles) =>
-    authorize(provider, headers, { env, apiKeyEnv, files: from, envNames: keyNames(piAi, provider), now });
+    authorize(provider, listed.headers, { env, apiKeyEnv, files: from, envNames: keyNames(piAi, provider), now });
   let authorization = find(files);
   return piAiModel({
-    model,
-    price,
-    window,
-    ...(near ? { near } : {}),
+    ...listed,
     takesBatches: !isLogin(authorization),
     authorize: () => {
       if (now() >= authorization.expires) authorization = find(readPiFiles(agentDir));

@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { LIMITS } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { type Fetching, fetchingBy } from "./fetching.ts";
+import { noted, noteFailure, type SeenResponse } from "./response-watch.ts";
 
 /** The bytes that are read of replies. */
 export interface ReplyBounds {
@@ -20,9 +21,12 @@ export function replyBounds(tokens: number): ReplyBounds {
   return { most: LIMITS.replyBytes + BYTES_A_TOKEN * tokens };
 }
 
-/** Runs `send`. Replies to the requests that it makes with `fetch` or Node's http are read as far as the bounds go. */
-export function boundReplies<T>(bounds: ReplyBounds, send: () => T): T {
-  const fetching: Fetching = async (plain, ...request) => bounded(await plain(...request), bounds);
+/**
+ * Runs `send`. Replies to the requests that it makes with `fetch` or Node's http are read as far as the bounds go, and those of
+ * `fetch` are noted in `seen`.
+ */
+export function boundReplies<T>(bounds: ReplyBounds, seen: SeenResponse, send: () => T): T {
+  const fetching: Fetching = async (plain, ...request) => bounded(await noted(seen, plain(...request)), bounds, seen);
   subscribeOnce();
   return calls.run(bounds, () => fetchingBy(fetching, send));
 }
@@ -41,18 +45,21 @@ function gateOf(isAnswer: boolean, bounds: ReplyBounds) {
   };
 }
 
-function bounded(response: Response, bounds: ReplyBounds): Response {
+function bounded(response: Response, bounds: ReplyBounds, seen: SeenResponse): Response {
   if (!response.body) return response;
   const { ok, status, statusText, headers } = response;
   const gate = gateOf(ok, bounds);
-  const read = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
+  const transformer = {
+    transform(chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) {
       const passed = gate(chunk);
       if (passed === "passed") controller.enqueue(chunk);
       else if (passed === "cut") controller.terminate();
       else controller.error(passed);
     },
-  });
+    // Node calls it before a reader of the body gets the failure. Its types do not have it.
+    cancel: (reason: unknown) => noteFailure(seen, reason),
+  };
+  const read = new TransformStream<Uint8Array, Uint8Array>(transformer);
   return new Response(response.body.pipeThrough(read), { status, statusText, headers });
 }
 

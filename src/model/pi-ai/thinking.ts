@@ -4,17 +4,11 @@ import { THINKING, THINKING_TOKENS, type Thinking } from "../../../runtime/index
 /** Tokens that are always left for the answer. */
 const ANSWER = 1024;
 
-export interface ThinkingOptions {
-  readonly maxTokens: number;
-  readonly reasoning?: Exclude<Thinking, "off">;
-  readonly thinkingBudgets?: { readonly [level in "minimal" | "low" | "medium" | "high"]: number };
-}
-
 /**
  * pi-ai's options for a level. `maxTokens` bounds thinking and answer together: where pi-ai adds the budget of thinking to
  * it, it gets so much less.
  */
-export function thinkingOptions(model: PiModel<Api>, wanted: Thinking, maxTokens: number): ThinkingOptions {
+export function thinkingOptions(model: PiModel<Api>, wanted: Thinking, maxTokens: number) {
   const level = nearestLevel(model, wanted);
   if (level === "off") return { maxTokens };
   const budget = Math.min(THINKING_TOKENS[level], Math.max(0, maxTokens - ANSWER));

@@ -12,7 +12,7 @@ const TYPES: readonly Json[] = ["object", "array", "string", "number", "integer"
 
 const type: KeywordRule = {
   expected: `one of ${TYPES.join(", ")}, or a list of them`,
-  accepts: (value) => (Array.isArray(value) ? value.length > 0 && value.every(isType) : isType(value)),
+  accepts: (value) => (Array.isArray(value) ? isFilled(value) && value.every(isType) : isType(value)),
 };
 const schema: KeywordRule = {
   expected: "a schema (lists of schemas go into prefixItems)",
@@ -20,19 +20,12 @@ const schema: KeywordRule = {
   holds: "schema",
 };
 const map: KeywordRule = { expected: "an object of schemas", accepts: isJsonObject, holds: "map" };
-const list: KeywordRule = {
-  expected: "a list of at least one schema",
-  accepts: (value) => Array.isArray(value) && value.length > 0,
-  holds: "list",
-};
+const list: KeywordRule = { expected: "a list of at least one schema", accepts: isFilled, holds: "list" };
 const names: KeywordRule = {
   expected: "a list of strings",
   accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
 };
-const values: KeywordRule = {
-  expected: "a list of at least one value",
-  accepts: (value) => Array.isArray(value) && value.length > 0,
-};
+const values: KeywordRule = { expected: "a list of at least one value", accepts: isFilled };
 const any: KeywordRule = { expected: "a value", accepts: () => true };
 const text: KeywordRule = { expected: "a string", accepts: (value) => typeof value === "string" };
 const flag: KeywordRule = { expected: "true or false", accepts: (value) => typeof value === "boolean" };
@@ -93,6 +86,10 @@ export const ANNOTATIONS: ReadonlySet<string> = new Set([
 
 function isType(value: Json): boolean {
   return TYPES.includes(value);
+}
+
+function isFilled(value: Json): value is Json[] {
+  return Array.isArray(value) && value.length > 0;
 }
 
 function isSchema(value: Json): boolean {

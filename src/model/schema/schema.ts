@@ -3,9 +3,6 @@ import { compileFind } from "../../context/index.ts";
 import { ANNOTATIONS, KEYWORDS } from "./keywords.ts";
 import { isJsonObject, pointed } from "./pointer.ts";
 
-export { placeholderFor } from "./placeholder.ts";
-export { violations } from "./violations.ts";
-
 /** A schema goes into the prompt, and checking a value takes time in proportion to both. */
 const MAX_SCHEMA_CHARS = 64 * 1024;
 const MAX_DEPTH = 64;

@@ -1,6 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
 import { parseJson } from "../../platform/json.ts";
-import { violations } from "./schema.ts";
+import { violations } from "./violations.ts";
 
 /** Deeper values would overflow the stack of the code that handles them. */
 const MAX_DEPTH = 200;

@@ -5,6 +5,7 @@ import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../por
 import type { TaskThread } from "../tasks/task-thread.ts";
 import type { Requests } from "./requests.ts";
 import { schemaProblem, valueIn } from "./schema-answer.ts";
+import type { SubCall } from "./sub-call.ts";
 import { answerTools } from "./tool-answers.ts";
 
 export interface FailedAnswer {
@@ -16,13 +17,8 @@ export interface FailedAnswer {
 
 type Answer = { readonly ok: true; readonly value: Json } | FailedAnswer;
 
-interface Conversation {
-  readonly prompt: string;
-  readonly system: string | null;
+interface Conversation extends Pick<SubCall, "prompt" | "system" | "schema" | "or_text" | "max_tokens"> {
   readonly tools: readonly AgentTool[];
-  readonly schema: Json | null;
-  readonly or_text: boolean;
-  readonly max_tokens: number;
 }
 
 /**

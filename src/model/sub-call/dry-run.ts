@@ -1,8 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
-import type { Model, Models } from "../port.ts";
 import { TaskEnded, type TaskThread } from "../tasks/task-thread.ts";
 import { firstRequest } from "./conversation.ts";
-import { estimateRequest } from "./estimate.ts";
+import { estimateRequest, knownPrice } from "./estimate.ts";
 import type { SubCall, SubCallParts } from "./sub-call.ts";
 
 /** The cost of a sub-call's first request, and the number of requests that there may be, without repeated ones. */
@@ -12,22 +11,11 @@ export function estimateSubCall(
 ): { input_tokens: number; max_output_tokens: number; max_requests: number; cost_usd: number } {
   const granted = tools.filter(({ name }) => call.tools.includes(name));
   const first = firstRequest({ ...call, tools: granted }, maxTurns);
-  const { input_tokens, max_tokens, cost_usd } = estimateRequest(
-    { ...first, maxTokens: call.max_tokens },
-    priceOf(call, models),
-  );
+  // The real call without a model, or of one that is not known, says so.
+  const price = (call.model ?? models.fallback) === null ? null : (knownPrice(models, call.model) ?? null);
+  const { input_tokens, max_tokens, cost_usd } = estimateRequest({ ...first, maxTokens: call.max_tokens }, price);
   const max_requests = (granted.length > 0 ? maxTurns : 1) + (call.schema === null ? 0 : 1);
   return { input_tokens, max_output_tokens: max_tokens, max_requests, cost_usd };
-}
-
-/** null also for a model that is not known: the real call says so. */
-function priceOf({ model }: SubCall, models: Models): Model["price"] {
-  if (model === null && models.fallback === null) return null;
-  try {
-    return models.price(model);
-  } catch {
-    return null;
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Model, ModelMessage, ModelRequest, Price, Rates, RequestEstimate } from "../port.ts";
+import type { Model, ModelMessage, ModelRequest, Models, Price, Rates, RequestEstimate } from "../port.ts";
 
 /** Characters (UTF-16 units) a token, as for contexts (semantics 12). Text in other scripts than Latin takes more tokens. */
 const CHARS_PER_TOKEN = 4;
@@ -29,6 +29,15 @@ export function costOf(price: Model["price"], inputTokens: number, outputTokens:
   if (price === null) return 0;
   const { input, output } = ratesFor(price, inputTokens);
   return (inputTokens * input + outputTokens * output) / 1e6;
+}
+
+/** The price of a model. null: it is not known; undefined: the model itself is not. */
+export function knownPrice(models: Models, name: string | null): Model["price"] | undefined {
+  try {
+    return models.price(name);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The dearest rates of a request whose input is estimated at so many tokens: its text may have twice as many. */

@@ -13,10 +13,11 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ["write_file", "write"],
 ]);
 
+/** The builtin that calls with tools are made with. */
+const BUILTIN = "llm_query";
+
 /** A call that asks for tools, and the rules beyond the default set (spec §6.3). */
 export interface ToolPolicy {
-  /** The builtin that the call was made with. */
-  readonly builtin: string;
   readonly prompt: string;
   /** Tools that the host can lend. */
   readonly grantable: readonly Pick<AgentTool, "name">[];
@@ -43,15 +44,8 @@ export type ToolOverrideEvent = {
 /** `event` is null if nothing beyond the default set was asked for. */
 export type ToolDecision =
   | { readonly ok: true; readonly granted: readonly string[]; readonly event: ToolOverrideEvent | null }
-  /** Nothing may be sent. `granted` would have been allowed alone. */
-  | {
-      readonly ok: false;
-      readonly granted: readonly string[];
-      readonly denied: readonly string[];
-      readonly reason: string;
-      readonly error: SubCallError;
-      readonly event: ToolOverrideEvent;
-    };
+  /** Nothing may be sent. */
+  | { readonly ok: false; readonly error: SubCallError; readonly event: ToolOverrideEvent };
 
 /**
  * Decides on the tools of a sub-call: undefined asks for the default set, `[]` for a plain completion. Names come back
@@ -86,16 +80,17 @@ function decision(
 ): ToolDecision {
   const granted = asked.filter((name) => !refusals.has(name));
   const denied = [...refusals.keys()];
-  const reason = denied.length > 0 ? [...refusals.values()].join("; ") : grantReason(policy);
+  const allowed = policy.require_approval ? "allowed by policy and approved" : "allowed by policy";
+  const reason = denied.length > 0 ? [...refusals.values()].join("; ") : allowed;
   const event: ToolOverrideEvent = {
-    builtin: policy.builtin,
+    builtin: BUILTIN,
     requested_tools: requested,
     granted_tools: granted,
     denied_tools: denied,
     reason,
   };
   if (denied.length === 0) return { ok: true, granted, event };
-  return { ok: false, granted, denied, reason, error: errorFor(denied, reason, policy), event };
+  return { ok: false, error: errorFor(denied, reason, policy), event };
 }
 
 function isOurs(name: string): boolean {
@@ -110,17 +105,13 @@ function refusalOf(name: string, policy: ToolPolicy): string | undefined {
 }
 
 async function disapprovalOf(tools: readonly string[], policy: ToolPolicy): Promise<string | undefined> {
-  const { builtin, prompt, approve } = policy;
+  const { prompt, approve } = policy;
   if (approve === undefined) return "needs approval, and nobody can be asked";
   try {
-    return (await approve({ builtin, tools, prompt })) ? undefined : "was not approved";
+    return (await approve({ builtin: BUILTIN, tools, prompt })) ? undefined : "was not approved";
   } catch (error) {
     return `was not approved: ${messageOf(error)}`;
   }
-}
-
-function grantReason({ require_approval }: ToolPolicy): string {
-  return require_approval ? "allowed by policy and approved" : "allowed by policy";
 }
 
 function errorFor(denied: readonly string[], reason: string, { grantable }: ToolPolicy): SubCallError {

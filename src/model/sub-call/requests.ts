@@ -1,4 +1,4 @@
-import type { Thinking } from "../../../runtime/index.ts";
+import type { Clock, Thinking } from "../../../runtime/index.ts";
 import { failure, unsent } from "../failure.ts";
 import type {
   Model,
@@ -54,15 +54,9 @@ export type Asked =
 /** The requests of one sub-call. */
 export type Requests = ReturnType<typeof openRequests>;
 
-/** `now`: ms since the epoch. `monotonic`: the scale of deadlines, ms. */
-export interface RequestClock {
-  now(): number;
-  monotonic(): number;
-}
-
 export interface RequestParts {
   readonly budget: RequestBudget;
-  readonly clock: RequestClock;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
   /** From 0 up to 1: jitter of retries. */
   random(): number;
   /** Resolves after `ms`, or as soon as the signal aborts. */
@@ -127,7 +121,7 @@ export function openRequests(
         ...(conversation === undefined ? {} : { conversation }),
       };
       const { answer, attempts } = await withRetries(() => send(request), {
-        now: () => clock.monotonic(),
+        clock,
         sleep,
         random,
         deadline,

@@ -1,20 +1,15 @@
 import { failure } from "../failure.ts";
 import type { ModelAnswer, SubCallError } from "../port.ts";
+import type { RequestParts } from "./requests.ts";
 
 /** The first wait is up to this long; it doubles with each retry. */
 const BASE_MS = 500;
 const CAP_MS = 8000;
 
-export interface RetryOptions {
-  /** Milliseconds on the scale of `deadline`. */
-  now(): number;
-  /** Resolves after `ms`, or as soon as the signal aborts. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** From 0 up to 1. */
-  random(): number;
+export interface RetryOptions extends Pick<RequestParts, "clock" | "sleep" | "random"> {
   /** Default 3. */
   readonly maxRetries?: number;
-  /** When the time of the call is over: no wait goes beyond it. */
+  /** When the time of the call is over, on the clock's monotonic scale: no wait goes beyond it. */
   readonly deadline: number;
   readonly signal: AbortSignal;
 }
@@ -26,21 +21,17 @@ export interface SubCallAttempt {
   readonly waited_ms: number;
 }
 
-export interface RetriedAnswer {
-  /** The last one. The usage of earlier attempts is not in it: each was an answer to `send`. */
-  readonly answer: ModelAnswer;
-  readonly attempts: readonly SubCallAttempt[];
-}
-
 /**
  * Sends until an answer comes that a retry would not change: transient failures (`rate_limited` and `provider_error`
  * that say so) are sent again after exponential backoff with full jitter, or after the server's Retry-After. A wait that
  * would go beyond the deadline is not begun: the failure is the answer. `attempt` counts from 0.
+ *
+ * @returns the last answer, without the usage of earlier attempts: each was an answer to `send`
  */
 export async function withRetries(
   send: (attempt: number) => Promise<ModelAnswer>,
   options: RetryOptions,
-): Promise<RetriedAnswer> {
+): Promise<{ readonly answer: ModelAnswer; readonly attempts: readonly SubCallAttempt[] }> {
   const attempts: SubCallAttempt[] = [];
   for (;;) {
     const answer = await send(attempts.length);
@@ -48,7 +39,7 @@ export async function withRetries(
       return { answer, attempts };
     }
     const wait = waitOf(answer.retryAfterMs, attempts.length, options.random());
-    if (options.now() + wait >= options.deadline) return { answer, attempts };
+    if (options.clock.monotonic() + wait >= options.deadline) return { answer, attempts };
     await options.sleep(wait, options.signal);
     attempts.push({ code: answer.error.code, waited_ms: wait });
     if (options.signal.aborted) return { answer: cancelledAfter(answer), attempts };

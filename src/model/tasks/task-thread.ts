@@ -8,18 +8,7 @@ import { type Limited, limited } from "./time-limit.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Runs tasks beside the main thread, one after the other. */
-export interface TaskThread extends AsyncDisposable {
-  /**
-   * Answers one task. Its time counts from its turn, once the thread has started, and the signal ends it at once.
-   *
-   * @throws TaskEnded if the signal aborts, or if the task takes too long or too much memory
-   */
-  run<Name extends TaskName>(
-    name: Name,
-    args: Parameters<Tasks[Name]>,
-    signal: AbortSignal,
-  ): Promise<Awaited<ReturnType<Tasks[Name]>>>;
-}
+export type TaskThread = ReturnType<typeof openTaskThread>;
 
 /** A task was ended from outside. The message is a clause about it: "it took longer than 10 s and was ended". */
 export class TaskEnded extends Error {
@@ -36,7 +25,7 @@ const IDLE_MS = 10_000;
 const HEAP_MB = 512;
 
 /** The thread starts with the first task. A task that is ended takes the thread with it, and the next one gets a new one. */
-export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?: number } = {}): TaskThread {
+export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?: number } = {}) {
   let current: Promise<Worker> | undefined;
   let idle: NodeJS.Timeout | undefined;
   let last: Promise<unknown> = Promise.resolve();
@@ -63,7 +52,16 @@ export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?:
   }
 
   return {
-    async run(name, args, signal) {
+    /**
+     * Answers one task. Its time counts from its turn, once the thread has started, and the signal ends it at once.
+     *
+     * @throws TaskEnded if the signal aborts, or if the task takes too long or too much memory
+     */
+    async run<Name extends TaskName>(
+      name: Name,
+      args: Parameters<Tasks[Name]>,
+      signal: AbortSignal,
+    ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
       const turn = last.then(() => perform({ name, args }, signal));
       last = turn.catch(() => {});
       const answer = await untilAborted(turn, signal, cancelled);

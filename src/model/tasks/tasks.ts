@@ -1,15 +1,16 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import { type DocumentHits, findInDocuments } from "../../context/index.ts";
-import { checkArguments } from "../agent-tools/check-arguments.ts";
 import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
-import { checkSchema, placeholderFor } from "../schema/schema.ts";
+import { checkArguments } from "../agent-tools/tool.ts";
+import { placeholderFor } from "../schema/placeholder.ts";
+import { checkSchema } from "../schema/schema.ts";
 import { readValue } from "../schema/value-in-text.ts";
 
 /**
  * Work whose time a model, a guest or a file decides: it runs in the thread of `thread-entry.ts`, which can be ended. Arguments and
  * answers are sent between threads, so they are plain data.
  */
-export const TASKS = {
+const TASKS = {
   /** Runs one of the read-only tools. */
   tool: runTool,
   /** Finds a pattern in documents. */
@@ -27,10 +28,18 @@ export const TASKS = {
 export type Tasks = typeof TASKS;
 export type TaskName = keyof Tasks;
 
+type TaskArguments = { [Name in TaskName]: Parameters<Tasks[Name]> };
+
 /** The host's request to the thread. */
-export type TaskRequest = {
-  [Name in TaskName]: { readonly name: Name; readonly args: Parameters<Tasks[Name]> };
-}[TaskName];
+export type TaskRequest<Name extends TaskName = TaskName> = {
+  [One in Name]: { readonly name: One; readonly args: TaskArguments[One] };
+}[Name];
+
+/** Carries out a request. */
+export function perform<Name extends TaskName>({ name, args }: TaskRequest<Name>): unknown {
+  const tasks: { readonly [One in TaskName]: (...args: TaskArguments[One]) => unknown } = TASKS;
+  return tasks[name](...args);
+}
 
 export type TaskAnswer =
   | { readonly ok: true; readonly value: unknown }

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { messageOf } from "../../platform/errors.ts";
-import { TASKS, type TaskAnswer, type TaskRequest } from "./tasks.ts";
+import { perform, type TaskAnswer, type TaskRequest } from "./tasks.ts";
 
 // The thread of `task-thread.ts`: carries out one task at a time, and is ended when one takes too long.
 const port = parentPort;
@@ -14,22 +14,5 @@ async function answerOf(request: TaskRequest): Promise<TaskAnswer> {
     return { ok: true, value: await perform(request) };
   } catch (error) {
     return { ok: false, message: messageOf(error) };
-  }
-}
-
-function perform(request: TaskRequest): unknown {
-  switch (request.name) {
-    case "tool":
-      return TASKS.tool(...request.args);
-    case "find":
-      return TASKS.find(...request.args);
-    case "arguments":
-      return TASKS.arguments(...request.args);
-    case "schema":
-      return TASKS.schema(...request.args);
-    case "value":
-      return TASKS.value(...request.args);
-    case "placeholder":
-      return TASKS.placeholder(...request.args);
   }
 }

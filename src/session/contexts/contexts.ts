@@ -18,27 +18,12 @@ import type { Space } from "../space.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
 import type { Granted } from "./granted.ts";
 import { withOwnNames } from "./own-names.ts";
-import { changedReader } from "./readers.ts";
 
 /** The input of a load or append, as the journal has it: text at hand is only named. */
 export type LoadInput =
-  | {
-      readonly path: string /** Absolute. */;
-      readonly roots: readonly string[];
-      readonly raw?: boolean;
-      readonly secrets?: boolean;
-    }
-  | PathsInput
+  | Readonly<v.InferOutput<typeof PathInput> | v.InferOutput<typeof PathsInput>>
   | ExcerptInput
   | { readonly name: string };
-
-/** A session's context, by its journal. */
-interface KeptContext {
-  readonly key: string;
-  /** SHA-256 of P. */
-  readonly hash: string;
-  readonly loads: readonly Start[];
-}
 
 /** Keeps a context, unless the store has it. @throws RlmError `store_full` if the session has no space for it */
 export async function keepContext(store: Store, context: Context, space?: Space): Promise<void> {
@@ -51,11 +36,12 @@ export async function keepContext(store: Store, context: Context, space?: Space)
  * The context of a session, from the store. If it is damaged there, its sources are read again: they must be unchanged,
  * and the caller must allow them to be read.
  *
+ * @param hash SHA-256 of P, as the journal has it
  * @throws RlmError `context_lost`
  */
 export async function openContext(
   store: Store,
-  { key, hash, loads }: KeptContext,
+  { key, hash, loads }: { readonly key: string; readonly hash: string; readonly loads: readonly Start[] },
   granted: Granted,
   documents: DocumentOptions,
 ): Promise<Context> {
@@ -79,6 +65,29 @@ export async function openContext(
     return kept;
   }
 }
+
+/**
+ * A clause about a document that another reader made into text than the one that does now; null if none is known. A file that has
+ * changed itself tells nothing about its reader.
+ * @param kept the index of the context as the store has it
+ */
+export function changedReader(kept: Json, { documents }: Pick<Context, "documents">): string | null {
+  const read = v.safeParse(IndexSchema, kept);
+  const before = new Map(read.success ? read.output.documents.map(({ id, original }) => [id, original]) : []);
+  for (const { id, original } of documents) {
+    const first = before.get(id);
+    if (!first || first.reader === original?.reader || (original && first.sha256 !== original.sha256)) continue;
+    const now = original ? `this is ${original.reader}` : "now it is loaded as it is";
+    return `the text of ${id} was made by ${first.reader}, ${now}`;
+  }
+  return null;
+}
+
+const IndexSchema = v.object({
+  documents: v.array(
+    v.object({ id: v.string(), original: v.exactOptional(v.object({ reader: v.string(), sha256: v.string() })) }),
+  ),
+});
 
 /** The context of this key from the store, where a session that needs it keeps it. @throws RlmError `context_lost` */
 export async function storedContext(store: Pick<Store, "context">, key: string): Promise<Context> {
@@ -130,13 +139,13 @@ export function sourceIn(input: Extract<LoadInput, { readonly roots: readonly st
   return "path" in input ? { kind: "path", path: input.path } : { ...input, kind: "paths" };
 }
 
-const roots = v.fallback(v.array(v.string()), []);
+const roots = v.pipe(v.fallback(v.array(v.string()), []), v.readonly());
 const how = { raw: v.exactOptional(v.boolean()), secrets: v.exactOptional(v.boolean()) };
+/** The path is absolute. */
 const PathInput = v.object({ path: v.string(), roots, ...how });
 
-/** The input of a source that has several places. Builds that do not know it tell its name. */
-type PathsInput = Readonly<v.InferOutput<typeof PathsInput>>;
 const count = v.exactOptional(v.number());
+/** The input of a source that has several places. Builds that do not know it tell its name. */
 const PathsInput = v.object({
   name: v.string(),
   paths: v.pipe(v.array(v.string()), v.readonly()),

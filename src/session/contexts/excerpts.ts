@@ -7,9 +7,7 @@ import { type Context, excerptOf, isAll, type LoadOptions, load, type Range } fr
  * The source of a child's context, as the journal has it, under the older word `slice`. It can be read again: the store has what it
  * is of by key; of builds without keys by hash.
  */
-export type ExcerptInput =
-  | { readonly kind: "slice"; readonly of: string; readonly ranges: readonly Range[] }
-  | { readonly kind: "slice"; readonly text: string };
+export type ExcerptInput = Readonly<v.InferOutput<typeof Input>>;
 
 /** Name of the source in the child's statistics, and id of the document that a text is. */
 const NAME = "context";

@@ -1,6 +1,6 @@
 import type { Restoration } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { type Machine, type MachineAtStep, type MachineOptions, machineOpener, type Position } from "./machines.ts";
+import { type Machine, type MachineOptions, machineOpener, type Position } from "./machines.ts";
 
 export interface GuestOptions extends MachineOptions {
   /** Time that an unused machine stays open, ms. */
@@ -8,27 +8,7 @@ export interface GuestOptions extends MachineOptions {
 }
 
 /** The guest of a session: at most one machine at a time. It is opened when needed and replaced when lost or reset. */
-export interface Guest extends AsyncDisposable {
-  /**
-   * The machine is not in use, and its state is kept: it is given up after `idleMs`, or earlier if another machine needs
-   * its thread. The next `use` opens it again.
-   */
-  rest(): void;
-  /** The session's machine. Opens it at this position if there is none. @throws RlmError `checkpoint_lost` */
-  use(position: Position): Promise<Machine>;
-  /**
-   * The machine of an exec that waits for calls, as it was in one of its checkpoints. `drop` forgets these calls.
-   * @throws RlmError `checkpoint_lost`
-   */
-  useStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep>;
-  /** Another machine at this position, which goes its own way. The caller disposes it. @throws as `use` */
-  scratch(position: Position): Promise<Machine>;
-  scratchAtStep(step: string, position: Position): Promise<MachineAtStep>;
-  /** Ends the machine, unless it is fresh. The next one opens when it is used. */
-  reset(): Promise<void>;
-  /** Ends the machine. The next one opens from the store. */
-  end(): Promise<void>;
-}
+export type Guest = ReturnType<typeof openGuest>;
 
 interface Live {
   readonly opening: Promise<Machine>;
@@ -37,7 +17,7 @@ interface Live {
   untouched: boolean;
 }
 
-export function openGuest(options: GuestOptions): Guest {
+export function openGuest(options: GuestOptions) {
   const opener = machineOpener(options);
   let live: Live | undefined;
   let told: Context | null = null;
@@ -58,6 +38,7 @@ export function openGuest(options: GuestOptions): Guest {
     return opening;
   }
 
+  /** Ends the machine. The next one opens from the store. */
   async function end(): Promise<void> {
     const ending = live;
     live = undefined;
@@ -79,8 +60,13 @@ export function openGuest(options: GuestOptions): Guest {
   }
 
   return {
+    /**
+     * The machine is not in use, and its state is kept: it is given up after `idleMs`, or earlier if another machine needs
+     * its thread. The next `use` opens it again.
+     */
     rest: () => live?.machine?.sandbox.rest(end, options.idleMs),
-    async use(position) {
+    /** The session's machine. Opens it at this position if there is none. @throws RlmError `checkpoint_lost` */
+    async use(position: Position): Promise<Machine> {
       live?.machine?.sandbox.wake();
       const standing = await live?.opening.catch(() => undefined);
       if (standing?.sandbox.isSpent()) await end();
@@ -92,17 +78,23 @@ export function openGuest(options: GuestOptions): Guest {
       }
       return machine;
     },
-    async useStep(step, pending, position) {
+    /**
+     * The machine of an exec that waits for calls, as it was in one of its checkpoints. `drop` forgets these calls.
+     * @throws RlmError `checkpoint_lost`
+     */
+    async useStep(step: string, pending: Restoration["pending"], position: Position) {
       await end();
       const at = await opener.atStep(step, pending, position);
       await begin(position, async () => at.machine);
       return at;
     },
-    async reset() {
+    /** Ends the machine, unless it is fresh. The next one opens when it is used. */
+    async reset(): Promise<void> {
       if (!live?.untouched) await end();
     },
+    /** Another machine at this position, which goes its own way. The caller disposes it. @throws as `use` */
     scratch: opener.at,
-    scratchAtStep: (step, position) => opener.atStep(step, "keep", position),
+    scratchAtStep: (step: string, position: Position) => opener.atStep(step, "keep", position),
     end,
     [Symbol.asyncDispose]: end,
   };

@@ -42,24 +42,7 @@ export interface Position {
   readonly given: readonly string[];
 }
 
-export interface Machine extends AsyncDisposable {
-  readonly sandbox: Sandbox<ContextMessage>;
-  readonly images: ImageChain;
-  /** False if variables could not be brought back. */
-  readonly isWhole: boolean;
-  /** Lends cells the conversation in which the next exec runs; null: there is none. */
-  useHistory(history: GivenHistory | null): Promise<void>;
-  /** Offers cells the functions that the program lends, unless there are none. */
-  useFunctions(functions: readonly FunctionFacts[]): Promise<void>;
-  /** Warnings about losses when it was opened, for the next envelope. Empty after the first call. */
-  takeWarnings(): readonly string[];
-}
-
-/** A machine at a checkpoint within an exec. */
-export interface MachineAtStep {
-  readonly machine: Machine;
-  readonly row: CheckpointRow;
-}
+export type Machine = ReturnType<typeof machineWith>;
 
 /** Starts the thread of the next machine, if there is none yet. It takes longer than opening a session and its store. */
 export function warmMachine(entry = entryUrl("machine-thread-entry"), machines = processMachines()): void {
@@ -74,9 +57,6 @@ export function machineOpener(options: MachineOptions) {
     ...contextMessage(context, await options.indexFolder.path()),
     given,
   });
-
-  const machineOf = (opened: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []) =>
-    machineWith(opened, images, warnings, messageOf);
 
   async function sandbox(
     { context, given }: Pick<Position, "context" | "given">,
@@ -101,7 +81,7 @@ export function machineOpener(options: MachineOptions) {
 
   async function fresh(position: Position): Promise<Machine> {
     const opened = await sandbox(position);
-    return machineOf(opened, openImageChain(opened.origin, null, newId));
+    return machineWith(opened, openImageChain(opened.origin, null, newId), messageOf);
   }
 
   async function atCheckpoint(id: string, position: Position): Promise<Machine> {
@@ -110,7 +90,7 @@ export function machineOpener(options: MachineOptions) {
     if (problem !== null) return rebuilt(row, problem, position);
     try {
       const read = async () => ({ image: await store.image(id), pending: "drop", cells: position.sources }) as const;
-      return machineOf(await sandbox(position, read), openImageChain(id, row, newId));
+      return machineWith(await sandbox(position, read), openImageChain(id, row, newId), messageOf);
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "checkpoint_lost") throw error;
       return rebuilt(row, error.message, position);
@@ -125,21 +105,25 @@ export function machineOpener(options: MachineOptions) {
     await made.sandbox.enter("memory", { op: "batch", ops });
     for (const { name, code } of helpers) await made.sandbox.enter("helpers", { op: "add", name, code });
     const warning = `variables_lost: ${why}; the context, memory and helpers are as they were, variables are gone`;
-    return machineOf(made.sandbox, made.images, [warning]);
+    return machineWith(made.sandbox, made.images, messageOf, [warning]);
   }
 
   return {
     /** @throws RlmError `checkpoint_lost` */
     at: (position: Position) =>
       position.checkpoint === null ? fresh(position) : atCheckpoint(position.checkpoint, position),
-    /** @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost` */
-    async atStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep> {
+    /**
+     * A machine at a checkpoint within an exec.
+     * @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost`
+     */
+    async atStep(step: string, pending: Restoration["pending"], position: Position) {
       const row = await store.checkpoint(step);
       const problem = imageProblem(row.meta);
       if (problem !== null) throw foreign(step, problem);
       const image = async () => ({ image: await store.image(step), pending, cells: position.sources });
       const opened = await sandbox(position, image, true);
-      return { machine: machineOf(opened, openImageChain(step, row, newId, opened.baseline.image.id)), row };
+      const images = openImageChain(step, row, newId, opened.baseline.image.id);
+      return { machine: machineWith(opened, images, messageOf), row };
     },
     messageOf,
   };
@@ -148,24 +132,28 @@ export function machineOpener(options: MachineOptions) {
 function machineWith(
   sandbox: Sandbox<ContextMessage>,
   images: ImageChain,
-  warnings: readonly string[],
   messageOf: (context: Context) => Promise<TextMessage>,
-): Machine {
+  warnings: readonly string[] = [],
+) {
   let untold = warnings;
   let hasHistory = false;
   return {
     sandbox,
     images,
+    /** False if variables could not be brought back. */
     isWhole: warnings.length === 0,
-    async useHistory(history) {
+    /** Lends cells the conversation in which the next exec runs; null: there is none. */
+    async useHistory(history: GivenHistory | null): Promise<void> {
       if (history === null && !hasHistory) return;
       hasHistory = history !== null;
       await sandbox.tell({ history: history && (await historyText(history, messageOf)) });
     },
-    async useFunctions(functions) {
+    /** Offers cells the functions that the program lends, unless there are none. */
+    async useFunctions(functions: readonly FunctionFacts[]): Promise<void> {
       if (functions.length > 0) await sandbox.tell({ functions });
     },
-    takeWarnings() {
+    /** Warnings about losses when it was opened, for the next envelope. Empty after the first call. */
+    takeWarnings(): readonly string[] {
       const told = untold;
       untold = [];
       return told;

@@ -1,17 +1,16 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
-import { failure, loadSubCallLayer, type Models, type SubCallError } from "../../model/index.ts";
+import { firstly, LIMITS, remedy } from "../../../runtime/index.ts";
+import { loadSubCallLayer, type Models } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
-import { sleep } from "../../platform/sleep.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
 import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
-import type { Setup } from "../setup.ts";
+import type { AnsweringSession } from "../setup.ts";
 import type { AnswerCache } from "./cache.ts";
-import { type CallClock, openCallClock } from "./call-time.ts";
+import { CANCELLED, openCallClock, TIME_OVER } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
-import { type ByBatch, type DeliveringSession, deliveryOf } from "./delivery.ts";
+import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
 import { type Limiter, openLimiter, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
@@ -24,22 +23,6 @@ const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
 
 /** Time for which a cure counts that names the providers with keys. */
 const CURE_MS = 1000;
-
-/** The parts of a session that its calls are answered with. */
-export type AnsweringSession = Pick<
-  Setup,
-  | "options"
-  | "env"
-  | "rules"
-  | "above"
-  | "run"
-  | "granted"
-  | "state"
-  | "places"
-  | "children"
-  | "loading"
-  | keyof DeliveringSession
->;
 
 /** The models of calls, and the settings and cache that go with them. */
 interface Asking {
@@ -72,7 +55,9 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     const refusal = unpricedCall(parts, { model: request.model ?? settings.model ?? undefined });
     if (refusal) return refusal;
     // A child would load its context, and then refuse it.
-    const flaw = request.schema === undefined ? null : await schemaFlaw(request.schema, context.signal);
+    const { schemaProblem, taskThread } = await loadSubCallLayer();
+    const { schema } = request;
+    const flaw = schema === undefined ? null : await schemaProblem(schema, taskThread(), context.signal);
     if (flaw) return refused(flaw);
     const full = await run?.count({ id: call.id, counts: 1, ended: context.signal }, context.signal);
     if (full) return refused(full);
@@ -114,7 +99,8 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
         using _wide = session.places.requests.widen(entry.width);
         return await ask(parts, asked, context, stop);
       });
-      if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
+      const isCancelled = answered?.settlement.ok === false && answered.settlement.error.code === "cancelled";
+      if (answered && !(context.timeOver.aborted && isCancelled)) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
     },
     async discard({ id, name, args }) {
@@ -143,17 +129,12 @@ function openCure(models: Models, { clock }: AnsweringSession["env"]): () => str
   };
 }
 
-/** The gate of a call: that of its batch, or of the session. It is left when the call is over. */
-type Gates = (
-  callId: string,
-  request: SubCallRequest,
-) => Disposable & { readonly gate: Limiter; readonly width: number };
-
-function openGates(concurrency: number): Gates {
+/** Opens the gates of calls: that of its batch, or of the session. It is left when the call is over. */
+function openGates(concurrency: number) {
   const ofSession = openLimiter(concurrency);
   /** One for each batch that has calls in flight. */
   const batches = new Map<string, { readonly gate: Limiter; calls: number }>();
-  return (callId, { batch }) => {
+  return (callId: string, { batch }: SubCallRequest) => {
     if (batch?.max_concurrent === undefined) return { gate: ofSession, width: concurrency, [Symbol.dispose]() {} };
     const width = Math.min(batch.max_concurrent, LIMITS.maxConcurrency);
     const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
@@ -182,16 +163,15 @@ async function ask(
   const known = cacheKey === null ? null : await cache?.find(cacheKey);
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
   const plan = await planSubCall(parts, request, context.thinking);
-  if (!plan.ok) return plan.answered;
+  if ("settlement" in plan) return plan;
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
   const { requests } = session.places;
   // The call's own time begins with its first place.
   using place = delivery ? undefined : await requests.take(signal);
   if (!place && !delivery) return refused(CANCELLED);
   context.begun();
-  const time = timeOf(session);
-  const paused = time.paused ? { paused: time.paused } : {};
-  const asked = { id, counts: 1, ended: context.signal, isPosted: delivery !== null, ...paused } as const;
+  const time = openCallClock(session.env.clock);
+  const asked = { id, counts: 1, ended: context.signal, isPosted: delivery !== null, paused: time.paused } as const;
   const budget = withRun(context.budget, session, asked);
   const outcome = await runSubCall(
     { ...plan.call, ...(delivery?.model ? { model: delivery.model } : {}) },
@@ -251,22 +231,3 @@ function openNotices({ models, session, fullPrice }: AnswersParts): NonNullable<
     return notices;
   };
 }
-
-/** The time of a call: it stands still while the call waits for its run. */
-function timeOf({ env: { clock }, run }: AnsweringSession): Omit<CallClock, "paused"> & Partial<CallClock> {
-  const wait = (ms: number, aborted: AbortSignal) => sleep(clock, ms, aborted);
-  return run ? openCallClock(clock, wait) : { now: clock.now, monotonic: clock.monotonic, sleep: wait };
-}
-
-async function schemaFlaw(schema: Json, signal: AbortSignal): Promise<SubCallError | null> {
-  const { schemaProblem, taskThread } = await loadSubCallLayer();
-  return schemaProblem(schema, taskThread(), signal);
-}
-
-function wasCancelled({ settlement }: Answered): boolean {
-  return !settlement.ok && settlement.error.code === "cancelled";
-}
-
-const CANCELLED = failure("cancelled", "the call was cancelled");
-
-const TIME_OVER = failure("budget_exceeded", "the session's time is over");

@@ -1,19 +1,32 @@
-import { NO_USAGE, type RequestBudget, type Reservation } from "../../model/index.ts";
-import type { BudgetLimits, Ledger, RemainingBudget } from "../journal/ledger.ts";
-import { type BudgetLevel, openBudgetLevel, type Unrecorded } from "./budget-level.ts";
+import { remedy } from "../../../runtime/index.ts";
+import {
+  failure,
+  NO_USAGE,
+  type RequestBudget,
+  type RequestEstimate,
+  type Reservation,
+  type SubCallError,
+  tokensOf,
+} from "../../model/index.ts";
+import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from "../journal/ledger.ts";
+import { openQueue } from "./queue.ts";
 
-export type { Unrecorded } from "./budget-level.ts";
+/** Tokens and dollars. */
+interface Amount {
+  readonly tokens: number;
+  readonly cost_usd: number;
+}
+
+/** The spending in an earlier process of a call that is still open: the ledger of its child. */
+export interface Unrecorded extends Amount {
+  readonly callId: string;
+}
 
 /**
  * The budget while calls are in flight: the ledger, and beside it what each open call holds and has spent. A call is
  * closed in the same step in which its record enters the ledger, so nothing counts twice or not at all.
  */
-export interface Budget extends Pick<BudgetLevel, "held" | "close" | "follow"> {
-  /** The budget that may still be spent, without what is held: at this level and at those above. */
-  left(): RemainingBudget;
-  /** The budget as one call sees it. A child of the call stands on it. */
-  open(callId: string): SharedBudget;
-}
+export type Budget = ReturnType<typeof openBudget>;
 
 /** The budget of a call, as a child that answers it sees it. */
 export interface SharedBudget extends RequestBudget {
@@ -36,40 +49,48 @@ export interface BudgetStart {
  * A request is held at the top level first, then at each one below it. All requests keep this order, so no two wait for each
  * other. If a level refuses, the levels above get back what they held.
  */
-export function openBudget(limits: BudgetLimits, start: Ledger, { above, unrecorded = [] }: BudgetStart = {}): Budget {
-  const level = openBudgetLevel(limits, start, unrecorded);
+export function openBudget(limits: BudgetLimits, start: Ledger, { above, unrecorded = [] }: BudgetStart = {}) {
+  const level = openLevel(limits, start, unrecorded);
+  const { held, close, follow } = level;
   const fromHere = (left: RemainingBudget) => lesser(left, level.left());
 
   async function reserve(callId: string, ...[estimate, signal]: Parameters<RequestBudget["reserve"]>) {
-    const upper = above ? await above.reserve(estimate, signal) : NONE_ABOVE;
-    if (!("settle" in upper)) return upper;
-    const here = await level.hold(callId, estimate, signal);
-    if ("settle" in here) return both(here, upper);
-    upper.settle(NO_USAGE);
-    return here;
+    const here = () => level.hold(callId, estimate, signal);
+    return above ? heldByBoth(await above.reserve(estimate, signal), here) : here();
   }
 
   return {
-    left: () => above?.atMost(level.left()) ?? level.left(),
-    held: level.held,
-    open: (callId) => ({
+    /** The budget that may still be spent, without what is held: at this level and at those above. */
+    left: (): RemainingBudget => above?.atMost(level.left()) ?? level.left(),
+    /** The budget as one call sees it. A child of the call stands on it. */
+    open: (callId: string): SharedBudget => ({
       reserve: (estimate, signal) => reserve(callId, estimate, signal),
       atMost: (left) => above?.atMost(fromHere(left)) ?? fromHere(left),
       // A request of any level is held at the top.
       settled: () => (above ? above.settled() : level.settled()),
     }),
-    close: level.close,
-    follow: level.follow,
+    held,
+    close,
+    follow,
   };
 }
 
-const NONE_ABOVE: Reservation = { settle() {} };
-
-function both(here: Reservation, upper: Reservation): Reservation {
+/** Holds a request a second time. If that is refused, what the first has held is given back. */
+export async function heldByBoth(
+  first: Reservation | SubCallError,
+  second: () => Promise<Reservation | SubCallError>,
+): Promise<Reservation | SubCallError> {
+  if (!("settle" in first)) return first;
+  const held = await second();
+  if (!("settle" in held)) {
+    first.settle(NO_USAGE);
+    return held;
+  }
   return {
+    ...held,
     settle(usage) {
-      here.settle(usage);
-      upper.settle(usage);
+      held.settle(usage);
+      first.settle(usage);
     },
   };
 }
@@ -82,4 +103,88 @@ function lesser(lower: RemainingBudget, upper: RemainingBudget): RemainingBudget
     remaining_tokens: Math.min(lower.remaining_tokens, upper.remaining_tokens),
     ...(dollars.length === 0 ? {} : { remaining_cost_usd: Math.min(...dollars) }),
   };
+}
+
+const NOTHING: Amount = { tokens: 0, cost_usd: 0 };
+const plus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, cost_usd: a.cost_usd + b.cost_usd });
+const minus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens - b.tokens, cost_usd: a.cost_usd - b.cost_usd });
+
+/**
+ * Opens the budget of one session while its calls are in flight, without those above it.
+ * @param before what calls that are open have spent in earlier processes
+ */
+function openLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecorded[]) {
+  let ledger = start;
+  /** Spent by calls whose record is not yet in the ledger. */
+  const unrecorded = new Map<string, Amount>(before.map(({ callId, ...amount }) => [callId, amount]));
+  let held = NOTHING;
+  /** Requests that hold something: one may hold no tokens. */
+  let holders = 0;
+  const queue = openQueue();
+  let next = Promise.withResolvers<void>();
+
+  function left(): RemainingBudget {
+    const open = [...unrecorded.values()].reduce(plus, held);
+    return remaining(
+      { ...ledger, tokens: ledger.tokens + open.tokens, cost_usd: ledger.cost_usd + open.cost_usd },
+      limits,
+    );
+  }
+
+  function taken(callId: string, amount: Amount): Reservation {
+    held = plus(held, amount);
+    holders++;
+    return {
+      settle(usage) {
+        holders--;
+        held = holders === 0 ? NOTHING : minus(held, amount);
+        const spent = { tokens: tokensOf(usage), cost_usd: usage.cost_usd };
+        unrecorded.set(callId, plus(unrecorded.get(callId) ?? NOTHING, spent));
+        queue.serve();
+        next.resolve();
+        next = Promise.withResolvers();
+      },
+    };
+  }
+
+  /** The ledger after other records. */
+  function follow(after: Ledger): void {
+    ledger = after;
+    queue.serve();
+  }
+
+  return {
+    left,
+    /** Held by requests in flight. */
+    held: () => held,
+    /** Resolves once one of them is over; null: there is none. */
+    settled: () => (holders === 0 ? null : next.promise),
+    /** Waits for requests in flight until the estimate fits; who has waited longest is served first. */
+    async hold(callId: string, { input_tokens, max_tokens, cost_usd }: RequestEstimate, signal: AbortSignal) {
+      const amount = { tokens: input_tokens + max_tokens, cost_usd };
+      const attempt = () => {
+        const { remaining_tokens, remaining_cost_usd = Number.POSITIVE_INFINITY } = left();
+        if (amount.tokens <= remaining_tokens && cost_usd <= remaining_cost_usd) return taken(callId, amount);
+        return holders === 0 ? exceeded(amount, left()) : undefined;
+      };
+      return (await queue.wait(attempt, signal)) ?? failure("cancelled", "the call was cancelled");
+    },
+    /** The call's record is committed: `after` holds what it has spent. */
+    close(callId: string, after: Ledger): void {
+      unrecorded.delete(callId);
+      follow(after);
+    },
+    follow,
+  };
+}
+
+function exceeded(amount: Amount, left: RemainingBudget): SubCallError {
+  const dollars = (value: number) => `$${value.toFixed(4)}`;
+  const why =
+    amount.tokens > left.remaining_tokens
+      ? `about ${amount.tokens} tokens (max_tokens included), ${left.remaining_tokens} are left`
+      : `about ${dollars(amount.cost_usd)}, ${dollars(left.remaining_cost_usd ?? 0)} are left`;
+  return failure("budget_exceeded", `the request could take ${why}`, {
+    suggestion: `Ask with a smaller max_tokens or a shorter prompt, summarise with what there is, or ${remedy("moreBudget")}.`,
+  });
 }

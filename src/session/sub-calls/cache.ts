@@ -17,33 +17,30 @@ interface Asking {
   readonly baseUrl: string | undefined;
 }
 
-/** One for all sessions of the store: a call that asks the same gets the same answer. */
-export function openCache(store: Pick<Store, "cached">, asking: Asking): AnswerCache {
-  return {
-    keyOf(request, _callId, usual) {
-      const asked = askedBy(request, usual, asking);
-      return asked && digest(asked);
-    },
-    find: (key) => find(store, key),
-  };
+/** A scope of sessions that run the same cell anew. */
+interface Scope {
+  /** Names what these sessions have in common. */
+  readonly scope: string;
+  /** The records of the running exec. */
+  running(): ExecRecords | null;
 }
 
 /**
- * One for sessions that run the same cell anew. A cell may ask the same several times and want different answers, so its second call
- * gets what the second call got before.
- *
- * @param scope names what these sessions have in common
- * @param running the records of the running exec
+ * Opens a cache for all sessions of the store, where a call that asks the same gets the same answer, or for those of a scope. A cell
+ * may ask the same several times and want different answers, so in a scope its second call gets what the second call got before.
  */
-export function openScopedCache(
-  store: Pick<Store, "cached">,
-  asking: Asking,
-  { scope, running }: { readonly scope: string; running(): ExecRecords | null },
-): AnswerCache {
-  const keyed = openKeyed(scope, asking);
+export function openCache(store: Pick<Store, "cached">, asking: Asking, scoped?: Scope): AnswerCache {
+  const keyed = scoped && openKeyed(scoped.scope, asking);
   return {
-    keyOf: (_request, callId) => keyed(running(), callId),
-    find: (key) => find(store, key),
+    keyOf(request, callId, usual) {
+      if (keyed) return keyed(scoped.running(), callId);
+      const asked = askedBy(request, usual, asking);
+      return asked && digest(asked);
+    },
+    async find(key) {
+      const found = await store.cached(key);
+      return typeof found === "object" && found !== null && "value" in found ? { value: found.value } : null;
+    },
   };
 }
 
@@ -99,8 +96,3 @@ function askedBy(
 }
 
 const digest = (asked: readonly Json[]) => createHash("sha256").update(JSON.stringify(asked)).digest("hex");
-
-async function find(store: Pick<Store, "cached">, key: string): ReturnType<AnswerCache["find"]> {
-  const found = await store.cached(key);
-  return typeof found === "object" && found !== null && "value" in found ? { value: found.value } : null;
-}

@@ -2,20 +2,11 @@ import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, RlmError } from "../../../runtime/index.ts";
 import { failure, type SubCallError } from "../../model/index.ts";
 import { aborted, onceAborted } from "../../platform/signals.ts";
+import { sleep } from "../../platform/sleep.ts";
 import type { CallContext } from "./port.ts";
 
-/** The time of one call. It stands still while the call waits for its run, which has nothing to do with the call's own time. */
-export interface CallClock extends Pick<Clock, "now" | "monotonic"> {
-  paused<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves after `ms` of the call's time, or as soon as the signal aborts. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-}
-
-/** @param sleep waits by the clock */
-export function openCallClock(
-  clock: Pick<Clock, "now" | "monotonic">,
-  sleep: (ms: number, signal: AbortSignal) => Promise<void>,
-): CallClock {
+/** Opens the time of one call. It stands still while the call waits for its run, which has nothing to do with the call's own time. */
+export function openCallClock(clock: Clock) {
   /** For how long the time has stood still, ms, and since when it does now. */
   let stood = 0;
   let since: number | null = null;
@@ -24,7 +15,7 @@ export function openCallClock(
   return {
     now: clock.now,
     monotonic,
-    async paused(work) {
+    async paused<T>(work: () => Promise<T>): Promise<T> {
       const { promise, resolve } = Promise.withResolvers<void>();
       const from = clock.monotonic();
       since = from;
@@ -37,55 +28,48 @@ export function openCallClock(
         resolve();
       }
     },
-    async sleep(ms, signal) {
+    /** Resolves after `ms` of the call's time, or as soon as the signal aborts. */
+    async sleep(ms: number, signal: AbortSignal): Promise<void> {
       const until = monotonic() + ms;
       for (let left = ms; left > 0 && !signal.aborted; left = until - monotonic()) {
-        await sleep(left, signal);
+        await sleep(clock, left, signal);
         if (!signal.aborted) await Promise.race([going, aborted(signal)]);
       }
     },
   };
 }
 
+export const CANCELLED = failure("cancelled", "the call was cancelled");
+export const TIME_OVER = failure("budget_exceeded", "the session's time is over");
+
 /** Time that a call with context may take unless it says otherwise, ms. */
 const CHILD_MS = 600_000;
 
 /** The time of a call with context, ms. Time in which no process ran its child does not count. */
-export interface ChildTime {
-  readonly wholeMs: number;
-  readonly leftMs: number;
-  /** The call's own time is over before that of its session. */
-  readonly isOwn: boolean;
-}
+export type ChildTime = ReturnType<typeof timeOf>;
 
 /** @param taken by the child in earlier processes, ms */
 export function timeOf(
   { timeout_ms = CHILD_MS }: Pick<SubCallRequest, "timeout_ms">,
   { timeLeft }: Pick<CallContext, "timeLeft">,
   taken: number,
-): ChildTime {
+) {
   const most = taken + timeLeft();
   const wholeMs = Math.min(timeout_ms, most);
+  // If it is its own, the call's time is over before that of its session.
   return { wholeMs, leftMs: Math.max(0, wholeMs - taken), isOwn: timeout_ms <= most };
 }
 
-/** The stop that ends a child before its answer. A child that is suspended is not ended: it goes on with its parent. */
-export interface ChildStop extends Disposable {
-  /** Its reason is an RlmError. */
-  readonly signal: AbortSignal;
-  /** Why the call has no answer, if its time is over or it was cancelled. */
-  why(): SubCallError;
-}
+export type ChildStop = ReturnType<typeof openStop>;
 
+/** Opens the stop that ends a child before its answer. A child that is suspended is not ended: it goes on with its parent. */
 export function openStop(
   { signal, timeOver, suspend }: Pick<CallContext, "signal" | "timeOver" | "suspend">,
   clock: Clock,
   { wholeMs, leftMs, isOwn }: ChildTime,
-): ChildStop {
+) {
   const stop = new AbortController();
-  const spent = isOwn
-    ? failure("timeout", `the call took longer than ${wholeMs} ms`)
-    : failure("budget_exceeded", "the session's time is over");
+  const spent = isOwn ? failure("timeout", `the call took longer than ${wholeMs} ms`) : TIME_OVER;
   let why = spent;
   const end = (reason: SubCallError) => {
     // What suspends the exec aborts its calls too.
@@ -94,12 +78,14 @@ export function openStop(
     stop.abort(new RlmError(reason.code, reason.message, { suggestion: reason.suggestion }));
   };
   const callOffs = [
-    onceAborted(timeOver, () => end(failure("budget_exceeded", "the session's time is over"))),
-    onceAborted(signal, () => end(failure("cancelled", "the call was cancelled"))),
+    onceAborted(timeOver, () => end(TIME_OVER)),
+    onceAborted(signal, () => end(CANCELLED)),
     clock.after(leftMs, () => end(spent)),
   ];
   return {
+    /** Its reason is an RlmError. */
     signal: stop.signal,
+    /** Why the call has no answer, if its time is over or it was cancelled. */
     why: () => why,
     [Symbol.dispose]() {
       for (const callOff of callOffs) callOff();

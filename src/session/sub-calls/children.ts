@@ -6,13 +6,11 @@ import { joinSignals } from "../../platform/signals.ts";
 import type { Session } from "../api.ts";
 import type { CellSettings, Citation } from "../ask/api.ts";
 import { askChild, type ChildEnd } from "../ask/child.ts";
-import type { BudgetLimits } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
 import { childName } from "../stored/children.ts";
 import { type Spent, spentBy } from "../stored/spent.ts";
 import type { Unrecorded } from "./budget.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
-import type { Delivery } from "./delivery.ts";
 import { FREE, guestError } from "./plan.ts";
 import type { Above, Answered, CallContext } from "./port.ts";
 
@@ -31,12 +29,10 @@ export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "pl
 
 export interface ChildOf {
   readonly callId: string;
-  readonly context: ChildContext;
+  readonly request: ChildRequest;
   /** The conversation in which the call is made, if the process that gives the call up still has it. */
   readonly history: Context | null;
   readonly settings: CellSettings;
-  /** The delivery that the call names. */
-  readonly delivery: Delivery | undefined;
   readonly above: Above;
 }
 
@@ -49,18 +45,9 @@ export interface OpenChild {
 type Range = readonly [start: number, end: number];
 
 /** The children of a session: each answers one call, by an ask over a part of P. */
-export interface Children {
-  /** @throws RlmError if the store fails: the call has no answer then */
-  answer(call: ChildCall, request: ChildRequest, context: CallContext, settings: CellSettings): Promise<Answered>;
-  /** Ends the child of a call that is given up, and answers what it has spent; null: the call has no child. */
-  discard(callId: string, request: ChildRequest, settings: CellSettings): Promise<Answered | null>;
-  /** The spending of calls that an earlier process left open. */
-  unrecorded(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
-  /** Resolves once no child is open. */
-  closed(): Promise<void>;
-}
+export type Children = ReturnType<typeof openChildren>;
 
-export function openChildren(parts: ChildrenParts): Children {
+export function openChildren(parts: ChildrenParts) {
   const { env, rules, row } = parts;
   /** An exec that is suspended does not wait for its children. Opening one of them again waits, and so does closing the session. */
   const open = new Map<string, Promise<unknown>>();
@@ -77,22 +64,31 @@ export function openChildren(parts: ChildrenParts): Children {
   }
 
   return {
-    answer({ id: callId, counts = 1 }, request, context, settings) {
+    /** @throws RlmError if the store fails: the call has no answer then */
+    answer(
+      { id: callId, counts = 1 }: ChildCall,
+      request: ChildRequest,
+      context: CallContext,
+      settings: CellSettings,
+    ): Promise<Answered> {
       const name = childName(row.id, callId);
       return inTurn(name, () => answer(parts, name, { callId, calls: counts, request, context, settings }));
     },
-    discard(callId, request, settings) {
+    /** Ends the child of a call that is given up, and answers what it has spent; null: the call has no child. */
+    discard(callId: string, request: ChildRequest, settings: CellSettings): Promise<Answered | null> {
       const name = childName(row.id, callId);
       return inTurn(name, () => discard(parts, name, { callId, request, settings }));
     },
-    async unrecorded(callIds) {
+    /** The spending of calls that an earlier process left open. */
+    async unrecorded(callIds: readonly string[]): Promise<readonly Unrecorded[]> {
       const spent = await Promise.all(callIds.map((id) => spentBy(env.store, childName(row.id, id), rules.depth + 1)));
       return spent.flatMap((one, at) => {
         const callId = callIds[at];
         return one && callId !== undefined ? [{ callId, tokens: one.tokens, cost_usd: one.cost_usd }] : [];
       });
     },
-    async closed() {
+    /** Resolves once no child is open. */
+    async closed(): Promise<void> {
       await Promise.all(open.values());
     },
   };
@@ -141,20 +137,13 @@ const CANCELLED: Settlement = { ok: false, error: guestError(failure("cancelled"
 async function discard(
   parts: ChildrenParts,
   name: string,
-  { callId, request, settings }: Pick<Asked, "callId" | "request" | "settings">,
+  asked: Pick<Asked, "callId" | "request" | "settings">,
 ): Promise<Answered | null> {
-  const { env, places, space, rules } = parts;
-  const depth = rules.depth + 1;
-  if ((await spentBy(env.store, name, depth)) === null) return null;
-  const above = { budget: NOTHING_LEFT, places, space, depth, maxDepth: settings.max_depth, limits: rules.budget };
-  const { context, delivery } = request;
-  const { session } = await parts.open(name, { callId, context, history: null, settings, delivery, above });
-  try {
-    await session.discard();
-  } finally {
-    await session.close();
-  }
-  return answeredBy(CANCELLED, await spentBy(env.store, name, depth));
+  const depth = parts.rules.depth + 1;
+  if ((await spentBy(parts.env.store, name, depth)) === null) return null;
+  const opening = { ...asked, history: null, budget: NOTHING_LEFT, limits: parts.rules.budget };
+  await withChild(parts, name, opening, ({ session }) => session.discard());
+  return answeredBy(CANCELLED, await spentBy(parts.env.store, name, depth));
 }
 
 /** A child that is given up sends nothing any more. */
@@ -164,54 +153,41 @@ const NOTHING_LEFT: Above["budget"] = {
   settled: () => null,
 };
 
-/** Opens the child, has it asked and closes it, so that its machine is gone before its place is. */
+/** Opens the child, works with it and closes it, so that its machine is gone before its place is. */
+async function withChild<T>(
+  { places, space, rules, open }: ChildrenParts,
+  name: string,
+  { settings, budget, limits, ...asked }: Omit<ChildOf, "above"> & Pick<Above, "budget" | "limits">,
+  work: (child: OpenChild) => Promise<T>,
+): Promise<T> {
+  const above = { budget, places, space, depth: rules.depth + 1, maxDepth: settings.max_depth, limits };
+  const child = await open(name, { ...asked, settings, above });
+  try {
+    return await work(child);
+  } finally {
+    await child.session.close();
+  }
+}
+
+/** Has the child asked. */
 async function settled(
   parts: ChildrenParts,
   name: string,
-  {
-    callId,
-    calls,
-    request,
-    context,
-    settings,
-    time,
-    stop,
-  }: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
+  asked: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
 ): Promise<Settlement> {
-  const { places, space, rules } = parts;
-  const limits: BudgetLimits = {
-    ...rules.budget,
-    max_time_ms: time.wholeMs,
-    max_sub_calls: Math.min(calls - 1, LIMITS.childSubCalls),
-  };
-  const above: Above = {
-    budget: context.budget,
-    places,
-    space,
-    depth: rules.depth + 1,
-    maxDepth: settings.max_depth,
-    limits,
-  };
-  const { history } = context;
-  const asked = { callId, context: request.context, history, settings, delivery: request.delivery, above };
-  const { session, toCaller } = await parts.open(name, asked);
-  try {
+  const { calls, request, context, settings, time, stop } = asked;
+  const { budget, history, suspend } = context;
+  const max_sub_calls = Math.min(calls - 1, LIMITS.childSubCalls);
+  const limits = { ...parts.rules.budget, max_time_ms: time.wholeMs, max_sub_calls };
+  return withChild(parts, name, { ...asked, budget, history, limits }, async ({ session, toCaller }) => {
+    const thinking = request.thinking ?? context.thinking;
     const { signal } = stop;
-    const { suspend } = context;
-    const end = await askChild(session, {
-      request,
-      thinking: request.thinking ?? context.thinking,
-      settings,
-      signal,
-      ...(suspend ? { suspend } : {}),
-    });
+    const end = await askChild(session, { request, thinking, settings, signal, ...(suspend ? { suspend } : {}) });
     if (end.ok) return { ok: true, value: request.cites ? withCites(end, request, toCaller) : end.answer };
     // The child's time is that of its call.
     const isOver = end.error.code === "budget_exceeded" && session.budget().remaining_time_ms <= 0;
     return { ok: false, error: guestError(isOver ? stop.why() : end.error) };
-  } finally {
-    await session.close();
-  }
+  });
 }
 
 function withCites(

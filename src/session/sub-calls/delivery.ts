@@ -4,15 +4,12 @@ import { firstly, RlmError } from "../../../runtime/index.ts";
 import { failure, isFailureCode, type Model, type Models, type Post, type SubCallError } from "../../model/index.ts";
 import type { Parcel, ParcelAnswer } from "../../store/index.ts";
 import type { DeliveryRecord } from "../journal/records.ts";
-import type { Setup } from "../setup.ts";
+import type { AnsweringSession } from "../setup.ts";
 import type { CallContext } from "./port.ts";
 
 /** The way of a call's requests to their model: at once, or by a batch of its provider at a lower price. */
 export type Delivery = (typeof DELIVERIES)[number];
 export const DELIVERIES = ["now", "batch"] as const;
-
-/** The parts of a session that deliveries need. */
-export type DeliveringSession = Pick<Setup, "row" | "options" | "env" | "parking" | "deliveries" | "root" | "state">;
 
 /** A call whose requests go by batches. */
 export interface ByBatch {
@@ -33,7 +30,7 @@ interface Asked {
 
 /** The delivery of a call by batches; null: its requests are sent at once; or the reason why it cannot be made. */
 export async function deliveryOf(
-  session: DeliveringSession,
+  session: AnsweringSession,
   models: Models,
   asked: Asked,
   { isAgain, signal }: Pick<CallContext, "isAgain" | "signal">,
@@ -79,9 +76,9 @@ const DELIVERY = { why: "delivery" } as const;
 const STORE_FAILED = { why: "store_failed", afterMs: null } as const;
 
 /** The calls of a query are sent at once: a person waits for it. */
-const isOfQuery = ({ state }: DeliveringSession) => state().account.last?.start.kind === "query";
+const isOfQuery = ({ state }: AnsweringSession) => state().account.last?.start.kind === "query";
 
-function refusalOf({ root }: DeliveringSession, { isRepeatable }: Asked, model: Model): SubCallError | null {
+function refusalOf({ root }: AnsweringSession, { isRepeatable }: Asked, model: Model): SubCallError | null {
   const refused = (message: string, suggestion: string) => failure("policy_violation", message, { suggestion });
   if (!root.comesBack) {
     return refused(NOT_KEPT, 'Keep the session, or pass delivery: "now" in the call.');

@@ -2,8 +2,8 @@ import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type CallError, LIMITS, remedy, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import {
   failure,
+  knownPrice,
   loadSubCallLayer,
-  type Model,
   type Models,
   NO_USAGE,
   type SubCall,
@@ -20,24 +20,18 @@ export interface PlanOptions {
   readonly policy: SubAgentPolicy;
 }
 
-/** The request of a cell's call, or the reason why there is none. */
-export type SubCallPlan =
-  | { readonly ok: true; readonly call: SubCall; readonly event: ToolOverrideEvent | null }
-  | { readonly ok: false; readonly answered: Answered };
-
 /**
- * Decides on the tools of a sub-call, and whether it may be sent at all.
+ * Decides on the tools of a sub-call. Returns its request, or the answer if it may not be sent at all.
  * @param usual the level of thinking of a call that names none
  */
 export async function planSubCall(
   options: PlanOptions,
   request: SubCallRequest,
   usual: Thinking,
-): Promise<SubCallPlan> {
+): Promise<Answered | { readonly call: SubCall; readonly event: ToolOverrideEvent | null }> {
   const { decideTools } = await loadSubCallLayer();
   const { policy } = options;
   const decision = await decideTools(request.tools, {
-    builtin: "llm_query",
     prompt: request.prompt,
     grantable: policy.tools ?? [],
     allowed_tool_overrides: policy.allowed_tool_overrides ?? [],
@@ -45,10 +39,9 @@ export async function planSubCall(
     ...(policy.approve ? { approve: policy.approve } : {}),
   });
   const { event } = decision;
-  const notSent = { ...FREE, refused: true, tool_override_event: event };
-  if (!decision.ok) return { ok: false, answered: { ...refused(decision.error), record: notSent } };
+  if (!decision.ok) return notSent(decision.error, event);
   const unpriced = unpricedCall(options, request, event);
-  if (unpriced) return { ok: false, answered: unpriced };
+  if (unpriced) return unpriced;
   const { thinking = usual } = request;
   const call: SubCall = {
     prompt: request.prompt,
@@ -61,7 +54,7 @@ export async function planSubCall(
     timeout_ms: request.timeout_ms ?? LIMITS.subCallTimeoutMs,
     model: request.model ?? null,
   };
-  return { ok: true, call, event };
+  return { call, event };
 }
 
 /** The refusal of a call whose model has no known price, where dollars are limited; null: it may be made. */
@@ -70,8 +63,13 @@ export function unpricedCall(
   request: { readonly model?: string | undefined },
   event: ToolOverrideEvent | null = null,
 ): Answered | null {
-  if (!limitsCost || priceOf(models, request) !== null) return null;
-  return { ...refused(unpriced(request, models)), record: { ...FREE, refused: true, tool_override_event: event } };
+  // The request to an unknown model will fail and say so.
+  if (!limitsCost || knownPrice(models, request.model ?? null) !== null) return null;
+  return notSent(unpriced(request, models), event);
+}
+
+function notSent(error: SubCallError, event: ToolOverrideEvent | null): Answered {
+  return { ...refused(error), record: { ...FREE, refused: true, tool_override_event: event } };
 }
 
 /** The record of a call for which nothing was sent. */
@@ -99,15 +97,6 @@ const CLASS_OF: Readonly<Partial<Record<SubCallError["code"], string>>> = {
   timeout: "SubCallTimeoutError",
   reentrancy_error: "ReentrancyError",
 };
-
-/** undefined for an unknown model: the request to it will fail and say so. */
-function priceOf(models: Models, { model }: { readonly model?: string | undefined }): Model["price"] | undefined {
-  try {
-    return models.price(model ?? null);
-  } catch {
-    return undefined;
-  }
-}
 
 const unpriced = ({ model }: { readonly model?: string | undefined }, { fallback }: Models): SubCallError =>
   failure("budget_exceeded", `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`, {

@@ -77,19 +77,9 @@ export interface Above {
 /** The answer to a call: what the guest gets, and what the record keeps with it. */
 export interface Answered {
   readonly settlement: Settlement;
-  readonly record: Pick<
+  readonly record: Omit<
     ToolResult,
-    | "usage"
-    | "attempts"
-    | "model"
-    | "refused"
-    | "cached"
-    | "tool_override_event"
-    | "sent_at"
-    | "delivery"
-    | "turns"
-    | "misfit"
-    | "child"
+    "record" | "exec_id" | "call_id" | "name" | "success" | "value" | "elapsed_ms" | "at"
   >;
   /** The key under which the cache keeps the answer; null: it is not kept. */
   readonly cacheKey: string | null;

@@ -1,8 +1,9 @@
-import { NO_USAGE, type RequestBudget, type Reservation, type SubCallError, tokensOf } from "../../model/index.ts";
+import { type RequestBudget, type Reservation, type SubCallError, tokensOf } from "../../model/index.ts";
 import type { Settled } from "../../store/index.ts";
 import { ROOT_CALL, subCallsOf } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
+import { heldByBoth } from "./budget.ts";
 
 /**
  * The run's part in the session of one of its jobs, and in all sessions below it: the run's money and the providers' rates. A
@@ -50,22 +51,11 @@ export function withRun(
   return {
     answered: (trouble) => run.answered(call, trouble),
     async reserve(estimate, signal) {
-      const here = await local(estimate, signal);
-      if (!("settle" in here)) return here;
-      const numbered = isPosted ? { ...call, parcel: requests++ } : call;
-      const reserve = () => run.reserve(numbered, estimate, signal);
-      const there = await (call.paused?.(reserve) ?? reserve());
-      if (!("settle" in there)) {
-        here.settle(NO_USAGE);
-        return there;
-      }
-      return {
-        ...there,
-        settle(usage) {
-          there.settle(usage);
-          here.settle(usage);
-        },
-      };
+      return heldByBoth(await local(estimate, signal), () => {
+        const numbered = isPosted ? { ...call, parcel: requests++ } : call;
+        const reserve = () => run.reserve(numbered, estimate, signal);
+        return call.paused?.(reserve) ?? reserve();
+      });
     },
   };
 }

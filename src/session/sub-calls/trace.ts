@@ -1,19 +1,13 @@
-import type { SubCallTurn } from "../../model/index.ts";
+import type { Spent, SubCallTurn } from "../../model/index.ts";
 import type { ToolResult } from "../journal/records.ts";
 
 const MOST_TURNS = 50;
 const MOST_TOOLS = 20;
 const NAME_UNITS = 64;
 
-interface Traced {
-  readonly sent_at: number | null;
-  readonly turns: readonly SubCallTurn[];
-  readonly misfit?: string;
-}
-
 /** The data that a call's record keeps for a trace. The names of tools come from a model, so they are bounded. */
 export function traceOf(
-  { sent_at, turns, misfit }: Traced,
+  { sent_at, turns, misfit }: Pick<Spent, "sent_at" | "turns"> & { readonly misfit?: string },
   granted: readonly string[],
 ): Pick<ToolResult, "sent_at" | "turns" | "misfit"> {
   // The single reply of a plain call tells nothing that its record does not.

@@ -4,8 +4,7 @@ import { findEnvKeys } from "belay-pi-ai/compat";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Thinking } from "../../../runtime/index.ts";
 import { ROOT, run } from "../../../scripts/process.ts";
-import { DEFAULT_MODELS } from "../../../src/model/keys/default-model.ts";
-import { KEY_VARIABLES } from "../../../src/model/keys/variables.ts";
+import { PROVIDERS } from "../../../src/model/keys/variables.ts";
 import { type ModelsOptions, openModels } from "../../../src/model/models.ts";
 import { loadPiAi } from "../../../src/model/pi-ai/load.ts";
 import type { Model, ModelAnswer } from "../../../src/model/port.ts";
@@ -169,7 +168,7 @@ test("a bearer token for a gateway is sent as one, and a key goes before it", as
 });
 
 test("the default model of each common provider is listed", () => {
-  for (const [provider, id] of Object.entries(DEFAULT_MODELS)) {
+  for (const [provider, { model: id }] of Object.entries(PROVIDERS)) {
     expect(open().models.price(`${provider}/${id}`), `${provider}/${id}`).not.toBeNull();
   }
 });
@@ -232,10 +231,13 @@ test.each([
   );
 });
 
-test.each(Object.entries(KEY_VARIABLES))("pi-ai takes the key of %s from %s", (provider, variable) => {
-  setVariable(variable, KEY);
-  expect(findEnvKeys(provider)).toContain(variable);
-});
+test.each(Object.entries(PROVIDERS).map(([name, { variable }]) => [name, variable]))(
+  "pi-ai takes the key of %s from %s",
+  (provider, variable) => {
+    setVariable(variable, KEY);
+    expect(findEnvKeys(provider)).toContain(variable);
+  },
+);
 
 test("any server: the name is free, a placeholder is the key, and keys of providers stay here", async () => {
   setVariable("OPENAI_API_KEY", KEY);

@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { Check } from "typebox/schema";
 import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
-import { checkSchema, placeholderFor, violations } from "../../../../src/model/schema/schema.ts";
+import { placeholderFor } from "../../../../src/model/schema/placeholder.ts";
+import { checkSchema } from "../../../../src/model/schema/schema.ts";
 import { readValue } from "../../../../src/model/schema/value-in-text.ts";
+import { violations } from "../../../../src/model/schema/violations.ts";
 
 type Schema = { [keyword: string]: Json };
 

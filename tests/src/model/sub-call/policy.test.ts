@@ -5,7 +5,7 @@ import { decideTools, type ToolPolicy } from "../../../../src/model/sub-call/pol
 const READ_NAMES = READ_TOOLS.map(({ name }) => name);
 
 const POLICY: ToolPolicy = {
-  ...{ builtin: "llm_query", prompt: "Fix it.", grantable: [{ name: "shell" }, { name: "write_file" }] },
+  ...{ prompt: "Fix it.", grantable: [{ name: "shell" }, { name: "write_file" }] },
   ...{ allowed_tool_overrides: ["shell"], require_approval: false },
 };
 
@@ -31,7 +31,7 @@ test("an allowed tool is granted beside default ones, and logged", async () => {
 test("one denied tool denies the call: the event of the spec's example", async () => {
   const decision = await decideTools(["shell", "write_file"], POLICY);
   const error = { code: "policy_violation", retriable: false };
-  expect(decision).toMatchObject({ ok: false, denied: ["write_file"], error });
+  expect(decision).toMatchObject({ ok: false, error });
   expect(decision.event).toEqual({
     ...{ builtin: "llm_query", requested_tools: ["shell", "write_file"], granted_tools: ["shell"] },
     ...{ denied_tools: ["write_file"], reason: "write_file not in allowed_tool_overrides policy" },
@@ -71,7 +71,7 @@ test.each(["rlm_exec", "rlm_load", "RLM_Exec", "llm_query", "llm_query_batch", "
   async (name) => {
     const policy = { ...POLICY, grantable: [{ name }], allowed_tool_overrides: [name] };
     const decision = await decideTools([name], policy);
-    expect(decision).toMatchObject({ ok: false, denied: [name], error: { code: "reentrancy_error" } });
+    expect(decision).toMatchObject({ ok: false, event: { denied_tools: [name] }, error: { code: "reentrancy_error" } });
   },
 );
 
@@ -96,8 +96,8 @@ test("approval is asked once, with what is beyond the default set", async () => 
 test("an approval that is refused, fails or cannot be asked for denies", async () => {
   const decide = (approve?: () => Promise<boolean>) =>
     decideTools(["shell"], { ...POLICY, require_approval: true, ...(approve ? { approve } : {}) });
-  const event = { denied_tools: ["shell"], reason: "shell was not approved" };
-  expect(await decide(async () => false)).toMatchObject({ ok: false, granted: [], event });
+  const event = { granted_tools: [], denied_tools: ["shell"], reason: "shell was not approved" };
+  expect(await decide(async () => false)).toMatchObject({ ok: false, event });
   expect(await decide(() => Promise.reject(new Error("closed")))).toMatchObject({
     event: { reason: "shell was not approved: closed" },
   });

@@ -26,7 +26,7 @@ function scripted(answers: readonly ModelAnswer[], options: Partial<RetryOptions
       return answers[attempt] ?? DONE;
     },
     {
-      now: () => time,
+      clock: { now: () => time, monotonic: () => time },
       sleep: async (ms) => {
         time += ms;
       },

@@ -4,7 +4,7 @@ import { begin } from "../../../../src/session/exec/replay.ts";
 import { begun, callCount, callsFrom, type ExecRecords, grown } from "../../../../src/session/journal/exec-records.ts";
 import { hashOf, type ToolCall } from "../../../../src/session/journal/records.ts";
 import { treeOf } from "../../../../src/session/journal/tree.ts";
-import { openScopedCache } from "../../../../src/session/sub-calls/cache.ts";
+import { openCache } from "../../../../src/session/sub-calls/cache.ts";
 import { newState } from "../../../support/checkpoints.ts";
 import { resultOf, startOf } from "../../../support/journals.ts";
 
@@ -75,7 +75,7 @@ test("the calls of an exec are counted and read from a place on without those be
 
 test("a job's cache reads each call of an exec once", () => {
   let records = begun(start());
-  const cache = openScopedCache(
+  const cache = openCache(
     { cached: async () => null },
     {
       models: { fallback: "p/m", resolve: () => expect.fail("no model is asked"), price: () => null },

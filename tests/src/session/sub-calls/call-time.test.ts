@@ -6,14 +6,15 @@ import { openCallClock } from "../../../../src/session/sub-calls/call-time.ts";
 function scene() {
   let at = 1000;
   const sleepers = new Set<{ readonly until: number; wake(): void }>();
-  const clock = openCallClock(
-    { now: () => at, monotonic: () => at },
-    (ms, signal) =>
-      new Promise((resolve) => {
-        sleepers.add({ until: at + ms, wake: resolve });
-        signal.addEventListener("abort", () => resolve(), { once: true });
-      }),
-  );
+  const clock = openCallClock({
+    now: () => at,
+    monotonic: () => at,
+    after(ms, wake) {
+      const sleeper = { until: at + ms, wake };
+      sleepers.add(sleeper);
+      return () => sleepers.delete(sleeper);
+    },
+  });
   return {
     clock,
     async pass(ms: number) {
