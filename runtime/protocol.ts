@@ -1,5 +1,5 @@
 import type { GuestError } from "./cells/traceback.ts";
-import type { GuestImage, ImageDelta } from "./images/image.ts";
+import type { Baseline, GuestImage, ImageDelta } from "./images/image.ts";
 import type { ExecLimits } from "./limits.ts";
 import type { Output, Stream } from "./output.ts";
 
@@ -95,6 +95,15 @@ export interface Restoration {
   readonly cells: readonly { readonly number: number; readonly source: string }[];
 }
 
+/** The origin of a machine that is opened. */
+export interface MachineSetup<Message> {
+  readonly memoryBytes: number;
+  /** The image of an exec's end or of a waiting exec; or that of a fresh guest. */
+  readonly from: Restoration | Baseline;
+  /** For the library, before the guest is made. */
+  readonly message?: Message;
+}
+
 /** A call of an async builtin that the guest awaits. Its id is the exec's id and a counter. */
 export interface PendingCall {
   readonly id: string;
@@ -160,6 +169,7 @@ export interface Ended {
 
 /** Host → the machine's thread. */
 export type ToThread<Message> =
+  | { readonly kind: "open"; readonly setup: MachineSetup<Message> }
   | { readonly kind: "start"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
   | { readonly kind: "resume"; readonly input: ResumeInput }
   | {

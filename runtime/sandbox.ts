@@ -4,13 +4,22 @@ import type { Baseline } from "./images/image.ts";
 import { imageProblem } from "./images/image-compat.ts";
 import { COMMAND_MS } from "./limits.ts";
 import { machineLost } from "./lost.ts";
-import type { Checkpoint, CheckpointRequest, FromThread, Json, Restoration, ToThread } from "./protocol.ts";
+import type {
+  Checkpoint,
+  CheckpointRequest,
+  FromThread,
+  Json,
+  MachineSetup,
+  Restoration,
+  ToThread,
+} from "./protocol.ts";
 import { openSlices, type Slices } from "./slices.ts";
-import { type MachineKind, type Machines, processMachines } from "./threads/machines.ts";
-import type { MachineSetup } from "./threads/served.ts";
+import { type Machines, processMachines } from "./threads/machines.ts";
 import { openThread } from "./threads/thread.ts";
 
-export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
+export interface SandboxOptions<Message> {
+  /** The module that calls `serveSandbox`. */
+  readonly entry: URL;
   /** Bytes of the guest's own heap. */
   readonly memoryBytes: number;
   readonly onNotice?: (text: string) => void;
@@ -60,9 +69,9 @@ export interface Sandbox<Message = unknown> extends Slices, AsyncDisposable {
 }
 
 /** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library lacks */
-export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup, Message>): Promise<Sandbox<Message>> {
+export async function openSandbox<Message>(options: SandboxOptions<Message>): Promise<Sandbox<Message>> {
   const { message, memoryBytes, machines = processMachines() } = options;
-  const { seat, baseline } = await machines.take(options);
+  const { seat, baseline } = await machines.take(options.entry);
   const thread = openThread<Message>({ seat, clock: systemClock, notice: options.onNotice });
 
   /** Returns the answer, or throws what it says went wrong. */
@@ -115,7 +124,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     ...openSlices(thread, seat),
     end: (why) => thread.end(why),
     async checkpoint(request) {
-      return captured(await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not"));
+      return captured(await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, false));
     },
     isSpent: () => spent,
     async enter(name, payload) {

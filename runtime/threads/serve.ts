@@ -15,45 +15,39 @@ import {
   type ToThread,
 } from "../protocol.ts";
 import type { ThreadSetup, ThreadStart } from "./machine-thread.ts";
-import { closeServed, type MachineSetup, makeBaseline, openServed, type Served } from "./served.ts";
-
-type Request<Message> = ToThread<Message> | { readonly kind: "open"; readonly setup: MachineSetup<Message> };
+import { closeServed, makeBaseline, openServed, type Served } from "./served.ts";
 
 /** Serves machines in this thread, one after the other. The thread's entry module calls it once. */
-export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup) => Library<Message>): Promise<void> {
+export async function serveSandbox<Message>(createLibrary: () => Library<Message>): Promise<void> {
   const port = parentPort;
   if (!port) throw new Error("serveSandbox runs in a worker thread");
-  const thread: ThreadSetup<Setup> = (await once(port, "message"))[0];
+  const thread: ThreadSetup = (await once(port, "message"))[0];
   const say = (message: FromThread) => port.postMessage(message, transferable(message));
   const workshop = { thread, createLibrary, say };
   let served: Served<Message> | undefined;
 
-  async function open(setup: MachineSetup<Message>): Promise<FromThread> {
-    served = await openServed(workshop, setup);
-    return { kind: "ready", origin: served.machine.origin };
-  }
-
-  function close(): FromThread {
-    const closed = closeServed(served);
-    served = undefined;
-    return closed;
-  }
-
-  async function perform(message: Request<Message>): Promise<void> {
-    try {
-      if (message.kind === "open") say(await open(message.setup));
-      else if (message.kind === "close") say(close());
-      else if (served) say(serveMessage(served, message, thread.shared));
-      else say({ kind: "failed", message: "no machine is open" });
-    } catch (error) {
-      say(failure(error));
+  async function answerTo(message: ToThread<Message>): Promise<FromThread> {
+    if (message.kind === "open") {
+      served = await openServed(workshop, message.setup);
+      return { kind: "ready", origin: served.machine.origin };
     }
+    if (message.kind === "close") {
+      const closed = closeServed(served);
+      served = undefined;
+      return closed;
+    }
+    if (!served) return { kind: "failed", message: "no machine is open" };
+    return serveMessage(served, message, thread.shared);
   }
 
   const start = (message: ThreadStart) => port.postMessage(message);
   try {
     const baseline = thread.makesBaseline ? await makeBaseline(workshop) : null;
-    port.on("message", perform);
+    port.on("message", (message) =>
+      answerTo(message)
+        .then(say)
+        .catch((error) => say(failure(error))),
+    );
     start({ kind: "up", baseline });
   } catch (error) {
     start({ kind: "failed", message: messageOf(error) });
@@ -63,7 +57,7 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
 /** Does what a message asks of the machine, and returns the answer. */
 function serveMessage<Message>(
   { machine, library }: Served<Message>,
-  message: Exclude<ToThread<Message>, { kind: "close" }>,
+  message: Exclude<ToThread<Message>, { kind: "open" | "close" }>,
   shared: Int32Array,
 ): FromThread {
   const reply = (slice: SliceEnd, image: CheckpointRequest | null = null) => sliceReply(machine, slice, image, shared);

@@ -4,18 +4,9 @@ import type { Baseline } from "../images/image.ts";
 import type { Library } from "../library.ts";
 import { LIMITS } from "../limits.ts";
 import { type Machine, openMachine } from "../machine.ts";
-import type { FromThread, Printed, Restoration } from "../protocol.ts";
+import type { FromThread, MachineSetup, Printed, Restoration } from "../protocol.ts";
 import { openQuickJs } from "../quickjs/quickjs.ts";
 import type { ThreadSetup } from "./machine-thread.ts";
-
-/** The origin of a machine that is opened. */
-export interface MachineSetup<Message> {
-  readonly memoryBytes: number;
-  /** The image of an exec's end or of a waiting exec; or that of a fresh guest. */
-  readonly from: Restoration | Baseline;
-  /** For the library, before the guest is made. */
-  readonly message?: Message;
-}
 
 /** The machine that a thread serves at the moment, and its library. */
 export interface Served<Message> {
@@ -24,25 +15,25 @@ export interface Served<Message> {
 }
 
 /** The parts with which the machines of a thread are made. */
-interface Workshop<Setup, Message> {
-  readonly thread: ThreadSetup<Setup>;
-  readonly createLibrary: (setup: Setup) => Library<Message>;
+interface Workshop<Message> {
+  readonly thread: ThreadSetup;
+  readonly createLibrary: () => Library<Message>;
   readonly say: (message: FromThread) => void;
 }
 
 /** Makes the image of a fresh guest. */
-export async function makeBaseline<Setup, Message>(workshop: Workshop<Setup, Message>): Promise<Baseline> {
-  const library = workshop.createLibrary(workshop.thread.library);
+export async function makeBaseline<Message>(workshop: Workshop<Message>): Promise<Baseline> {
+  const library = workshop.createLibrary();
   using machine = await machineOf(workshop, library, LIMITS.guestHeapBytes);
   return machine.baseline();
 }
 
 /** Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened */
-export async function openServed<Setup, Message>(
-  workshop: Workshop<Setup, Message>,
+export async function openServed<Message>(
+  workshop: Workshop<Message>,
   { from, memoryBytes, message }: MachineSetup<Message>,
 ): Promise<Served<Message>> {
-  const library = workshop.createLibrary(workshop.thread.library);
+  const library = workshop.createLibrary();
   try {
     if (message !== undefined) library.receive(message);
     const machine =
@@ -56,8 +47,8 @@ export async function openServed<Setup, Message>(
   }
 }
 
-function machineOf<Setup, Message>(
-  { thread, say }: Workshop<Setup, Message>,
+function machineOf<Message>(
+  { thread, say }: Workshop<Message>,
   library: Library<Message>,
   memoryBytes: number,
   restore?: Restoration,
