@@ -43,8 +43,6 @@ export interface ExecSignals {
 }
 
 /** Advances an exec slice by slice. A slice ends when the guest waits for calls or when the exec is over. */
-export type Slices = ReturnType<typeof openSlices>;
-
 export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unknown>, "waits">) {
   /** The last state of the exec that the machine sent. */
   let known: ExecState;
@@ -108,17 +106,15 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
 
 /** Hands the signals on to the thread until the returned function is called. */
 function watch<Message>(thread: Thread<Message>, { signal, suspend }: ExecSignals): () => void {
-  const cancel = () => thread.cancel(true);
-  const suspended = () => void thread.end(SUSPENDED);
-  thread.cancel(false);
-  if (suspend?.aborted) suspended();
-  if (signal?.aborted) cancel();
-  suspend?.addEventListener("abort", suspended, { once: true });
-  signal?.addEventListener("abort", cancel, { once: true });
-  return () => {
-    suspend?.removeEventListener("abort", suspended);
-    signal?.removeEventListener("abort", cancel);
+  const over = new AbortController();
+  const hear = (source: AbortSignal | undefined, run: () => void) => {
+    if (source?.aborted) run();
+    source?.addEventListener("abort", run, { once: true, signal: over.signal });
   };
+  thread.cancel(false);
+  hear(suspend, () => void thread.end(SUSPENDED));
+  hear(signal, () => thread.cancel(true));
+  return () => over.abort();
 }
 
 function whyLost(reply: FromThread): string {
