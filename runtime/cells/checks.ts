@@ -65,10 +65,7 @@ export const position = (node: Node) => ({
 /** The mistake that acorn found, at its place. */
 export function syntaxErrorOf(error: unknown, suggestion: string): unknown {
   if (!(error instanceof SyntaxError) || !("loc" in error)) return error;
-  const loc = error.loc;
-  const at =
-    typeof loc === "object" && loc !== null && "line" in loc && "column" in loc
-      ? { line: Number(loc.line), column: Number(loc.column) + 1 }
-      : { line: 1, column: 1 };
-  return new CellSyntaxError(error.message.replace(/ \(\d+:\d+\)$/, ""), suggestion, at);
+  const { line = 1, column = 0 }: { readonly line?: number; readonly column?: number } = Object(error.loc);
+  const message = error.message.replace(/ \(\d+:\d+\)$/, "");
+  return new CellSyntaxError(message, suggestion, { line, column: column + 1 });
 }
