@@ -94,12 +94,8 @@ export async function* chunks(pieces: Pieces): AsyncIterable<Buffer> {
 async function syncFolder(path: string): Promise<void> {
   // Windows opens no folder for that.
   if (process.platform === "win32") return;
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await using folder = await open(path, "r");
+  await folder.sync();
 }
 
 /** The target of a result. */
