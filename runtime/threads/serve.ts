@@ -15,7 +15,7 @@ import {
   type ToThread,
 } from "../protocol.ts";
 import type { ThreadSetup, ThreadStart } from "./machine-thread.ts";
-import { closeServed, makeBaseline, openServed, type Served } from "./served.ts";
+import { closeServed, openWorkshop, type Served } from "./served.ts";
 
 /** Serves machines in this thread, one after the other. The thread's entry module calls it once. */
 export async function serveSandbox<Message>(createLibrary: () => Library<Message>): Promise<void> {
@@ -23,12 +23,12 @@ export async function serveSandbox<Message>(createLibrary: () => Library<Message
   if (!port) throw new Error("serveSandbox runs in a worker thread");
   const thread: ThreadSetup = (await once(port, "message"))[0];
   const say = (message: FromThread) => port.postMessage(message, transferable(message));
-  const workshop = { thread, createLibrary, say };
+  const workshop = openWorkshop(thread, createLibrary, say);
   let served: Served<Message> | undefined;
 
   async function answerTo(message: ToThread<Message>): Promise<FromThread> {
     if (message.kind === "open") {
-      served = await openServed(workshop, message.setup);
+      served = await workshop.open(message.setup);
       return { kind: "ready", origin: served.machine.origin };
     }
     if (message.kind === "close") {
@@ -42,12 +42,9 @@ export async function serveSandbox<Message>(createLibrary: () => Library<Message
 
   const start = (message: ThreadStart) => port.postMessage(message);
   try {
-    const baseline = thread.makesBaseline ? await makeBaseline(workshop) : null;
-    port.on("message", (message) =>
-      answerTo(message)
-        .then(say)
-        .catch((error) => say(failure(error))),
-    );
+    const baseline = thread.makesBaseline ? await workshop.baseline() : null;
+    const failed = (error: unknown) => say(failure(error));
+    port.on("message", (message) => void answerTo(message).then(say).catch(failed));
     start({ kind: "up", baseline });
   } catch (error) {
     start({ kind: "failed", message: messageOf(error) });
@@ -89,16 +86,13 @@ function sliceReply(
   shared: Int32Array,
 ): FromThread {
   if (slice.kind === "ended") return slice;
-  const isWanted = wanted !== null && slice.calls.length > 0;
-  return { ...slice, checkpoint: isWanted ? capture(machine, wanted, shared) : null };
-}
-
-function capture(machine: Machine, request: CheckpointRequest, shared: Int32Array): CaptureReply {
+  if (wanted === null || slice.calls.length === 0) return { ...slice, checkpoint: null };
   Atomics.store(shared, SHARED.capturing, 1);
   try {
-    return { kind: "checkpointed", checkpoint: machine.checkpoint(request, COMMAND_MS) };
+    const checkpoint = machine.checkpoint(wanted, COMMAND_MS);
+    return { ...slice, checkpoint: { kind: "checkpointed", checkpoint } };
   } catch (error) {
-    return failure(error);
+    return { ...slice, checkpoint: failure(error) };
   }
 }
 

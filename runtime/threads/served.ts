@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../clock.ts";
+import { systemClock } from "../clock.ts";
 import { RlmError } from "../errors.ts";
 import type { Baseline } from "../images/image.ts";
 import type { Library } from "../library.ts";
@@ -14,59 +14,44 @@ export interface Served<Message> {
   readonly library: Library<Message>;
 }
 
-/** The parts with which the machines of a thread are made. */
-interface Workshop<Message> {
-  readonly thread: ThreadSetup;
-  readonly createLibrary: () => Library<Message>;
-  readonly say: (message: FromThread) => void;
-}
+/** Makes the machines of a thread. */
+export function openWorkshop<Message>(
+  { wasm, format, shared }: ThreadSetup,
+  createLibrary: () => Library<Message>,
+  say: (message: FromThread) => void,
+) {
+  const machineOf = (library: Library<Message>, memoryBytes: number, restore?: Restoration) =>
+    openMachine({
+      ...{ library, memoryBytes, clock: systemClock, shared, format },
+      notice: (text) => say({ kind: "notice", text }),
+      printed: openPrintRelay((parts) => say({ kind: "printed", parts })),
+      openEngine: (options) => openQuickJs(wasm, options),
+      ...(restore ? { restore } : {}),
+    });
 
-/** Makes the image of a fresh guest. */
-export async function makeBaseline<Message>(workshop: Workshop<Message>): Promise<Baseline> {
-  const library = workshop.createLibrary();
-  using machine = await machineOf(workshop, library, LIMITS.guestHeapBytes);
-  return machine.baseline();
+  return {
+    /** Makes the image of a fresh guest. */
+    async baseline(): Promise<Baseline> {
+      using machine = await machineOf(createLibrary(), LIMITS.guestHeapBytes);
+      return machine.baseline();
+    },
+    /** Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened */
+    async open({ from, memoryBytes, message }: MachineSetup<Message>): Promise<Served<Message>> {
+      const library = createLibrary();
+      try {
+        if (message !== undefined) library.receive(message);
+        const machine =
+          "pages" in from
+            ? await machineOf(library, memoryBytes, { image: from.image, pending: "keep", cells: [] })
+            : await machineOf(library, memoryBytes, from).catch(unreadable);
+        return { machine, library };
+      } catch (error) {
+        library.close?.();
+        throw error;
+      }
+    },
+  };
 }
-
-/** Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened */
-export async function openServed<Message>(
-  workshop: Workshop<Message>,
-  { from, memoryBytes, message }: MachineSetup<Message>,
-): Promise<Served<Message>> {
-  const library = workshop.createLibrary();
-  try {
-    if (message !== undefined) library.receive(message);
-    const machine =
-      "pages" in from
-        ? await machineOf(workshop, library, memoryBytes, freshFrom(from))
-        : await machineOf(workshop, library, memoryBytes, from).catch(unreadable);
-    return { machine, library };
-  } catch (error) {
-    library.close?.();
-    throw error;
-  }
-}
-
-function machineOf<Message>(
-  { thread, say }: Workshop<Message>,
-  library: Library<Message>,
-  memoryBytes: number,
-  restore?: Restoration,
-): Promise<Machine> {
-  return openMachine({
-    library,
-    memoryBytes,
-    clock: systemClock,
-    shared: thread.shared,
-    notice: (text) => say({ kind: "notice", text }),
-    printed: openPrintRelay(systemClock, (parts) => say({ kind: "printed", parts })),
-    openEngine: (options) => openQuickJs(thread.wasm, options),
-    format: thread.format,
-    ...(restore ? { restore } : {}),
-  });
-}
-
-const freshFrom = ({ image }: Baseline): Restoration => ({ image, pending: "keep", cells: [] });
 
 /** For an image that passed `imageProblem` and cannot be opened all the same. */
 function unreadable(cause: unknown): never {
@@ -90,16 +75,13 @@ export function closeServed<Message>(served: Served<Message> | undefined): FromT
 const REUSED_BYTES = 16 * 2 ** 20;
 
 /** Sends what a guest prints: at once at first, then a few times a second, so that a flood of prints is few messages. */
-function openPrintRelay(
-  clock: Pick<Clock, "monotonic">,
-  send: (parts: readonly Printed[]) => void,
-): (part: Printed) => void {
+function openPrintRelay(send: (parts: readonly Printed[]) => void): (part: Printed) => void {
   let sent = 0;
   let sentAt = 0;
   let held: Printed[] = [];
   return (part) => {
     held.push(part);
-    const now = clock.monotonic();
+    const now = systemClock.monotonic();
     if (sent >= AT_ONCE && now - sentAt < EVERY_MS) return;
     if (now - sentAt > QUIET_MS) sent = 0;
     sent++;
