@@ -4,7 +4,7 @@ import type { Entered } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import { sizeText } from "./output.ts";
-import type { CellEnd } from "./protocol.ts";
+import type { CellEnd, Ended } from "./protocol.ts";
 import { firstly, remedy } from "./remedies.ts";
 import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
@@ -25,18 +25,12 @@ interface ResultReport {
   readonly lost: readonly { readonly path: string; readonly what: string }[];
 }
 
-export interface ResultEnd {
-  readonly end: CellEnd;
-  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than 100 MB. */
-  readonly whole: string | null;
-}
-
-/** Reads the result of a cell, and warns of everything that is missing from it. */
+/** Reads the result of a cell, and warns of everything that is missing from it. See `Ended` for `whole`. */
 export function resultEnd(
   payload: string,
   { parts, wantsWhole, state }: Pick<Running, "parts" | "wantsWhole" | "state">,
   warn: (text: string) => void,
-): ResultEnd {
+): Pick<Ended, "end" | "whole"> {
   const report: ResultReport = JSON.parse(payload);
   for (const { path, what } of report.lost) {
     warn(`result_not_serializable: ${path}${what === "a cycle" ? " [Circular]" : ` (${what})`}`);

@@ -4,7 +4,7 @@ import { type Entered, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
 import type { Guest } from "./guest.ts";
 import type { Json } from "./protocol.ts";
-import { idleState, throwFault } from "./running.ts";
+import { idleState } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 
 /**
@@ -32,7 +32,7 @@ export function enterCommand({ engine, clock, running, heap }: Guest, name: stri
   const entered = engine.enter(name, textOf(payload));
   const stopped = clock.stopped();
   clock.pause();
-  throwFault(running);
+  if (running.fault) throw running.fault;
   if (stopped) throw new MachineFault(`${name} did not come to an end`);
   if (isAnswer(entered)) return answerOf(entered);
   const lowered = heap.overLimit();

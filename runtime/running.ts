@@ -25,7 +25,7 @@ export interface Running {
   asides: SetAside[];
   /** If set, every further call is answered with this error. */
   refusal: CallError | undefined;
-  /** A fault of the host: the machine must not be used any more. */
+  /** A post failed through a fault of the host: the machine must not be used any more. */
   fault: MachineFault | undefined;
 }
 
@@ -70,11 +70,6 @@ export function addWarning({ state: { warnings } }: Pick<Running, "state">, text
 }
 
 const MAX_WARNINGS = 100;
-
-/** @throws MachineFault if a post failed through a fault of the host */
-export function throwFault({ fault }: Pick<Running, "fault">): void {
-  if (fault) throw fault;
-}
 
 /** The most UTF-16 units that the JSON of a result can have: each is at least one byte. */
 export function resultRoom({ state, wantsWhole }: Pick<Running, "state" | "wantsWhole">): number {
