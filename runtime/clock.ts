@@ -10,24 +10,23 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(ms, run) {
-    // If the delay is longer than a timer can hold, Node fires the timer at once.
-    const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1));
-    return () => clearTimeout(timer);
-  },
-};
+export const systemClock = clockOf(true);
 
 /** Like `systemClock`, but its timers do not keep the process alive. */
-export const backgroundClock: Clock = {
-  ...systemClock,
-  after(ms, run) {
-    const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1)).unref();
-    return () => clearTimeout(timer);
-  },
-};
+export const backgroundClock = clockOf(false);
+
+function clockOf(keepsAlive: boolean): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    after(ms, run) {
+      // If the delay is longer than a timer can hold, Node fires the timer at once.
+      const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1));
+      if (!keepsAlive) timer.unref();
+      return () => clearTimeout(timer);
+    },
+  };
+}
 
 type StopReason = "timeout" | "cancelled";
 
