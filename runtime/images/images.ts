@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Engine, EngineOptions, EnginePlace } from "../engine.ts";
+import type { EngineOptions, EnginePlace } from "../engine.ts";
 import { RlmError } from "../errors.ts";
+import type { Guest } from "../guest.ts";
 import type { Library } from "../library.ts";
-import type { CheckpointRequest } from "../protocol.ts";
+import type { CheckpointRequest, Restoration } from "../protocol.ts";
 import { hostText } from "../texts.ts";
 import type { Baseline, GuestImage, ImageDelta, ImageFormat, ImageMeta, ImagePages, TextPlace } from "./image.ts";
 import { openPages } from "./pages.ts";
@@ -10,24 +11,17 @@ import { openPages } from "./pages.ts";
 /** Captures images of a guest, each as what changed since an earlier one. */
 export type Images = ReturnType<typeof openImages>;
 
-type Texts = Pick<Library, "texts">;
-
-export interface ImagesOptions {
-  readonly library: Texts;
-  readonly engine: Engine;
-  readonly format: ImageFormat;
-  /** Source of the prelude of this build. */
-  readonly prelude: string;
-  /** The image that the guest was opened from. Its memory is kept and written to. */
-  readonly opened: GuestImage | undefined;
-  /** The image that ends are based on. Default: `opened`. */
-  readonly fresh: GuestImage | undefined;
-}
-
-/** Must be called before anything has run in the guest. */
-export function openImages({ library, engine, prelude, opened, fresh, ...options }: ImagesOptions) {
+/**
+ * Must be called before anything has run in the guest.
+ * @param restore the images that the guest was opened from. The memory of `image` is kept and written to
+ */
+export function openImages(
+  { library, engine, prelude }: Pick<Guest, "engine" | "library" | "prelude">,
+  format: ImageFormat,
+  { image: opened, fresh }: Partial<Restoration> = {},
+) {
   // The prelude is part of the image, so it still has the bridge of the build that made the guest.
-  const gate = opened?.meta.gate ?? options.format;
+  const gate = opened?.meta.gate ?? format;
   const preludeHash = sha256(prelude);
 
   function live(): Omit<ImageMeta, "gate" | "prelude" | "granted" | "texts"> & { memory: Uint8Array } {
@@ -123,7 +117,7 @@ function shared(pages: ImagePages): ImagePages {
  */
 export function fromImage(
   { meta, memory }: GuestImage,
-  library: Texts,
+  library: Pick<Library, "texts">,
 ): Required<Pick<EngineOptions, "image" | "texts">> {
   const { stackPointer, runtimePtr, contextPtr, entries } = meta;
   const texts = meta.texts.map((place) => {

@@ -26,11 +26,12 @@ function dropCalls({ engine, clock }: Guest): void {
 /** A guest of an earlier version lacks these builtins. If it does not take them, it continues without them. */
 function addYoungerBuiltins({ engine, clock, heap, library }: Guest): void {
   clock.start(0, DRAIN_MS);
-  const { younger, sync, async, modules } = library;
+  const { younger, modules } = library;
+  const { sync, async } = installedNames(library);
   const extension = extensionSource(modules.filter(({ name }) => younger.has(name)));
   const config = {
-    sync: installedNames({ sync, modules }).filter((name) => younger.has(name)),
-    async: Object.keys(async).filter((name) => async[name]?.installed && younger.has(name)),
+    sync: sync.filter((name) => younger.has(name)),
+    async: async.filter((name) => younger.has(name)),
     younger: [...younger],
     messageUnits: LIMITS.errorMessageUnits,
   };
