@@ -73,7 +73,7 @@ export function outOfMemory(heapBytes: number): ErrorEnd {
   return placeless(
     "memory_limit_exceeded",
     "InternalError",
-    `out of memory: the ${megabytes(heapBytes)} guest heap is full`,
+    `out of memory: the ${sizeText(heapBytes)} guest heap is full`,
     keepLess(),
   );
 }
@@ -85,7 +85,7 @@ export function outOfMemory(heapBytes: number): ErrorEnd {
  */
 export function limitLowered(heldBytes: number, limitBytes: number): RlmError {
   const enough = Math.ceil(heldBytes / 2 ** 20) + SPARE_MB;
-  const held = `${megabytes(heldBytes)}, more than its limit of ${megabytes(limitBytes)}`;
+  const held = `${sizeText(heldBytes)}, more than its limit of ${sizeText(limitBytes)}`;
   return new RlmError("memory_limit_exceeded", `the session's heap is ${held}, so no cell runs`, {
     suggestion: `${firstly("raiseMemory")} to ${enough} or more: the limit was higher when the session was used before.`,
   });
@@ -128,8 +128,6 @@ export function placeless(code: string, name: string, message: string, suggestio
   const error = { name, message, line: null, column: null, traceback: `${name}: ${message}` };
   return { kind: "error", code, error, suggestion };
 }
-
-const megabytes = (bytes: number) => `${+(bytes / 2 ** 20).toFixed(1)} MB`;
 
 /** Reads the prelude's description of what was thrown. */
 export function parseThrown(json: string): Thrown {

@@ -98,17 +98,8 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync();
 }
 
-/** The target of a result. */
-export interface Target {
-  /** The path that a link leads to. */
-  readonly path: string;
-  /** Permissions; null if nothing is there yet. */
-  readonly mode: number | null;
-  readonly isFolder: boolean;
-  readonly isSpecial: boolean;
-}
-
-export function targetOf(path: string): Target {
+/** The target of a result: the path that a link leads to, and its permissions, null if nothing is there yet. */
+export function targetOf(path: string) {
   try {
     const stats = statSync(path);
     const isSpecial = !stats.isFile() && !stats.isDirectory();
