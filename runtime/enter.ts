@@ -3,6 +3,7 @@ import { parseThrown, readThrown } from "./ends.ts";
 import { type Entered, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
 import type { Guest } from "./guest.ts";
+import { COMMAND_MS } from "./limits.ts";
 import type { Json } from "./protocol.ts";
 import { idleState } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
@@ -21,9 +22,9 @@ export function step({ engine, clock }: Pick<Guest, "engine" | "clock">, name: s
 }
 
 /** Runs a guest command for the host, between execs. @throws RlmError with what the command threw */
-export function runCommand(guest: Guest, name: string, payload: Json, maxMs: number): Json {
+export function runCommand(guest: Guest, name: string, payload: Json): Json {
   guest.running.state = idleState();
-  guest.clock.start(0, maxMs);
+  guest.clock.start(0, COMMAND_MS);
   return enterCommand(guest, name, payload);
 }
 

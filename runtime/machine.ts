@@ -21,14 +21,12 @@ export async function openMachine(options: GuestOptions) {
   heap.holdsCopy(images.heldBytes());
   if (restore) adoptGuest(guest, restore, images);
   return {
-    /** See `Sandbox.origin`. */
-    origin: images.origin,
     startCell: (input: ExecInput) => startCell(guest, input),
     resume: (input: ResumeInput) => resumeExec(guest, input),
     settle: (answers: readonly Answer[], facts: Json) => settle(guest, answers, facts),
     stop: () => stopExec(guest),
-    checkpoint: (request: CheckpointRequest, maxMs: number) => captureImage(guest, images, request, maxMs),
-    enter: (name: string, payload: Json, maxMs: number) => runCommand(guest, name, payload, maxMs),
+    checkpoint: (request: CheckpointRequest) => captureImage(guest, images, request),
+    enter: (name: string, payload: Json) => runCommand(guest, name, payload),
     /** The guest as it was when it was opened, in shared memory. */
     baseline: images.baseline,
     /** Bytes of linear memory. */

@@ -1,5 +1,5 @@
 import { systemClock } from "./clock.ts";
-import { isErrorCode, RlmError } from "./errors.ts";
+import { RlmError } from "./errors.ts";
 import type { Baseline } from "./images/image.ts";
 import { imageProblem } from "./images/image-compat.ts";
 import { COMMAND_MS } from "./limits.ts";
@@ -74,8 +74,7 @@ export async function openSandbox<Message>(options: SandboxOptions<Message>) {
      * cell could run in the guest
      */
     async checkpoint(request: CheckpointRequest): Promise<Checkpoint> {
-      const message = { kind: "checkpoint", request, maxMs: COMMAND_MS } as const;
-      const reply = await accepted(thread, await thread.ask(message, COMMAND_MS, false));
+      const reply = await accepted(thread, await thread.ask({ kind: "checkpoint", request }, COMMAND_MS, false));
       if (reply.kind !== "checkpointed") throw machineLost(`it answered ${reply.kind}`);
       spent ||= reply.checkpoint.isSpent;
       return reply.checkpoint;
@@ -83,10 +82,10 @@ export async function openSandbox<Message>(options: SandboxOptions<Message>) {
     /** True if a checkpoint has changed the guest: it must then be opened anew from that checkpoint. */
     isSpent: () => spent,
     /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` if the guest is gone */
-    enter: (name: string, payload: Json) => command({ kind: "enter", name, payload, maxMs: COMMAND_MS }),
+    enter: (name: string, payload: Json) => command({ kind: "enter", name, payload }),
     /** Sends a message to the library alone. @throws as `enter` */
     async tell(message: Message): Promise<void> {
-      await command({ kind: "library", message, maxMs: COMMAND_MS });
+      await command({ kind: "library", message });
     },
     /** See `Seat`: `giveUp` disposes the guest. It is called once, and not after `wake`. */
     rest: seat.rest,
@@ -109,15 +108,15 @@ async function openGuest<Message>(
     from: image ? { ...image, ...(isStep ? { fresh: baseline.image } : {}) } : baseline,
     ...(message === undefined ? {} : { message }),
   };
-  const opened = await accepted(thread, await thread.open(setup, image ? ownBuffer(image.image.memory) : []));
-  return opened.kind === "ready" ? opened.origin : "";
+  await accepted(thread, await thread.open(setup, image ? ownBuffer(image.image.memory) : []));
+  return (image?.image ?? baseline.image).id;
 }
 
 /** Returns the answer, or throws what it says went wrong. */
 async function accepted({ end }: Pick<Thread<never>, "end">, reply: FromThread): Promise<FromThread> {
   if (reply.kind === "refused") {
     const { code, message, suggestion } = reply.error;
-    throw new RlmError(isErrorCode(code) ? code : "js_error", message, { suggestion });
+    throw new RlmError(code, message, { suggestion });
   }
   if (reply.kind !== "failed") return reply;
   await end(reply.message);

@@ -24,17 +24,15 @@ export function openImages(
   const gate = opened?.meta.gate ?? format;
   const preludeHash = sha256(prelude);
 
-  function live(): Omit<ImageMeta, "gate" | "prelude" | "granted" | "texts"> & { memory: Uint8Array } {
-    const image = engine.image();
-    return { linearBytes: image.memory.length, ...image };
+  function live(): { memory: Uint8Array; meta: Omit<ImageMeta, "granted" | "texts"> } {
+    const { memory, ...place } = engine.image();
+    return { memory, meta: { gate, prelude: preludeHash, linearBytes: memory.length, ...place } };
   }
 
   function baseline(): Pick<GuestImage, "id" | "memory"> {
-    const { memory: found, ...place } = live();
-    const memory = found.slice();
-    const { address, bytes } = stackOf(place);
-    memory.fill(0, address, address + bytes);
-    return { id: baselineId(memory, { gate, prelude: preludeHash, ...place }), memory };
+    const { memory: found, meta } = live();
+    const memory = found.slice().fill(0, 0, meta.stackPointer);
+    return { id: baselineId(memory, meta), memory };
   }
 
   const { id: origin, memory: first } = opened ?? baseline();
@@ -51,15 +49,12 @@ export function openImages(
   }
 
   return {
-    /** See `Sandbox.origin`. */
-    origin,
     /** Identifies the prelude of this build, see `ImageMeta.prelude`. */
     prelude: preludeHash,
     heldBytes: pages.heldBytes,
     /** See `Machine.baseline`. Must be called before an image is captured. */
     baseline(): Baseline {
-      const { memory: _live, ...place } = live();
-      const meta = { gate, prelude: preludeHash, ...place, granted: 0, texts: [] };
+      const meta = { ...live().meta, granted: 0, texts: [] };
       const whole = openPages(origin, new Uint8Array(first.length));
       const { pages } = whole.capture({ id: origin, base: origin, anchor: false, memory: first, masks: [] });
       const memory = new Uint8Array(new SharedArrayBuffer(first.length));
@@ -77,18 +72,18 @@ export function openImages(
       most: number,
     ): ImageDelta & { readonly isKept: boolean } {
       const whole = base === null || !pages.has(base);
-      const { memory, ...place } = live();
+      const { memory, meta } = live();
       const listed = texts(memory, whole);
-      const meta = { gate, prelude: preludeHash, ...place, granted, texts: listed };
       return {
         id,
-        meta,
+        meta: { ...meta, granted, texts: listed },
         ...pages.capture({
           id,
           base,
           anchor: kind === "end",
           memory,
-          masks: [stackOf(place), ...listed],
+          // A guest at rest does not use what is left of the engine's stack, at the bottom of memory, below the stack pointer.
+          masks: [{ address: 0, bytes: meta.stackPointer }, ...listed],
           mostHeld: kind === "end" ? most + granted - memory.length : Number.POSITIVE_INFINITY,
         }),
       };
@@ -131,9 +126,6 @@ export function fromImage(
   });
   return { image: { memory, stackPointer, runtimePtr, contextPtr, entries }, texts };
 }
-
-/** The engine's stack lies at the bottom of memory. A guest at rest does not use what is left there below the stack pointer. */
-const stackOf = ({ stackPointer }: Pick<ImageMeta, "stackPointer">) => ({ address: 0, bytes: stackPointer });
 
 const part = (memory: Uint8Array, { address, bytes }: EnginePlace) => memory.subarray(address, address + bytes);
 

@@ -4,7 +4,6 @@ import { MachineFault } from "../engine.ts";
 import { RlmError } from "../errors.ts";
 import { buffersOf } from "../images/image.ts";
 import type { Library } from "../library.ts";
-import { COMMAND_MS } from "../limits.ts";
 import type { Machine } from "../machine.ts";
 import {
   type CaptureReply,
@@ -29,7 +28,7 @@ export async function serveSandbox<Message>(createLibrary: () => Library<Message
   async function answerTo(message: ToThread<Message>): Promise<FromThread> {
     if (message.kind === "open") {
       served = await workshop.open(message.setup);
-      return { kind: "ready", origin: served.machine.origin };
+      return { kind: "ready" };
     }
     if (message.kind === "close") {
       const closed = closeServed(served);
@@ -68,12 +67,12 @@ function serveMessage<Message>(
     case "stop":
       return reply(machine.stop());
     case "checkpoint":
-      return { kind: "checkpointed", checkpoint: machine.checkpoint(message.request, message.maxMs) };
+      return { kind: "checkpointed", checkpoint: machine.checkpoint(message.request) };
     case "enter":
-      return { kind: "entered", value: machine.enter(message.name, message.payload, message.maxMs) };
+      return { kind: "entered", value: machine.enter(message.name, message.payload) };
     case "library": {
       const next = library.receive(message.message);
-      return { kind: "entered", value: next ? machine.enter(next.command, null, message.maxMs) : null };
+      return { kind: "entered", value: next ? machine.enter(next.command, null) : null };
     }
   }
 }
@@ -89,8 +88,7 @@ function sliceReply(
   if (wanted === null || slice.calls.length === 0) return { ...slice, checkpoint: null };
   Atomics.store(shared, SHARED.capturing, 1);
   try {
-    const checkpoint = machine.checkpoint(wanted, COMMAND_MS);
-    return { ...slice, checkpoint: { kind: "checkpointed", checkpoint } };
+    return { ...slice, checkpoint: { kind: "checkpointed", checkpoint: machine.checkpoint(wanted) } };
   } catch (error) {
     return { ...slice, checkpoint: failure(error) };
   }
@@ -99,8 +97,8 @@ function sliceReply(
 /** The answer to a message that failed. After `failed` the machine is poisoned. */
 function failure(error: unknown): Exclude<CaptureReply, { kind: "checkpointed" }> {
   if (error instanceof RlmError) {
-    const { guestName: name, code, suggestion } = error;
-    return { kind: "refused", error: { name, code, message: error.message, suggestion } };
+    const { code, message, suggestion } = error;
+    return { kind: "refused", error: { code, message, suggestion } };
   }
   return { kind: "failed", message: messageOf(error) };
 }
