@@ -32,10 +32,7 @@ export const YOUNG_MB = 3;
  * @param setup makes what the thread gets, while it begins
  * @throws RlmError `machine_lost` if the thread ends before it can serve
  */
-export async function startMachineThread(
-  module: URL,
-  setup: () => Omit<ThreadSetup, "shared">,
-): Promise<{ thread: MachineThread; baseline: Baseline | null }> {
+export async function startMachineThread(module: URL, setup: () => Omit<ThreadSetup, "shared">) {
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
   const worker = new Worker(module, {
     // Deep recursion in the guest must meet its own limit (512 KB) long before this one.

@@ -4,7 +4,6 @@ import { MachineFault } from "../engine.ts";
 import { RlmError } from "../errors.ts";
 import { buffersOf } from "../images/image.ts";
 import type { Library } from "../library.ts";
-import type { Machine } from "../machine.ts";
 import {
   type CaptureReply,
   type CheckpointRequest,
@@ -14,7 +13,7 @@ import {
   type ToThread,
 } from "../protocol.ts";
 import type { ThreadSetup, ThreadStart } from "./machine-thread.ts";
-import { closeServed, openWorkshop, type Served } from "./served.ts";
+import { openWorkshop, type Served } from "./served.ts";
 
 /** Serves machines in this thread, one after the other. The thread's entry module calls it once. */
 export async function serveSandbox<Message>(createLibrary: () => Library<Message>): Promise<void> {
@@ -31,9 +30,11 @@ export async function serveSandbox<Message>(createLibrary: () => Library<Message
       return { kind: "ready" };
     }
     if (message.kind === "close") {
-      const closed = closeServed(served);
+      const bytes = served?.machine.linearBytes() ?? 0;
+      served?.machine[Symbol.dispose]();
+      served?.library.close?.();
       served = undefined;
-      return closed;
+      return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
     }
     if (!served) return { kind: "failed", message: "no machine is open" };
     return serveMessage(served, message, thread.shared);
@@ -50,13 +51,27 @@ export async function serveSandbox<Message>(createLibrary: () => Library<Message
   }
 }
 
+/** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
+const REUSED_BYTES = 16 * 2 ** 20;
+
 /** Does what a message asks of the machine, and returns the answer. */
 function serveMessage<Message>(
   { machine, library }: Served<Message>,
   message: Exclude<ToThread<Message>, { kind: "open" | "close" }>,
   shared: Int32Array,
 ): FromThread {
-  const reply = (slice: SliceEnd, image: CheckpointRequest | null = null) => sliceReply(machine, slice, image, shared);
+  /** If the guest waits for new calls, its image is captured at once: the host needs it before it records them. */
+  function reply(slice: SliceEnd, wanted: CheckpointRequest | null = null): FromThread {
+    if (slice.kind === "ended") return slice;
+    if (wanted === null || slice.calls.length === 0) return { ...slice, checkpoint: null };
+    Atomics.store(shared, SHARED.capturing, 1);
+    try {
+      return { ...slice, checkpoint: { kind: "checkpointed", checkpoint: machine.checkpoint(wanted) } };
+    } catch (error) {
+      return { ...slice, checkpoint: failure(error) };
+    }
+  }
+
   switch (message.kind) {
     case "start":
       return reply(machine.startCell(message.input), message.checkpoint);
@@ -74,23 +89,6 @@ function serveMessage<Message>(
       const next = library.receive(message.message);
       return { kind: "entered", value: next ? machine.enter(next.command, null) : null };
     }
-  }
-}
-
-/** If the guest waits for new calls, its image is captured at once: the host needs it before it records them. */
-function sliceReply(
-  machine: Machine,
-  slice: SliceEnd,
-  wanted: CheckpointRequest | null,
-  shared: Int32Array,
-): FromThread {
-  if (slice.kind === "ended") return slice;
-  if (wanted === null || slice.calls.length === 0) return { ...slice, checkpoint: null };
-  Atomics.store(shared, SHARED.capturing, 1);
-  try {
-    return { ...slice, checkpoint: { kind: "checkpointed", checkpoint: machine.checkpoint(wanted) } };
-  } catch (error) {
-    return { ...slice, checkpoint: failure(error) };
   }
 }
 

@@ -63,17 +63,6 @@ function unreadable(cause: unknown): never {
   });
 }
 
-/** Closes the machine, if one is open. */
-export function closeServed<Message>(served: Served<Message> | undefined): FromThread {
-  const bytes = served?.machine.linearBytes() ?? 0;
-  served?.machine[Symbol.dispose]();
-  served?.library.close?.();
-  return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
-}
-
-/** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
-const REUSED_BYTES = 16 * 2 ** 20;
-
 /** Sends what a guest prints: at once at first, then a few times a second, so that a flood of prints is few messages. */
 function openPrintRelay(send: (parts: readonly Printed[]) => void): (part: Printed) => void {
   let sent = 0;

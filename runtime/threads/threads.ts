@@ -3,12 +3,7 @@ import type { Poolable, PoolOptions } from "./pool.ts";
 /** The threads of a pool, and those of them that have no machine. */
 export type Threads<T extends Poolable> = ReturnType<typeof openThreads<T>>;
 
-export function openThreads<T extends Poolable>({
-  start,
-  clock,
-  background,
-  lingerMs,
-}: Pick<PoolOptions<T>, "start" | "clock" | "background" | "lingerMs">) {
+export function openThreads<T extends Poolable>({ start, clock, background, lingerMs }: PoolOptions<T>) {
   /** A thread serves any number of machines: its listener is replaced, so that nothing of earlier machines is kept. */
   const listeners = new Map<T, () => void>();
   /** Threads without a machine, some of which still start. Each with what calls off its end. */
