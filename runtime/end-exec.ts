@@ -31,7 +31,7 @@ export function endExec(guest: Guest, end: CellEnd, whole: string | null = null,
 /** Tells the guest which helpers failed in the exec: it does not list them for later cells. */
 function leaveOutHelpers({ engine, heap, library: { preamble }, running }: Guest): void {
   heap.withSpareBytes(() => {
-    for (const aside of running.asides) if (preamble) engine.enter(preamble.setAside, JSON.stringify(aside));
+    for (const aside of running.asides) engine.enter(preamble.setAside, JSON.stringify(aside));
   });
 }
 

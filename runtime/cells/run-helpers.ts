@@ -13,9 +13,8 @@ import { addWarning } from "../running.ts";
  */
 export function runHelpers(guest: Guest): Ended | undefined {
   const { engine, heap, library, scripts } = guest;
-  const { preamble } = library;
-  if (!preamble) return undefined;
-  for (const { name, code, aside } of helpersIn(heap.withSpareBytes(() => step(guest, preamble.list, null)))) {
+  const listed = heap.withSpareBytes(() => step(guest, library.preamble.list, null));
+  for (const { name, code, aside } of helpersIn(listed)) {
     const script = scripts.helper(name, code);
     if (aside) {
       warnOf(guest, { name, why: aside });

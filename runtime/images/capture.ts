@@ -23,7 +23,7 @@ export function captureImage(guest: Guest, images: Images, request: CheckpointRe
   clock.grace(COMMAND_MS);
   const answers = heap.withSpareBytes(() => request.commands.map((name) => enterCommand(guest, name, null)));
   if (engine.hasJob()) throw new MachineFault("a checkpoint was asked for while the guest had work to do");
-  const helpers = library.preamble && answers[request.commands.indexOf(library.preamble.list)];
+  const helpers = answers[request.commands.indexOf(library.preamble.list)];
   const isSpent = helpers !== undefined && !hasRoom(guest, helpers);
   if (engine.linearBytes() - heap.granted() > CLEARED_BYTES) engine.clearFree();
   const { isKept, ...delta } = heap.withoutLimit(() => images.capture(request, heap.granted(), heap.copiesBytes));
