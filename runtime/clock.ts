@@ -28,8 +28,6 @@ function clockOf(keepsAlive: boolean): Clock {
   };
 }
 
-type StopReason = "timeout" | "cancelled";
-
 export type RunClock = ReturnType<typeof openRunClock>;
 
 /** Measures guest running time over the slices of an exec and says when to stop. */
@@ -38,7 +36,7 @@ export function openRunClock(clock: Clock, shared: Int32Array) {
   let before = 0;
   let limit = Number.POSITIVE_INFINITY;
   let offMs = 0;
-  let reason: StopReason | undefined;
+  let reason: "timeout" | "cancelled" | undefined;
   let graceUntil: number | undefined;
   const elapsed = () => before + clock.monotonic() - startedAt - offMs;
   return {

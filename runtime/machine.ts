@@ -19,7 +19,7 @@ export async function openMachine(options: GuestOptions) {
   const { format, restore } = options;
   const images = heap.withoutLimit(() => openImages(guest, format, restore));
   heap.holdsCopy(images.heldBytes());
-  if (restore) adoptGuest(guest, restore, images);
+  if (restore) adoptGuest(guest, restore, images.prelude);
   return {
     startCell: (input: ExecInput) => startCell(guest, input),
     resume: (input: ResumeInput) => resumeExec(guest, input),

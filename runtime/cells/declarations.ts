@@ -19,9 +19,6 @@ function* boundNames(pattern: Pattern): Iterable<string> {
       break;
     case "RestElement":
       yield* boundNames(pattern.argument);
-      break;
-    case "MemberExpression":
-      break;
   }
 }
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { EngineOptions, EnginePlace } from "../engine.ts";
+import type { EnginePlace } from "../engine.ts";
 import { RlmError } from "../errors.ts";
 import type { Guest } from "../guest.ts";
 import type { Library } from "../library.ts";
 import type { CheckpointRequest, Restoration } from "../protocol.ts";
 import { hostText } from "../texts.ts";
-import type { Baseline, GuestImage, ImageDelta, ImageFormat, ImageMeta, ImagePages, TextPlace } from "./image.ts";
+import type { Baseline, GuestImage, ImageFormat, ImageMeta, ImagePages, TextPlace } from "./image.ts";
 import { openPages } from "./pages.ts";
 
 /** Captures images of a guest, each as what changed since an earlier one. */
@@ -66,11 +66,7 @@ export function openImages(
      * more than `most` bytes.
      * @param granted bytes beyond its own limit that the guest has
      */
-    capture(
-      { id, base, kind }: Omit<CheckpointRequest, "commands">,
-      granted: number,
-      most: number,
-    ): ImageDelta & { readonly isKept: boolean } {
+    capture({ id, base, kind }: Omit<CheckpointRequest, "commands">, granted: number, most: number) {
       const whole = base === null || !pages.has(base);
       const { memory, meta } = live();
       const listed = texts(memory, whole);
@@ -82,7 +78,7 @@ export function openImages(
           base,
           anchor: kind === "end",
           memory,
-          // A guest at rest does not use what is left of the engine's stack, at the bottom of memory, below the stack pointer.
+          // The engine's stack lies at the bottom of memory. A guest at rest does not use what is left there below its pointer.
           masks: [{ address: 0, bytes: meta.stackPointer }, ...listed],
           mostHeld: kind === "end" ? most + granted - memory.length : Number.POSITIVE_INFINITY,
         }),
@@ -110,10 +106,7 @@ function shared(pages: ImagePages): ImagePages {
  *
  * @throws RlmError `checkpoint_lost` if the library has another text
  */
-export function fromImage(
-  { meta, memory }: GuestImage,
-  library: Pick<Library, "texts">,
-): Required<Pick<EngineOptions, "image" | "texts">> {
+export function fromImage({ meta, memory }: GuestImage, library: Pick<Library, "texts">) {
   const { stackPointer, runtimePtr, contextPtr, entries } = meta;
   const texts = meta.texts.map((place) => {
     const found = library.texts[place.name];

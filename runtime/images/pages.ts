@@ -23,11 +23,8 @@ const BLOCK_BYTES = 64 * 1024;
 const BLOCK_PAGES = BLOCK_BYTES / PAGE_BYTES;
 const PAGE_WORDS = PAGE_BYTES / 4;
 
-interface Block {
-  readonly bytes: Buffer;
-  /** `bytes` as words. */
-  readonly words: Int32Array;
-}
+/** A block, as bytes and as words. */
+type Block = ReturnType<typeof blockOf>;
 
 const ZERO = blockOf(Buffer.alloc(BLOCK_BYTES));
 const ZERO_PAGE = new Int32Array(PAGE_WORDS);
@@ -142,10 +139,7 @@ export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImag
 }
 
 /** An earlier image as the anchor of one that has these blocks. undefined if it is too different. */
-function anchorBefore(
-  { id, memory }: Pick<GuestImage, "id" | "memory">,
-  blocks: readonly (Block | undefined)[],
-): Anchor | undefined {
+function anchorBefore({ id, memory }: Pick<GuestImage, "id" | "memory">, blocks: readonly (Block | undefined)[]) {
   const before: Anchor["before"] = new Map();
   const old = blocksIn(viewOf(memory));
   if (old.length > blocks.length) return undefined;
@@ -218,7 +212,7 @@ function viewOf(memory: Uint8Array): Buffer {
   return Buffer.from(memory.buffer, memory.byteOffset, memory.length);
 }
 
-function blockOf(bytes: Buffer): Block {
+function blockOf(bytes: Buffer) {
   return { bytes, words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) };
 }
 

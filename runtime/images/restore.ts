@@ -3,17 +3,12 @@ import { type Guest, installedNames } from "../guest.ts";
 import { DRAIN_MS, LIMITS } from "../limits.ts";
 import { extensionSource } from "../prelude.ts";
 import type { Restoration } from "../protocol.ts";
-import type { Images } from "./images.ts";
 
-/** Prepares a guest that was made from an image for its next exec. */
-export function adoptGuest(
-  guest: Guest,
-  { image, pending, cells }: Restoration,
-  images: Pick<Images, "prelude">,
-): void {
+/** Prepares a guest that was made from an image for its next exec. `prelude` is that of this build, see `ImageMeta.prelude`. */
+export function adoptGuest(guest: Guest, { image, pending, cells }: Restoration, prelude: string): void {
   for (const { number, source } of cells) guest.scripts.remember(number, source);
   if (pending === "drop") dropCalls(guest);
-  if (image.meta.prelude !== images.prelude) addYoungerBuiltins(guest);
+  if (image.meta.prelude !== prelude) addYoungerBuiltins(guest);
 }
 
 /** The guest forgets the calls that it waits for, and with them the cell that made them. */

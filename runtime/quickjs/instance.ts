@@ -15,11 +15,7 @@ export interface Instance {
 }
 
 /** Makes an instance whose prelude has not run yet, or, if an image is given, one with the guest of the image. */
-export async function openInstance(
-  wasm: WebAssembly.Module,
-  host: EngineHost,
-  image: EngineImage | undefined,
-): Promise<Instance> {
+export async function openInstance(wasm: WebAssembly.Module, host: EngineHost, image?: EngineImage): Promise<Instance> {
   let instance: Instance | undefined;
   const options: QuickJSOptions = {
     wasm,

@@ -7,10 +7,9 @@ import { errorCode } from "./errors.ts";
 /** @throws RlmError `output_failed` if nothing can be written there, which is tried */
 export function checkResultFile(path: string): void {
   const target = targetOf(path);
-  const isThere = target.mode !== null;
   if (target.isFolder) throw notWritten(path, "it is a folder", "Name a file in it.");
   try {
-    if (isThere) accessSync(target.path, constants.W_OK);
+    if (target.mode !== null) accessSync(target.path, constants.W_OK);
     if (target.isSpecial) return;
     const probe = besides(target.path, String(process.pid));
     closeSync(openSync(probe, "wx", MODE));
