@@ -106,15 +106,17 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
 
 /** Hands the signals on to the thread until the returned function is called. */
 function watch<Message>(thread: Thread<Message>, { signal, suspend }: ExecSignals): () => void {
-  const over = new AbortController();
-  const hear = (source: AbortSignal | undefined, run: () => void) => {
-    if (source?.aborted) run();
-    source?.addEventListener("abort", run, { once: true, signal: over.signal });
-  };
+  const cancel = () => thread.cancel(true);
+  const suspended = () => void thread.end(SUSPENDED);
   thread.cancel(false);
-  hear(suspend, () => void thread.end(SUSPENDED));
-  hear(signal, () => thread.cancel(true));
-  return () => over.abort();
+  if (suspend?.aborted) suspended();
+  if (signal?.aborted) cancel();
+  suspend?.addEventListener("abort", suspended, { once: true });
+  signal?.addEventListener("abort", cancel, { once: true });
+  return () => {
+    suspend?.removeEventListener("abort", suspended);
+    signal?.removeEventListener("abort", cancel);
+  };
 }
 
 function whyLost(reply: FromThread): string {
