@@ -84,7 +84,7 @@ async function parts(): Promise<Record<string, number[]>> {
   const at = (path: string) => new URL(path, `file://${library}`);
   const built: typeof import("./session-parts.ts") = await import(at("../bench/session-parts.js").href);
   const { openMachines, openSandbox, shareStore } = built;
-  const kind = { entry: at("machine-thread-entry.js"), library: null, memoryBytes: 2 ** 27 };
+  const kind = { entry: at("machine-thread-entry.js"), memoryBytes: 2 ** 27 };
   const samples: Record<string, number[]> = {};
   async function part<T>(name: string, work: () => Promise<T>): Promise<T> {
     const from = performance.now();

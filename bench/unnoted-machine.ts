@@ -5,7 +5,7 @@ import type { ContextMessage } from "../src/session/machine/context-message.ts";
 import { openServices } from "../src/session/machine/services.ts";
 
 // A machine's thread whose cells have no coverage: what peek and find give is not noted.
-await serveSandbox<null, ContextMessage>(() => {
+await serveSandbox<ContextMessage>(() => {
   const services = openServices();
   let context: ContextServices | undefined;
   const unnoted = { ...services, context: () => context ?? services.context(), loaded: () => context };

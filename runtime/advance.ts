@@ -3,7 +3,7 @@ import { neverSettles, parseThrown, resultEnd } from "./ends.ts";
 import { listOf, step } from "./enter.ts";
 import type { Guest } from "./guest.ts";
 import type { Answer, CallError, Ended, Json, ResumeInput, Settlement, SliceEnd } from "./protocol.ts";
-import { addWarning, beginExec, keepLibraryState, type Running, throwFault } from "./running.ts";
+import { addWarning, beginExec, keepLibraryState, type Running } from "./running.ts";
 
 /** Continues the exec that waits in the image. Runs nothing: the guest still waits for its calls. */
 export function resumeExec({ library, running, scripts }: Guest, input: ResumeInput): SliceEnd {
@@ -49,7 +49,7 @@ export function runToRest(guest: Guest): SliceEnd {
   if (running.fresh.length > 0 || running.outstanding.size > 0) {
     running.state.running_ms = clock.pause();
     keepLibraryState(guest, null);
-    throwFault(running);
+    if (running.fault) throw running.fault;
     return { kind: "idle", calls: running.fresh, state: running.state };
   }
   return endExec(guest, heap.isFull() ? heap.fullEnd() : neverSettles());
@@ -85,7 +85,7 @@ function finishCell(guest: Guest, done: NonNullable<Running["done"]>): Ended {
   }
   if (!done.ok) return endExec(guest, thrownEnd(guest, parseThrown(done.payload)));
   const { end, whole } = resultEnd(done.payload, running, warn);
-  return endExec(guest, end, { whole });
+  return endExec(guest, end, whole);
 }
 
 const NOT_AWAITED: CallError = {

@@ -10,26 +10,23 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(ms, run) {
-    // If the delay is longer than a timer can hold, Node fires the timer at once.
-    const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1));
-    return () => clearTimeout(timer);
-  },
-};
+export const systemClock = clockOf(true);
 
 /** Like `systemClock`, but its timers do not keep the process alive. */
-export const backgroundClock: Clock = {
-  ...systemClock,
-  after(ms, run) {
-    const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1)).unref();
-    return () => clearTimeout(timer);
-  },
-};
+export const backgroundClock = clockOf(false);
 
-type StopReason = "timeout" | "cancelled";
+function clockOf(keepsAlive: boolean): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    after(ms, run) {
+      // If the delay is longer than a timer can hold, Node fires the timer at once.
+      const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1));
+      if (!keepsAlive) timer.unref();
+      return () => clearTimeout(timer);
+    },
+  };
+}
 
 export type RunClock = ReturnType<typeof openRunClock>;
 
@@ -39,7 +36,7 @@ export function openRunClock(clock: Clock, shared: Int32Array) {
   let before = 0;
   let limit = Number.POSITIVE_INFINITY;
   let offMs = 0;
-  let reason: StopReason | undefined;
+  let reason: "timeout" | "cancelled" | undefined;
   let graceUntil: number | undefined;
   const elapsed = () => before + clock.monotonic() - startedAt - offMs;
   return {

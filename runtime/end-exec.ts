@@ -4,18 +4,14 @@ import type { Guest } from "./guest.ts";
 import { DRAIN_MS } from "./limits.ts";
 import { outputWarning } from "./output.ts";
 import type { CellEnd, Ended } from "./protocol.ts";
-import { keepLibraryState, throwFault } from "./running.ts";
+import { keepLibraryState } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 
-/** Facts about the exec's end besides the end of its cell. */
-interface Closing {
-  /** True if the guest has come to rest. */
-  readonly atRest?: boolean;
-  readonly whole?: string | null;
-}
-
-/** Ends the exec. The guest drops all calls and callbacks of the exec, so that no guest code runs after it. */
-export function endExec(guest: Guest, end: CellEnd, { atRest = true, whole = null }: Closing = {}): Ended {
+/**
+ * Ends the exec. The guest drops all calls and callbacks of the exec, so that no guest code runs after it.
+ * @param atRest whether the guest has come to rest
+ */
+export function endExec(guest: Guest, end: CellEnd, whole: string | null = null, atRest = true): Ended {
   const { engine, clock, running } = guest;
   clock.grace(DRAIN_MS);
   running.outstanding.clear();
@@ -28,14 +24,14 @@ export function endExec(guest: Guest, end: CellEnd, { atRest = true, whole = nul
   const clean = atRest && !isFilled(guest, end) && dropped.ok && (end.kind === "ok" || passesCheck(guest));
   running.state.running_ms = clock.pause();
   keepLibraryState(guest, end);
-  throwFault(running);
+  if (running.fault) throw running.fault;
   return { kind: "ended", end, state: running.state, clean, whole, asides: running.asides };
 }
 
 /** Tells the guest which helpers failed in the exec: it does not list them for later cells. */
 function leaveOutHelpers({ engine, heap, library: { preamble }, running }: Guest): void {
   heap.withSpareBytes(() => {
-    for (const aside of running.asides) if (preamble) engine.enter(preamble.setAside, JSON.stringify(aside));
+    for (const aside of running.asides) engine.enter(preamble.setAside, JSON.stringify(aside));
   });
 }
 
@@ -57,7 +53,7 @@ export function cutExec(guest: Guest): Ended {
   const until = clock.monotonic() + DRAIN_MS;
   let atRest = false;
   while (!atRest && clock.monotonic() < until) atRest = engine.runJob() === "empty";
-  return endExec(guest, { kind }, { atRest });
+  return endExec(guest, { kind }, null, atRest);
 }
 
 /** The end of a cell that threw. */

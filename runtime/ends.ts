@@ -4,7 +4,7 @@ import type { Entered } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import { sizeText } from "./output.ts";
-import type { CellEnd } from "./protocol.ts";
+import type { CellEnd, Ended } from "./protocol.ts";
 import { firstly, remedy } from "./remedies.ts";
 import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
@@ -25,18 +25,12 @@ interface ResultReport {
   readonly lost: readonly { readonly path: string; readonly what: string }[];
 }
 
-export interface ResultEnd {
-  readonly end: CellEnd;
-  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than 100 MB. */
-  readonly whole: string | null;
-}
-
-/** Reads the result of a cell, and warns of everything that is missing from it. */
+/** Reads the result of a cell, and warns of everything that is missing from it. See `Ended` for `whole`. */
 export function resultEnd(
   payload: string,
   { parts, wantsWhole, state }: Pick<Running, "parts" | "wantsWhole" | "state">,
   warn: (text: string) => void,
-): ResultEnd {
+): Pick<Ended, "end" | "whole"> {
   const report: ResultReport = JSON.parse(payload);
   for (const { path, what } of report.lost) {
     warn(`result_not_serializable: ${path}${what === "a cycle" ? " [Circular]" : ` (${what})`}`);
@@ -79,7 +73,7 @@ export function outOfMemory(heapBytes: number): ErrorEnd {
   return placeless(
     "memory_limit_exceeded",
     "InternalError",
-    `out of memory: the ${megabytes(heapBytes)} guest heap is full`,
+    `out of memory: the ${sizeText(heapBytes)} guest heap is full`,
     keepLess(),
   );
 }
@@ -91,7 +85,7 @@ export function outOfMemory(heapBytes: number): ErrorEnd {
  */
 export function limitLowered(heldBytes: number, limitBytes: number): RlmError {
   const enough = Math.ceil(heldBytes / 2 ** 20) + SPARE_MB;
-  const held = `${megabytes(heldBytes)}, more than its limit of ${megabytes(limitBytes)}`;
+  const held = `${sizeText(heldBytes)}, more than its limit of ${sizeText(limitBytes)}`;
   return new RlmError("memory_limit_exceeded", `the session's heap is ${held}, so no cell runs`, {
     suggestion: `${firstly("raiseMemory")} to ${enough} or more: the limit was higher when the session was used before.`,
   });
@@ -134,8 +128,6 @@ export function placeless(code: string, name: string, message: string, suggestio
   const error = { name, message, line: null, column: null, traceback: `${name}: ${message}` };
   return { kind: "error", code, error, suggestion };
 }
-
-const megabytes = (bytes: number) => `${+(bytes / 2 ** 20).toFixed(1)} MB`;
 
 /** Reads the prelude's description of what was thrown. */
 export function parseThrown(json: string): Thrown {

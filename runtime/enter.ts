@@ -3,8 +3,9 @@ import { parseThrown, readThrown } from "./ends.ts";
 import { type Entered, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
 import type { Guest } from "./guest.ts";
+import { COMMAND_MS } from "./limits.ts";
 import type { Json } from "./protocol.ts";
-import { idleState, throwFault } from "./running.ts";
+import { idleState } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 
 /**
@@ -21,9 +22,9 @@ export function step({ engine, clock }: Pick<Guest, "engine" | "clock">, name: s
 }
 
 /** Runs a guest command for the host, between execs. @throws RlmError with what the command threw */
-export function runCommand(guest: Guest, name: string, payload: Json, maxMs: number): Json {
+export function runCommand(guest: Guest, name: string, payload: Json): Json {
   guest.running.state = idleState();
-  guest.clock.start(0, maxMs);
+  guest.clock.start(0, COMMAND_MS);
   return enterCommand(guest, name, payload);
 }
 
@@ -32,7 +33,7 @@ export function enterCommand({ engine, clock, running, heap }: Guest, name: stri
   const entered = engine.enter(name, textOf(payload));
   const stopped = clock.stopped();
   clock.pause();
-  throwFault(running);
+  if (running.fault) throw running.fault;
   if (stopped) throw new MachineFault(`${name} did not come to an end`);
   if (isAnswer(entered)) return answerOf(entered);
   const lowered = heap.overLimit();

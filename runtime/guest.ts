@@ -2,6 +2,7 @@ import { openScripts, type Scripts } from "./cells/scripts.ts";
 import { type Clock, openRunClock, type RunClock } from "./clock.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 import { type Heap, openHeap } from "./heap.ts";
+import type { ImageFormat } from "./images/image.ts";
 import { fromImage } from "./images/images.ts";
 import type { GuestLibrary } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
@@ -35,6 +36,8 @@ export interface GuestOptions {
   readonly shared: Int32Array;
   readonly notice: (text: string) => void;
   readonly printed: (part: Printed) => void;
+  /** Format of the images that this build makes. */
+  readonly format: ImageFormat;
   openEngine(options: EngineOptions): Promise<Engine>;
   /** If given, the guest is made from this image, which this build must be able to read. */
   readonly restore?: Restoration;
@@ -63,11 +66,10 @@ export async function makeGuest(options: GuestOptions): Promise<Guest> {
   return { engine, heap, clock, library, scripts, running, prelude: prelude + config };
 }
 
-function preludeConfig({ sync, async, younger, modules }: GuestLibrary): string {
+function preludeConfig(library: GuestLibrary): string {
   return JSON.stringify({
-    sync: installedNames({ sync, modules }),
-    async: Object.keys(async).filter((name) => async[name]?.installed),
-    younger: [...younger],
+    ...installedNames(library),
+    younger: [...library.younger],
     completion: false,
     outputUnits: DEFAULT_EXEC_LIMITS.max_output_bytes,
     messageUnits: LIMITS.errorMessageUnits,
@@ -75,8 +77,12 @@ function preludeConfig({ sync, async, younger, modules }: GuestLibrary): string 
 }
 
 /** Functions that cells reach by their own names. A module installs its name itself, and calls the function behind it. */
-export function installedNames({ sync, modules }: Pick<GuestLibrary, "sync" | "modules">): string[] {
-  return Object.keys(sync).filter((name) => !name.includes(".") && !modules.some((module) => module.name === name));
+export function installedNames({ sync, async, modules }: GuestLibrary) {
+  const isModule = (name: string) => modules.some((module) => module.name === name);
+  return {
+    sync: Object.keys(sync).filter((name) => !name.includes(".") && !isModule(name)),
+    async: Object.keys(async).filter((name) => async[name]?.installed),
+  };
 }
 
 /** P is left out: to name it is to copy the context into the guest. */

@@ -76,9 +76,9 @@ export interface Library<Message = never> {
    * Names of guest commands: `list` gives the preamble, the scripts to run before each cell, as `[{ name, code }]`, with `aside`
    * if one is left out; `setAside` leaves one out from now on, `{ name, why }`.
    */
-  readonly preamble?: { readonly list: string; readonly setAside: string };
+  readonly preamble: { readonly list: string; readonly setAside: string };
   /** Names the guest command that is run when a cell begins, before its helpers; null: none. */
-  readonly beginning?: () => string | null;
+  readonly beginning: () => string | null;
   /**
    * The library's state of an exec. `kept` is asked for when the guest has come to rest: to wait for calls, with null, or
    * because the exec is over. `resume` gets what was kept when the image was captured; null if that is nothing.

@@ -3,15 +3,9 @@ import { startCell } from "./cells/start-cell.ts";
 import { runCommand } from "./enter.ts";
 import { type GuestOptions, makeGuest } from "./guest.ts";
 import { captureImage } from "./images/capture.ts";
-import type { ImageFormat } from "./images/image.ts";
 import { openImages } from "./images/images.ts";
 import { adoptGuest } from "./images/restore.ts";
 import type { Answer, CheckpointRequest, ExecInput, Json, ResumeInput } from "./protocol.ts";
-
-export interface MachineOptions extends GuestOptions {
-  /** Format of the images that this build makes. */
-  readonly format: ImageFormat;
-}
 
 /**
  * One guest and the exec that runs in it. Every method runs guest code to rest and may throw `MachineFault`: the
@@ -19,24 +13,20 @@ export interface MachineOptions extends GuestOptions {
  */
 export type Machine = Awaited<ReturnType<typeof openMachine>>;
 
-export async function openMachine(options: MachineOptions) {
+export async function openMachine(options: GuestOptions) {
   const guest = await makeGuest(options);
-  const { engine, heap, library, prelude } = guest;
+  const { engine, heap } = guest;
   const { format, restore } = options;
-  const images = heap.withoutLimit(() =>
-    openImages({ library, engine, format, prelude, opened: restore?.image, fresh: restore?.fresh }),
-  );
+  const images = heap.withoutLimit(() => openImages(guest, format, restore));
   heap.holdsCopy(images.heldBytes());
-  if (restore) adoptGuest(guest, restore, images);
+  if (restore) adoptGuest(guest, restore, images.prelude);
   return {
-    /** See `Sandbox.origin`. */
-    origin: images.origin,
     startCell: (input: ExecInput) => startCell(guest, input),
     resume: (input: ResumeInput) => resumeExec(guest, input),
     settle: (answers: readonly Answer[], facts: Json) => settle(guest, answers, facts),
     stop: () => stopExec(guest),
-    checkpoint: (request: CheckpointRequest, maxMs: number) => captureImage(guest, images, request, maxMs),
-    enter: (name: string, payload: Json, maxMs: number) => runCommand(guest, name, payload, maxMs),
+    checkpoint: (request: CheckpointRequest) => captureImage(guest, images, request),
+    enter: (name: string, payload: Json) => runCommand(guest, name, payload),
     /** The guest as it was when it was opened, in shared memory. */
     baseline: images.baseline,
     /** Bytes of linear memory. */

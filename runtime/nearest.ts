@@ -3,10 +3,9 @@ export function nearest(typed: string, names: readonly string[]): string | undef
   const wanted = typed.toLowerCase();
   const letters = wanted.replace(/^[-.]+/, "").length;
   const allowed = letters <= 2 ? 0 : letters <= 5 ? 1 : 2;
-  const ranked = names
+  const [best] = names
     .map((name) => ({ name, distance: distance(wanted, name.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
-  const [best] = ranked;
   if (best && best.distance <= allowed) return best.name;
   return letters >= 3 ? names.find((name) => name.toLowerCase().startsWith(wanted)) : undefined;
 }

@@ -1,22 +1,15 @@
 import { checkHelper } from "./cells/helper-check.ts";
-import type { Scripts } from "./cells/scripts.ts";
 import { callSite } from "./cells/traceback.ts";
-import type { RunClock } from "./clock.ts";
 import { type Engine, type EngineHost, MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import type { Heap } from "./heap.ts";
-import type { CallScope, GuestLibrary } from "./library.ts";
+import type { Guest } from "./guest.ts";
+import type { CallScope } from "./library.ts";
 import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
 import { addWarning, type Running, resultRoom } from "./running.ts";
 import { type HostText, hostText } from "./texts.ts";
 
-export interface PostOptions {
-  readonly library: GuestLibrary;
-  readonly clock: RunClock;
-  readonly heap: Heap;
-  readonly scripts: Scripts;
-  readonly running: Running;
+export interface PostOptions extends Pick<Guest, "library" | "clock" | "heap" | "scripts" | "running"> {
   /** The engine is opened with what uses the post, so it is there only when the guest posts. */
   engine(): Engine;
   notice(text: string): void;

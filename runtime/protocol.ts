@@ -1,5 +1,6 @@
 import type { GuestError } from "./cells/traceback.ts";
-import type { GuestImage, ImageDelta } from "./images/image.ts";
+import type { RlmError } from "./errors.ts";
+import type { Baseline, GuestImage, ImageDelta } from "./images/image.ts";
 import type { ExecLimits } from "./limits.ts";
 import type { Output, Stream } from "./output.ts";
 
@@ -95,6 +96,15 @@ export interface Restoration {
   readonly cells: readonly { readonly number: number; readonly source: string }[];
 }
 
+/** The origin of a machine that is opened. */
+export interface MachineSetup<Message> {
+  readonly memoryBytes: number;
+  /** The image of an exec's end or of a waiting exec; or that of a fresh guest. */
+  readonly from: Restoration | Baseline;
+  /** For the library, before the guest is made. */
+  readonly message?: Message;
+}
+
 /** A call of an async builtin that the guest awaits. Its id is the exec's id and a counter. */
 export interface PendingCall {
   readonly id: string;
@@ -160,6 +170,7 @@ export interface Ended {
 
 /** Host → the machine's thread. */
 export type ToThread<Message> =
+  | { readonly kind: "open"; readonly setup: MachineSetup<Message> }
   | { readonly kind: "start"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
   | { readonly kind: "resume"; readonly input: ResumeInput }
   | {
@@ -169,17 +180,17 @@ export type ToThread<Message> =
       /** The image to capture if the guest then waits for new calls. */
       readonly checkpoint: CheckpointRequest | null;
     }
-  | { readonly kind: "enter"; readonly name: string; readonly payload: Json; readonly maxMs: number }
+  | { readonly kind: "enter"; readonly name: string; readonly payload: Json }
   /** Ends the exec that waits for calls, as cancelled. */
   | { readonly kind: "stop" }
-  | { readonly kind: "checkpoint"; readonly request: CheckpointRequest; readonly maxMs: number }
-  | { readonly kind: "library"; readonly message: Message; readonly maxMs: number }
+  | { readonly kind: "checkpoint"; readonly request: CheckpointRequest }
+  | { readonly kind: "library"; readonly message: Message }
   /** Drops the machine. The thread can open another one. */
   | { readonly kind: "close" };
 
 /** The machine's thread → host: exactly one answer to each message. `notice` and `printed` may come before it. */
 export type FromThread =
-  | { readonly kind: "ready"; readonly origin: string }
+  | { readonly kind: "ready" }
   | (Idle & {
       /** The answer that `checkpoint` would have had; null if no image was wanted, or if no call is new. */
       readonly checkpoint: CaptureReply | null;
@@ -195,7 +206,7 @@ export type FromThread =
 
 export type CaptureReply =
   | { readonly kind: "checkpointed"; readonly checkpoint: Checkpoint }
-  | { readonly kind: "refused"; readonly error: CallError }
+  | { readonly kind: "refused"; readonly error: Pick<RlmError, "code" | "message" | "suggestion"> }
   | { readonly kind: "failed"; readonly message: string };
 
 export interface Printed {

@@ -1,8 +1,8 @@
 import type { MachineFault } from "./engine.ts";
-import type { GuestLibrary } from "./library.ts";
+import type { Guest } from "./guest.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
-import type { CallError, CellEnd, ExecInput, ExecState, Json, PendingCall, SetAside } from "./protocol.ts";
+import type { CallError, CellEnd, ExecState, Json, PendingCall, ResumeInput, SetAside } from "./protocol.ts";
 
 /** The exec that a guest is in, as the machine drives it and the guest's posts change it. */
 export interface Running {
@@ -25,7 +25,7 @@ export interface Running {
   asides: SetAside[];
   /** If set, every further call is answered with this error. */
   refusal: CallError | undefined;
-  /** A fault of the host: the machine must not be used any more. */
+  /** A post failed through a fault of the host: the machine must not be used any more. */
   fault: MachineFault | undefined;
 }
 
@@ -45,10 +45,7 @@ const atBeginning = (): Pick<Running, "fresh" | "parts" | "done" | "site" | "asi
 });
 
 /** Keeps with the exec's state what the library has of it. @param end null: the exec waits for calls */
-export function keepLibraryState(
-  { library, running }: { library: GuestLibrary; running: Running },
-  end: CellEnd | null,
-): void {
+export function keepLibraryState({ library, running }: Pick<Guest, "library" | "running">, end: CellEnd | null): void {
   const { state, facts } = running;
   const kept = library.exec?.kept(end && { end, state, facts }) ?? null;
   if (kept === null) delete running.state.library;
@@ -56,10 +53,8 @@ export function keepLibraryState(
 }
 
 /** Makes this the exec that runs. */
-export function beginExec(
-  running: Running,
-  { state, source, facts, wantsWhole = false }: Pick<ExecInput, "state" | "source" | "facts" | "wantsWhole">,
-): void {
+export function beginExec(running: Running, input: Omit<ResumeInput, "waiting">): void {
+  const { state, source, facts, wantsWhole = false } = input;
   running.outstanding.clear();
   Object.assign(running, { state, source, facts, wantsWhole, ...atBeginning() });
 }
@@ -70,11 +65,6 @@ export function addWarning({ state: { warnings } }: Pick<Running, "state">, text
 }
 
 const MAX_WARNINGS = 100;
-
-/** @throws MachineFault if a post failed through a fault of the host */
-export function throwFault({ fault }: Pick<Running, "fault">): void {
-  if (fault) throw fault;
-}
 
 /** The most UTF-16 units that the JSON of a result can have: each is at least one byte. */
 export function resultRoom({ state, wantsWhole }: Pick<Running, "state" | "wantsWhole">): number {

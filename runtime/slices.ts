@@ -43,8 +43,6 @@ export interface ExecSignals {
 }
 
 /** Advances an exec slice by slice. A slice ends when the guest waits for calls or when the exec is over. */
-export type Slices = ReturnType<typeof openSlices>;
-
 export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unknown>, "waits">) {
   /** The last state of the exec that the machine sent. */
   let known: ExecState;

@@ -64,9 +64,7 @@ const PYTHON =
   /^\s*(def \w+\(|elif |from \w+ import )|^\s*(for \w+ in|if|while|elif|else|try|except|with|class)\b[^{;]*:\s*(#.*)?$/m;
 
 function syntaxSuggestion(message: string, source: string): string {
-  if (PYTHON.test(source)) {
-    return "This looks like Python: cells are JavaScript.";
-  }
+  if (PYTHON.test(source)) return "This looks like Python: cells are JavaScript.";
   if (/: ''$|unexpected end|unterminated/i.test(message)) return "The cell ends too early: close what is open.";
   if (/await/.test(message)) return "Use await at the top level or in an async function.";
   if (/redefinition|already been declared/.test(message)) return "Declare the name once in a cell.";

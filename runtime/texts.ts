@@ -3,35 +3,28 @@ import type { TextPlace } from "./images/image.ts";
 import type { LibraryText } from "./library.ts";
 
 /** A text of the library, in the form in which the engine keeps it. */
-export interface HostText {
-  readonly encoding: TextPlace["encoding"];
-  /** Length in UTF-16 units. */
-  readonly units: number;
-  /** The number of bytes that it takes in guest memory. */
-  readonly bytes: number;
-  /** Writes it into memory of `bytes` bytes. */
-  write(into: Uint8Array): void;
-  /** True if memory of `bytes` bytes holds it. */
-  isIn(memory: Uint8Array): boolean;
-  toString(): string;
-}
+export type HostText = ReturnType<typeof hostText>;
 
 /** Reads as much of the text as it takes to know its encoding. */
-export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]>): HostText {
+export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]>) {
   const view = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length);
-  const encoding = utf8.length > units && isWide(view) ? "utf16le" : "latin1";
+  const encoding: TextPlace["encoding"] = utf8.length > units && isWide(view) ? "utf16le" : "latin1";
   return {
     encoding,
+    /** Length in UTF-16 units. */
     units,
+    /** The number of bytes that it takes in guest memory. */
     bytes: encoding === "latin1" ? units : units * 2,
-    write(into) {
+    /** Writes it into memory of `bytes` bytes. */
+    write(into: Uint8Array): void {
       let at = 0;
       for (const piece of pieces(view, encoding)) {
         into.set(piece, at);
         at += piece.length;
       }
     },
-    isIn(memory) {
+    /** True if memory of `bytes` bytes holds it. */
+    isIn(memory: Uint8Array): boolean {
       let at = 0;
       for (const piece of pieces(view, encoding)) {
         if (piece.compare(memory, at, at + piece.length) !== 0) return false;

@@ -9,7 +9,7 @@ import { freshOf, openMachines } from "../runtime/threads/machines.ts";
 
 const [folder = "dist"] = process.argv.slice(2);
 const entry = pathToFileURL(join(folder, "src/machine-thread-entry.js"));
-const { seat, baseline } = await openMachines().take({ entry, library: null });
+const { seat, baseline } = await openMachines().take(entry);
 await seat.leave(false);
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array) => new Uint8Array(buffer, byteOffset, byteLength);

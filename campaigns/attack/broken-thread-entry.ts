@@ -31,4 +31,4 @@ const overwrite = defineBuiltin({
   },
 });
 
-await serveSandbox<null, ContextMessage>(() => openLibrary([...builtins, overwrite]));
+await serveSandbox<ContextMessage>(() => openLibrary([...builtins, overwrite]));

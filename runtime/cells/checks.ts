@@ -35,14 +35,15 @@ export function checkProgram(program: Program, reserved: ReadonlySet<string>): v
     const name = named.id?.name ?? "";
     throw new CellSyntaxError(`a class cannot be named ${name}`, "Choose another name.", position(named));
   }
-  for (const { name, node } of declaredNames(program)) {
-    if (!reserved.has(name)) continue;
-    throw new CellSyntaxError(
-      `${name} is a builtin and cannot be declared again`,
-      `Choose another name, such as my_${name}.`,
-      position(node),
-    );
-  }
+  refuseNames(program, reserved, "is a builtin and cannot be declared again");
+}
+
+/** Refuses the first declaration of a name that is taken. `why` follows the name in the message. @throws CellSyntaxError */
+export function refuseNames(program: Program, taken: ReadonlySet<string>, why: string): void {
+  const found = declaredNames(program).find(({ name }) => taken.has(name));
+  if (!found) return;
+  const { name, node } = found;
+  throw new CellSyntaxError(`${name} ${why}`, `Choose another name, such as my_${name}.`, position(node));
 }
 
 export function refuseImports(program: AnyNode): void {
@@ -57,7 +58,7 @@ export function refuseImports(program: AnyNode): void {
 }
 
 /** The place at which a node begins: line and column are 1-based. */
-export const position = (node: Node) => ({
+const position = (node: Node) => ({
   line: node.loc?.start.line ?? 1,
   column: (node.loc?.start.column ?? 0) + 1,
 });
@@ -65,10 +66,7 @@ export const position = (node: Node) => ({
 /** The mistake that acorn found, at its place. */
 export function syntaxErrorOf(error: unknown, suggestion: string): unknown {
   if (!(error instanceof SyntaxError) || !("loc" in error)) return error;
-  const loc = error.loc;
-  const at =
-    typeof loc === "object" && loc !== null && "line" in loc && "column" in loc
-      ? { line: Number(loc.line), column: Number(loc.column) + 1 }
-      : { line: 1, column: 1 };
-  return new CellSyntaxError(error.message.replace(/ \(\d+:\d+\)$/, ""), suggestion, at);
+  const { line = 1, column = 0 }: { readonly line?: number; readonly column?: number } = Object(error.loc);
+  const message = error.message.replace(/ \(\d+:\d+\)$/, "");
+  return new CellSyntaxError(message, suggestion, { line, column: column + 1 });
 }

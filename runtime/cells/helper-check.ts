@@ -1,23 +1,22 @@
 import { noRoom, readThrown } from "../ends.ts";
-import type { Engine } from "../engine.ts";
 import { RlmError } from "../errors.ts";
+import type { Guest } from "../guest.ts";
 import { suggestionFor } from "../suggestions.ts";
 import { CellSyntaxError } from "./checks.ts";
 import { checkHelperNames } from "./helper-script.ts";
 import { OWNED_NAMES } from "./owned-names.ts";
-import type { Scripts } from "./scripts.ts";
 import { guestError } from "./traceback.ts";
+
+interface Parts extends Pick<Guest, "scripts" | "engine"> {
+  readonly reserved: ReadonlySet<string>;
+}
 
 /**
  * Checks a new helper.
  *
  * @throws RlmError `policy_violation` for its name; for its source a SyntaxError for the guest, with line, column and the line
  */
-export function checkHelper(
-  name: string,
-  source: string,
-  parts: { readonly reserved: ReadonlySet<string>; readonly scripts: Scripts; readonly engine: Engine },
-): void {
+export function checkHelper(name: string, source: string, parts: Parts): void {
   checkName(name, parts.reserved);
   try {
     checkHelperNames(source);
@@ -44,11 +43,7 @@ function checkName(name: string, reserved: ReadonlySet<string>): void {
 }
 
 /** Compiles the helper, since the engine refuses some of what acorn accepts. @throws CellSyntaxError */
-function compile(
-  name: string,
-  source: string,
-  { scripts, engine }: { readonly scripts: Scripts; readonly engine: Engine },
-): void {
+function compile(name: string, source: string, { scripts, engine }: Parts): void {
   const script = scripts.helper(name, source);
   const compiled = engine.compile(script.source, script.filename);
   if (compiled.ok) return;

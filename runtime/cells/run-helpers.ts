@@ -7,23 +7,14 @@ import type { Ended, Json, SetAside } from "../protocol.ts";
 import { remedy } from "../remedies.ts";
 import { addWarning } from "../running.ts";
 
-/** A helper as the guest lists it. */
-export interface ListedHelper {
-  readonly name: string;
-  readonly code: string;
-  /** Why the helper is left out; empty if it is not. */
-  readonly aside: string;
-}
-
 /**
  * Runs the helpers before a cell. A helper that fails is left out from now on; it ends the exec, unless there was not enough
  * memory for it. Returns the exec's end if the cell must not run.
  */
 export function runHelpers(guest: Guest): Ended | undefined {
   const { engine, heap, library, scripts } = guest;
-  const { preamble } = library;
-  if (!preamble) return undefined;
-  for (const { name, code, aside } of helpersIn(heap.withSpareBytes(() => step(guest, preamble.list, null)))) {
+  const listed = heap.withSpareBytes(() => step(guest, library.preamble.list, null));
+  for (const { name, code, aside } of helpersIn(listed)) {
     const script = scripts.helper(name, code);
     if (aside) {
       warnOf(guest, { name, why: aside });
@@ -36,13 +27,11 @@ export function runHelpers(guest: Guest): Ended | undefined {
   return undefined;
 }
 
-/** The helpers in an answer of the guest command `preamble.list`. */
-export function helpersIn(answer: Json): ListedHelper[] {
-  return listOf(answer).map((item) => ({
-    name: text(item, "name"),
-    code: text(item, "code"),
-    aside: text(item, "aside"),
-  }));
+/** The helpers in an answer of the guest command `preamble.list`. `aside` says why one is left out, and is empty if it is not. */
+export function helpersIn(answer: Json) {
+  return listOf(answer).map((item) => {
+    return { name: text(item, "name"), code: text(item, "code"), aside: text(item, "aside") };
+  });
 }
 
 function helperFailed(guest: Guest, name: string, ran: Entered & { ok: false }): Ended | undefined {

@@ -3,13 +3,10 @@ import { HELPER_PREFIX, type HelperScript, transformHelper } from "./helper-scri
 import { WRAPPER } from "./traceback.ts";
 import { type CellScript, transformCell } from "./transform.ts";
 
-interface Script {
-  readonly source: string;
-  /** The name in tracebacks: `<cell 3>`, `<helper utils>`. */
-  readonly filename: string;
-}
-
-/** The scripts that a guest has run, kept to put columns of tracebacks back where their author wrote them. */
+/**
+ * The scripts that a guest has run, kept to put columns of tracebacks back where their author wrote them. The `filename` of a
+ * script is its name in tracebacks: `<cell 3>`, `<helper utils>`.
+ */
 export type Scripts = ReturnType<typeof openScripts>;
 
 type ColumnOf = CellScript["columnOf"];
@@ -31,11 +28,7 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
 
   return {
     /** @param kept names of builtins that this cell, too, may not declare @throws CellSyntaxError */
-    cell(
-      number: number,
-      source: string,
-      kept: readonly string[] = [],
-    ): Script & Pick<CellScript, "completion" | "declared"> {
+    cell(number: number, source: string, kept: readonly string[] = []) {
       const filename = cellName(number);
       const names = kept.length === 0 ? reserved : new Set([...reserved, ...kept]);
       const { columnOf, ...script } = transformCell(source, names);
@@ -43,7 +36,7 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
       return { ...script, filename };
     },
     /** A cell of the host's own. It gets builtins as parameters, so it does not matter what a guest has by their names. */
-    own(source: string): Script {
+    own(source: string) {
       return { source: `(async function ${WRAPPER}({ ${names.join(", ")} }) {${source}\n})`, filename: cellName(0) };
     },
     /** Notes a cell that has run already, in this process or another. Its columns are worked out when a traceback needs them. */
@@ -56,7 +49,7 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
       });
     },
     /** @throws CellSyntaxError */
-    helper(name: string, source: string): Script & Pick<HelperScript, "names"> {
+    helper(name: string, source: string) {
       const script = helpers.get(source) ?? transformHelper(source, reserved);
       helpers.set(source, script);
       return { ...script, filename: `<helper ${name}>` };

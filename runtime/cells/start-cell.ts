@@ -43,7 +43,7 @@ function enterCell(guest: Guest, { sites = false, seed, kept }: ExecInput): Ende
     ...(seed ? { seed } : {}),
   };
   heap.withSpareBytes(() => step(guest, "begin", options));
-  const command = library.beginning?.() ?? null;
+  const command = library.beginning();
   if (command !== null) step(guest, command, null);
   const ended = runHelpers(guest);
   if (ended) return ended;

@@ -37,21 +37,15 @@ export function callSite(stack: string): string | undefined {
 
 /** Keeps the guest's own frames and puts their columns back where the author wrote them. */
 export function guestError(thrown: Thrown, columnOf: ColumnMap): GuestError {
-  const frames = thrown.stack.split("\n").flatMap((line) => {
-    const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^>]+|query)>):(\d+):(\d+)\)?$/.exec(line);
+  const frames = thrown.stack.split("\n").flatMap((frame) => {
+    const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^>]+|query)>):(\d+):(\d+)\)?$/.exec(frame);
     if (!found) return [];
-    const [, fn, file = "", lineText, columnText] = found;
+    const [, name, file = "", lineText, columnText] = found;
     // This frame is the machine's call of a helper's wrapper.
-    if (fn === "<eval>" && file.startsWith("<helper ")) return [];
-    const at = { line: Number(lineText), column: Number(columnText) };
-    return [
-      {
-        fn: fn === "<eval>" || fn === WRAPPER ? undefined : fn,
-        file,
-        line: at.line,
-        column: columnOf(file, at.line, at.column),
-      },
-    ];
+    if (name === "<eval>" && file.startsWith("<helper ")) return [];
+    const fn = name === "<eval>" || name === WRAPPER ? undefined : name;
+    const line = Number(lineText);
+    return [{ fn, file, line, column: columnOf(file, line, Number(columnText)) }];
   });
   while (frames[0]?.fn !== undefined && thrown.classes.includes(frames[0].fn)) frames.shift();
   const name = thrown.name || (thrown.thrown === "error" ? "Error" : "Uncaught");

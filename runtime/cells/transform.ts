@@ -96,11 +96,9 @@ function read(source: string, sourceType: "script" | "module"): Program | Error 
 /** Returns the edits that have each `continue` name the innermost label of its loop. */
 function relabel(program: Program, source: string): Edit[] {
   if (!source.includes("continue")) return [];
-  return Array.from(outerContinues(program), ([{ start, end }, insert]) => ({
-    at: start,
-    remove: end - start,
-    insert,
-  }));
+  return Array.from(outerContinues(program), ({ label: { start, end }, innermost }) => {
+    return { at: start, remove: end - start, insert: innermost };
+  });
 }
 
 /** Returns the edits that turn a top-level statement into one that can run again under the same names. */
@@ -109,9 +107,9 @@ function rewrite(statement: Program["body"][number]): Edit[] {
     const name = statement.id.name;
     return [insertion(statement.start, `var ${name}=`), insertion(statement.end, ";")];
   }
-  if (statement.type !== "VariableDeclaration" || statement.kind === "var") return [];
-  if (statement.kind !== "let" && statement.kind !== "const") return [];
+  if (statement.type !== "VariableDeclaration") return [];
   const keyword = statement.kind;
+  if (keyword !== "let" && keyword !== "const") return [];
   const edits: Edit[] = [{ at: statement.start, remove: keyword.length, insert: "var".padEnd(keyword.length) }];
   for (const declarator of statement.declarations) {
     if (declarator.init) continue;

@@ -4,7 +4,7 @@ import { noRoom } from "../ends.ts";
 import { MachineFault } from "../engine.ts";
 import { enterCommand } from "../enter.ts";
 import type { Guest } from "../guest.ts";
-import { DEFAULT_EXEC_LIMITS } from "../limits.ts";
+import { COMMAND_MS, DEFAULT_EXEC_LIMITS } from "../limits.ts";
 import type { Checkpoint, CheckpointRequest, Json } from "../protocol.ts";
 import { idleState } from "../running.ts";
 import type { Images } from "./images.ts";
@@ -15,15 +15,15 @@ import type { Images } from "./images.ts";
  *
  * @throws MachineFault if the guest is not at rest or not sound; RlmError `memory_limit_exceeded` if no other cell could run
  */
-export function captureImage(guest: Guest, images: Images, request: CheckpointRequest, maxMs: number): Checkpoint {
+export function captureImage(guest: Guest, images: Images, request: CheckpointRequest): Checkpoint {
   const { engine, heap, clock, library, running } = guest;
   const from = clock.monotonic();
-  clock.start(0, maxMs);
+  clock.start(0, COMMAND_MS);
   // If the exec was cancelled its state is saved all the same.
-  clock.grace(maxMs);
+  clock.grace(COMMAND_MS);
   const answers = heap.withSpareBytes(() => request.commands.map((name) => enterCommand(guest, name, null)));
   if (engine.hasJob()) throw new MachineFault("a checkpoint was asked for while the guest had work to do");
-  const helpers = library.preamble && answers[request.commands.indexOf(library.preamble.list)];
+  const helpers = answers[request.commands.indexOf(library.preamble.list)];
   const isSpent = helpers !== undefined && !hasRoom(guest, helpers);
   if (engine.linearBytes() - heap.granted() > CLEARED_BYTES) engine.clearFree();
   const { isKept, ...delta } = heap.withoutLimit(() => images.capture(request, heap.granted(), heap.copiesBytes));

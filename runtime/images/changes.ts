@@ -21,28 +21,19 @@ export function mostChangesOf(pages: number): number {
 }
 
 /** Buffers for the part that is being gathered. They take 1 MB, so all machines of a thread share them. */
-interface Scratch {
-  readonly numbers: Uint32Array;
-  readonly rows: Int32Array;
-  readonly masks: Int32Array;
-  readonly words: Int32Array;
-}
+const newScratch = () => ({
+  numbers: new Uint32Array(PART_PAGES),
+  rows: new Int32Array(PART_PAGES),
+  masks: new Int32Array(PART_PAGES * ROWS),
+  words: new Int32Array(PART_PAGES * PAGE_WORDS),
+});
 
-let scratch: Scratch | undefined;
-
-function openScratch(): Scratch {
-  scratch ??= {
-    numbers: new Uint32Array(PART_PAGES),
-    rows: new Int32Array(PART_PAGES),
-    masks: new Int32Array(PART_PAGES * ROWS),
-    words: new Int32Array(PART_PAGES * PAGE_WORDS),
-  };
-  return scratch;
-}
+let scratch: ReturnType<typeof newScratch> | undefined;
 
 /** All `Changes` of a thread share one scratch: what one of them adds must be flushed before another one adds a page. */
 export function openChanges() {
-  const { numbers, rows, masks, words } = openScratch();
+  scratch ??= newScratch();
+  const { numbers, rows, masks, words } = scratch;
   let parts: PagesPart[] = [];
   let count = 0;
   let maskCount = 0;

@@ -1,46 +1,38 @@
 import { createHash } from "node:crypto";
-import type { Engine, EngineOptions, EnginePlace } from "../engine.ts";
+import type { EnginePlace } from "../engine.ts";
 import { RlmError } from "../errors.ts";
+import type { Guest } from "../guest.ts";
 import type { Library } from "../library.ts";
-import type { CheckpointRequest } from "../protocol.ts";
+import type { CheckpointRequest, Restoration } from "../protocol.ts";
 import { hostText } from "../texts.ts";
-import type { Baseline, GuestImage, ImageDelta, ImageFormat, ImageMeta, ImagePages, TextPlace } from "./image.ts";
+import type { Baseline, GuestImage, ImageFormat, ImageMeta, ImagePages, TextPlace } from "./image.ts";
 import { openPages } from "./pages.ts";
 
 /** Captures images of a guest, each as what changed since an earlier one. */
 export type Images = ReturnType<typeof openImages>;
 
-type Texts = Pick<Library, "texts">;
-
-export interface ImagesOptions {
-  readonly library: Texts;
-  readonly engine: Engine;
-  readonly format: ImageFormat;
-  /** Source of the prelude of this build. */
-  readonly prelude: string;
-  /** The image that the guest was opened from. Its memory is kept and written to. */
-  readonly opened: GuestImage | undefined;
-  /** The image that ends are based on. Default: `opened`. */
-  readonly fresh: GuestImage | undefined;
-}
-
-/** Must be called before anything has run in the guest. */
-export function openImages({ library, engine, prelude, opened, fresh, ...options }: ImagesOptions) {
+/**
+ * Must be called before anything has run in the guest.
+ * @param restore the images that the guest was opened from. The memory of `image` is kept and written to
+ */
+export function openImages(
+  { library, engine, prelude }: Pick<Guest, "engine" | "library" | "prelude">,
+  format: ImageFormat,
+  { image: opened, fresh }: Partial<Restoration> = {},
+) {
   // The prelude is part of the image, so it still has the bridge of the build that made the guest.
-  const gate = opened?.meta.gate ?? options.format;
+  const gate = opened?.meta.gate ?? format;
   const preludeHash = sha256(prelude);
 
-  function live(): Omit<ImageMeta, "gate" | "prelude" | "granted" | "texts"> & { memory: Uint8Array } {
-    const image = engine.image();
-    return { linearBytes: image.memory.length, ...image };
+  function live(): { memory: Uint8Array; meta: Omit<ImageMeta, "granted" | "texts"> } {
+    const { memory, ...place } = engine.image();
+    return { memory, meta: { gate, prelude: preludeHash, linearBytes: memory.length, ...place } };
   }
 
   function baseline(): Pick<GuestImage, "id" | "memory"> {
-    const { memory: found, ...place } = live();
-    const memory = found.slice();
-    const { address, bytes } = stackOf(place);
-    memory.fill(0, address, address + bytes);
-    return { id: baselineId(memory, { gate, prelude: preludeHash, ...place }), memory };
+    const { memory: found, meta } = live();
+    const memory = found.slice().fill(0, 0, meta.stackPointer);
+    return { id: baselineId(memory, meta), memory };
   }
 
   const { id: origin, memory: first } = opened ?? baseline();
@@ -57,15 +49,12 @@ export function openImages({ library, engine, prelude, opened, fresh, ...options
   }
 
   return {
-    /** See `Sandbox.origin`. */
-    origin,
     /** Identifies the prelude of this build, see `ImageMeta.prelude`. */
     prelude: preludeHash,
     heldBytes: pages.heldBytes,
     /** See `Machine.baseline`. Must be called before an image is captured. */
     baseline(): Baseline {
-      const { memory: _live, ...place } = live();
-      const meta = { gate, prelude: preludeHash, ...place, granted: 0, texts: [] };
+      const meta = { ...live().meta, granted: 0, texts: [] };
       const whole = openPages(origin, new Uint8Array(first.length));
       const { pages } = whole.capture({ id: origin, base: origin, anchor: false, memory: first, masks: [] });
       const memory = new Uint8Array(new SharedArrayBuffer(first.length));
@@ -77,24 +66,20 @@ export function openImages({ library, engine, prelude, opened, fresh, ...options
      * more than `most` bytes.
      * @param granted bytes beyond its own limit that the guest has
      */
-    capture(
-      { id, base, kind }: Omit<CheckpointRequest, "commands">,
-      granted: number,
-      most: number,
-    ): ImageDelta & { readonly isKept: boolean } {
+    capture({ id, base, kind }: Omit<CheckpointRequest, "commands">, granted: number, most: number) {
       const whole = base === null || !pages.has(base);
-      const { memory, ...place } = live();
+      const { memory, meta } = live();
       const listed = texts(memory, whole);
-      const meta = { gate, prelude: preludeHash, ...place, granted, texts: listed };
       return {
         id,
-        meta,
+        meta: { ...meta, granted, texts: listed },
         ...pages.capture({
           id,
           base,
           anchor: kind === "end",
           memory,
-          masks: [stackOf(place), ...listed],
+          // The engine's stack lies at the bottom of memory. A guest at rest does not use what is left there below its pointer.
+          masks: [{ address: 0, bytes: meta.stackPointer }, ...listed],
           mostHeld: kind === "end" ? most + granted - memory.length : Number.POSITIVE_INFINITY,
         }),
       };
@@ -121,10 +106,7 @@ function shared(pages: ImagePages): ImagePages {
  *
  * @throws RlmError `checkpoint_lost` if the library has another text
  */
-export function fromImage(
-  { meta, memory }: GuestImage,
-  library: Texts,
-): Required<Pick<EngineOptions, "image" | "texts">> {
+export function fromImage({ meta, memory }: GuestImage, library: Pick<Library, "texts">) {
   const { stackPointer, runtimePtr, contextPtr, entries } = meta;
   const texts = meta.texts.map((place) => {
     const found = library.texts[place.name];
@@ -137,9 +119,6 @@ export function fromImage(
   });
   return { image: { memory, stackPointer, runtimePtr, contextPtr, entries }, texts };
 }
-
-/** The engine's stack lies at the bottom of memory. A guest at rest does not use what is left there below the stack pointer. */
-const stackOf = ({ stackPointer }: Pick<ImageMeta, "stackPointer">) => ({ address: 0, bytes: stackPointer });
 
 const part = (memory: Uint8Array, { address, bytes }: EnginePlace) => memory.subarray(address, address + bytes);
 

@@ -1,5 +1,5 @@
 import { type Changes, freeBytes, openChanges } from "./changes.ts";
-import { type GuestImage, type ImagePages, PAGE_BYTES } from "./image.ts";
+import { type GuestImage, PAGE_BYTES } from "./image.ts";
 
 /** A range of memory that counts as zero, whatever lies there. */
 export interface Mask {
@@ -7,25 +7,15 @@ export interface Mask {
   readonly bytes: number;
 }
 
-/** Finds what has changed in a guest's memory from image to image. It holds the last image, without blocks of zeros. */
-export interface Pages {
-  /** Bytes that the last image takes, as it is held. */
-  heldBytes(): number;
-  /** True if changes since this image are at hand. */
-  has(id: string): boolean;
-  /**
-   * Captures the memory, a multiple of 64 KiB, as the image `id`. If `base` is the previous image or the anchor, the pages
-   * that differ from it are returned; otherwise all pages that are not zero. An `anchor` image becomes the anchor. If the
-   * image would take more than `mostHeld` bytes, with its pages, nothing is held any more, and `isKept` is false.
-   */
-  capture(image: {
-    readonly id: string;
-    readonly base: string | null;
-    readonly anchor: boolean;
-    readonly memory: Uint8Array;
-    readonly masks: readonly Mask[];
-    readonly mostHeld?: number;
-  }): { readonly base: string | null; readonly pages: ImagePages; readonly isKept: boolean };
+interface Captured {
+  readonly id: string;
+  readonly base: string | null;
+  /** True if it becomes the anchor. */
+  readonly anchor: boolean;
+  /** A multiple of 64 KiB. */
+  readonly memory: Uint8Array;
+  readonly masks: readonly Mask[];
+  readonly mostHeld?: number;
 }
 
 /** Memory grows by this, so it is also the grain in which the last image is kept. */
@@ -33,11 +23,8 @@ const BLOCK_BYTES = 64 * 1024;
 const BLOCK_PAGES = BLOCK_BYTES / PAGE_BYTES;
 const PAGE_WORDS = PAGE_BYTES / 4;
 
-interface Block {
-  readonly bytes: Buffer;
-  /** `bytes` as words. */
-  readonly words: Int32Array;
-}
+/** A block, as bytes and as words. */
+type Block = ReturnType<typeof blockOf>;
 
 const ZERO = blockOf(Buffer.alloc(BLOCK_BYTES));
 const ZERO_PAGE = new Int32Array(PAGE_WORDS);
@@ -59,11 +46,13 @@ interface Anchor {
 }
 
 /**
+ * Finds what has changed in a guest's memory from image to image. It holds the last image, without blocks of zeros.
+ *
  * @param memory of the image `id`, with which pages are compared first. It is kept and written to, so the caller must not use
  * it any more. Memory that threads share is not written to.
  * @param first the first anchor. It is only read. Default: the image `id`
  */
-export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImage, "id" | "memory">): Pages {
+export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImage, "id" | "memory">) {
   const changes = openChanges();
   const slabs = openSlabs();
   let held: string | undefined = id;
@@ -114,9 +103,15 @@ export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImag
   }
 
   return {
+    /** Bytes that the last image takes, as it is held. */
     heldBytes: () => heldBytes,
-    has: (id) => id === held || id === anchor?.id,
-    capture({ id, base, memory, masks, mostHeld = Number.POSITIVE_INFINITY, ...image }) {
+    /** True if changes since this image are at hand. */
+    has: (id: string) => id === held || id === anchor?.id,
+    /**
+     * If `base` is the previous image or the anchor, the pages that differ from it are returned; otherwise all pages that are not
+     * zero. If the image would take more than `mostHeld` bytes, with its pages, nothing is held any more, and `isKept` is false.
+     */
+    capture({ id, base, memory, masks, mostHeld = Number.POSITIVE_INFINITY, ...image }: Captured) {
       const isNext = base === held;
       const since = !isNext && base === anchor?.id ? anchor : undefined;
       const gathers = isNext ? "changes" : since ? "none" : "all";
@@ -144,10 +139,7 @@ export function openPages(id: string, memory: Uint8Array, first?: Pick<GuestImag
 }
 
 /** An earlier image as the anchor of one that has these blocks. undefined if it is too different. */
-function anchorBefore(
-  { id, memory }: Pick<GuestImage, "id" | "memory">,
-  blocks: readonly (Block | undefined)[],
-): Anchor | undefined {
+function anchorBefore({ id, memory }: Pick<GuestImage, "id" | "memory">, blocks: readonly (Block | undefined)[]) {
   const before: Anchor["before"] = new Map();
   const old = blocksIn(viewOf(memory));
   if (old.length > blocks.length) return undefined;
@@ -220,7 +212,7 @@ function viewOf(memory: Uint8Array): Buffer {
   return Buffer.from(memory.buffer, memory.byteOffset, memory.length);
 }
 
-function blockOf(bytes: Buffer): Block {
+function blockOf(bytes: Buffer) {
   return { bytes, words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) };
 }
 

@@ -3,17 +3,12 @@ import { type Guest, installedNames } from "../guest.ts";
 import { DRAIN_MS, LIMITS } from "../limits.ts";
 import { extensionSource } from "../prelude.ts";
 import type { Restoration } from "../protocol.ts";
-import type { Images } from "./images.ts";
 
-/** Prepares a guest that was made from an image for its next exec. */
-export function adoptGuest(
-  guest: Guest,
-  { image, pending, cells }: Restoration,
-  images: Pick<Images, "prelude">,
-): void {
+/** Prepares a guest that was made from an image for its next exec. `prelude` is that of this build, see `ImageMeta.prelude`. */
+export function adoptGuest(guest: Guest, { image, pending, cells }: Restoration, prelude: string): void {
   for (const { number, source } of cells) guest.scripts.remember(number, source);
   if (pending === "drop") dropCalls(guest);
-  if (image.meta.prelude !== images.prelude) addYoungerBuiltins(guest);
+  if (image.meta.prelude !== prelude) addYoungerBuiltins(guest);
 }
 
 /** The guest forgets the calls that it waits for, and with them the cell that made them. */
@@ -26,11 +21,12 @@ function dropCalls({ engine, clock }: Guest): void {
 /** A guest of an earlier version lacks these builtins. If it does not take them, it continues without them. */
 function addYoungerBuiltins({ engine, clock, heap, library }: Guest): void {
   clock.start(0, DRAIN_MS);
-  const { younger, sync, async, modules } = library;
+  const { younger, modules } = library;
+  const { sync, async } = installedNames(library);
   const extension = extensionSource(modules.filter(({ name }) => younger.has(name)));
   const config = {
-    sync: installedNames({ sync, modules }).filter((name) => younger.has(name)),
-    async: Object.keys(async).filter((name) => async[name]?.installed && younger.has(name)),
+    sync: sync.filter((name) => younger.has(name)),
+    async: async.filter((name) => younger.has(name)),
     younger: [...younger],
     messageUnits: LIMITS.errorMessageUnits,
   };

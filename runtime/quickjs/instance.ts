@@ -15,11 +15,7 @@ export interface Instance {
 }
 
 /** Makes an instance whose prelude has not run yet, or, if an image is given, one with the guest of the image. */
-export async function openInstance(
-  wasm: WebAssembly.Module,
-  host: EngineHost,
-  image: EngineImage | undefined,
-): Promise<Instance> {
+export async function openInstance(wasm: WebAssembly.Module, host: EngineHost, image?: EngineImage): Promise<Instance> {
   let instance: Instance | undefined;
   const options: QuickJSOptions = {
     wasm,
@@ -101,18 +97,17 @@ export function entriesOf({ entries }: Instance): Entries {
 }
 
 /**
- * Runs guest code. An exception becomes its description.
+ * Runs guest code. A value that is not a string becomes an empty one, and an exception its description.
  *
  * @throws MachineFault if anything else escapes
  */
 export function attempt(instance: Instance, run: () => JSValueHandle): Entered {
   try {
-    return { ok: true, value: takeString(run()) };
+    using value = run();
+    return { ok: true, value: value.isString ? value.toString() : "" };
   } catch (error) {
-    const exception = exceptionIn(error);
-    const failure = instance.stopped ? null : describe(instance, exception.handle);
-    exception.dispose();
-    return { ok: false, failure };
+    using exception = exceptionIn(error);
+    return { ok: false, failure: instance.stopped ? null : describe(instance, exception.handle) };
   }
 }
 
@@ -125,24 +120,12 @@ export function exceptionIn(error: unknown): JSException {
 /** Returns what the prelude says of the thrown value, or null if even that could not run. */
 function describe(instance: Instance, thrown: JSValueHandle): string | null {
   try {
-    return takeText(call(instance, entriesOf(instance).describe, thrown));
+    using text = call(instance, entriesOf(instance).describe, thrown);
+    return text.toString();
   } catch (error) {
     exceptionIn(error).dispose();
     return null;
   }
-}
-
-function takeText(handle: JSValueHandle): string {
-  const text = handle.toString();
-  handle.dispose();
-  return text;
-}
-
-/** The string that a handle holds, or an empty one. */
-function takeString(handle: JSValueHandle): string {
-  if (handle.isString) return takeText(handle);
-  handle.dispose();
-  return "";
 }
 
 export function fault(error: unknown): MachineFault {

@@ -92,11 +92,7 @@ function runJob(instance: Instance): "ran" | "empty" | "stopped" {
 }
 
 /** Runs the prelude of a new guest. */
-function runPrelude(
-  instance: Instance,
-  post: PostFunction,
-  { prelude, config }: Pick<EngineOptions, "prelude" | "config">,
-): Entries {
+function runPrelude(instance: Instance, post: PostFunction, { prelude, config }: EngineOptions): Entries {
   const { vm } = instance;
   const preludeHandle = vm.evalCode(prelude, "<prelude>");
   const configText = vm.newString(config);

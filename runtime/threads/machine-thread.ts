@@ -2,16 +2,9 @@ import { Worker } from "node:worker_threads";
 import type { Baseline, ImageFormat } from "../images/image.ts";
 import { machineLost } from "../lost.ts";
 import { type FromThread, SHARED } from "../protocol.ts";
-import type { Poolable } from "./pool.ts";
 
 /** A thread that serves machines, one after the other. */
-export interface MachineThread extends Poolable {
-  /** The words of `SHARED`. */
-  readonly shared: Int32Array;
-  send(message: unknown, transfer: readonly ArrayBuffer[]): void;
-  /** Sets what hears the thread's messages from now on, or null. */
-  listen(listener: Listener | null): void;
-}
+export type MachineThread = ReturnType<typeof threadOf>;
 
 export interface Listener {
   heard(message: FromThread): void;
@@ -19,12 +12,10 @@ export interface Listener {
 }
 
 /** The first message to a thread. */
-export interface ThreadSetup<Setup> {
+export interface ThreadSetup {
   readonly wasm: WebAssembly.Module;
   readonly format: ImageFormat;
   readonly shared: Int32Array;
-  /** Given to the thread's library. It must be structured-cloneable. */
-  readonly library: Setup;
   /** True if the thread makes the image of a fresh guest first. */
   readonly makesBaseline: boolean;
 }
@@ -41,10 +32,7 @@ export const YOUNG_MB = 3;
  * @param setup makes what the thread gets, while it begins
  * @throws RlmError `machine_lost` if the thread ends before it can serve
  */
-export async function startMachineThread<Setup>(
-  module: URL,
-  setup: () => Omit<ThreadSetup<Setup>, "shared">,
-): Promise<{ thread: MachineThread; baseline: Baseline | null }> {
+export async function startMachineThread(module: URL, setup: () => Omit<ThreadSetup, "shared">) {
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
   const worker = new Worker(module, {
     // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
@@ -57,7 +45,7 @@ export async function startMachineThread<Setup>(
       worker.once("message", resolve);
       worker.once("error", ({ message }) => resolve({ kind: "failed", message }));
       worker.once("exit", () => resolve({ kind: "failed", message: "the machine's thread ended" }));
-      worker.postMessage({ ...setup(), shared } satisfies ThreadSetup<Setup>);
+      worker.postMessage({ ...setup(), shared } satisfies ThreadSetup);
     });
     if (started.kind === "failed") throw machineLost(started.message);
     return { thread: threadOf(worker, shared), baseline: started.baseline };
@@ -67,7 +55,7 @@ export async function startMachineThread<Setup>(
   }
 }
 
-function threadOf(worker: Worker, shared: Int32Array): MachineThread {
+function threadOf(worker: Worker, shared: Int32Array) {
   let listener: Listener | null = null;
   worker.on("message", (message: FromThread) => listener?.heard(message));
   worker.on("error", (error) => listener?.gone(error.message));
@@ -78,14 +66,16 @@ function threadOf(worker: Worker, shared: Int32Array): MachineThread {
     });
   });
   return {
+    /** The words of `SHARED`. */
     shared,
     gone,
-    hold: (on) => (on ? worker.ref() : worker.unref()),
-    send: (message, transfer) => worker.postMessage(message, [...transfer]),
-    listen(next) {
+    hold: (on: boolean): void => (on ? worker.ref() : worker.unref()),
+    send: (message: unknown, transfer: readonly ArrayBuffer[]) => worker.postMessage(message, [...transfer]),
+    /** Sets what hears the thread's messages from now on, or null. */
+    listen(next: Listener | null): void {
       listener = next;
     },
-    async end() {
+    async end(): Promise<void> {
       await worker.terminate();
     },
   };

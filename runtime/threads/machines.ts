@@ -6,23 +6,10 @@ import { imageFormat } from "../images/image-compat.ts";
 import { LIMITS } from "../limits.ts";
 import { keepWasmCode, quickJsBuild } from "../quickjs/build.ts";
 import { type MachineThread, startMachineThread } from "./machine-thread.ts";
-import { openPool, type Pool, type Seat } from "./pool.ts";
+import { openPool, type Pool } from "./pool.ts";
 
-/** A kind of machine. */
-export interface MachineKind<Setup> {
-  /** The module that calls `serveSandbox`. */
-  readonly entry: URL;
-  /** Given to the machine's library. It must be structured-cloneable. */
-  readonly library: Setup;
-}
-
-/** Threads for the machines of a process, and the fresh guest of each kind. */
-export interface Machines {
-  /** Returns a thread for one machine and what a fresh guest is made from. @throws RlmError `machine_lost` if none starts */
-  take<Setup>(kind: MachineKind<Setup>): Promise<{ seat: Seat<MachineThread>; baseline: Baseline }>;
-  /** Starts a thread for the next machine, if there is none yet. */
-  warm<Setup>(kind: MachineKind<Setup>): void;
-}
+/** Threads for the machines of a process, and the fresh guest of each kind. A kind is named by the module that calls `serveSandbox`. */
+export type Machines = ReturnType<typeof openMachines>;
 
 interface Kind {
   readonly pool: Pool<MachineThread>;
@@ -30,18 +17,17 @@ interface Kind {
 }
 
 /** @param cores how many machines open at once */
-export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}): Machines {
+export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}) {
   const kinds = new Map<string, Kind>();
 
-  function kindOf<Setup>({ entry, library }: MachineKind<Setup>): Kind {
-    const key = JSON.stringify([entry.href, library]);
-    const found = kinds.get(key);
+  function kindOf(entry: URL): Kind {
+    const found = kinds.get(entry.href);
     if (found) return found;
     async function start(): Promise<MachineThread> {
       const { thread, baseline } = await startMachineThread(entry, () => {
         const format = imageFormat();
         made.baseline ??= readFresh(freshOf(entry), format);
-        return { wasm: quickJsBuild().module, format, library, makesBaseline: made.baseline === null };
+        return { wasm: quickJsBuild().module, format, makesBaseline: made.baseline === null };
       });
       keepWasmCode();
       made.baseline ??= baseline;
@@ -49,19 +35,21 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
     }
     const times = { clock: systemClock, background: backgroundClock, lingerMs: LIMITS.idleThreadMs };
     const made: Kind = { pool: openPool({ start, ...times, cores, kept }), baseline: null };
-    kinds.set(key, made);
+    kinds.set(entry.href, made);
     return made;
   }
 
   return {
-    async take(wanted) {
-      const kind = kindOf(wanted);
+    /** Returns a thread for one machine and what a fresh guest is made from. @throws RlmError `machine_lost` if none starts */
+    async take(entry: URL) {
+      const kind = kindOf(entry);
       const seat = await kind.pool.take();
       if (kind.baseline) return { seat, baseline: kind.baseline };
       await seat.leave(false);
       throw new Error("a thread is up and there is no fresh guest");
     },
-    warm: (kind) => kindOf(kind).pool.warm(),
+    /** Starts a thread for the next machine, if there is none yet. */
+    warm: (entry: URL) => kindOf(entry).pool.warm(),
   };
 }
 

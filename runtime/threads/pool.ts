@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { openSeats } from "./seats.ts";
-import { openThreads, type Threads } from "./threads.ts";
+import { openThreads } from "./threads.ts";
 
 /** A thread that serves one machine at a time. */
 export interface Poolable {
@@ -31,11 +31,7 @@ export interface Seat<T> {
  * them can wait for another one. If there are `kept` threads, a new machine takes the thread of a resting one, or waits a
  * moment for a working one to end. Only then the pool grows.
  */
-export interface Pool<T> {
-  take(): Promise<Seat<T>>;
-  /** Starts a thread for the next machine, if there is none yet. */
-  warm(): void;
-}
+export type Pool<T extends Poolable> = ReturnType<typeof openPool<T>>;
 
 export interface PoolOptions<T> {
   start(): Promise<T>;
@@ -56,11 +52,11 @@ export interface PoolOptions<T> {
  */
 const PATIENCE_MS = 100;
 
-export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
-  const { clock, background, cores, kept } = options;
+export function openPool<T extends Poolable>(options: PoolOptions<T>) {
+  const { clock, cores, kept } = options;
   const threads = openThreads(options);
   const turns = openTurns(cores);
-  const seats = openSeats({ threads, kept, background, endTurn: turns.end });
+  const seats = openSeats(threads, options, turns.end);
 
   /** Threads that start, open a machine, run one or end. */
   const busy = () => threads.count() - threads.countFree() - seats.countAtRest();
@@ -73,13 +69,13 @@ export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
       if (found) return found;
       if (threads.count() < kept) return threads.begin();
       if (seats.hasResting()) await seats.giveUpOldest();
-      else if (busy() >= cores && left > 0) await soon(threads, clock, left);
+      else if (busy() >= cores && left > 0) await soon(threads.change(), clock, left);
       else return threads.begin();
     }
   }
 
   return {
-    async take() {
+    async take(): Promise<Seat<T>> {
       await turns.take();
       try {
         return seats.of(await takeThread());
@@ -88,16 +84,17 @@ export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
         throw error;
       }
     },
-    warm() {
+    /** Starts a thread for the next machine, if there is none yet. */
+    warm(): void {
       if (threads.countFree() === 0 && threads.count() < kept) threads.keep(threads.begin());
     },
   };
 }
 
 /** Resolves once something changes for a machine that waits, or after `ms`. */
-async function soon({ change }: Pick<Threads<unknown>, "change">, clock: Clock, ms: number): Promise<void> {
+async function soon(change: Promise<void>, clock: Clock, ms: number): Promise<void> {
   let callOff = () => {};
-  await Promise.race([change(), new Promise<void>((resolve) => (callOff = clock.after(ms, resolve)))]);
+  await Promise.race([change, new Promise<void>((resolve) => (callOff = clock.after(ms, resolve)))]);
   callOff();
 }
 

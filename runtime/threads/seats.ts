@@ -1,20 +1,17 @@
-import type { Clock } from "../clock.ts";
-import type { Poolable, Seat } from "./pool.ts";
+import type { Poolable, PoolOptions, Seat } from "./pool.ts";
 import type { Threads } from "./threads.ts";
-
-export interface SeatsOptions<T> {
-  readonly threads: Threads<T>;
-  /** Threads that stay without a machine for the next one, and threads beyond which no machine rests. */
-  readonly kept: number;
-  readonly background: Pick<Clock, "after">;
-  /** Called when a machine has stopped opening: it is open, or gone. */
-  endTurn(): void;
-}
 
 type State = "opening" | "working" | "waiting" | "resting" | "left";
 
-/** The places of machines in a pool. */
-export function openSeats<T extends Poolable>({ threads, kept, background, endTurn }: SeatsOptions<T>) {
+/**
+ * The places of machines in a pool. While there are more than `kept` threads no machine rests.
+ * @param endTurn is called when a machine has stopped opening: it is open, or gone
+ */
+export function openSeats<T extends Poolable>(
+  threads: Threads<T>,
+  { kept, background }: Pick<PoolOptions<T>, "kept" | "background">,
+  endTurn: () => void,
+) {
   /** The one that has rested longest comes first. Each with what gives its machine up. */
   const resting = new Map<Seat<T>, () => Promise<void>>();
   const states = new Map<Seat<T>, State>();
@@ -28,24 +25,20 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
     }
   }
 
-  function move(seat: Seat<T>, state: State): void {
-    if (!states.has(seat)) return;
-    if (states.get(seat) === "opening") {
-      endTurn();
-      seat.thread.hold(false);
-    }
-    resting.delete(seat);
-    if (state === "left") states.delete(seat);
-    else states.set(seat, state);
-    threads.changed();
-  }
-
   function of(thread: T): Seat<T> {
     let callOff = () => {};
-    const set = (state: State) => {
+    function set(state: State): void {
       callOff();
-      move(seat, state);
-    };
+      if (!states.has(seat)) return;
+      if (states.get(seat) === "opening") {
+        endTurn();
+        thread.hold(false);
+      }
+      resting.delete(seat);
+      if (state === "left") states.delete(seat);
+      else states.set(seat, state);
+      threads.changed();
+    }
     const seat: Seat<T> = {
       thread,
       opened: () => set("working"),

@@ -1,21 +1,12 @@
-import { type Clock, systemClock } from "../clock.ts";
+import { systemClock } from "../clock.ts";
 import { RlmError } from "../errors.ts";
 import type { Baseline } from "../images/image.ts";
 import type { Library } from "../library.ts";
 import { LIMITS } from "../limits.ts";
 import { type Machine, openMachine } from "../machine.ts";
-import type { FromThread, Printed, Restoration } from "../protocol.ts";
+import type { FromThread, MachineSetup, Printed, Restoration } from "../protocol.ts";
 import { openQuickJs } from "../quickjs/quickjs.ts";
 import type { ThreadSetup } from "./machine-thread.ts";
-
-/** The origin of a machine that is opened. */
-export interface MachineSetup<Message> {
-  readonly memoryBytes: number;
-  /** The image of an exec's end or of a waiting exec; or that of a fresh guest. */
-  readonly from: Restoration | Baseline;
-  /** For the library, before the guest is made. */
-  readonly message?: Message;
-}
 
 /** The machine that a thread serves at the moment, and its library. */
 export interface Served<Message> {
@@ -23,59 +14,44 @@ export interface Served<Message> {
   readonly library: Library<Message>;
 }
 
-/** The parts with which the machines of a thread are made. */
-interface Workshop<Setup, Message> {
-  readonly thread: ThreadSetup<Setup>;
-  readonly createLibrary: (setup: Setup) => Library<Message>;
-  readonly say: (message: FromThread) => void;
-}
+/** Makes the machines of a thread. */
+export function openWorkshop<Message>(
+  { wasm, format, shared }: ThreadSetup,
+  createLibrary: () => Library<Message>,
+  say: (message: FromThread) => void,
+) {
+  const machineOf = (library: Library<Message>, memoryBytes: number, restore?: Restoration) =>
+    openMachine({
+      ...{ library, memoryBytes, clock: systemClock, shared, format },
+      notice: (text) => say({ kind: "notice", text }),
+      printed: openPrintRelay((parts) => say({ kind: "printed", parts })),
+      openEngine: (options) => openQuickJs(wasm, options),
+      ...(restore ? { restore } : {}),
+    });
 
-/** Makes the image of a fresh guest. */
-export async function makeBaseline<Setup, Message>(workshop: Workshop<Setup, Message>): Promise<Baseline> {
-  const library = workshop.createLibrary(workshop.thread.library);
-  using machine = await machineOf(workshop, library, LIMITS.guestHeapBytes);
-  return machine.baseline();
+  return {
+    /** Makes the image of a fresh guest. */
+    async baseline(): Promise<Baseline> {
+      using machine = await machineOf(createLibrary(), LIMITS.guestHeapBytes);
+      return machine.baseline();
+    },
+    /** Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened */
+    async open({ from, memoryBytes, message }: MachineSetup<Message>): Promise<Served<Message>> {
+      const library = createLibrary();
+      try {
+        if (message !== undefined) library.receive(message);
+        const machine =
+          "pages" in from
+            ? await machineOf(library, memoryBytes, { image: from.image, pending: "keep", cells: [] })
+            : await machineOf(library, memoryBytes, from).catch(unreadable);
+        return { machine, library };
+      } catch (error) {
+        library.close?.();
+        throw error;
+      }
+    },
+  };
 }
-
-/** Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened */
-export async function openServed<Setup, Message>(
-  workshop: Workshop<Setup, Message>,
-  { from, memoryBytes, message }: MachineSetup<Message>,
-): Promise<Served<Message>> {
-  const library = workshop.createLibrary(workshop.thread.library);
-  try {
-    if (message !== undefined) library.receive(message);
-    const machine =
-      "pages" in from
-        ? await machineOf(workshop, library, memoryBytes, freshFrom(from))
-        : await machineOf(workshop, library, memoryBytes, from).catch(unreadable);
-    return { machine, library };
-  } catch (error) {
-    library.close?.();
-    throw error;
-  }
-}
-
-function machineOf<Setup, Message>(
-  { thread, say }: Workshop<Setup, Message>,
-  library: Library<Message>,
-  memoryBytes: number,
-  restore?: Restoration,
-): Promise<Machine> {
-  return openMachine({
-    library,
-    memoryBytes,
-    clock: systemClock,
-    shared: thread.shared,
-    notice: (text) => say({ kind: "notice", text }),
-    printed: openPrintRelay(systemClock, (parts) => say({ kind: "printed", parts })),
-    openEngine: (options) => openQuickJs(thread.wasm, options),
-    format: thread.format,
-    ...(restore ? { restore } : {}),
-  });
-}
-
-const freshFrom = ({ image }: Baseline): Restoration => ({ image, pending: "keep", cells: [] });
 
 /** For an image that passed `imageProblem` and cannot be opened all the same. */
 function unreadable(cause: unknown): never {
@@ -87,28 +63,14 @@ function unreadable(cause: unknown): never {
   });
 }
 
-/** Closes the machine, if one is open. */
-export function closeServed<Message>(served: Served<Message> | undefined): FromThread {
-  const bytes = served?.machine.linearBytes() ?? 0;
-  served?.machine[Symbol.dispose]();
-  served?.library.close?.();
-  return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
-}
-
-/** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
-const REUSED_BYTES = 16 * 2 ** 20;
-
 /** Sends what a guest prints: at once at first, then a few times a second, so that a flood of prints is few messages. */
-function openPrintRelay(
-  clock: Pick<Clock, "monotonic">,
-  send: (parts: readonly Printed[]) => void,
-): (part: Printed) => void {
+function openPrintRelay(send: (parts: readonly Printed[]) => void): (part: Printed) => void {
   let sent = 0;
   let sentAt = 0;
   let held: Printed[] = [];
   return (part) => {
     held.push(part);
-    const now = clock.monotonic();
+    const now = systemClock.monotonic();
     if (sent >= AT_ONCE && now - sentAt < EVERY_MS) return;
     if (now - sentAt > QUIET_MS) sent = 0;
     sent++;

@@ -1,30 +1,12 @@
 import type { Clock } from "../clock.ts";
 import { COMMAND_MS } from "../limits.ts";
-import { type FromThread, type Printed, SHARED, type ToThread } from "../protocol.ts";
+import { type FromThread, type MachineSetup, type Printed, SHARED, type ToThread } from "../protocol.ts";
 import type { MachineThread } from "./machine-thread.ts";
 import type { Seat } from "./pool.ts";
 import { watchThread } from "./watchdog.ts";
 
 /** The thread of a machine, watched: if it does not answer in time, the machine counts as failed. */
-export interface Thread<Message> {
-  /** Opens the machine, however long that takes: `setup` is what the thread's side of it reads. */
-  open(setup: unknown, transfer: readonly ArrayBuffer[]): Promise<FromThread>;
-  /**
-   * Sends a message and waits for its answer, one at a time. If the thread takes too long, the answer is `failed`: see
-   * `watchThread`.
-   * @param limitMs how long the guest may run
-   * @param listens whether the `cancel` word shortens that
-   */
-  ask(message: ToThread<Message>, limitMs: number, listens?: "cancel" | "not"): Promise<FromThread>;
-  /** Sets or clears the word that ends the running exec as cancelled. */
-  cancel(on: boolean): void;
-  /** The guest's output since the last answer. */
-  printed(): readonly Printed[];
-  /** Ends the thread. The message that waits for an answer, and every later one, is answered `failed` with this reason. */
-  end(why: string): Promise<void>;
-  /** Like `end`, but a thread whose machine is at rest and sound only drops the machine, and serves others. */
-  release(why: string): Promise<void>;
-}
+export type Thread<Message> = ReturnType<typeof openThread<Message>>;
 
 export interface ThreadOptions {
   readonly seat: Pick<Seat<Pick<MachineThread, "shared" | "send" | "listen" | "end">>, "thread" | "leave">;
@@ -32,9 +14,8 @@ export interface ThreadOptions {
   readonly notice: ((text: string) => void) | undefined;
 }
 
-export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thread<Message> {
-  const { thread } = seat;
-  const { shared } = thread;
+export function openThread<Message>({ seat, clock, notice }: ThreadOptions) {
+  const { shared } = seat.thread;
   let printed: Printed[] = [];
   let waiting: ((message: FromThread) => void) | undefined;
   let dead: string | undefined;
@@ -42,73 +23,80 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
   /** A message failed: no other machine may be opened in this thread. */
   let isPoisoned = false;
 
+  function answer(reply: FromThread): void {
+    if (reply.kind === "failed") isPoisoned = true;
+    waiting?.(reply);
+    waiting = undefined;
+  }
+
+  const fail = (why: string) => answer({ kind: "failed", message: why });
+
   function died(why: string): void {
     dead ??= why;
-    waiting?.({ kind: "failed", message: dead });
+    fail(dead);
   }
 
   shared.fill(0);
-  thread.listen({
+  seat.thread.listen({
     heard(message) {
       if (message.kind === "notice") notice?.(message.text);
       else if (message.kind === "printed") printed.push(...message.parts);
-      else waiting?.(message);
+      else answer(message);
     },
     gone: died,
   });
 
   /** Sends a message, and resolves with its answer or with why there is none. */
-  function exchange(send: (answer: (reply: FromThread) => void) => void): Promise<FromThread> {
+  function exchange(message: ToThread<Message>, transfer: readonly ArrayBuffer[] = []): Promise<FromThread> {
     return new Promise((resolve) => {
-      const answer = (reply: FromThread) => {
-        waiting = undefined;
-        if (reply.kind === "failed") isPoisoned = true;
-        resolve(reply);
-      };
-      if (dead !== undefined) return answer({ kind: "failed", message: dead });
-      waiting = answer;
-      send(answer);
+      waiting = resolve;
+      if (dead !== undefined) return fail(dead);
+      Atomics.store(shared, SHARED.capturing, 0);
+      seat.thread.send(message, transfer);
     });
   }
 
-  async function ask(
-    message: ToThread<Message>,
-    limitMs: number,
-    listens: "cancel" | "not" = "cancel",
-  ): Promise<FromThread> {
-    let unwatch = () => {};
-    const reply = await exchange((answer) => {
-      const overdue = (why: string) => answer({ kind: "failed", message: why });
-      unwatch = watchThread({ shared, clock, limitMs, listensToCancel: listens === "cancel" }, overdue);
-      Atomics.store(shared, SHARED.capturing, 0);
-      thread.send(message, []);
-    });
+  /**
+   * Sends a message and waits for its answer, one at a time. If the thread takes too long, the answer is `failed`: see
+   * `watchThread`.
+   * @param limitMs how long the guest may run
+   * @param listensToCancel whether the `cancel` word shortens that
+   */
+  async function ask(message: ToThread<Message>, limitMs: number, listensToCancel = true): Promise<FromThread> {
+    const unwatch = watchThread({ shared, clock, limitMs, listensToCancel }, fail);
+    const reply = await exchange(message);
     unwatch();
     if (reply.kind !== "failed") printed = [];
     return reply;
   }
 
+  /** Ends the thread. The message that waits for an answer, and every later one, is answered `failed` with this reason. */
   async function end(why: string): Promise<void> {
     died(why);
-    ended ??= thread.end();
+    ended ??= seat.thread.end();
     await ended;
   }
 
   return {
-    open: (setup, transfer) => exchange(() => thread.send({ kind: "open", setup }, transfer)),
+    /** Opens the machine, however long that takes. */
+    open: (setup: MachineSetup<Message>, transfer: readonly ArrayBuffer[]) =>
+      exchange({ kind: "open", setup }, transfer),
     ask,
-    cancel: (on) => void (dead === undefined && Atomics.store(shared, SHARED.cancel, on ? 1 : 0)),
-    printed: () => printed,
+    /** Sets or clears the word that ends the running exec as cancelled. */
+    cancel: (on: boolean): void => void (dead === undefined && Atomics.store(shared, SHARED.cancel, on ? 1 : 0)),
+    /** The guest's output since the last answer. */
+    printed: (): readonly Printed[] => printed,
     end,
-    async release(why) {
+    /** Like `end`, but a thread whose machine is at rest and sound only drops the machine, and serves others. */
+    async release(why: string): Promise<void> {
       if (dead !== undefined) return ended;
       if (waiting || isPoisoned) return end(why);
-      const reply = await ask({ kind: "close" }, COMMAND_MS, "not");
+      const reply = await ask({ kind: "close" }, COMMAND_MS, false);
       if (reply.kind !== "closed") return end(why);
       died(why);
       // It serves other machines from now on.
       ended = Promise.resolve();
-      thread.listen(null);
+      seat.thread.listen(null);
       await seat.leave(reply.isSmall);
     },
   };

@@ -1,114 +1,62 @@
 import type { Poolable, PoolOptions } from "./pool.ts";
 
 /** The threads of a pool, and those of them that have no machine. */
-export interface Threads<T> {
-  begin(): Promise<T>;
-  /** Lets a thread stay for the next machine, for some time. */
-  keep(thread: Promise<T>): void;
-  /** One without a machine. */
-  takeFree(): Promise<T> | undefined;
-  /** `run` is called once the thread is gone. Only the `run` that was given last for a thread is called. */
-  whenGone(thread: T, run: () => void): void;
-  /** Those that start, live or end. */
-  count(): number;
-  countFree(): number;
-  /** Time that the newest one took to start. */
-  startMs(): number;
-  /** Resolves once something changes for a machine that waits for a thread. */
-  change(): Promise<void>;
-  changed(): void;
-}
+export type Threads<T extends Poolable> = ReturnType<typeof openThreads<T>>;
 
-export function openThreads<T extends Poolable>(
-  options: Pick<PoolOptions<T>, "start" | "clock" | "background" | "lingerMs">,
-): Threads<T> {
-  const { start, clock } = options;
-  const news = openNews();
-  const gone = openListeners<T>();
-  const free = openFree(options, gone);
+export function openThreads<T extends Poolable>({ start, clock, background, lingerMs }: PoolOptions<T>) {
+  /** A thread serves any number of machines: its listener is replaced, so that nothing of earlier machines is kept. */
+  const listeners = new Map<T, () => void>();
+  /** Threads without a machine, some of which still start. Each with what calls off its end. */
+  const free = new Map<Promise<T>, () => void>();
+  let news = Promise.withResolvers<void>();
   let threads = 0;
   let startMs = 0;
 
+  function changed(): void {
+    news.resolve();
+    news = Promise.withResolvers();
+  }
+
+  function isGone(): void {
+    threads--;
+    changed();
+  }
+
+  /** `run` is called once the thread is gone. Only the `run` that was given last for a thread is called. */
+  function whenGone(thread: T, run: () => void): void {
+    if (listeners.has(thread)) listeners.set(thread, run);
+    else run();
+  }
+
+  function take(thread: Promise<T>): Promise<T> {
+    free.get(thread)?.();
+    free.delete(thread);
+    return thread;
+  }
+
   return {
-    async begin() {
+    async begin(): Promise<T> {
       const from = clock.monotonic();
       threads++;
-      const isGone = () => {
-        threads--;
-        news.changed();
-      };
       try {
         const thread = await start();
         startMs = clock.monotonic() - from;
-        gone.follow(thread, isGone);
+        listeners.set(thread, () => {});
+        void thread.gone.then(() => {
+          const listener = listeners.get(thread);
+          listeners.delete(thread);
+          isGone();
+          listener?.();
+        });
         return thread;
       } catch (error) {
         isGone();
         throw error;
       }
     },
-    keep(thread) {
-      free.keep(thread);
-      news.changed();
-    },
-    takeFree: free.take,
-    whenGone: gone.whenGone,
-    count: () => threads,
-    countFree: free.count,
-    startMs: () => startMs,
-    ...news,
-  };
-}
-
-/** Wakes whatever waits for a change. */
-function openNews(): Pick<Threads<unknown>, "change" | "changed"> {
-  let next = Promise.withResolvers<void>();
-  return {
-    change: () => next.promise,
-    changed() {
-      next.resolve();
-      next = Promise.withResolvers();
-    },
-  };
-}
-
-/** A thread serves any number of machines: its listener is replaced, so that nothing of earlier machines is kept. */
-function openListeners<T extends Poolable>() {
-  const listeners = new Map<T, () => void>();
-  return {
-    whenGone(thread: T, run: () => void) {
-      if (listeners.has(thread)) listeners.set(thread, run);
-      else run();
-    },
-    /** Waits for the thread's end: `isGone` runs first, then the thread's listener. */
-    follow(thread: T, isGone: () => void) {
-      listeners.set(thread, () => {});
-      void thread.gone.then(() => {
-        const listener = listeners.get(thread);
-        listeners.delete(thread);
-        isGone();
-        listener?.();
-      });
-    },
-  };
-}
-
-/** Threads without a machine, some of which still start. Each is ended after `lingerMs`. */
-function openFree<T extends Poolable>(
-  { background, lingerMs }: Pick<PoolOptions<T>, "background" | "lingerMs">,
-  { whenGone }: Pick<Threads<T>, "whenGone">,
-) {
-  /** Each with what calls off its end. */
-  const free = new Map<Promise<T>, () => void>();
-
-  function remove(thread: Promise<T>): void {
-    free.get(thread)?.();
-    free.delete(thread);
-  }
-
-  return {
+    /** Lets a thread stay for the next machine, for `lingerMs`. */
     keep(thread: Promise<T>): void {
-      const forget = () => remove(thread);
+      const forget = () => void take(thread);
       const end = () => {
         forget();
         void thread.then((started) => started.end()).catch(() => {});
@@ -118,12 +66,21 @@ function openFree<T extends Poolable>(
         started.hold(false);
         if (free.has(thread)) whenGone(started, forget);
       }, forget);
+      changed();
     },
-    take(): Promise<T> | undefined {
+    /** One without a machine. */
+    takeFree(): Promise<T> | undefined {
       const [thread] = free.keys();
-      if (thread) remove(thread);
-      return thread;
+      return thread && take(thread);
     },
-    count: () => free.size,
+    whenGone,
+    /** Those that start, live or end. */
+    count: () => threads,
+    countFree: () => free.size,
+    /** Time that the newest one took to start. */
+    startMs: () => startMs,
+    /** Resolves once something changes for a machine that waits for a thread. */
+    change: () => news.promise,
+    changed,
   };
 }

@@ -28,7 +28,7 @@ export async function startMachine([command = "", ...rest]: readonly string[]): 
   const need = Object.hasOwn(NEED_MACHINE, command) ? NEED_MACHINE[command] : undefined;
   if (!need || rest.includes("--help") || rest.includes("-h")) return;
   const { processMachines } = await import("../../runtime/index.ts");
-  processMachines().warm({ entry: entryUrl("machine-thread-entry"), library: null });
+  processMachines().warm(entryUrl("machine-thread-entry"));
   if (need === "long") return;
   const { StoreHere, startStoresBy } = await import("../store/index.ts");
   startStoresBy((entry, setup) => new StoreHere(entry, setup));

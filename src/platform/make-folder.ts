@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "./errors.ts";
+import { statsOf } from "./stats.ts";
 
 /**
  * Makes a folder for this user alone (0700), and those above it that are missing, one level at a time. Node's recursive
@@ -17,7 +18,7 @@ export function makeFolder(path: string): string | null {
     if (errorCode(error) !== "ENOENT") throw error;
     const above = dirname(folder);
     // If the folder above is there, another process may have made it meanwhile: a second failure has another reason.
-    const made = isFolder(above) ? null : makeFolder(above);
+    const made = statsOf(above)?.isDirectory() ? null : makeFolder(above);
     return makeLevel(folder) === null ? made : (made ?? folder);
   }
 }
@@ -26,7 +27,7 @@ function makeLevel(folder: string): string | null {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (isFolder(folder)) return null;
+    if (statsOf(folder)?.isDirectory()) return null;
     throw error;
   }
   // The umask may have taken away more than it should.
@@ -38,12 +39,4 @@ function makeLevel(folder: string): string | null {
 export function temporaryFolder(prefix: string): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), prefix));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
 }

@@ -7,10 +7,9 @@ import { errorCode } from "./errors.ts";
 /** @throws RlmError `output_failed` if nothing can be written there, which is tried */
 export function checkResultFile(path: string): void {
   const target = targetOf(path);
-  const isThere = target.mode !== null;
   if (target.isFolder) throw notWritten(path, "it is a folder", "Name a file in it.");
   try {
-    if (isThere) accessSync(target.path, constants.W_OK);
+    if (target.mode !== null) accessSync(target.path, constants.W_OK);
     if (target.isSpecial) return;
     const probe = besides(target.path, String(process.pid));
     closeSync(openSync(probe, "wx", MODE));
@@ -94,25 +93,12 @@ export async function* chunks(pieces: Pieces): AsyncIterable<Buffer> {
 async function syncFolder(path: string): Promise<void> {
   // Windows opens no folder for that.
   if (process.platform === "win32") return;
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await using folder = await open(path, "r");
+  await folder.sync();
 }
 
-/** The target of a result. */
-export interface Target {
-  /** The path that a link leads to. */
-  readonly path: string;
-  /** Permissions; null if nothing is there yet. */
-  readonly mode: number | null;
-  readonly isFolder: boolean;
-  readonly isSpecial: boolean;
-}
-
-export function targetOf(path: string): Target {
+/** The target of a result: the path that a link leads to, and its permissions, null if nothing is there yet. */
+export function targetOf(path: string) {
   try {
     const stats = statSync(path);
     const isSpecial = !stats.isFile() && !stats.isDirectory();

@@ -25,8 +25,9 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
  */
 export function whenAborted(signal: AbortSignal, run: () => void): () => void {
   const own = () => run();
-  const all = waiting.get(signal) ?? follow(signal);
-  all.add(own);
+  const all = waiting.get(signal) ?? new Set<() => void>();
+  if (all.size === 0) signal.addEventListener("abort", tell);
+  waiting.set(signal, all.add(own));
   return () => {
     if (all.delete(own) && all.size === 0) forget(signal);
   };
@@ -37,13 +38,6 @@ export function onceAborted(signal: AbortSignal, run: () => void): () => void {
   if (!signal.aborted) return whenAborted(signal, run);
   run();
   return () => {};
-}
-
-function follow(signal: AbortSignal): Set<() => void> {
-  const all = new Set<() => void>();
-  waiting.set(signal, all);
-  signal.addEventListener("abort", tell);
-  return all;
 }
 
 function forget(signal: AbortSignal): void {

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { chmodSync, closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from "node:fs";
+import { chmodSync, linkSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { readBoundedFile } from "./bounded-file.ts";
@@ -46,7 +46,8 @@ function madeKey(path: string): UserKey | undefined {
 
 /** Whole or not at all, and unlike with a rename a key that another process has placed meanwhile stays. */
 function placeKey(path: string, temporary: string): void {
-  writeSynced(temporary, randomBytes(BYTES).toString("hex"));
+  writeFileSync(temporary, randomBytes(BYTES).toString("hex"), { flag: "wx", mode: 0o600, flush: true });
+  chmodSync(temporary, 0o600);
   try {
     linkSync(temporary, path);
   } catch (error) {
@@ -54,15 +55,4 @@ function placeKey(path: string, temporary: string): void {
   } finally {
     rmSync(temporary, { force: true });
   }
-}
-
-function writeSynced(path: string, text: string): void {
-  const file = openSync(path, "wx", 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  chmodSync(path, 0o600);
 }

@@ -57,7 +57,5 @@ function codePoint(character: string): string {
 
 /** An escape for each UTF-16 unit, as JSON has them. */
 function escapes(character: string): string {
-  return Array.from({ length: character.length }, (_, at) => {
-    return `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`;
-  }).join("");
+  return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -3,4 +3,4 @@ import type { ContextMessage } from "./machine/context-message.ts";
 import { openLibrary } from "./machine/services.ts";
 
 // The machines' thread.
-await serveSandbox<null, ContextMessage>(() => openLibrary());
+await serveSandbox<ContextMessage>(() => openLibrary());

@@ -51,7 +51,7 @@ test("an image that could not be captured ends the machine, and the exec is over
 });
 
 test("an image that was refused is null, and the guest still waits", async () => {
-  const error = { code: "checkpoint_lost", message: "no base", suggestion: "", name: "Error" };
+  const error = { code: "checkpoint_lost", message: "no base", suggestion: "" } as const;
   const { slices, waits, whyDead } = threadWith([waiting({ kind: "refused", error })]);
   const slice = await slices.start(input, REQUEST);
   expect(slice).toMatchObject({ kind: "waiting", calls: [CALL], image: null });

@@ -19,7 +19,7 @@ const END = { id: "old", base: null, kind: "end", commands: [] } as const;
 
 async function olderGuest(): Promise<Sandbox<ContextMessage>> {
   const entry = threadEntry("older");
-  return openSandbox({ entry, library: null, memoryBytes: 2 ** 24 });
+  return openSandbox({ entry, memoryBytes: 2 ** 24 });
 }
 
 /** Runs a cell in a guest of an earlier version, then opens its image in this one. */

@@ -51,4 +51,4 @@ const runs = defineBuiltin({
 });
 
 // The machines' thread with builtins that the next version could have: two that the host answers, two that answer at once.
-await serveSandbox<null, ContextMessage>(() => openLibrary([...builtins, later, fails, reversed, runs]));
+await serveSandbox<ContextMessage>(() => openLibrary([...builtins, later, fails, reversed, runs]));

@@ -41,9 +41,8 @@ export function openGuest({
   context,
   memoryBytes = 128 * 2 ** 20,
 }: GuestOptions = {}): Promise<Sandbox<ContextMessage>> {
-  return openSandbox<null, ContextMessage>({
+  return openSandbox<ContextMessage>({
     entry: threadEntry("async"),
-    library: null,
     memoryBytes,
     ...(image ? { image: async () => image } : {}),
     ...(context ? { message: contextMessage(context, tmpdir()) } : {}),

@@ -4,7 +4,7 @@ import type { ContextMessage } from "../../src/session/machine/context-message.t
 import { openServices } from "../../src/session/machine/services.ts";
 
 // The machine's thread as it was before there were builtins that cells may shadow.
-await serveSandbox<null, ContextMessage>(() =>
+await serveSandbox<ContextMessage>(() =>
   createLibrary(
     openServices(),
     () => undefined,

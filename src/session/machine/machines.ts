@@ -46,7 +46,7 @@ export type Machine = ReturnType<typeof machineWith>;
 
 /** Starts the thread of the next machine, if there is none yet. It takes longer than opening a session and its store. */
 export function warmMachine(entry = entryUrl("machine-thread-entry"), machines = processMachines()): void {
-  machines.warm({ entry, library: null });
+  machines.warm(entry);
 }
 
 /** Opens machines. Each is the caller's to dispose. */
@@ -64,9 +64,8 @@ export function machineOpener(options: MachineOptions) {
     isStep = false,
   ) {
     const { machineEntry, memoryBytes } = options;
-    const opened = await openSandbox<null, ContextMessage>({
+    const opened = await openSandbox<ContextMessage>({
       entry: machineEntry,
-      library: null,
       memoryBytes,
       machines,
       onNotice: (text) => emit({ kind: "notice", text }),

@@ -15,7 +15,7 @@ const KEPT = freshOf(pathToFileURL(join(BUNDLED, "src/machine-thread-entry.js"))
 test("the fresh guest of a build is the one that its sources make, and a store keeps it whole", async () => {
   const kept = readFresh(KEPT, imageFormat());
   const entry = pathToFileURL(join(ROOT, "src/machine-thread-entry.ts"));
-  const { seat, baseline: made } = await openMachines().take({ entry, library: null });
+  const { seat, baseline: made } = await openMachines().take(entry);
   await seat.leave(false);
   expect(kept?.image.id).toBe(made.image.id);
   expect(kept?.image.meta).toEqual(made.image.meta);

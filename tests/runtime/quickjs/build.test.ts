@@ -33,7 +33,7 @@ describe.runIf(process.versions.v8.startsWith("13."))("on V8 13, which can free 
   test("none is freed once a thread is up", () => {
     const before = `
       const { openMachines } = await import("${MACHINES}");
-      const { seat } = await openMachines().take({ entry: new URL("${ENTRY}"), library: null });
+      const { seat } = await openMachines().take(new URL("${ENTRY}"));
       await seat.leave(false);`;
     expect(freedCode(before)).not.toContain("[wasm-gc]");
   });

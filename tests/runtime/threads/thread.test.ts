@@ -30,7 +30,7 @@ function openBusy() {
     },
   };
   const thread = openThread({ seat, clock, notice: undefined });
-  const ask = (listens?: "not") => thread.ask({ kind: "stop" }, LIMIT_MS, listens);
+  const ask = (listensToCancel?: boolean) => thread.ask({ kind: "stop" }, LIMIT_MS, listensToCancel);
   const set = (word: number, value: number) => Atomics.store(shared, word, value);
   const hear = (message: Parameters<Listener["heard"]>[0]) => listener?.heard(message);
   return { clock, thread, ask, set, hear, left: () => left };
@@ -51,7 +51,7 @@ test("a guest has 500 ms more than its limit, and then the message counts as fai
 test("a cancelled guest has 500 ms, unless the message does not listen to that", async () => {
   const { ask, thread, clock, hear } = openBusy();
   thread.cancel(true);
-  const deaf = ask("not");
+  const deaf = ask(false);
   clock.move(LIMIT_MS);
   hear(DONE);
   expect(await deaf).toEqual(DONE);

@@ -24,8 +24,8 @@ function countedMachines() {
   const guests = { alive: 0, peak: 0 };
   const machines: Machines = {
     ...inner,
-    async take(kind) {
-      const { seat, baseline } = await inner.take(kind);
+    async take(entry) {
+      const { seat, baseline } = await inner.take(entry);
       guests.peak = Math.max(guests.peak, ++guests.alive);
       const leave = (reusable: boolean) => {
         guests.alive--;
