@@ -1,6 +1,6 @@
 import { isIgnoredName, MAX_RULE_FILE_BYTES, noRules, withRuleText } from "../load/ignore-rules.ts";
-import { membersOfTar, unpackedFile } from "./archives.ts";
-import { type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
+import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "./archives.ts";
+import { encrypted, type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
 import { extensionOf, type FileKind, type Kind, kindOf, notText, withoutMark, zippedKind } from "./kinds.ts";
 import { readMail, readMailbox } from "./mail.ts";
 import { decodedHtml, readHtml } from "./markup.ts";
@@ -10,7 +10,6 @@ import { loseSilent, readDocx, readEpub, readOdf, readPptx } from "./office.ts";
 import { readPdf } from "./pdf.ts";
 import { readOds, readXlsx } from "./sheets.ts";
 import { readParquet, readSqlite } from "./tables.ts";
-import { encrypted, type Member, openParts, type Parts } from "./zip.ts";
 
 /** A reading: its job, and the function that is told to which place it has come. */
 interface Reading extends Job {

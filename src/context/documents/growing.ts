@@ -23,6 +23,8 @@ export class Unreadable extends Error {
 
 export const textTooLarge = (room: number) =>
   new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
+export const encrypted = () => new Unreadable("encrypted", "is encrypted: it needs a password");
+export const damaged = (problem: string) => new Unreadable("damaged", `is damaged: ${problem}`);
 
 /** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
 export type Growing = ReturnType<typeof growing>;

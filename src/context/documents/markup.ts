@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { Parser } from "htmlparser2";
-import type { Growing } from "./growing.ts";
-import { damaged } from "./zip.ts";
+import { damaged, type Growing } from "./growing.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
-import type { Growing } from "./growing.ts";
+import type { Parts } from "./archives.ts";
+import { damaged, encrypted, type Growing } from "./growing.ts";
 import { readHtml, textsIn, walkXml, within } from "./markup.ts";
-import { damaged, encrypted, type Parts } from "./zip.ts";
 
 /** Names of parts that are not text, in files of office suites. */
 const SILENT: readonly (readonly [RegExp, string])[] = [

@@ -1,6 +1,5 @@
 import { getDocumentProxy } from "unpdf";
-import type { Growing } from "./growing.ts";
-import { damaged, encrypted } from "./zip.ts";
+import { damaged, encrypted, type Growing } from "./growing.ts";
 
 /** Reads the pages of a PDF in the order of the file, each as lines. @throws Unreadable */
 export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {

@@ -1,7 +1,7 @@
+import type { Parts } from "./archives.ts";
 import { cell, type Growing } from "./growing.ts";
 import { textsIn, walkXml, within } from "./markup.ts";
 import { refuseEncrypted, relationsOf } from "./office.ts";
-import type { Parts } from "./zip.ts";
 
 const MOST_COLUMNS = 16_384;
 const MOST_ROWS = 1_048_576;

@@ -1,6 +1,5 @@
-import { cell, type Growing, Unreadable } from "./growing.ts";
+import { cell, damaged, type Growing, Unreadable } from "./growing.ts";
 import { openDatabase, type Queried } from "./guard-entry.ts";
-import { damaged } from "./zip.ts";
 
 /** Reads the tables of an SQLite database: of its copy, or in an archive of its bytes. Views and triggers are not run. @throws Unreadable */
 export function readSqlite(from: string | Buffer, text: Growing): void {
