@@ -1,4 +1,4 @@
-import { type Loss, type Place, UNPLACED } from "./converted.ts";
+import { type Place, UNPLACED } from "./converted.ts";
 
 /** Places of a context; further ones are a loss. */
 export const MOST_PLACES = 100_000;
@@ -28,12 +28,6 @@ export const damaged = (problem: string) => new Unreadable("damaged", `is damage
 
 /** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
 export type Growing = ReturnType<typeof growing>;
-
-export interface Grown {
-  readonly text: string;
-  readonly places: readonly Place[];
-  readonly lost: readonly Loss[];
-}
 
 /** @param progress told to which place the text has come */
 export function growing(room: number, progress: (place: string) => void = () => {}) {
@@ -81,7 +75,7 @@ export function growing(room: number, progress: (place: string) => void = () => 
       if (where !== undefined && loss.where.length < LISTED) loss.where.push(where);
       losses.set(kind, loss);
     },
-    end(): Grown {
+    end() {
       if (isBlank) throw new Unreadable("no_text", nothingIn(places, losses));
       return { text: pieces.join(""), places, lost: [...losses].map(([kind, loss]) => ({ kind, ...loss })) };
     },

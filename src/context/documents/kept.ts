@@ -3,8 +3,7 @@ import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { keepFile } from "../load/kept-files.ts";
 import { pauses } from "../pauses.ts";
-import { frameIn, frameOf } from "./frames.ts";
-import { type Answer, answerFrame, answerOf } from "./messages.ts";
+import { type Answer, answerFrame, answerOf, frameIn } from "./messages.ts";
 
 const FORMAT = "belay-text-1";
 /** The oldest texts go if all of them take more, bytes. */
@@ -50,7 +49,7 @@ export function openKeptTexts(dir: string, most = MOST_BYTES) {
       }
     },
     async keep(key: string, answer: Answer): Promise<void> {
-      const frame = frameOf(...answerFrame(answer));
+      const frame = answerFrame(answer);
       let room = most;
       const stays = (bytes: number) => {
         room -= bytes;
