@@ -77,12 +77,11 @@ export function readersOf({ convert = {} }: DocumentOptions): string {
 }
 
 async function converted(name: string, { way, bytes, wal }: OriginalFile, asked: Asked): Promise<Answer> {
-  const room = LIMITS.contextBytes;
   if ("argv" in way) {
-    const text = await readByOwn(way.argv, { name, bytes, room }, asked);
+    const text = await readByOwn(way.argv, name, bytes, asked);
     return { isArchive: false, texts: [text], refused: [] };
   }
-  const job = { name, ...way, room };
+  const job = { name, ...way, room: LIMITS.contextBytes };
   if (way.kind !== "sqlite") return readInChild(bytes, job, asked);
   // SQLite reads files only.
   const copy = "original.sqlite";
