@@ -13,7 +13,7 @@ export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.
 export { matchGlob } from "./load/glob.ts";
 export type { IgnoreRules } from "./load/ignore-rules.ts";
 export { type KnownLoad, openKnownLoads } from "./load/known-loads.ts";
-export { knownLoad, load, loadAppend, type Source } from "./load/load.ts";
+export { knownLoad, load, type Source } from "./load/load.ts";
 export { documentsNamed, type PathsSource, pathsName } from "./load/paths.ts";
 export type { Known, LoadOptions } from "./load/reading.ts";
 export {

@@ -39,30 +39,17 @@ export type Source =
   | PathsSource;
 
 /**
- * Reads a source into a new context (spec §3.1). A folder's files are sorted by code unit of their relative path and
+ * Reads a source into a new context (spec §3.1), or puts it behind `previous` (spec §3.2). A folder's files are sorted by code unit of their relative path and
  * each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark is
- * dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that context itself. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
- * `invalid_argument` or `cancelled`.
+ * dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that
+ * context itself. Behind `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n`, and limits count what is loaded
+ * already. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or `cancelled`.
  */
-export async function load(source: Source, options: LoadOptions): Promise<Context> {
-  return extend(undefined, source, options);
-}
-
-/**
- * A new context: `context`, then `\n\n===== APPENDED: {absolute path or name} =====\n\n` and the source in the form
- * that `load` gives it (spec §3.2). Limits count what is loaded already. Rejects as `load` does.
- */
-export async function loadAppend(context: Context, source: Source, options: LoadOptions): Promise<Context> {
-  return extend(context, source, options);
-}
-
-type Reading = ReturnType<typeof readingOf>;
-
-async function extend(previous: Context | undefined, source: Source, options: LoadOptions): Promise<Context> {
+export async function load(source: Source, options: LoadOptions, previous?: Context): Promise<Context> {
   if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
   const reading = readingOf(source, size, previous !== undefined, options);
-  const { name, pause } = reading;
+  const { pause } = reading;
   await pause(0);
   if (source.kind === "text") return extendContext(previous, await loadText(reading, source.text), pause);
   if (source.kind === "excerpt") {
@@ -71,14 +58,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   }
   const place = await locatePath(reading, options);
   const { known } = options;
-  const key = previous?.key ?? null;
-  const seen =
-    known &&
-    (await fingerprintOf(
-      { name, previous: key, now: known.now(), documents: options.documents ?? {} },
-      place.walked,
-      pause,
-    ));
+  const seen = known && (await printOf(reading, place, known, previous?.key ?? null));
   const readers = () => readersNow(options);
   const found = seen && (await known.loads.find(seen.key, seen.print, readers));
   const before = found && (await known.open(found.key));
@@ -95,7 +75,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
 }
 
 /**
- * Returns the hash and the key of what `load` would give, or `loadAppend` to the context with the key `previous`, if that is
+ * Returns the hash and the key of what `load` would give, or on top of the context with the key `previous`, if that is
  * known without reading the files. Rejects as `load` does.
  */
 export async function knownLoad(
@@ -104,17 +84,21 @@ export async function knownLoad(
   options: LoadOptions & { readonly known: Known },
 ): Promise<KnownLoad | undefined> {
   const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
-  const { known, documents = {} } = options;
-  const { walked } = await locatePath(reading, options);
-  const { name, pause } = reading;
-  const { key, print } = await fingerprintOf({ name, previous, now: known.now(), documents }, walked, pause);
+  const { known } = options;
+  const { key, print } = await printOf(reading, await locatePath(reading, options), known, previous);
   return known.loads.find(key, print, () => readersNow(options));
+}
+
+function printOf({ name, pause, options }: Reading, { walked }: Place, known: Known, previous: string | null) {
+  return fingerprintOf({ name, previous, now: known.now(), documents: options.documents ?? {} }, walked, pause);
 }
 
 /** Ids of the readers, for which their packages are looked up. */
 async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
   return (await import("../documents/read.ts")).readersOf(documents);
 }
+
+type Reading = ReturnType<typeof readingOf>;
 
 function readingOf(source: Exclude<Source, PathsSource>, size: ContextSize, isAppend: boolean, options: LoadOptions) {
   const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
@@ -215,9 +199,7 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
     const content = readListed(roots, path, room, room < 0 ? () => null : choose);
     return documentsOf(reading, content, { relative, path: join(name, relative) });
   });
-  let at = 0;
-  for await (const found of read) {
-    const relative = walked.files[at++]?.relative ?? "";
+  for await (const [{ relative }, found] of read) {
     const before = { ...size };
     if ("reason" in found) {
       if (isFleeting(found)) reading.isWhole = false;
@@ -236,10 +218,9 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
     if (size.files === before.files) continue;
     const share = relative.replace(/\/.*/s, "/");
     const sum = shares.get(share) ?? { files: 0, bytes: 0 };
-    shares.set(share, {
-      files: sum.files + size.files - before.files,
-      bytes: sum.bytes + size.bytes - before.bytes,
-    });
+    sum.files += size.files - before.files;
+    sum.bytes += size.bytes - before.bytes;
+    shares.set(share, sum);
   }
   if (isOver(size)) throw tooLarge(given, size, shares);
   skipped.sort((a, b) => compareUnits(a.path, b.path));

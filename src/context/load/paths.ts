@@ -66,14 +66,10 @@ export async function extendByPaths(
   let [same, added] = [0, 0];
   let lead = previous === undefined ? "" : `\n\n===== APPENDED: ${source.folder} =====\n\n`;
   const choose = chooser(options);
-  const wanted = [...found.files.values()];
-  const reads = ahead(wanted, (file) =>
+  const reads = ahead(found.files.values(), (file) =>
     documentsOfFile(read(roots, file, choose), { relative: file.name, path: file.at }, options, size),
   );
-  let at = 0;
-  for await (const content of reads) {
-    const file = wanted[at++];
-    if (!file) break;
+  for await (const [file, content] of reads) {
     await pause(FILE_COST_BYTES + bytesOf(content));
     if ("reason" in content) {
       if (file.given !== null) throw unreadable(file.given, content);
