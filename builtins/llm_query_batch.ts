@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { argumentError, type CallScope, type Json, LIMITS } from "../runtime/index.ts";
 import { argumentCheck, defineGuestBuiltin, optional } from "./define.ts";
+import { factsOf } from "./facts.ts";
 import type { Services } from "./services.ts";
-import { budgetExceeded, callsLeft, callsOf, checkRequest, readSubCall, tokensLeft } from "./sub-call.ts";
+import { budgetExceeded, callsLeft, callsOf, checkRequest, readSubCall } from "./sub-call.ts";
 
 const checkArguments = argumentCheck("llm_query_batch", {
   prompts: v.array(v.unknown(), "must be an array of prompts"),
@@ -50,7 +51,8 @@ function plan(services: Services, args: readonly Json[], scope: CallScope): numb
     throw argumentError("TypeError", "llm_query_batch: max_concurrent must be an integer above 0", "Pass 1 to 100.");
   }
   const left = callsLeft(scope);
-  let tokens = tokensLeft(scope);
+  const { remaining_tokens } = factsOf(scope);
+  let tokens = remaining_tokens;
   let calls = 0;
   let allowed = 0;
   for (const [index, item] of prompts.entries()) {
@@ -65,7 +67,7 @@ function plan(services: Services, args: readonly Json[], scope: CallScope): numb
     else if (partial !== true) {
       throw budgetExceeded(
         tokens < 0
-          ? `the prompts alone are about ${tokensLeft(scope) - tokens} tokens, ${tokensLeft(scope)} are left`
+          ? `the prompts alone are about ${remaining_tokens - tokens} tokens, ${remaining_tokens} are left`
           : `${prompts.length} prompts take at least ${calls + prompts.length - index - 1} sub-calls, ${left} are left`,
       );
     }

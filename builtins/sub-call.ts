@@ -165,10 +165,6 @@ export function callsLeft(scope: CallScope): number {
   return Math.max(0, factsOf(scope).remaining_sub_calls - scope.newCalls());
 }
 
-export function tokensLeft(scope: CallScope): number {
-  return factsOf(scope).remaining_tokens;
-}
-
 export function budgetExceeded(
   why: string,
   suggestion = `Look at budget() first; summarise with what there is, or ${remedy("moreBudget")}.`,
