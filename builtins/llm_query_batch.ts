@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { argumentError, type CallScope, type Json, LIMITS } from "../runtime/index.ts";
-import { argumentCheck, defineGuestBuiltin, optional } from "./define.ts";
+import { argumentCheck, type Builtin, optional } from "./define.ts";
 import { factsOf } from "./facts.ts";
 import type { Services } from "./services.ts";
 import { budgetExceeded, callsLeft, callsOf, checkRequest, readSubCall } from "./sub-call.ts";
@@ -10,7 +10,7 @@ const checkArguments = argumentCheck("llm_query_batch", {
   options: optional(v.union([v.looseObject({}), v.number()], "must be an object, or a number: max_concurrent")),
 });
 
-export const llm_query_batch = defineGuestBuiltin({
+export const llm_query_batch: Builtin = {
   name: "llm_query_batch",
   signature:
     "function llm_query_batch(prompts: (string | ({ prompt: string } & (SubCallOptions | ChildOptions)))[], options?: BatchOptions | number): Promise<BatchAnswer>",
@@ -38,7 +38,7 @@ interface BatchAnswer {
     /** The number of prompts that may be sent. */
     "llm_query_batch.plan": (services, args, scope) => plan(services, args, scope),
   },
-});
+};
 
 function plan(services: Services, args: readonly Json[], scope: CallScope): number {
   const { prompts, options = {} } = checkArguments(args);

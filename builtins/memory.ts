@@ -1,7 +1,7 @@
 import { LIMITS } from "../runtime/index.ts";
-import { defineGuestBuiltin } from "./define.ts";
+import type { Builtin } from "./define.ts";
 
-export const memory = defineGuestBuiltin({
+export const memory: Builtin = {
   name: "memory",
   signature: `memory.put(key: string, value: Json): void
 memory.get(key: string): Json
@@ -30,4 +30,4 @@ type MemoryResult = { op: string; key: string; ok?: boolean; value?: Json };`,
     "rlm_memory_clear",
     "rlm_memory_batch",
   ],
-});
+};
