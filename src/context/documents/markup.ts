@@ -17,18 +17,20 @@ const SLICE_UNITS = 65_536;
  */
 export function openXml(source: string) {
   const open = new Map<string, number>();
-  const count = (name: string, more: number) => open.set(name, (open.get(name) ?? 0) + more);
+  const depth = (name: string) => open.get(name) ?? 0;
+  const count = (name: string, more: number) => open.set(name, depth(name) + more);
   return {
-    /** True if the walk is within an element that has one of these names. */
-    within: (...names: readonly string[]) => names.some((name) => open.get(name)),
+    /** The number of elements of this name within which the walk is, with the one that it enters or leaves. */
+    depth,
+    within: (...names: readonly string[]) => names.some((name) => depth(name) > 0),
     walk(ontext: (text: string) => void, on: Handlers): void {
       const onopentag = (name: string, attributes: Attributes) => {
         count(name, 1);
         on[name]?.(attributes);
       };
       const onclosetag = (name: string) => {
-        count(name, -1);
         on[`/${name}`]?.({});
+        count(name, -1);
       };
       parse(source, true, { onopentag, onclosetag, ontext });
     },

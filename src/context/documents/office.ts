@@ -76,9 +76,9 @@ function headingsIn(styles: string): Map<string, number> {
 }
 
 function readWords(source: string, text: Growing, headings: ReadonlyMap<string, number>): void {
-  const table = tableOf(text, "w:tbl", "w:tr", "w:tc");
-  let [paragraph, depth, level, isItem] = ["", 0, 0, false];
   const xml = openXml(source);
+  const table = tableOf(xml, text, "w:tbl", "w:tr", "w:tc");
+  let [paragraph, level, isItem] = ["", 0, false];
   const put = (said: string) => {
     // The same content for older programs, and at the place from which it was moved.
     if (!xml.within("w:del", "mc:Fallback", "w:moveFrom")) paragraph += said;
@@ -88,14 +88,12 @@ function readWords(source: string, text: Growing, headings: ReadonlyMap<string, 
     ...table.handlers,
     // A box of text in a paragraph has paragraphs of its own.
     "w:p"() {
-      depth += 1;
-      if (depth === 1) [paragraph, level, isItem] = ["", 0, false];
+      if (xml.depth("w:p") === 1) [paragraph, level, isItem] = ["", 0, false];
       else if (!paragraph.endsWith(" ")) put(" ");
     },
     "/w:p"() {
-      depth -= 1;
       const said = paragraph.trim();
-      if (depth > 0) paragraph = `${said} `;
+      if (xml.depth("w:p") > 1) paragraph = `${said} `;
       else if (said !== "" && !table.take(said)) block(text, said, level, isItem);
     },
     "w:pStyle": (style) => (level = headings.get(style["w:val"] ?? "") ?? 0),
@@ -117,24 +115,16 @@ function block(text: Growing, said: string, level: number, isItem: boolean): voi
 }
 
 /** Rows of a table are `a | b`; a table in a cell is a part of the cell. */
-function tableOf(text: Growing, table: string, tr: string, td: string) {
-  let depth = 0;
+function tableOf(xml: ReturnType<typeof openXml>, text: Growing, table: string, tr: string, td: string) {
   let row: string[] = [];
   let cell: string | null = null;
   const outermost = (work: () => void) => () => {
-    if (depth === 1) work();
+    if (xml.depth(table) === 1) work();
   };
-  const gap = outermost(text.gap);
   return {
     handlers: {
-      [table]() {
-        depth += 1;
-        gap();
-      },
-      [`/${table}`]() {
-        gap();
-        depth -= 1;
-      },
+      [table]: outermost(text.gap),
+      [`/${table}`]: outermost(text.gap),
       [tr]: outermost(() => (row = [])),
       [`/${tr}`]: outermost(() => text.add(row.length > 0 ? `${row.join(" | ")}\n` : "")),
       [td]: outermost(() => (cell = "")),
@@ -168,8 +158,8 @@ export function readPptx(parts: Parts, text: Growing): void {
 
 /** True if the slide has text. */
 function readSlide(source: string, text: Growing, lead = ""): boolean {
-  const table = tableOf(text, "a:tbl", "a:tr", "a:tc");
   const xml = openXml(source);
+  const table = tableOf(xml, text, "a:tbl", "a:tr", "a:tc");
   let [paragraph, has] = ["", false];
   const put = (said: string) => {
     // The number of the slide is a field.
@@ -197,9 +187,9 @@ export function refuseEncrypted(parts: Parts): void {
 /** Reads an OpenDocument text or presentation. @throws Unreadable */
 export function readOdf(parts: Parts, text: Growing): void {
   refuseEncrypted(parts);
-  const table = tableOf(text, "table:table", "table:table-row", "table:table-cell");
   const content = parts.text("content.xml");
   const xml = openXml(content);
+  const table = tableOf(xml, text, "table:table", "table:table-row", "table:table-cell");
   const isLeft = () => xml.within("text:tracked-changes", "text:note-citation", "dc:creator", "dc:date");
   const notes: string[] = [];
   // Paragraphs that are open: one in a frame or a note lies in another one.
