@@ -26,10 +26,10 @@ import {
   pauseFor,
   unreadable,
 } from "./reading.ts";
-import { locate, openRoots, type Roots } from "./roots.ts";
+import { locate, openRoots } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
 import { type FileContent, readListed, readNamed, textBytes } from "./text-file.ts";
-import { compareUnits, type Walk, walk } from "./walk.ts";
+import { compareUnits, walk } from "./walk.ts";
 
 /** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
 export type Source =
@@ -138,15 +138,10 @@ function loadExcerpt(
   return { name, files, skipped: [] };
 }
 
-/** The target of a path, and the files that are there. */
-interface Place {
-  readonly roots: Roots;
-  readonly path: string;
-  readonly isFolder: boolean;
-  readonly walked: Walk;
-}
+type Place = Awaited<ReturnType<typeof locatePath>>;
 
-async function locatePath({ given, name, pause }: Reading, options: LoadOptions): Promise<Place> {
+/** The target of a path, and the files that are there. */
+async function locatePath({ given, name, pause }: Reading, options: LoadOptions) {
   const roots = openRoots(options.roots, options.cwd);
   const path = locate(roots, given, options.cwd);
   if (isFolder(given, path)) {

@@ -41,13 +41,6 @@ interface FoundFile {
   readonly given: string | null;
 }
 
-/** Files and folders that the paths name. */
-interface Found {
-  readonly files: Map<string, FoundFile>;
-  readonly skipped: SkippedFile[];
-  ignored: number;
-}
-
 /** The context with the files that it lacks; the context itself if it has all of them. @throws RlmError as `load` does */
 export async function extendByPaths(
   previous: Context | undefined,
@@ -136,8 +129,9 @@ async function findFiles(
   { paths, folder }: PathsSource,
   roots: Roots,
   { pause, how }: { readonly pause: Pause; readonly how: WalkOptions },
-): Promise<Found> {
-  const found: Found = { files: new Map(), skipped: [], ignored: 0 };
+) {
+  const skipped: SkippedFile[] = [];
+  const found = { files: new Map<string, FoundFile>(), skipped, ignored: 0 };
   const put = (at: string, path: string, given: string | null) => {
     const name = isWithin(folder, at) ? relative(folder, at) : at;
     // A file that several paths name is one document.
