@@ -14,10 +14,7 @@ export interface DocumentEntry {
 }
 
 /** The place of an offset: its document with its range in P, and line and column in the document, from 1. */
-export interface PlaceEntry {
-  readonly id: string;
-  readonly start: number;
-  readonly end: number;
+export interface PlaceEntry extends Pick<DocumentEntry, "id" | "start" | "end"> {
   readonly line: number;
   /** UTF-16 units. */
   readonly column: number;

@@ -50,10 +50,7 @@ export function isAll({ length }: Context["text"], ranges: readonly Range[]): bo
 }
 
 /** A part of a document: all of it, or what lies in a range. */
-interface Part {
-  readonly id: string;
-  readonly start: number;
-  readonly end: number;
+interface Part extends Pick<Document, "id" | "start" | "end"> {
   readonly of: Document;
 }
 
