@@ -36,6 +36,7 @@ export function growing(room: number, progress: (place: string) => void = () => 
   const losses = new Map<string, { count: number; readonly where: (string | number)[] }>();
   let [units, bytes, tail, isBlank] = [0, 0, "", true];
   const grown = {
+    progress,
     add(given: string): void {
       const text = given.toWellFormed().replace(/\r\n?/g, "\n").replaceAll("\0", "");
       if (text === "") return;
