@@ -8,6 +8,7 @@ import {
   bytesOf,
   chooser,
   documentsOfFile,
+  type FileDocuments,
   type NamedFile,
   named,
   placed,
@@ -39,9 +40,9 @@ export type Source =
   | PathsSource;
 
 /**
- * Reads a source into a new context (spec §3.1), or puts it behind `previous` (spec §3.2). A folder's files are sorted by code unit of their relative path and
- * each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark is
- * dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that
+ * Reads a source into a new context (spec §3.1), or puts it behind `previous` (spec §3.2). A folder's files are sorted by code unit of
+ * their relative path and each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark
+ * is dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that
  * context itself. Behind `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n`, and limits count what is loaded
  * already. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or `cancelled`.
  */
@@ -49,12 +50,16 @@ export async function load(source: Source, options: LoadOptions, previous?: Cont
   if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
   const reading = readingOf(source, size, previous !== undefined, options);
-  const { pause } = reading;
+  const { name, pause } = reading;
   await pause(0);
-  if (source.kind === "text") return extendContext(previous, await loadText(reading, source.text), pause);
+  if (source.kind === "text") {
+    const loaded = await loadContent(reading, contentOf(source.text, name, options), { relative: name, path: "-" });
+    return extendContext(previous, loaded, pause);
+  }
   if (source.kind === "excerpt") {
     if (previous === undefined && isAll(source.of.text, source.ranges)) return source.of;
-    return extendContext(previous, loadExcerpt(reading, source), pause);
+    const { files } = excerptOf(source.of, source.ranges);
+    return extendContext(previous, sourceOf(reading, { files, skipped: [], isFolder: true }), pause);
   }
   const place = await locatePath(reading, options);
   const { known } = options;
@@ -117,25 +122,10 @@ function readingOf(source: Exclude<Source, PathsSource>, size: ContextSize, isAp
   };
 }
 
-async function loadText(reading: Reading, text: string | Uint8Array): Promise<LoadedSource> {
-  const { name, options } = reading;
-  if (typeof text === "string")
-    return single(reading, { relative: name, path: "-", bytes: withoutMark(Buffer.from(text)) });
+function contentOf(text: string | Uint8Array, name: string, options: LoadOptions): FileContent {
+  if (typeof text === "string") return { bytes: withoutMark(Buffer.from(text)) };
   const way = chooser(options)(text, name);
-  return loadContent(reading, way === null ? textBytes(text) : { way, bytes: text }, { relative: name, path: "-" });
-}
-
-function loadExcerpt(
-  { name, size, separator }: Reading,
-  { of, ranges }: Extract<Source, { kind: "excerpt" }>,
-): LoadedSource {
-  const files = excerptOf(of, ranges).files.map((file, i) =>
-    i === 0 ? { ...file, separator: Buffer.concat([Buffer.from(separator), file.separator]) } : file,
-  );
-  size.files += files.length;
-  size.bytes += files.reduce((sum, file) => sum + file.separator.length + file.bytes.length, 0);
-  if (isOver(size)) throw tooLarge(name, size);
-  return { name, files, skipped: [] };
+  return way === null ? textBytes(text) : { way, bytes: text };
 }
 
 type Place = Awaited<ReturnType<typeof locatePath>>;
@@ -163,23 +153,22 @@ async function loadContent(reading: Reading, content: FileContent, file: NamedFi
   const found = await documentsOf(reading, content, file);
   if ("reason" in found) throw unreadable(given, found);
   if ("size" in found) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size });
-  const [only] = found.files;
-  if (only && !found.isFolder) return single(reading, only);
-  const files = found.files.map((document, at) => named(document, at === 0 ? reading.separator : "", size));
+  const source = sourceOf(reading, found);
+  if (source.files.length === 0) throw nothingToLoad(given, found.skipped, 0);
+  return source;
+}
+
+/** @throws RlmError `context_too_large` */
+function sourceOf({ name, given, size, separator }: Reading, found: FileDocuments): LoadedSource {
+  const put = found.isFolder ? named : placed;
+  const files = found.files.map((document, at) => put(document, at === 0 ? separator : "", size));
   if (isOver(size)) throw tooLarge(given, size);
-  if (files.length === 0) throw nothingToLoad(given, found.skipped, 0);
-  return { name: reading.name, files, skipped: found.skipped };
+  return { name, files, skipped: found.skipped };
 }
 
 function documentsOf(reading: Reading, content: FileContent, file: NamedFile) {
   reading.hasDocuments ||= "way" in content;
   return documentsOfFile(content, file, reading.options, reading.size);
-}
-
-function single({ name, given, size, separator }: Reading, file: Omit<LoadedFile, "separator">): LoadedSource {
-  const files = [placed(file, separator, size)];
-  if (isOver(size)) throw tooLarge(given, size);
-  return { name, files, skipped: [] };
 }
 
 /** Once over a limit, only the sizes of the remaining text files are added up: the error names the real total. */
