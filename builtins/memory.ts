@@ -22,12 +22,5 @@ type MemoryOp = { op: "put"; key: string; value: Json } | { op: "get" | "delete"
 type MemoryResult = { op: string; key: string; ok?: boolean; value?: Json };`,
   source: new URL("./memory.guest.js", import.meta.url),
   host: { "memory.limit": () => LIMITS.memoryStoreBytes },
-  aliases: [
-    "rlm_memory_put",
-    "rlm_memory_get",
-    "rlm_memory_delete",
-    "rlm_memory_list",
-    "rlm_memory_clear",
-    "rlm_memory_batch",
-  ],
+  aliases: ["put", "get", "delete", "list", "clear", "batch"].map((member) => `rlm_memory_${member}`),
 };
