@@ -1,5 +1,5 @@
 import type { Context, Document } from "./context.ts";
-import type { Converted, Place } from "./documents/converted.ts";
+import type { Converted, Place } from "./documents/growing.ts";
 import { openPlaces, placesBefore } from "./text/places.ts";
 
 /** UTF-16 units of a P. */

@@ -5,6 +5,7 @@ import PQueue from "p-queue";
 import { onceAborted } from "../../platform/signals.ts";
 import { cancelled } from "../load/reading.ts";
 import { megabytes, Unreadable } from "./growing.ts";
+import { CHILDREN } from "./kinds.ts";
 import {
   type Answer,
   answerOf,
@@ -17,7 +18,6 @@ import {
   timeFor,
 } from "./messages.ts";
 import { readablePaths, readerEntries } from "./packages.ts";
-import { CHILDREN } from "./ways.ts";
 
 /** A child that has read so many makes room for a fresh one. */
 const MOST_SERVED = 64;

@@ -133,7 +133,7 @@ function open(html: Html, name: string, { alt = "" }: Attributes): void {
   }
   if (html.leftOut > 0) return;
   end(html, name);
-  if (name === "br") lineBreak(html);
+  if (name === "br" && endLine(html)) html.text.add("\n");
   else if (name === "img") {
     html.text.lose("image");
     html.words += alt.trim() === "" ? "" : `[image: ${alt.trim()}]`;
@@ -178,12 +178,11 @@ function mark(html: Html, said: string): void {
   else html.mark = said;
 }
 
-function lineBreak(html: Html): void {
+/** Ends the line. A cell has one line: in it this is a space, and the result false. */
+function endLine(html: Html): boolean {
   if (html.isCell) html.words += " ";
-  else {
-    put(html, taken(html));
-    html.text.add("\n");
-  }
+  else put(html, taken(html));
+  return !html.isCell;
 }
 
 function bullet(lists: (number | null)[]): string {
@@ -196,12 +195,7 @@ function bullet(lists: (number | null)[]): string {
 /** Ends the line at the beginning or end of a block. */
 function end(html: Html, name: string): void {
   const hasGap = GAPS.has(name);
-  if (!hasGap && !BLOCKS.has(name)) return;
-  if (html.isCell) {
-    html.words += " ";
-    return;
-  }
-  put(html, taken(html));
+  if (!(hasGap || BLOCKS.has(name)) || !endLine(html)) return;
   if (hasGap && html.lists.length === 0) html.text.gap();
   else html.text.line();
 }

@@ -1,8 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import * as v from "valibot";
-import type { Converted } from "./converted.ts";
-import { type Growing, MOST_PLACES, oneLine, REASONS } from "./growing.ts";
+import { type Converted, type Growing, MOST_PLACES, oneLine, REASONS } from "./growing.ts";
 import { FILE_KINDS, MOST_ORIGINAL_BYTES } from "./kinds.ts";
 
 /** Memory of a child, of which nothing real needed more than 400 MB. */

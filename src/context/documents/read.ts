@@ -9,11 +9,10 @@ import { type Asked, readInChild } from "./children.ts";
 import { withCopy } from "./copies.ts";
 import { Unreadable } from "./growing.ts";
 import { openKeptTexts, textKey } from "./kept.ts";
-import { extensionOf } from "./kinds.ts";
+import { type DocumentOptions, extensionOf, mayHold, type OriginalFile } from "./kinds.ts";
 import type { Answer } from "./messages.ts";
 import { ownReader, readByOwn } from "./own.ts";
 import { allReaders, readerOf } from "./packages.ts";
-import { type DocumentOptions, mayHold, type OriginalFile } from "./ways.ts";
 
 /** The documents that an original gives, or why it gives none: from the texts that are kept, or from a process. @throws RlmError `cancelled` */
 export async function documentsOfOriginal(

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import type { LoadedFile, SkippedFile } from "../context.ts";
-import { CHILDREN, wayOf } from "../documents/ways.ts";
+import { CHILDREN, wayOf } from "../documents/kinds.ts";
 import { isRepository } from "./gitignore.ts";
 import type { LoadOptions } from "./reading.ts";
 import type { Refusal } from "./roots.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync } from "node:fs";
 import { LIMITS } from "../../../runtime/index.ts";
 import type { Pause } from "../context.ts";
-import type { DocumentOptions } from "../documents/ways.ts";
+import type { DocumentOptions } from "../documents/kinds.ts";
 import type { Walk } from "./walk.ts";
 
 /** Raise it if the same files give another context than before. */
