@@ -1,6 +1,6 @@
-import { defineGuestBuiltin } from "./define.ts";
+import type { Builtin } from "./define.ts";
 
-export const P = defineGuestBuiltin({
+export const P: Builtin = {
   name: "P",
   signature: "const P: string",
   summary:
@@ -19,4 +19,4 @@ export const P = defineGuestBuiltin({
       return null;
     },
   },
-});
+};

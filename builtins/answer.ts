@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { argumentError, type CallScope, type Json } from "../runtime/index.ts";
-import { argumentCheck, defineGuestBuiltin, optional } from "./define.ts";
+import { argumentCheck, type Builtin, optional } from "./define.ts";
 
 const json = v.custom<Json>((value) => value !== undefined, "must be a JSON value");
 
@@ -10,7 +10,7 @@ const options = v.strictObject({ cite: v.optional(json) }, ({ expected, received
 
 const read = argumentCheck("answer", { value: json, options: optional(options) });
 
-export const answer = defineGuestBuiltin({
+export const answer: Builtin = {
   name: "answer",
   signature: "function answer(value: unknown, options?: AnswerOptions): null",
   summary:
@@ -26,7 +26,7 @@ export const answer = defineGuestBuiltin({
   source: new URL("./answer.guest.js", import.meta.url),
   // Guests of earlier builds call it by this name, too.
   host: { answer: (_services, args, scope) => given(read(args), scope) },
-});
+};
 
 function given({ value, options = {} }: ReturnType<typeof read>, scope: CallScope): null {
   const answered = { value, cite: options.cite ?? null };

@@ -27,7 +27,7 @@ export function readContext(name: string, given: Json): ChildContext {
   const isList = Array.isArray(given) && !isPair(given);
   const places = isList ? given : [given];
   if (places.length > LIMITS.contextPlaces) {
-    throw wrong("RangeError", name, "context", `has ${places.length} places (limit 10,000)`);
+    throw wrong("RangeError", name, `has ${places.length} places (limit 10,000)`);
   }
   const ranges = merged(places.map((place, i) => rangeOf(name, isList ? `context[${i}]` : "context", place)));
   const ofHistory = places.filter(isOfHistory).length;
@@ -35,8 +35,7 @@ export function readContext(name: string, given: Json): ChildContext {
     const cure = "Make a call for each: the model explores one text.";
     throw argumentError("TypeError", `${name}: context has places of P and of the history`, cure);
   }
-  if (ranges.length === 0)
-    throw wrong("TypeError", name, "context", `names no text of ${ofHistory > 0 ? "the history" : "P"}`);
+  if (ranges.length === 0) throw wrong("TypeError", name, `names no text of ${ofHistory > 0 ? "the history" : "P"}`);
   return ofHistory > 0 ? { ranges, of: OF_HISTORY } : { ranges };
 }
 
@@ -51,24 +50,18 @@ export function checkContext(name: string, given: ChildContext, source: ContextS
   const ranges = "whole" in given ? [[0, length] as const] : given.ranges;
   const last = ranges.at(-1);
   if (last && last[1] > length) {
-    throw wrong(
-      "RangeError",
-      name,
-      "context",
-      `has the place [${last.join(", ")}], but ${of} has ${length} characters`,
-    );
+    throw wrong("RangeError", name, `has the place [${last.join(", ")}], but ${of} has ${length} characters`);
   }
   let next = 0;
   const holdsText = documents.some(({ start, end }) => {
     while (next < ranges.length && (ranges[next]?.[1] ?? 0) <= start) next++;
     return start < end && (ranges[next]?.[0] ?? length) < end;
   });
-  if (!holdsText)
-    throw wrong("RangeError", name, "context", `lies between the documents of ${of}, where there is no text`);
+  if (!holdsText) throw wrong("RangeError", name, `lies between the documents of ${of}, where there is no text`);
 }
 
 function readText(name: string, text: string): ChildContext {
-  if (text.trim() === "") throw wrong("TypeError", name, "context", "is empty");
+  if (text.trim() === "") throw wrong("TypeError", name, "is empty");
   const bytes = Buffer.byteLength(text);
   if (bytes <= LIMITS.promptBytes) return { text };
   const size = `${(bytes / 2 ** 20).toFixed(1)} MB`;
@@ -78,11 +71,11 @@ function readText(name: string, text: string): ChildContext {
 
 function rangeOf(name: string, argument: string, place: Json): Range {
   const range = isPair(place) ? place : typeof place === "object" && place !== null ? boundsOf(place) : null;
-  if (!range) throw wrong("TypeError", name, argument, "must be [start, end], or have start and end");
+  if (!range) throw wrong("TypeError", name, "must be [start, end], or have start and end", argument);
   const [start, end] = range;
   if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end) return [start, end];
   const why = `is [${start}, ${end}]: start and end must be integers, from 0, start before end`;
-  throw wrong("RangeError", name, argument, why);
+  throw wrong("RangeError", name, why, argument);
 }
 
 /** A pair of numbers, behind which one of the history says so. */
@@ -113,7 +106,7 @@ function merged(ranges: readonly Range[]): readonly Range[] {
   return apart;
 }
 
-const wrong = (kind: "TypeError" | "RangeError", name: string, argument: string, why: string): RlmError =>
+const wrong = (kind: "TypeError" | "RangeError", name: string, why: string, argument = "context"): RlmError =>
   argumentError(kind, `${name}: ${argument} ${why}`, CURE);
 
 const CURE =

@@ -27,18 +27,6 @@ export interface HostServices extends Services {
 /** A host function by its guest name, with arguments already checked. */
 export type HostFunction = (services: HostServices, args: readonly Json[], scope: CallScope) => Json;
 
-/** Answers at once, inside the machine's thread. Read-only or idempotent. */
-export interface SyncBuiltin extends Described {
-  readonly kind: "sync";
-  readonly run: HostFunction;
-}
-
-/** Its answer comes later, from the host; the cell awaits it. */
-export interface AsyncBuiltin extends Described {
-  readonly kind: "async";
-  readonly check: CallCheck;
-}
-
 /**
  * Looks at the arguments of a call when it is made, and returns as how many sub-calls it counts.
  *
@@ -46,19 +34,17 @@ export interface AsyncBuiltin extends Described {
  */
 export type CallCheck = (services: Services, args: readonly Json[], scope: CallScope, name: string) => number;
 
-/** Lives in the guest's heap, as guest code in the file beside it; `host` are the functions that this code calls. */
-export interface GuestBuiltin extends Described {
-  readonly kind: "guest";
-  readonly source: URL;
-  /** By full name, such as `helpers.check`: only guest modules can call it. */
-  readonly host: Readonly<Record<string, HostFunction>>;
-  /** Calls that this code makes and that the host answers later. */
-  readonly calls: Readonly<Record<string, CallCheck>>;
+/** A builtin. Without guest code, cells call its function or its call by its name. */
+export interface Builtin extends Described {
+  /** The file beside it with guest code, which lives in the guest's heap and calls what follows. */
+  readonly source?: URL;
+  /** Functions that answer at once, inside the machine's thread, by full name, such as `helpers.check`. Read-only or idempotent. */
+  readonly host?: Readonly<Record<string, HostFunction>>;
+  /** Calls that the host answers later, and that the cell awaits. */
+  readonly calls?: Readonly<Record<string, CallCheck>>;
   /** Other global names that the guest code installs. */
-  readonly aliases: readonly string[];
+  readonly aliases?: readonly string[];
 }
-
-export type Builtin = SyncBuiltin | AsyncBuiltin | GuestBuiltin;
 
 /** Parameters in their order: positional arguments are checked against them. null counts as left out. */
 type Params = Readonly<Record<string, v.GenericSchema>>;
@@ -80,16 +66,11 @@ export function defineBuiltin<P extends Params>(
     params: P;
     run(services: Services, args: Arguments<P>, scope: CallScope): Json;
   },
-): SyncBuiltin {
+) {
   const { params, run, ...described } = definition;
   const check = argumentCheck(definition.name, params);
-  return { ...described, kind: "sync", run: (services, args, scope) => run(services, check(args), scope) };
-}
-
-export function defineGuestBuiltin(
-  definition: Described & { source: URL } & Partial<Pick<GuestBuiltin, "host" | "calls" | "aliases">>,
-): GuestBuiltin {
-  return { host: {}, calls: {}, aliases: [], ...definition, kind: "guest" };
+  const answer: HostFunction = (services, args, scope) => run(services, check(args), scope);
+  return { ...described, run: answer, host: { [definition.name]: answer } };
 }
 
 /** Turns positional arguments into named ones, or throws a TypeError that names the first wrong one. */

@@ -1,5 +1,5 @@
 import { argumentError, type CallScope, firstly, type Json, LIMITS, RlmError } from "../runtime/index.ts";
-import { type CallCheck, defineGuestBuiltin } from "./define.ts";
+import type { Builtin, CallCheck } from "./define.ts";
 import { factsOf } from "./facts.ts";
 import type { FunctionFacts } from "./services.ts";
 import { budgetExceeded } from "./sub-call.ts";
@@ -7,7 +7,7 @@ import { budgetExceeded } from "./sub-call.ts";
 /** The calls of a function `NAME` are named `functions.NAME`. */
 const FUNCTION_FAMILY = "functions";
 
-export const functions = defineGuestBuiltin({
+export const functions: Builtin = {
   name: "functions",
   signature: "function functions(): LentFunction[]",
   summary:
@@ -34,7 +34,7 @@ export const functions = defineGuestBuiltin({
     "functions.names": (services) => services.functions().map(({ name }) => name),
   },
   calls: { [FUNCTION_FAMILY]: (...call) => checkCall(...call) },
-});
+};
 
 /** Looks at a call when the cell makes it. The argument is compared with the parameters before the function runs. */
 const checkCall: CallCheck = (services, args, scope, called) => {

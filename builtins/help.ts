@@ -1,10 +1,10 @@
 import { argumentError, type Json } from "../runtime/index.ts";
-import { argumentCheck, type Described, defineGuestBuiltin, optional, string } from "./define.ts";
+import { argumentCheck, type Builtin, type Described, optional, string } from "./define.ts";
 import { MACHINE_NAMES } from "./machine-names.ts";
 
 const checkArguments = argumentCheck("help", { name: optional(string) });
 
-export const help = defineGuestBuiltin({
+export const help: Builtin = {
   name: "help",
   signature: "function help(name?: string | Function): string",
   summary:
@@ -13,7 +13,7 @@ export const help = defineGuestBuiltin({
   errors: { js_error: "there is no builtin of that name" },
   source: new URL("./help.guest.js", import.meta.url),
   host: { "help.text": ({ described }, args) => helpText(described, args) },
-});
+};
 
 function helpText(described: readonly Described[], args: readonly Json[]): string {
   const { name } = checkArguments(args);

@@ -1,9 +1,9 @@
 import { LIMITS, RlmError } from "../runtime/index.ts";
-import { argumentCheck, defineGuestBuiltin, string } from "./define.ts";
+import { argumentCheck, type Builtin, string } from "./define.ts";
 
 const checkArguments = argumentCheck("helpers.add", { name: string, code: string });
 
-export const helpers = defineGuestBuiltin({
+export const helpers: Builtin = {
   name: "helpers",
   signature: `helpers.add(name: string, code: string): void
 helpers.list(): { name: string; code: string; set_aside?: string }[]
@@ -26,7 +26,7 @@ helpers.remove(name: string): boolean`,
       return LIMITS.helpersBytes;
     },
   },
-});
+};
 
 function checkName(name: string): void {
   const reason = /^__/.test(name)

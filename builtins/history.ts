@@ -1,6 +1,6 @@
 import type { CallScope, Json } from "../runtime/index.ts";
 import { OF_HISTORY } from "./child-context.ts";
-import { defineGuestBuiltin, type HostFunction, type SyncBuiltin } from "./define.ts";
+import type { Builtin, defineBuiltin, HostFunction } from "./define.ts";
 import { find } from "./find.ts";
 import { list_docs } from "./list_docs.ts";
 import { peek } from "./peek.ts";
@@ -9,7 +9,7 @@ import { search } from "./search.ts";
 import { stats } from "./stats.ts";
 
 /** The conversation as a context of its own: what the builtins of P do, over the text H. */
-export const history = defineGuestBuiltin({
+export const history: Builtin = {
   name: "history",
   signature: `history.list_docs(prefix?: string, page?: { from?: number; limit?: number }): HistoryDocument[]
 history.peek(start: number, end: number, of?: "history"): string
@@ -61,11 +61,11 @@ interface HistoryDocument extends DocumentEntry {
     "history.search": (...call) => ofHistory(overHistory(search, ...call)),
     "history.stats": (...call) => overHistory(stats, ...call),
   },
-});
+};
 
 /** Runs a builtin of P with H in the place of P. */
 function overHistory(
-  { run }: SyncBuiltin,
+  { run }: ReturnType<typeof defineBuiltin>,
   services: Parameters<HostFunction>[0],
   args: readonly Json[],
   scope: CallScope,

@@ -3,7 +3,7 @@ import { readGuestFile } from "../runtime/index.ts";
 import { answer } from "./answer.ts";
 import { budget } from "./budget.ts";
 import { count } from "./count.ts";
-import type { Builtin, HostFunction } from "./define.ts";
+import type { Builtin } from "./define.ts";
 import { doc_at } from "./doc_at.ts";
 import { find } from "./find.ts";
 import { find_routes } from "./find_routes.ts";
@@ -79,13 +79,10 @@ export function createLibrary<Message>(
   receive: Library<Message>["receive"],
   defined: readonly Builtin[] = builtins,
 ): Library<Message> {
-  const hostFunctions = defined.flatMap((builtin): [string, HostFunction][] => {
-    if (builtin.kind === "sync") return [[builtin.name, builtin.run]];
-    return builtin.kind === "guest" ? Object.entries(builtin.host) : [];
-  });
+  const hostFunctions = defined.flatMap(({ host = {} }) => Object.entries(host));
   const names = [
     ...Object.keys(MACHINE_NAMES).filter((name) => !name.startsWith("result")),
-    ...defined.flatMap((builtin) => [builtin.name, ...(builtin.kind === "guest" ? builtin.aliases : [])]),
+    ...defined.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
   ];
   const host = { ...services, described: defined };
   return {
@@ -99,15 +96,12 @@ export function createLibrary<Message>(
       },
     },
     async: Object.fromEntries(
-      defined.flatMap((builtin): [string, Library<Message>["async"][string]][] => {
-        if (builtin.kind === "sync") return [];
-        const installed = builtin.kind === "async";
-        const calls = installed ? { [builtin.name]: builtin.check } : builtin.calls;
-        return Object.entries(calls).map(([name, check]) => [
+      defined.flatMap(({ source, calls = {} }) =>
+        Object.entries(calls).map(([name, check]): [string, Library<Message>["async"][string]] => [
           name,
-          { installed, check: (args, scope, full) => check(services, args, scope, full) },
-        ]);
-      }),
+          { installed: source === undefined, check: (args, scope, full) => check(services, args, scope, full) },
+        ]),
+      ),
     ),
     texts: {
       P: {
@@ -115,9 +109,7 @@ export function createLibrary<Message>(
         read: () => ({ utf8: services.context().utf8(), length: services.context().length }),
       },
     },
-    modules: defined.flatMap((builtin) =>
-      builtin.kind === "guest" ? [{ name: builtin.name, source: readGuestFile(builtin.source) }] : [],
-    ),
+    modules: defined.flatMap(({ name, source }) => (source ? [{ name, source: readGuestFile(source) }] : [])),
     reserved: new Set(names.filter(isReserved)),
     younger: new Set(names.filter((name) => !isReserved(name))),
     beginning: () => (services.functions().length > 0 ? "functions.offer" : null),

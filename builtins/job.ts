@@ -1,7 +1,7 @@
-import { defineGuestBuiltin } from "./define.ts";
+import type { Builtin } from "./define.ts";
 import { factsOf } from "./facts.ts";
 
-export const job = defineGuestBuiltin({
+export const job: Builtin = {
   name: "job",
   signature: "const job: unknown",
   summary:
@@ -9,4 +9,4 @@ export const job = defineGuestBuiltin({
   example: "job === null",
   source: new URL("./job.guest.js", import.meta.url),
   host: { "job.text": (_services, _args, scope) => factsOf(scope).job },
-});
+};

@@ -1,7 +1,7 @@
-import { defineGuestBuiltin } from "./define.ts";
+import type { Builtin } from "./define.ts";
 import { checkSubCall, readSubCall } from "./sub-call.ts";
 
-export const llm_query = defineGuestBuiltin({
+export const llm_query: Builtin = {
   name: "llm_query",
   signature: "function llm_query(prompt: string, options?: SubCallOptions | ChildOptions | string[]): Promise<string>",
   summary:
@@ -55,4 +55,4 @@ interface SubAgentError extends Error {
     llm_query: (services, args, scope) => checkSubCall("llm_query", readSubCall("llm_query", args), services, scope),
   },
   aliases: ["SubAgentError", "BudgetExceededError", "PolicyViolationError", "SubCallTimeoutError", "ReentrancyError"],
-});
+};

@@ -1,15 +1,16 @@
 import * as v from "valibot";
 import { argumentError, type CallScope, type Json, LIMITS } from "../runtime/index.ts";
-import { argumentCheck, defineGuestBuiltin, optional } from "./define.ts";
+import { argumentCheck, type Builtin, optional } from "./define.ts";
+import { factsOf } from "./facts.ts";
 import type { Services } from "./services.ts";
-import { budgetExceeded, callsLeft, callsOf, checkRequest, readSubCall, tokensLeft } from "./sub-call.ts";
+import { budgetExceeded, callsLeft, callsOf, checkRequest, readSubCall } from "./sub-call.ts";
 
 const checkArguments = argumentCheck("llm_query_batch", {
   prompts: v.array(v.unknown(), "must be an array of prompts"),
   options: optional(v.union([v.looseObject({}), v.number()], "must be an object, or a number: max_concurrent")),
 });
 
-export const llm_query_batch = defineGuestBuiltin({
+export const llm_query_batch: Builtin = {
   name: "llm_query_batch",
   signature:
     "function llm_query_batch(prompts: (string | ({ prompt: string } & (SubCallOptions | ChildOptions)))[], options?: BatchOptions | number): Promise<BatchAnswer>",
@@ -37,7 +38,7 @@ interface BatchAnswer {
     /** The number of prompts that may be sent. */
     "llm_query_batch.plan": (services, args, scope) => plan(services, args, scope),
   },
-});
+};
 
 function plan(services: Services, args: readonly Json[], scope: CallScope): number {
   const { prompts, options = {} } = checkArguments(args);
@@ -50,7 +51,8 @@ function plan(services: Services, args: readonly Json[], scope: CallScope): numb
     throw argumentError("TypeError", "llm_query_batch: max_concurrent must be an integer above 0", "Pass 1 to 100.");
   }
   const left = callsLeft(scope);
-  let tokens = tokensLeft(scope);
+  const { remaining_tokens } = factsOf(scope);
+  let tokens = remaining_tokens;
   let calls = 0;
   let allowed = 0;
   for (const [index, item] of prompts.entries()) {
@@ -65,7 +67,7 @@ function plan(services: Services, args: readonly Json[], scope: CallScope): numb
     else if (partial !== true) {
       throw budgetExceeded(
         tokens < 0
-          ? `the prompts alone are about ${tokensLeft(scope) - tokens} tokens, ${tokensLeft(scope)} are left`
+          ? `the prompts alone are about ${remaining_tokens - tokens} tokens, ${remaining_tokens} are left`
           : `${prompts.length} prompts take at least ${calls + prompts.length - index - 1} sub-calls, ${left} are left`,
       );
     }

@@ -1,7 +1,7 @@
 import { LIMITS } from "../runtime/index.ts";
-import { defineGuestBuiltin } from "./define.ts";
+import type { Builtin } from "./define.ts";
 
-export const memory = defineGuestBuiltin({
+export const memory: Builtin = {
   name: "memory",
   signature: `memory.put(key: string, value: Json): void
 memory.get(key: string): Json
@@ -22,12 +22,5 @@ type MemoryOp = { op: "put"; key: string; value: Json } | { op: "get" | "delete"
 type MemoryResult = { op: string; key: string; ok?: boolean; value?: Json };`,
   source: new URL("./memory.guest.js", import.meta.url),
   host: { "memory.limit": () => LIMITS.memoryStoreBytes },
-  aliases: [
-    "rlm_memory_put",
-    "rlm_memory_get",
-    "rlm_memory_delete",
-    "rlm_memory_list",
-    "rlm_memory_clear",
-    "rlm_memory_batch",
-  ],
-});
+  aliases: ["put", "get", "delete", "list", "clear", "batch"].map((member) => `rlm_memory_${member}`),
+};

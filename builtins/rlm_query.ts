@@ -1,9 +1,8 @@
 import { argumentError } from "../runtime/index.ts";
-import type { AsyncBuiltin } from "./define.ts";
+import type { Builtin } from "./define.ts";
 import { checkSubCall, readSubCall } from "./sub-call.ts";
 
-export const rlm_query: AsyncBuiltin = {
-  kind: "async",
+export const rlm_query: Builtin = {
   name: "rlm_query",
   signature: "function rlm_query(question: string, options?: ChildOptions): Promise<string>",
   summary:
@@ -42,14 +41,13 @@ interface ChildOptions {
   /** A JSON Schema that the answer must fit. */
   schema?: object;
 }`,
-  check(services, args, scope) {
-    if (args.length > 2) {
-      throw argumentError(
-        "TypeError",
-        "rlm_query takes 2 arguments (question, options)",
-        "Leave out what comes after.",
-      );
-    }
-    return checkSubCall("rlm_query", readSubCall("rlm_query", args), services, scope);
+  calls: {
+    rlm_query(services, args, scope) {
+      if (args.length > 2) {
+        const problem = "rlm_query takes 2 arguments (question, options)";
+        throw argumentError("TypeError", problem, "Leave out what comes after.");
+      }
+      return checkSubCall("rlm_query", readSubCall("rlm_query", args), services, scope);
+    },
   },
 };

@@ -14,10 +14,7 @@ export interface DocumentEntry {
 }
 
 /** The place of an offset: its document with its range in P, and line and column in the document, from 1. */
-export interface PlaceEntry {
-  readonly id: string;
-  readonly start: number;
-  readonly end: number;
+export interface PlaceEntry extends Pick<DocumentEntry, "id" | "start" | "end"> {
   readonly line: number;
   /** UTF-16 units. */
   readonly column: number;
@@ -67,10 +64,7 @@ export interface ContextServices {
    * @param between is called again and again meanwhile, and may throw to end it: what is done is kept
    */
   prepareSearch(onProgress: (fraction: number) => void, between: () => void): void;
-  search(
-    query: string,
-    k: number,
-  ): readonly { readonly text: string; readonly score: number; readonly start: number; readonly end: number }[];
+  search(query: string, k: number): readonly Readonly<{ text: string; score: number; start: number; end: number }>[];
   readonly coverage: CoverageNotes;
   routes(
     topic: string,

@@ -1,7 +1,7 @@
 import { remainingBudget } from "./budget.ts";
-import { defineGuestBuiltin } from "./define.ts";
+import type { Builtin } from "./define.ts";
 
-export const session = defineGuestBuiltin({
+export const session: Builtin = {
   name: "session",
   signature: "function session(): SessionManifest",
   summary: "Everything about the session in one call: sources, context, helpers, memory, budget, limits.",
@@ -32,4 +32,4 @@ export const session = defineGuestBuiltin({
       };
     },
   },
-});
+};

@@ -59,12 +59,10 @@ export function readSubCall(name: string, args: readonly Json[]): SubCallRequest
     throw argumentError("RangeError", `${name}: the prompt has ${size} (limit 1 MB)`, "Send less text in one prompt.");
   }
   const { context, ...options } = readOptions(name, given);
-  const own = context === undefined ? contextOf(name) : { context: readContext(name, context) };
-  return { prompt, ...fitting(name, { ...options, ...own }), ...readBatch(name, batch) };
+  const whole = name === RLM_QUERY ? { whole: true as const } : null;
+  const own = context === undefined ? whole : readContext(name, context);
+  return { prompt, ...fitting(name, { ...options, ...(own && { context: own }) }), ...readBatch(name, batch) };
 }
-
-const contextOf = (name: string): { context?: ChildContext } =>
-  name === RLM_QUERY ? { context: { whole: true } } : {};
 
 /** @throws RlmError for options that do not go together */
 function fitting<O extends Pick<SubCallRequest, "context"> & object>(name: string, options: O): O {
@@ -163,10 +161,6 @@ function subAgentError(code: "depth_exceeded" | "no_model_configured", problem: 
 /** Sub-calls that may still be made. */
 export function callsLeft(scope: CallScope): number {
   return Math.max(0, factsOf(scope).remaining_sub_calls - scope.newCalls());
-}
-
-export function tokensLeft(scope: CallScope): number {
-  return factsOf(scope).remaining_tokens;
 }
 
 export function budgetExceeded(

@@ -13,14 +13,13 @@ export function declarationsFile(builtins: readonly Builtin[]): string {
 }
 
 function declarationOf(builtin: Builtin): string {
-  const { name, signature, summary } = builtin;
+  const { name, signature, summary, aliases = [] } = builtin;
   const doc = docstring(summary);
   const members = membersOf(name, signature);
   if (members.length === 0) {
     const overloads = signature.split("\n").map((line) => `${doc}\ndeclare ${line};`);
     return overloads.join("\n");
   }
-  const aliases = builtin.kind === "guest" ? builtin.aliases : [];
   return [
     doc,
     `declare const ${name}: {`,

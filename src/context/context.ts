@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "./documents/conversions.ts";
-import type { Converted } from "./documents/converted.ts";
+import type { Converted } from "./documents/growing.ts";
 import { addSkips, type SkipCounts } from "./load/skip-kinds.ts";
+import { inSlices } from "./pauses.ts";
 import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
 import { type Text, textFromPartsInSlices } from "./text/text.ts";
@@ -89,7 +90,6 @@ export interface LoadedSource {
 }
 
 const LISTED_SKIPS = 1000;
-const SCAN_SLICE_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** Awaited after work on that many bytes, so that the thread stays responsive; rejects to end the work. */
@@ -173,11 +173,9 @@ function freeId(relative: string, folder: string | null, taken: ReadonlySet<stri
 async function scan(bytes: Uint8Array, pause: Pause): Promise<{ hash: string; newlines: number }> {
   const hash = createHash("sha256");
   let newlines = 0;
-  for (let start = 0; start < bytes.length; start += SCAN_SLICE_BYTES) {
-    const slice = bytes.subarray(start, start + SCAN_SLICE_BYTES);
+  for await (const slice of inSlices(bytes, pause)) {
     hash.update(slice);
     for (let at = 0; at < slice.length; at++) newlines += slice[at] === NEWLINE ? 1 : 0;
-    await pause(slice.length);
   }
   return { hash: hash.digest("hex"), newlines };
 }

@@ -1,5 +1,5 @@
-import type { Context, Document, LoadedFile } from "./context.ts";
-import type { Place } from "./documents/converted.ts";
+import type { Context, Document } from "./context.ts";
+import type { Converted, Place } from "./documents/growing.ts";
 import { openPlaces, placesBefore } from "./text/places.ts";
 
 /** UTF-16 units of a P. */
@@ -29,7 +29,6 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
     files: placed.map((part) => ({
       relative: part.id,
       path: "-",
-      separator: Buffer.from(part.separator),
       bytes: data.bytes.subarray(byteAt(part.start), byteAt(part.end)),
       ...conversionOf(part, lineAt),
     })),
@@ -50,15 +49,12 @@ export function isAll({ length }: Context["text"], ranges: readonly Range[]): bo
 }
 
 /** A part of a document: all of it, or what lies in a range. */
-interface Part {
-  readonly id: string;
-  readonly start: number;
-  readonly end: number;
+interface Part extends Pick<Document, "id" | "start" | "end"> {
   readonly of: Document;
 }
 
 /** A part of a converted document as one: with what was lost, if it is all of it. @param lineAt the line of an offset of P */
-function conversionOf({ of, start, end }: Part, lineAt: (offset: number) => number): Partial<LoadedFile> {
+function conversionOf({ of, start, end }: Part, lineAt: (offset: number) => number): Partial<Converted> {
   const { original, places = [], lost = [] } = of;
   if (!original) return {};
   if (start === of.start && end === of.end) return { original, places, lost };

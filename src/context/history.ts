@@ -1,4 +1,4 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Context, ContextPart, Document, Pause } from "./context.ts";
 import { sharedBytes, textFromPartsInSlices } from "./text/text.ts";
 
@@ -63,24 +63,22 @@ export function growingHistory(): typeof historyContext {
   };
 }
 
-/** A conversation up to some message. Contexts that were made of it keep their bytes: others are only put behind them. */
-interface Grown {
-  readonly messages: HistoryMessage[];
-  readonly parts: ContextPart[];
-  readonly documents: Document[];
-  /** Shared memory, with room behind what is used. */
-  bytes: Uint8Array;
-  used: number;
-  /** UTF-16 units. */
-  units: number;
-  newlines: number;
-  /** SHA-256 of all bytes. */
-  readonly digest: Hash;
-}
+type Grown = ReturnType<typeof nothingYet>;
 
-function nothingYet(): Grown {
-  const digest = createHash("sha256");
-  return { messages: [], parts: [], documents: [], bytes: sharedBytes(0), used: 0, units: 0, newlines: 0, digest };
+/** A conversation up to some message. Contexts that were made of it keep their bytes: others are only put behind them. */
+function nothingYet() {
+  const [messages, parts, documents]: [HistoryMessage[], ContextPart[], Document[]] = [[], [], []];
+  return {
+    ...{ messages, parts, documents },
+    /** Shared memory, with room behind what is used. */
+    bytes: sharedBytes(0),
+    used: 0,
+    /** UTF-16 units. */
+    units: 0,
+    newlines: 0,
+    /** SHA-256 of all bytes. */
+    digest: createHash("sha256"),
+  };
 }
 
 /** Puts a message behind the others. Returns the bytes that it took. */

@@ -1,9 +1,9 @@
 export { isWithin } from "../platform/real-path.ts";
 export type { Context, ContextStats, Document, Pause, SkippedFile } from "./context.ts";
 export { lossText } from "./documents/conversions.ts";
-export { type Loss, UNPLACED } from "./documents/converted.ts";
+export { type Loss, UNPLACED } from "./documents/growing.ts";
+export type { Converters, DocumentOptions } from "./documents/kinds.ts";
 export { HEAD_BYTES, kindOf } from "./documents/kinds.ts";
-export type { Converters, DocumentOptions } from "./documents/ways.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
 export { compileFind, count, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
@@ -13,7 +13,7 @@ export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.
 export { matchGlob } from "./load/glob.ts";
 export type { IgnoreRules } from "./load/ignore-rules.ts";
 export { type KnownLoad, openKnownLoads } from "./load/known-loads.ts";
-export { knownLoad, load, loadAppend, type Source } from "./load/load.ts";
+export { knownLoad, load, type Source } from "./load/load.ts";
 export { documentsNamed, type PathsSource, pathsName } from "./load/paths.ts";
 export type { Known, LoadOptions } from "./load/reading.ts";
 export {

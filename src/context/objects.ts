@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../platform/nearest.ts";
 import type { Context, Document, Pause } from "./context.ts";
+import { inSlices } from "./pauses.ts";
 
 /** A context whose documents can be named by ids of their texts: the history of a conversation, or what was loaded. */
 export interface ObjectSource {
@@ -65,7 +66,6 @@ function idOf(hash: string): string {
 
 /** Digests of documents: they never change, and an append keeps them. */
 const hashes = new WeakMap<Document, string>();
-const SLICE_BYTES = 1024 * 1024;
 
 /** SHA-256 of the document's UTF-8, hex. */
 async function hashOf({ context: { text }, document }: SourceDocument, pause: Pause): Promise<string> {
@@ -73,11 +73,7 @@ async function hashOf({ context: { text }, document }: SourceDocument, pause: Pa
   if (known !== undefined) return known;
   const bytes = text.data.bytes.subarray(text.byteAt(document.start), text.byteAt(document.end));
   const digest = createHash("sha256");
-  for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
-    const slice = bytes.subarray(start, start + SLICE_BYTES);
-    digest.update(slice);
-    await pause(slice.length);
-  }
+  for await (const slice of inSlices(bytes, pause)) digest.update(slice);
   const hash = digest.digest("hex");
   hashes.set(document, hash);
   return hash;

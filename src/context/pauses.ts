@@ -14,3 +14,12 @@ export function pauses(tell = () => {}): Pause {
     await setImmediate();
   };
 }
+
+/** Bytes as slices of a MB, with a pause behind each: to hash one takes a few milliseconds. */
+export async function* inSlices(bytes: Uint8Array, pause: Pause) {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    const slice = bytes.subarray(at, at + SLICE_BYTES);
+    yield slice;
+    await pause(slice.length);
+  }
+}

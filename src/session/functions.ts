@@ -33,7 +33,7 @@ export async function checkFunctions(lent: Lent = {}): Promise<void> {
 const TAKEN: ReadonlySet<string> = new Set([
   ...OWNED_NAMES,
   ...Object.keys(MACHINE_NAMES),
-  ...builtins.flatMap((builtin) => [builtin.name, ...(builtin.kind === "guest" ? builtin.aliases : [])]),
+  ...builtins.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
 ]);
 
 function isIdentifier(name: string): boolean {

@@ -152,7 +152,7 @@ function check(options: Json, facts: { [name: string]: Json } = {}, newCalls = 0
 }
 
 function plan(args: readonly Json[], facts: { [name: string]: Json }): Json | undefined {
-  return llm_query_batch.host["llm_query_batch.plan"]?.(services, args, scopeOf(facts, 0));
+  return llm_query_batch.host?.["llm_query_batch.plan"]?.(services, args, scopeOf(facts, 0));
 }
 
 /** P has two documents, 0..8 and 12..20. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openKeptTexts, textKey } from "../../src/context/documents/kept.ts";
-import type { DocumentOptions } from "../../src/context/documents/ways.ts";
+import type { DocumentOptions } from "../../src/context/documents/kinds.ts";
 import { openKnownLoads } from "../../src/context/load/known-loads.ts";
 import { load } from "../../src/context/load/load.ts";
 import { canMount, fillBut, smallDisk } from "../support/small-disk.ts";

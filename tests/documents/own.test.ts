@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { Converters } from "../../src/context/documents/ways.ts";
+import type { Converters } from "../../src/context/documents/kinds.ts";
 import { load } from "../../src/context/load/load.ts";
 import { folderWith } from "../support/tree.ts";
 import { html, ORIGINALS } from "./originals.ts";

@@ -1,18 +1,18 @@
 import * as v from "valibot";
-import { type AsyncBuiltin, argumentCheck, type Described, defineBuiltin } from "../../builtins/define.ts";
+import { argumentCheck, type Builtin, type CallCheck, type Described, defineBuiltin } from "../../builtins/define.ts";
 import { builtins } from "../../builtins/index.ts";
 import { serveSandbox } from "../../runtime/threads/serve.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import { openLibrary } from "../../src/session/machine/services.ts";
 
 /** A builtin that the host answers, and whose call counts as one. */
-function defineAsyncBuiltin(described: Described, params: Parameters<typeof argumentCheck>[1]): AsyncBuiltin {
+function defineAsyncBuiltin(described: Described, params: Parameters<typeof argumentCheck>[1]): Builtin {
   const read = argumentCheck(described.name, params);
-  const check: AsyncBuiltin["check"] = (_services, args) => {
+  const check: CallCheck = (_services, args) => {
     read(args);
     return 1;
   };
-  return { ...described, kind: "async", check };
+  return { ...described, calls: { [described.name]: check } };
 }
 
 const later = defineAsyncBuiltin(

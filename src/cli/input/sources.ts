@@ -2,7 +2,7 @@ import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync
 import { Socket } from "node:net";
 import { dirname, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import { type Context, type LoadOptions, load, loadAppend, type Source } from "../../context/index.ts";
+import { type Context, type LoadOptions, load, type Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
@@ -114,7 +114,7 @@ export async function contextOf(
   let context: Context | undefined;
   for (const { source: given, options } of sources) {
     const source = sourceOf(given);
-    context = await (context ? loadAppend(context, source, options) : load(source, options));
+    context = await load(source, options, context);
   }
   return context;
 }

@@ -1,7 +1,6 @@
 import { convert } from "./convert.ts";
-import { frameOf, framesOf } from "./frames.ts";
 import { until } from "./guard-entry.ts";
-import { answerFrame, jobOf, MOST_FRAME_BYTES, timeFor } from "./messages.ts";
+import { answerFrame, frameOf, framesOf, jobOf, timeFor } from "./messages.ts";
 
 // The process that reads documents for another one: jobs come over stdin and answers go over stdout. It has no environment and no
 // keys, and may read nothing but its own code.
@@ -11,10 +10,10 @@ const GRACE_MS = 5000;
 // A terminal sends Ctrl-C to both. The process that started this one ends it.
 process.on("SIGINT", () => {});
 
-for await (const { header, body } of framesOf(process.stdin, MOST_FRAME_BYTES)) {
+for await (const { header, body } of framesOf(process.stdin)) {
   until[0] = Date.now() + timeFor(body.length) + GRACE_MS;
   const answer = await convert(body, jobOf(header), (place) => say(frameOf({ progress: place })));
-  say(frameOf(...answerFrame(answer)));
+  say(answerFrame(answer));
   until[0] = Number.POSITIVE_INFINITY;
 }
 process.exit(0);

@@ -4,11 +4,20 @@ import { dirname } from "node:path";
 import PQueue from "p-queue";
 import { onceAborted } from "../../platform/signals.ts";
 import { cancelled } from "../load/reading.ts";
-import { type Frame, frameOf, framesOf } from "./frames.ts";
-import { megabytes, oneLine, Unreadable } from "./growing.ts";
-import { type Answer, answerOf, type Job, MOST_FRAME_BYTES, OUT_OF_MEMORY, RSS_BYTES, timeFor } from "./messages.ts";
+import { megabytes, Unreadable } from "./growing.ts";
+import { CHILDREN } from "./kinds.ts";
+import {
+  type Answer,
+  answerOf,
+  frameOf,
+  framesOf,
+  type Job,
+  OUT_OF_MEMORY,
+  progressIn,
+  RSS_BYTES,
+  timeFor,
+} from "./messages.ts";
 import { readablePaths, readerEntries } from "./packages.ts";
-import { CHILDREN } from "./ways.ts";
 
 /** A child that has read so many makes room for a fresh one. */
 const MOST_SERVED = 64;
@@ -23,7 +32,7 @@ export interface Asked {
 
 interface Child {
   readonly process: ChildProcess;
-  readonly frames: AsyncGenerator<Frame, undefined>;
+  readonly frames: ReturnType<typeof framesOf>;
   /** Resolves with the signal or code by which it ended. */
   readonly ended: Promise<string>;
   served: number;
@@ -45,14 +54,16 @@ export async function readInChild(bytes: Uint8Array, job: Job, asked: Asked): Pr
 
 async function readNow(bytes: Uint8Array, job: Job, asked: Asked): Promise<Answer> {
   // A child that may read the copy of one file reads nothing else.
-  const child = (job.file === undefined ? rested() : undefined) ?? start(job.file);
-  let isWhole = false;
+  const [rested] = job.file === undefined ? idle : [];
+  const child = rested ?? start(job.file);
+  idle.delete(child);
+  let goesOn = false;
   try {
     const answer = await readIn(child, bytes, job, asked);
-    isWhole = true;
+    goesOn = job.file === undefined && child.served < MOST_SERVED;
     return answer;
   } finally {
-    if (isWhole && job.file === undefined && child.served < MOST_SERVED) rest(child);
+    if (goesOn) rest(child);
     else child.process.kill("SIGKILL");
   }
 }
@@ -65,13 +76,6 @@ function rest(child: Child): void {
     child.process.kill("SIGKILL");
   }, IDLE_MS).unref();
   idle.add(child);
-}
-
-/** A child at rest. */
-function rested(): Child | undefined {
-  const [child] = idle;
-  if (child) idle.delete(child);
-  return child;
 }
 
 function start(file?: string): Child {
@@ -87,7 +91,7 @@ function start(file?: string): Child {
     stdio: "pipe",
     windowsHide: true,
   });
-  const frames = framesOf(started.stdout, MOST_FRAME_BYTES);
+  const frames = framesOf(started.stdout);
   let said = "";
   started.stderr.on("data", (text) => {
     said = `${said}${text}`.slice(-LAST_WORDS);
@@ -115,29 +119,27 @@ async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onPro
     breach ??= error;
     child.process.kill("SIGKILL");
   };
-  const release = endInTime(bytes.length, signal, end);
-  try {
-    for (const piece of frameOf(job, [bytes])) child.process.stdin?.write(piece);
-    for (;;) {
-      const message = await nextMessage(child);
-      if (message === undefined) throw breach ?? failure(await child.ended);
-      if (typeof message !== "string") return message;
-      onProgress?.(message);
-    }
-  } finally {
-    release();
+  using _inTime = endInTime(bytes.length, signal, end);
+  for (const piece of frameOf(job, [bytes])) child.process.stdin?.write(piece);
+  for (;;) {
+    const message = await nextMessage(child);
+    if (message === undefined) throw breach ?? failure(await child.ended);
+    if (typeof message !== "string") return message;
+    onProgress?.(message);
   }
 }
 
-/** Ends work on so many bytes when its time is over or the signal is aborted, until it is released. */
-export function endInTime(bytes: number, signal: AbortSignal | undefined, end: (why: Error) => void): () => void {
+/** Ends work on so many bytes when its time is over or the signal is aborted, until it is disposed. */
+export function endInTime(bytes: number, signal: AbortSignal | undefined, end: (why: Error) => void): Disposable {
   const time = timeFor(bytes);
   const slow = new Unreadable("too_slow", `took longer than ${Math.round(time / 1000)} s to read`);
   const timer = setTimeout(() => end(slow), time);
   const callOff = signal && onceAborted(signal, () => end(cancelled(signal)));
-  return () => {
-    clearTimeout(timer);
-    callOff?.();
+  return {
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      callOff?.();
+    },
   };
 }
 
@@ -145,15 +147,10 @@ export function endInTime(bytes: number, signal: AbortSignal | undefined, end: (
 async function nextMessage({ frames }: Child): Promise<string | Answer | undefined> {
   try {
     const frame = (await frames.next()).value;
-    return frame && (progressIn(frame.header) ?? answerOf(frame));
+    return frame && (progressIn(frame) ?? answerOf(frame));
   } catch {
     throw new Unreadable("damaged", "cannot be read: its reader gave an answer that is not whole");
   }
-}
-
-function progressIn(header: unknown): string | undefined {
-  const isProgress = typeof header === "object" && header !== null && "progress" in header;
-  return isProgress ? oneLine(String(header.progress)).slice(0, 100) : undefined;
 }
 
 function failure(end: string): Unreadable {

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
 import type { Document, LoadedFile } from "../context.ts";
-import { type Loss, type Original, UNPLACED } from "./converted.ts";
+import { type Loss, type Original, UNPLACED } from "./growing.ts";
 
 /** Facts about the documents of a context that became text when they were loaded, by their wire names. */
 export interface ConvertedStats {

@@ -1,6 +1,6 @@
 import { isIgnoredName, MAX_RULE_FILE_BYTES, noRules, withRuleText } from "../load/ignore-rules.ts";
-import { membersOfTar, unpackedFile } from "./archives.ts";
-import { type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
+import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "./archives.ts";
+import { encrypted, type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
 import { extensionOf, type FileKind, type Kind, kindOf, notText, withoutMark, zippedKind } from "./kinds.ts";
 import { readMail, readMailbox } from "./mail.ts";
 import { decodedHtml, readHtml } from "./markup.ts";
@@ -10,7 +10,6 @@ import { loseSilent, readDocx, readEpub, readOdf, readPptx } from "./office.ts";
 import { readPdf } from "./pdf.ts";
 import { readOds, readXlsx } from "./sheets.ts";
 import { readParquet, readSqlite } from "./tables.ts";
-import { encrypted, type Member, openParts, type Parts } from "./zip.ts";
 
 /** A reading: its job, and the function that is told to which place it has come. */
 interface Reading extends Job {
@@ -24,7 +23,7 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
     const inner = withinPacked(bytes, job);
     const members = await membersIn(inner);
     if (members) return await readMembers(members, reading);
-    const read = await readOne(inner.bytes, inner.name, inner.kind, reading);
+    const read = await readOne(inner, reading);
     return { isArchive: false, texts: [{ ...read, name: job.name }], refused: [] };
   } catch (error) {
     return { isArchive: false, texts: [], refused: [refusal(job.name, error)] };
@@ -40,9 +39,12 @@ interface Content {
 /** The original itself, or what was packed in it by gzip or zstd. */
 function withinPacked(bytes: Buffer, { name, kind, plain }: Job): Content {
   if (kind !== "gz" && kind !== "zst") return { name, kind, bytes };
-  const inner = unpackedFile(kind, bytes);
-  const innerName = name.replace(/\.tgz$/i, ".tar").replace(/\.(gz|zst|zstd)$/i, "");
-  return { name: innerName, kind: kindOfMember(inner, innerName, plain), bytes: inner };
+  const inner = name.replace(/\.tgz$/i, ".tar").replace(/\.(gz|zst|zstd)$/i, "");
+  return contentOf(inner, unpackedFile(kind, bytes), plain);
+}
+
+function contentOf(name: string, bytes: Buffer, plain: readonly string[]): Content {
+  return { name, kind: plain.includes(extensionOf(name)) ? null : kindOf(bytes, name), bytes };
 }
 
 /** The members of an archive; null if it is one document. */
@@ -67,9 +69,7 @@ async function readMembers(members: readonly Member[], reading: Reading): Promis
     if (at % 20 === 19) reading.progress(`file ${at + 1}`);
     try {
       if (member.refusal !== undefined) throw new Unreadable("left_out", member.refusal);
-      const bytes = member.read();
-      const kind = kindOfMember(bytes, member.name, reading.plain);
-      const read = await readOne(bytes, member.name, kind, { ...reading, room });
+      const read = await readOne(contentOf(member.name, member.read(), reading.plain), { ...reading, room });
       room -= read.text.length;
       texts.push(read);
     } catch (error) {
@@ -94,11 +94,7 @@ function ignoredIn(members: readonly Member[]): (name: string) => boolean {
   return (name) => name.split("/").includes(".git") || (good.has(name) && isIgnoredName(rules, name, false));
 }
 
-function kindOfMember(bytes: Buffer, name: string, plain: readonly string[]): FileKind | null {
-  return plain.includes(extensionOf(name)) ? null : kindOf(bytes, name);
-}
-
-async function readOne(bytes: Buffer, name: string, kind: FileKind | null, reading: Reading): Promise<ReadText> {
+async function readOne({ name, kind, bytes }: Content, reading: Reading): Promise<ReadText> {
   if (kind === null) return { name, text: plainText(bytes, reading.room) };
   const text = growing(reading.room, reading.progress);
   const found = kind === "zip" ? readZipped(await openParts(bytes), text) : kind;
@@ -116,7 +112,7 @@ function plainText(bytes: Buffer, room: number): Uint8Array {
 
 type Reader = (bytes: Buffer, text: Growing, reading: Reading) => void | Promise<void>;
 
-const nested: Reader = () => {
+const nested = () => {
   throw new Unreadable("left_out", "an archive in an archive");
 };
 
@@ -145,9 +141,7 @@ const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => voi
 
 function readZipped(parts: Parts, text: Growing): Kind {
   const kind = kindOfZip(parts);
-  const read = ZIPPED[kind];
-  if (!read) throw new Unreadable("left_out", "an archive in an archive");
-  read(parts, text);
+  (ZIPPED[kind] ?? nested)(parts, text);
   if (kind !== "epub") loseSilent(parts, text);
   return kind;
 }

@@ -1,4 +1,27 @@
-import { type Loss, type Place, UNPLACED } from "./converted.ts";
+/** The place of a part of a document: the offset of its first UTF-16 unit in the document's text, its label (`p.12`, `slide 3`, a sheet's or table's name, `cell 7`, `body`), and for rows the number of the first row. */
+export type Place = readonly [unit: number, label: string, firstRow?: number];
+/** The loss of labels behind the first 100,000 places of a context. */
+export const UNPLACED = "place over 100,000";
+/** A part of a document that did not become text. */
+export interface Loss {
+  readonly kind: string;
+  readonly count: number;
+  readonly where: readonly (string | number)[];
+}
+/** The original of a document that was converted. `reader` is e.g. `pdf/1 unpdf 1.8.1`. */
+export interface Original {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly kind: string;
+  readonly reader: string;
+}
+/** Facts about a document that became text when it was loaded. */
+export interface Converted {
+  readonly original: Original;
+  /** By their units. */
+  readonly places: readonly Place[];
+  readonly lost: readonly Loss[];
+}
 
 /** Places of a context; further ones are a loss. */
 export const MOST_PLACES = 100_000;
@@ -23,15 +46,11 @@ export class Unreadable extends Error {
 
 export const textTooLarge = (room: number) =>
   new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
+export const encrypted = () => new Unreadable("encrypted", "is encrypted: it needs a password");
+export const damaged = (problem: string) => new Unreadable("damaged", `is damaged: ${problem}`);
 
 /** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
 export type Growing = ReturnType<typeof growing>;
-
-export interface Grown {
-  readonly text: string;
-  readonly places: readonly Place[];
-  readonly lost: readonly Loss[];
-}
 
 /** @param progress told to which place the text has come */
 export function growing(room: number, progress: (place: string) => void = () => {}) {
@@ -40,6 +59,7 @@ export function growing(room: number, progress: (place: string) => void = () => 
   const losses = new Map<string, { count: number; readonly where: (string | number)[] }>();
   let [units, bytes, tail, isBlank] = [0, 0, "", true];
   const grown = {
+    progress,
     add(given: string): void {
       const text = given.toWellFormed().replace(/\r\n?/g, "\n").replaceAll("\0", "");
       if (text === "") return;
@@ -79,7 +99,7 @@ export function growing(room: number, progress: (place: string) => void = () => 
       if (where !== undefined && loss.where.length < LISTED) loss.where.push(where);
       losses.set(kind, loss);
     },
-    end(): Grown {
+    end() {
       if (isBlank) throw new Unreadable("no_text", nothingIn(places, losses));
       return { text: pieces.join(""), places, lost: [...losses].map(([kind, loss]) => ({ kind, ...loss })) };
     },

@@ -2,17 +2,13 @@ import { createHash } from "node:crypto";
 import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { keepFile } from "../load/kept-files.ts";
-import { pauses } from "../pauses.ts";
-import { frameIn, frameOf } from "./frames.ts";
-import { type Answer, answerFrame, answerOf } from "./messages.ts";
+import { inSlices, pauses } from "../pauses.ts";
+import { type Answer, answerFrame, answerOf, frameIn } from "./messages.ts";
 
 const FORMAT = "belay-text-1";
 /** The oldest texts go if all of them take more, bytes. */
 const MOST_BYTES = 2 ** 30;
 const NAME = /^text-[0-9a-f]{64}$/;
-
-/** Hashing so much takes a few milliseconds. */
-const SLICE_BYTES = 2 ** 20;
 
 /** The key of a text: what was read, as what, and by which reader. */
 export function textKey(facts: readonly string[], original: readonly Uint8Array[]): Promise<string> {
@@ -23,13 +19,7 @@ export function textKey(facts: readonly string[], original: readonly Uint8Array[
 async function digest(start: string, pieces: readonly Uint8Array[]): Promise<string> {
   const sum = createHash("sha256").update(start);
   const pause = pauses();
-  for (const bytes of pieces) {
-    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-      const slice = bytes.subarray(at, at + SLICE_BYTES);
-      sum.update(slice);
-      await pause(slice.length);
-    }
-  }
+  for (const bytes of pieces) for await (const slice of inSlices(bytes, pause)) sum.update(slice);
   return sum.digest("hex");
 }
 
@@ -50,7 +40,7 @@ export function openKeptTexts(dir: string, most = MOST_BYTES) {
       }
     },
     async keep(key: string, answer: Answer): Promise<void> {
-      const frame = frameOf(...answerFrame(answer));
+      const frame = answerFrame(answer);
       let room = most;
       const stays = (bytes: number) => {
         room -= bytes;

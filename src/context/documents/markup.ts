@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { Parser } from "htmlparser2";
-import type { Growing } from "./growing.ts";
-import { damaged } from "./zip.ts";
+import { type Handler, Parser } from "htmlparser2";
+import { damaged, type Growing } from "./growing.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -12,69 +11,65 @@ const MOST_DEPTH = 5000;
 const SLICE_UNITS = 65_536;
 
 /**
- * Walks through XML. No entity but those of XML is expanded, no document type is read, and nothing is opened.
+ * Opens XML for a walk. No entity but those of XML is expanded, no document type is read, and nothing is opened.
  *
  * @throws Unreadable if elements are nested more than 5,000 deep
  */
-export function walkXml(source: string, on: Handlers, onText: (text: string) => void = () => {}): void {
-  parse(source, true, {
-    onopentag: (name, attributes) => on[name]?.(attributes),
-    onclosetag: (name) => on[`/${name}`]?.({}),
-    ontext: onText,
-  });
+export function openXml(source: string) {
+  const open = new Map<string, number>();
+  const depth = (name: string) => open.get(name) ?? 0;
+  const count = (name: string, more: number) => open.set(name, depth(name) + more);
+  return {
+    /** The number of elements of this name within which the walk is, with the one that it enters or leaves. */
+    depth,
+    within: (...names: readonly string[]) => names.some((name) => depth(name) > 0),
+    walk(ontext: (text: string) => void, on: Handlers): void {
+      const onopentag = (name: string, attributes: Attributes) => {
+        count(name, 1);
+        on[name]?.(attributes);
+      };
+      const onclosetag = (name: string) => {
+        on[`/${name}`]?.({});
+        count(name, -1);
+      };
+      parse(source, true, { onopentag, onclosetag, ontext });
+    },
+  };
 }
 
-/** Elements of some names: handlers for a walk, and the number of them that are open. */
-export function within(...names: readonly string[]) {
-  const open = { count: 0 };
-  const add = (more: number) => {
-    open.count += more;
-  };
-  const handlers: Handlers = Object.fromEntries(
-    names.flatMap((name) => [
-      [name, () => add(1)],
-      [`/${name}`, () => add(-1)],
-    ]),
-  );
-  return Object.assign(open, { handlers });
-}
+/** Walks through the elements of XML. @throws Unreadable */
+export const walkXml = (source: string, on: Handlers) => openXml(source).walk(() => {}, on);
 
 /** The texts of all elements `of`: what `words` in them hold, except within `left`. A `paragraph` ends with a space. */
 export function textsIn(source: string, of: string, words: string, { left = "", paragraph = "" }) {
   const found: { readonly attributes: Attributes; text: string }[] = [];
-  const [said, leftOut] = [within(words), within(left)];
+  const xml = openXml(source);
   const put = (more: string) => {
     const last = found.at(-1);
     if (last) last.text += more;
   };
-  const on = {
-    ...{ ...said.handlers, ...leftOut.handlers, [`/${paragraph}`]: () => put(" ") },
-    [of]: (attributes: Attributes) => void found.push({ attributes, text: "" }),
-  };
-  walkXml(source, on, (more) => (said.count > 0 && leftOut.count === 0 ? put(more) : undefined));
+  xml.walk((more) => put(xml.within(words) && !xml.within(left) ? more : ""), {
+    [`/${paragraph}`]: () => put(" "),
+    [of]: (attributes) => found.push({ attributes, text: "" }),
+  });
   return found;
 }
 
-interface Events {
-  onopentag(name: string, attributes: Attributes): void;
-  onclosetag(name: string): void;
-  ontext(text: string): void;
-}
+type Events = Pick<Handler, "onopentag" | "onclosetag" | "ontext">;
 
 function parse(source: string, xmlMode: boolean, events: Events): void {
   let depth = 0;
   const parser = new Parser(
     {
-      onopentag(name, attributes) {
+      ...events,
+      onopentagname() {
         depth += 1;
         if (depth > MOST_DEPTH) throw damaged("its elements are nested more than 5,000 deep");
-        events.onopentag(name, attributes);
       },
-      onclosetag(name) {
+      onclosetag(name, isImplied) {
         depth -= 1;
-        events.onclosetag(name);
+        events.onclosetag(name, isImplied);
       },
-      ontext: events.ontext,
     },
     { xmlMode, decodeEntities: true, recognizeSelfClosing: true },
   );
@@ -138,7 +133,7 @@ function open(html: Html, name: string, { alt = "" }: Attributes): void {
   }
   if (html.leftOut > 0) return;
   end(html, name);
-  if (name === "br") lineBreak(html);
+  if (name === "br" && endLine(html)) html.text.add("\n");
   else if (name === "img") {
     html.text.lose("image");
     html.words += alt.trim() === "" ? "" : `[image: ${alt.trim()}]`;
@@ -183,12 +178,11 @@ function mark(html: Html, said: string): void {
   else html.mark = said;
 }
 
-function lineBreak(html: Html): void {
+/** Ends the line. A cell has one line: in it this is a space, and the result false. */
+function endLine(html: Html): boolean {
   if (html.isCell) html.words += " ";
-  else {
-    put(html, taken(html));
-    html.text.add("\n");
-  }
+  else put(html, taken(html));
+  return !html.isCell;
 }
 
 function bullet(lists: (number | null)[]): string {
@@ -201,12 +195,7 @@ function bullet(lists: (number | null)[]): string {
 /** Ends the line at the beginning or end of a block. */
 function end(html: Html, name: string): void {
   const hasGap = GAPS.has(name);
-  if (!hasGap && !BLOCKS.has(name)) return;
-  if (html.isCell) {
-    html.words += " ";
-    return;
-  }
-  put(html, taken(html));
+  if (!(hasGap || BLOCKS.has(name)) || !endLine(html)) return;
   if (hasGap && html.lists.length === 0) html.text.gap();
   else html.text.line();
 }

@@ -1,12 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import * as v from "valibot";
-import type { Converted } from "./converted.ts";
-import type { Frame } from "./frames.ts";
-import { type Grown, MOST_PLACES, oneLine, REASONS } from "./growing.ts";
+import { type Converted, type Growing, MOST_PLACES, oneLine, REASONS } from "./growing.ts";
 import { FILE_KINDS, MOST_ORIGINAL_BYTES } from "./kinds.ts";
 
-export const MOST_FRAME_BYTES = MOST_ORIGINAL_BYTES + 64 * 2 ** 20;
 /** Memory of a child, of which nothing real needed more than 400 MB. */
 export const RSS_BYTES = 2 ** 30;
 /** The time that an original of this size may take, ms. */
@@ -39,7 +36,12 @@ export interface ReadText extends Partial<Pick<Converted, "places" | "lost">> {
 }
 
 /** The text that a reader made of these bytes. */
-export function readText(name: string, kind: string, bytes: Uint8Array, { text, ...found }: Grown): ReadText {
+export function readText(
+  name: string,
+  kind: string,
+  bytes: Uint8Array,
+  { text, ...found }: ReturnType<Growing["end"]>,
+): ReadText {
   return {
     name,
     text: Buffer.from(text),
@@ -67,6 +69,7 @@ const TextSchema = v.object({
   places: v.exactOptional(v.pipe(v.array(PlaceSchema), v.maxLength(MOST_PLACES + 1))),
   lost: v.exactOptional(v.array(LossSchema)),
 });
+const ProgressSchema = v.object({ progress: line });
 const RefusedSchema = v.object({ name: line, reason: v.picklist(REASONS), problem: line });
 export type Refused = Readonly<v.InferOutput<typeof RefusedSchema>>;
 const AnswerSchema = v.object({
@@ -75,10 +78,19 @@ const AnswerSchema = v.object({
   refused: v.array(RefusedSchema),
 });
 
-/** The header and the pieces of a frame with an answer. */
-export function answerFrame({ isArchive, texts, refused }: Answer): readonly [unknown, readonly Uint8Array[]] {
-  const told = texts.map(({ text, ...read }) => ({ ...read, length: text.length }));
-  return [{ isArchive, texts: told, refused }, texts.map(({ text }) => text)];
+/** The bytes of a frame with an answer, as several pieces. */
+export function answerFrame({ isArchive, texts, refused }: Answer): Uint8Array[] {
+  const told = { isArchive, texts: texts.map(({ text, ...read }) => ({ ...read, length: text.length })), refused };
+  return frameOf(
+    told,
+    Array.from(texts, ({ text }) => text),
+  );
+}
+
+/** The place to which a reader says that it has come; undefined for another message. */
+export function progressIn({ header }: Frame): string | undefined {
+  const told = v.safeParse(ProgressSchema, header);
+  return told.success ? told.output.progress.slice(0, 100) : undefined;
 }
 
 /** The answer in a frame. @throws Error if it is not one: a parser may have been taken over by a document */
@@ -94,4 +106,53 @@ export function answerOf({ header, body }: Frame): Answer {
   });
   if (at !== body.length) throw new Error("the answer is not whole");
   return { ...answer, texts: read };
+}
+
+/** A message between a process and the child that reads documents: two lengths of four bytes, JSON, then bytes. */
+export type Frame = ReturnType<typeof frameIn>;
+
+const PREFIX = 8;
+const MOST_FRAME_BYTES = MOST_ORIGINAL_BYTES + 64 * 2 ** 20;
+
+/** The bytes of a frame, as several pieces. */
+export function frameOf(header: unknown, body: readonly Uint8Array[] = []): Uint8Array[] {
+  const json = Buffer.from(JSON.stringify(header));
+  const prefix = Buffer.alloc(PREFIX);
+  const size = body.reduce((sum, { length }) => sum + length, 0);
+  prefix.writeUInt32BE(json.length, 0);
+  prefix.writeUInt32BE(size, 4);
+  return [prefix, json, ...body];
+}
+
+/** The frames of a stream, until it ends. @throws Error if one is too large */
+export async function* framesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame, undefined> {
+  // A frame is put together as its pieces come: to join a large one at once would hold up the thread.
+  let [held, size]: [Buffer, number] = [Buffer.alloc(PREFIX), 0];
+  for await (const chunk of stream) {
+    for (let at = 0; at < chunk.length; ) {
+      const taken = chunk.subarray(at, at + held.length - size);
+      held.set(taken, size);
+      at += taken.length;
+      size += taken.length;
+      if (size === PREFIX) held = begun(held);
+      if (size < held.length) continue;
+      yield frameIn(held);
+      [held, size] = [Buffer.alloc(PREFIX), 0];
+    }
+  }
+}
+
+/** Room for the frame that begins with these bytes. */
+function begun(prefix: Buffer): Buffer {
+  const length = PREFIX + prefix.readUInt32BE(0) + prefix.readUInt32BE(4);
+  if (length > MOST_FRAME_BYTES) throw new Error("a frame is too large");
+  const frame = Buffer.allocUnsafeSlow(length);
+  prefix.copy(frame);
+  return frame;
+}
+
+/** The frame that these bytes are. @throws SyntaxError */
+export function frameIn(bytes: Buffer) {
+  const bodyAt = PREFIX + bytes.readUInt32BE(0);
+  return { header: JSON.parse(bytes.toString("utf8", PREFIX, bodyAt)), body: bytes.subarray(bodyAt) };
 }

@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import type { Growing } from "./growing.ts";
-import { damaged } from "./zip.ts";
+import { damaged, type Growing } from "./growing.ts";
 
 const Lines = v.pipe(
   v.array(v.string()),

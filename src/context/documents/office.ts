@@ -1,7 +1,7 @@
 import { posix } from "node:path";
-import type { Growing } from "./growing.ts";
-import { readHtml, textsIn, walkXml, within } from "./markup.ts";
-import { damaged, encrypted, type Parts } from "./zip.ts";
+import type { Parts } from "./archives.ts";
+import { damaged, encrypted, type Growing } from "./growing.ts";
+import { openXml, readHtml, textsIn, walkXml } from "./markup.ts";
 
 /** Names of parts that are not text, in files of office suites. */
 const SILENT: readonly (readonly [RegExp, string])[] = [
@@ -76,44 +76,35 @@ function headingsIn(styles: string): Map<string, number> {
 }
 
 function readWords(source: string, text: Growing, headings: ReadonlyMap<string, number>): void {
-  const table = tableOf(text, "w:tbl", "w:tr", "w:tc");
-  let [paragraph, depth, level, isItem] = ["", 0, 0, false];
-  const words = within("w:t", "m:t");
-  // The same content for older programs, and at the place from which it was moved.
-  const left = within("w:del", "mc:Fallback", "w:moveFrom");
+  const xml = openXml(source);
+  const table = tableOf(xml, text, "w:tbl", "w:tr", "w:tc");
+  let [paragraph, level, isItem] = ["", 0, false];
   const put = (said: string) => {
-    if (left.count === 0) paragraph += said;
+    // The same content for older programs, and at the place from which it was moved.
+    if (!xml.within("w:del", "mc:Fallback", "w:moveFrom")) paragraph += said;
   };
   for (const _ of source.matchAll(/<w:del[ >]/g)) text.lose("deleted by a tracked change");
-  walkXml(
-    source,
-    {
-      ...{ ...table.handlers, ...words.handlers, ...left.handlers },
-      // A box of text in a paragraph has paragraphs of its own.
-      "w:p"() {
-        depth += 1;
-        if (depth === 1) [paragraph, level, isItem] = ["", 0, false];
-        else if (!paragraph.endsWith(" ")) put(" ");
-      },
-      "/w:p"() {
-        depth -= 1;
-        const said = paragraph.trim();
-        if (depth > 0) paragraph = `${said} `;
-        else if (said !== "" && !table.take(said)) block(text, said, level, isItem);
-      },
-      "w:pStyle": (style) => (level = headings.get(style["w:val"] ?? "") ?? 0),
-      "w:numPr": () => (isItem = true),
-      "w:tab": () => put("\t"),
-      "w:br": () => put("\n"),
-      "w:noBreakHyphen": () => put("-"),
-      "w:footnoteReference": (note) => put(`[^${note["w:id"]}]`),
-      "w:endnoteReference": (note) => put(`[^e${note["w:id"]}]`),
-      "w:commentReference": (note) => put(`[comment ${note["w:id"]}]`),
+  xml.walk((said) => put(xml.within("w:t", "m:t") ? said : ""), {
+    ...table.handlers,
+    // A box of text in a paragraph has paragraphs of its own.
+    "w:p"() {
+      if (xml.depth("w:p") === 1) [paragraph, level, isItem] = ["", 0, false];
+      else if (!paragraph.endsWith(" ")) put(" ");
     },
-    (said) => {
-      if (words.count > 0) put(said);
+    "/w:p"() {
+      const said = paragraph.trim();
+      if (xml.depth("w:p") > 1) paragraph = `${said} `;
+      else if (said !== "" && !table.take(said)) block(text, said, level, isItem);
     },
-  );
+    "w:pStyle": (style) => (level = headings.get(style["w:val"] ?? "") ?? 0),
+    "w:numPr": () => (isItem = true),
+    "w:tab": () => put("\t"),
+    "w:br": () => put("\n"),
+    "w:noBreakHyphen": () => put("-"),
+    "w:footnoteReference": (note) => put(`[^${note["w:id"]}]`),
+    "w:endnoteReference": (note) => put(`[^e${note["w:id"]}]`),
+    "w:commentReference": (note) => put(`[comment ${note["w:id"]}]`),
+  });
 }
 
 /** Writes a heading, an item of a list or a paragraph. */
@@ -124,24 +115,16 @@ function block(text: Growing, said: string, level: number, isItem: boolean): voi
 }
 
 /** Rows of a table are `a | b`; a table in a cell is a part of the cell. */
-function tableOf(text: Growing, table: string, tr: string, td: string) {
-  let depth = 0;
+function tableOf(xml: ReturnType<typeof openXml>, text: Growing, table: string, tr: string, td: string) {
   let row: string[] = [];
   let cell: string | null = null;
   const outermost = (work: () => void) => () => {
-    if (depth === 1) work();
+    if (xml.depth(table) === 1) work();
   };
-  const gap = outermost(text.gap);
   return {
     handlers: {
-      [table]() {
-        depth += 1;
-        gap();
-      },
-      [`/${table}`]() {
-        gap();
-        depth -= 1;
-      },
+      [table]: outermost(text.gap),
+      [`/${table}`]: outermost(text.gap),
       [tr]: outermost(() => (row = [])),
       [`/${tr}`]: outermost(() => text.add(row.length > 0 ? `${row.join(" | ")}\n` : "")),
       [td]: outermost(() => (cell = "")),
@@ -175,27 +158,24 @@ export function readPptx(parts: Parts, text: Growing): void {
 
 /** True if the slide has text. */
 function readSlide(source: string, text: Growing, lead = ""): boolean {
-  const table = tableOf(text, "a:tbl", "a:tr", "a:tc");
-  // The number of the slide is a field.
-  const [words, fields] = [within("a:t"), within("a:fld")];
+  const xml = openXml(source);
+  const table = tableOf(xml, text, "a:tbl", "a:tr", "a:tc");
   let [paragraph, has] = ["", false];
-  walkXml(
-    source,
-    {
-      ...{ ...table.handlers, ...words.handlers, ...fields.handlers },
-      "a:br": () => (paragraph += "\n"),
-      "/a:p"() {
-        const said = paragraph.trim();
-        paragraph = "";
-        if (said === "") return;
-        if (!table.take(said)) text.add(`${has ? "" : lead}${said}\n`);
-        has = true;
-      },
+  const put = (said: string) => {
+    // The number of the slide is a field.
+    if (xml.within("a:t") && !xml.within("a:fld")) paragraph += said;
+  };
+  xml.walk(put, {
+    ...table.handlers,
+    "a:br": () => (paragraph += "\n"),
+    "/a:p"() {
+      const said = paragraph.trim();
+      paragraph = "";
+      if (said === "") return;
+      if (!table.take(said)) text.add(`${has ? "" : lead}${said}\n`);
+      has = true;
     },
-    (said) => {
-      if (words.count > 0 && fields.count === 0) paragraph += said;
-    },
-  );
+  });
   return has;
 }
 
@@ -207,26 +187,26 @@ export function refuseEncrypted(parts: Parts): void {
 /** Reads an OpenDocument text or presentation. @throws Unreadable */
 export function readOdf(parts: Parts, text: Growing): void {
   refuseEncrypted(parts);
-  const table = tableOf(text, "table:table", "table:table-row", "table:table-cell");
-  const lists = within("text:list");
-  const left = within("text:tracked-changes", "text:note-citation", "dc:creator", "dc:date");
   const content = parts.text("content.xml");
+  const xml = openXml(content);
+  const table = tableOf(xml, text, "table:table", "table:table-row", "table:table-cell");
+  const isLeft = () => xml.within("text:tracked-changes", "text:note-citation", "dc:creator", "dc:date");
   const notes: string[] = [];
   // Paragraphs that are open: one in a frame or a note lies in another one.
   const open: { said: string; level: number }[] = [];
   let [slides, note, hasWords]: [number, string | null, boolean] = [0, null, false];
   const put = (said: string) => {
     const last = open.at(-1);
-    if (last && left.count === 0) last.said += said;
+    if (last && !isLeft()) last.said += said;
   };
   const begin = (level: number) => () => open.push({ said: "", level });
   const finish = () => {
     const { said = "", level = 0 } = open.pop() ?? {};
-    if (said.trim() === "" || left.count > 0) return;
+    if (said.trim() === "" || isLeft()) return;
     hasWords = true;
     if (note !== null) note += `${note === "" ? "" : " "}${said.trim()}`;
     else if (open.length > 0) put(` ${said.trim()}`);
-    else if (!table.take(said)) block(text, said, level, lists.count > 0);
+    else if (!table.take(said)) block(text, said, level, xml.within("text:list"));
   };
   const beginNote = (mark: string) => () => {
     put(`[${mark}${notes.length + 1}]`);
@@ -237,28 +217,24 @@ export function readOdf(parts: Parts, text: Growing): void {
     note = null;
   };
   if (content.includes("<text:tracked-changes")) text.lose("deleted by a tracked change");
-  walkXml(
-    content,
-    {
-      ...{ ...table.handlers, ...lists.handlers, ...left.handlers },
-      "draw:page"() {
-        text.part(`slide ${++slides}`);
-        hasWords = false;
-      },
-      "/draw:page"() {
-        if (!hasWords) text.lose("slide without text", slides);
-      },
-      "text:h": (heading) => begin(Math.min(Number(heading["text:outline-level"]) || 1, 6))(),
-      "text:p": begin(0),
-      ...{ "/text:h": finish, "/text:p": finish },
-      "text:tab": () => put("\t"),
-      "text:line-break": () => put("\n"),
-      "text:s": (space) => put(" ".repeat(Math.min(Number(space["text:c"]) || 1, 100))),
-      ...{ "text:note": beginNote("^"), "/text:note": endNote("^") },
-      ...{ "office:annotation": beginNote("comment "), "/office:annotation": endNote("comment ") },
+  xml.walk(put, {
+    ...table.handlers,
+    "draw:page"() {
+      text.part(`slide ${++slides}`);
+      hasWords = false;
     },
-    put,
-  );
+    "/draw:page"() {
+      if (!hasWords) text.lose("slide without text", slides);
+    },
+    "text:h": (heading) => begin(Math.min(Number(heading["text:outline-level"]) || 1, 6))(),
+    "text:p": begin(0),
+    ...{ "/text:h": finish, "/text:p": finish },
+    "text:tab": () => put("\t"),
+    "text:line-break": () => put("\n"),
+    "text:s": (space) => put(" ".repeat(Math.min(Number(space["text:c"]) || 1, 100))),
+    ...{ "text:note": beginNote("^"), "/text:note": endNote("^") },
+    ...{ "office:annotation": beginNote("comment "), "/office:annotation": endNote("comment ") },
+  });
   if (notes.length > 0) text.part("notes");
   for (const said of notes) text.add(`${said}\n`);
   const lose = () => text.lose("header or footer");

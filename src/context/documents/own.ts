@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { hash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { basename, delimiter, isAbsolute, join } from "node:path";
+import { LIMITS } from "../../../runtime/index.ts";
 import { type Asked, endInTime } from "./children.ts";
 import { withCopy } from "./copies.ts";
 import { growing, oneLine, textTooLarge, Unreadable } from "./growing.ts";
@@ -30,16 +31,17 @@ function found(program: string): string {
 /** Reads an original by a program of the user's own. @throws Unreadable; RlmError `cancelled` */
 export async function readByOwn(
   argv: readonly string[],
-  { name, bytes, room }: { readonly name: string; readonly bytes: Uint8Array; readonly room: number },
-  asked: Asked,
+  name: string,
+  bytes: Uint8Array,
+  { signal }: Asked,
 ): Promise<ReadText> {
   const extension = extensionOf(name);
   const copy = `original.${extension}`;
   const output = await withCopy({ [copy]: bytes }, (folder) => {
     const words = argv.map((word) => (word === COPY ? join(folder, copy) : word));
-    return run(words, folder, { bytes: bytes.length, room }, asked);
+    return run(words, folder, bytes.length, signal);
   });
-  const text = growing(room);
+  const text = growing(LIMITS.contextBytes);
   const pages = output.split("\f");
   if (pages.length > 1 && pages.at(-1)?.trim() === "") pages.pop();
   for (const [at, page] of pages.entries()) {
@@ -54,8 +56,8 @@ export async function readByOwn(
 async function run(
   [program = "", ...rest]: readonly string[],
   cwd: string,
-  { bytes, room }: { readonly bytes: number; readonly room: number },
-  { signal }: Asked,
+  bytes: number,
+  signal: AbortSignal | undefined,
 ): Promise<string> {
   const { PATH = "", HOME = "", LANG = "" } = process.env;
   const env = { PATH, HOME, LANG };
@@ -66,13 +68,13 @@ async function run(
     endGroup(own);
     reject(error);
   };
-  const release = endInTime(bytes, signal, end);
+  using _inTime = endInTime(bytes, signal, end);
   const pieces: Buffer[] = [];
   let [size, said] = [0, ""];
   own.stdout.on("data", (piece: Buffer) => {
     pieces.push(piece);
     size += piece.length;
-    if (size > room) end(textTooLarge(room));
+    if (size > LIMITS.contextBytes) end(textTooLarge(LIMITS.contextBytes));
   });
   own.stderr.on("data", (piece) => {
     said = `${said}${piece}`.slice(-LAST_WORDS);
@@ -86,12 +88,7 @@ async function run(
     else if (!isUtf8(output)) reject(problem("printed what is not UTF-8"));
     else resolve(output.toString("utf8"));
   });
-  try {
-    return await promise;
-  } finally {
-    release();
-    endGroup(own);
-  }
+  return await promise;
 }
 
 function endGroup({ pid }: ChildProcess): void {

@@ -15,7 +15,12 @@ interface Found {
   readonly folders: readonly string[];
 }
 
-let found: ReadonlyMap<string, Found> | undefined;
+const packages: ReadonlyMap<string, Found> = new Map(
+  PACKAGES.flatMap((name) => {
+    const one = find(name, dirname(fileURLToPath(import.meta.url)), new Set());
+    return one ? [[name, one] as const] : [];
+  }),
+);
 
 /** The files that a child runs, where no symlink leads to them. */
 export function readerEntries(): { readonly guard: string; readonly reader: string } {
@@ -26,7 +31,7 @@ export function readerEntries(): { readonly guard: string; readonly reader: stri
 /** Paths that a child may read, as Node's permission model takes them: the readers and their packages. */
 export function readablePaths(): string[] {
   const context = dirname(dirname(readerEntries().reader));
-  const folders = [...packages().values()].flatMap((one) => one.folders);
+  const folders = [...packages.values()].flatMap((one) => one.folders);
   // In a build the readers are chunks.
   const all = [context, join(dirname(dirname(context)), "chunks"), ...folders];
   // Node 24 does not take a path that comes behind one below it.
@@ -64,27 +69,15 @@ export function allReaders(): string {
 
 function idOf(name: string): string {
   const [number, , ...used] = READERS[name] ?? [1, ""];
-  const versions = used.map((one) => `${one} ${packages().get(one)?.version ?? "not installed"}`);
+  const versions = used.map((one) => `${one} ${packages.get(one)?.version ?? "not installed"}`);
   return [`${name}/${number}`, ...versions].join(" ");
-}
-
-function packages(): ReadonlyMap<string, Found> {
-  found ??= new Map(
-    PACKAGES.flatMap((name) => {
-      const one = find(name, dirname(fileURLToPath(import.meta.url)), new Set());
-      return one ? [[name, one] as const] : [];
-    }),
-  );
-  return found;
 }
 
 /** The folder of a package and of what it depends on, as Node looks for them. */
 function find(name: string, from: string, seen: Set<string>): Found | null {
-  for (let at = from; ; at = dirname(at)) {
-    const folder = join(at, "node_modules", name);
-    if (existsSync(join(folder, "package.json"))) return described(folder, seen);
-    if (dirname(at) === at) return null;
-  }
+  const folder = join(from, "node_modules", name);
+  if (existsSync(join(folder, "package.json"))) return described(folder, seen);
+  return dirname(from) === from ? null : find(name, dirname(from), seen);
 }
 
 function described(place: string, seen: Set<string>): Found | null {

@@ -1,6 +1,5 @@
 import { getDocumentProxy } from "unpdf";
-import type { Growing } from "./growing.ts";
-import { damaged, encrypted } from "./zip.ts";
+import { damaged, encrypted, type Growing } from "./growing.ts";
 
 /** Reads the pages of a PDF in the order of the file, each as lines. @throws Unreadable */
 export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {
@@ -38,13 +37,8 @@ async function itemsOf(pdf: Pdf, number: number) {
   return items.filter((item) => "str" in item);
 }
 
-/** An item that was written, and where it ends. */
-interface Written {
-  readonly x: number;
-  readonly y: number;
-  readonly size: number;
-  readonly end: number;
-}
+/** An item that was written: its place, the size of its font, and where it ends. */
+type Written = Readonly<Record<"x" | "y" | "size" | "end", number>>;
 
 /** Puts items together by their positions: a line ends where the baseline moves, and a gap becomes a space or a tab. */
 function linesOf(items: Awaited<ReturnType<typeof itemsOf>>): string {

@@ -9,11 +9,10 @@ import { type Asked, readInChild } from "./children.ts";
 import { withCopy } from "./copies.ts";
 import { Unreadable } from "./growing.ts";
 import { openKeptTexts, textKey } from "./kept.ts";
-import { extensionOf } from "./kinds.ts";
+import { type DocumentOptions, extensionOf, mayHold, type OriginalFile } from "./kinds.ts";
 import type { Answer } from "./messages.ts";
 import { ownReader, readByOwn } from "./own.ts";
 import { allReaders, readerOf } from "./packages.ts";
-import { type DocumentOptions, mayHold, type OriginalFile } from "./ways.ts";
 
 /** The documents that an original gives, or why it gives none: from the texts that are kept, or from a process. @throws RlmError `cancelled` */
 export async function documentsOfOriginal(
@@ -77,12 +76,11 @@ export function readersOf({ convert = {} }: DocumentOptions): string {
 }
 
 async function converted(name: string, { way, bytes, wal }: OriginalFile, asked: Asked): Promise<Answer> {
-  const room = LIMITS.contextBytes;
   if ("argv" in way) {
-    const text = await readByOwn(way.argv, { name, bytes, room }, asked);
+    const text = await readByOwn(way.argv, name, bytes, asked);
     return { isArchive: false, texts: [text], refused: [] };
   }
-  const job = { name, ...way, room };
+  const job = { name, ...way, room: LIMITS.contextBytes };
   if (way.kind !== "sqlite") return readInChild(bytes, job, asked);
   // SQLite reads files only.
   const copy = "original.sqlite";

@@ -1,7 +1,7 @@
+import type { Parts } from "./archives.ts";
 import { cell, type Growing } from "./growing.ts";
-import { textsIn, walkXml, within } from "./markup.ts";
+import { openXml, textsIn, walkXml } from "./markup.ts";
 import { refuseEncrypted, relationsOf } from "./office.ts";
-import type { Parts } from "./zip.ts";
 
 const MOST_COLUMNS = 16_384;
 const MOST_ROWS = 1_048_576;
@@ -58,12 +58,11 @@ const DATES = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
 function datesIn(styles: string): boolean[] {
   const codes = new Map<number, string>();
   const found: boolean[] = [];
-  const cells = within("cellXfs");
-  walkXml(styles, {
-    ...cells.handlers,
+  const xml = openXml(styles);
+  xml.walk(() => {}, {
     numFmt: ({ numFmtId, formatCode = "" }) => codes.set(Number(numFmtId), formatCode),
     xf({ numFmtId }) {
-      if (cells.count === 0) return;
+      if (!xml.within("cellXfs")) return;
       const code = (codes.get(Number(numFmtId)) ?? "").replace(/"[^"]*"|\[[^\]]*\]|\\.|general/gi, "");
       found.push(DATES.has(Number(numFmtId)) || /[ymdhs]/i.test(code));
     },
@@ -73,33 +72,29 @@ function datesIn(styles: string): boolean[] {
 
 function readSheet(source: string, text: Growing, sheet: string, book: Workbook): void {
   const add = rowsOf(text, sheet);
+  const xml = openXml(source);
   let [row, cells, value, isFormula]: [number, string[], string, boolean] = [0, [], "", false];
   let [column, type, style] = [0, "n", 0];
-  const values = within("v", "t");
-  walkXml(
-    source,
-    {
-      row({ r }) {
-        row = Math.min(Number(r) || row + 1, MOST_ROWS);
-        cells = [];
-      },
-      "/row": () => add(row, cells),
-      c({ r = "", t = "n", s = "0" }) {
-        column = Math.min(columnOf(r) ?? cells.length, MOST_COLUMNS - 1);
-        [type, style, value, isFormula] = [t, Number(s), "", false];
-      },
-      "/c"() {
-        if (value === "" && isFormula) text.lose("formula without a stored value", sheet);
-        while (cells.length < column) cells.push("");
-        cells[column] = shown(value, type, style, book);
-      },
-      f: () => (isFormula = true),
-      ...values.handlers,
+  const put = (said: string) => {
+    if (xml.within("v", "t")) value += said;
+  };
+  xml.walk(put, {
+    row({ r }) {
+      row = Math.min(Number(r) || row + 1, MOST_ROWS);
+      cells = [];
     },
-    (said) => {
-      if (values.count > 0) value += said;
+    "/row": () => add(row, cells),
+    c({ r = "", t = "n", s = "0" }) {
+      column = Math.min(columnOf(r) ?? cells.length, MOST_COLUMNS - 1);
+      [type, style, value, isFormula] = [t, Number(s), "", false];
     },
-  );
+    "/c"() {
+      if (value === "" && isFormula) text.lose("formula without a stored value", sheet);
+      while (cells.length < column) cells.push("");
+      cells[column] = shown(value, type, style, book);
+    },
+    f: () => (isFormula = true),
+  });
 }
 
 /** The index of the column in a reference such as `AB12`. */
@@ -138,35 +133,31 @@ export function readOds(parts: Parts, text: Growing): void {
   const put = (said: string) => {
     if (value !== null) value += said;
   };
-  walkXml(
-    parts.text("content.xml"),
-    {
-      "table:table"({ "table:name": name = "" }) {
-        add = rowsOf(text, name);
-        row = 0;
-      },
-      "table:table-row"({ "table:number-rows-repeated": given }) {
-        [rows, cells] = [times(given, MOST_ROWS), []];
-      },
-      "/table:table-row"() {
-        const isEmpty = cells.every((said) => said === "");
-        for (let n = 1; n <= rows && !isEmpty; n++) add(row + n, cells);
-        row += rows;
-      },
-      "table:table-cell"(found) {
-        [value, columns] = ["", times(found["table:number-columns-repeated"], MOST_COLUMNS - cells.length)];
-        stored = found["office:date-value"] ?? found["office:value"];
-      },
-      "/table:table-cell"() {
-        if (cells.length < MOST_COLUMNS) cells.push(...new Array<string>(columns).fill(stored ?? value ?? ""));
-        value = null;
-      },
-      // Another cell covers these.
-      "table:covered-table-cell": ({ "table:number-columns-repeated": given }) =>
-        cells.push(...new Array<string>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill("")),
-      "text:p": () => put(value === "" ? "" : "\n"),
-      "text:s": () => put(" "),
+  openXml(parts.text("content.xml")).walk(put, {
+    "table:table"({ "table:name": name = "" }) {
+      add = rowsOf(text, name);
+      row = 0;
     },
-    put,
-  );
+    "table:table-row"({ "table:number-rows-repeated": given }) {
+      [rows, cells] = [times(given, MOST_ROWS), []];
+    },
+    "/table:table-row"() {
+      const isEmpty = cells.every((said) => said === "");
+      for (let n = 1; n <= rows && !isEmpty; n++) add(row + n, cells);
+      row += rows;
+    },
+    "table:table-cell"(found) {
+      [value, columns] = ["", times(found["table:number-columns-repeated"], MOST_COLUMNS - cells.length)];
+      stored = found["office:date-value"] ?? found["office:value"];
+    },
+    "/table:table-cell"() {
+      if (cells.length < MOST_COLUMNS) cells.push(...new Array<string>(columns).fill(stored ?? value ?? ""));
+      value = null;
+    },
+    // Another cell covers these.
+    "table:covered-table-cell": ({ "table:number-columns-repeated": given }) =>
+      cells.push(...new Array<string>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill("")),
+    "text:p": () => put(value === "" ? "" : "\n"),
+    "text:s": () => put(" "),
+  });
 }

@@ -1,6 +1,5 @@
-import { cell, type Growing, Unreadable } from "./growing.ts";
+import { cell, damaged, type Growing, Unreadable } from "./growing.ts";
 import { openDatabase, type Queried } from "./guard-entry.ts";
-import { damaged } from "./zip.ts";
 
 /** Reads the tables of an SQLite database: of its copy, or in an archive of its bytes. Views and triggers are not run. @throws Unreadable */
 export function readSqlite(from: string | Buffer, text: Growing): void {
@@ -60,11 +59,7 @@ function shown(value: unknown, table: string, text: Growing): string {
 const SLICE_ROWS = 5000;
 
 /** Reads the rows of a Parquet file, with packages that a user installs. @throws Unreadable */
-export async function readParquet(
-  bytes: Buffer,
-  text: Growing,
-  { progress }: { progress(place: string): void },
-): Promise<void> {
+export async function readParquet(bytes: Buffer, text: Growing): Promise<void> {
   const { parquetMetadataAsync, parquetReadObjects, parquetSchema, compressors } = await parquetPackages();
   try {
     const file = new Uint8Array(bytes).buffer;
@@ -77,7 +72,7 @@ export async function readParquet(
       for (const row of await parquetReadObjects({ file, metadata, compressors, ...part })) {
         text.add(`${columns.map((column) => cell(plain(row[column]))).join("\t")}\n`);
       }
-      progress(`row ${part.rowEnd}`);
+      text.progress(`row ${part.rowEnd}`);
     }
   } catch (error) {
     throw error instanceof Unreadable ? error : damaged("it is not a whole Parquet file");

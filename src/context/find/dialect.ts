@@ -9,15 +9,8 @@ const TOKEN =
 const GROUP = /\(\?(?:<?[=!]|>|P=\w*\)?)/y;
 const QUANTIFIER = /\{\d*(?:,\d*)?\}/y;
 
-/** A construct that Rust's regex crate lacks because it cannot be matched in linear time: its name and what to do instead. */
-export interface Unsupported {
-  readonly construct: string;
-  readonly index: number;
-  readonly suggestion: string;
-}
-
-/** The first construct of the pattern that no spelling could make linear. */
-export function unsupportedIn(pattern: string): Unsupported | undefined {
+/** The first construct of the pattern that Rust's regex crate lacks because it cannot be matched in linear time, and what to do instead. */
+export function unsupportedIn(pattern: string) {
   let index = 0;
   for (const { text, inClass } of tokensOf(pattern)) {
     const construct = inClass ? "" : text === "(" ? matchAt(GROUP, pattern, index) : text;

@@ -7,7 +7,9 @@ export interface SearchedText {
   readonly ranges: readonly (readonly [start: number, end: number])[];
 }
 
-export interface DocumentHit {
+export type DocumentHits = ReturnType<typeof findInDocuments>;
+
+interface DocumentHit {
   /** Which text, and which of its ranges. */
   readonly text: number;
   readonly range: number;
@@ -16,28 +18,15 @@ export interface DocumentHit {
   readonly end: number;
 }
 
-export interface DocumentHits {
-  /** The first ones, in order. */
-  readonly hits: readonly DocumentHit[];
-  /** The number of matches, counted up to 10,000. */
-  readonly total: number;
-  /** The number of documents with a match. */
-  readonly documents: number;
-}
-
 export const HITS_COUNTED = 10_000;
 
 /**
- * Finds a pattern in each document by itself: no match goes beyond one.
+ * Finds a pattern in each document by itself: no match goes beyond one. The result has the first hits in order, the number of
+ * matches, counted up to 10,000, and the number of documents with a match.
  *
  * @throws RlmError as `compileFind` does
  */
-export function findInDocuments(
-  texts: readonly SearchedText[],
-  pattern: string,
-  flags: string,
-  limit: number,
-): DocumentHits {
+export function findInDocuments(texts: readonly SearchedText[], pattern: string, flags: string, limit: number) {
   const compiled = compileFind(pattern, flags);
   const hits: DocumentHit[] = [];
   let total = 0;

@@ -3,11 +3,6 @@ import type { Hir, Match } from "rregex";
 import { recent } from "./recent.ts";
 import { type Compiled, type Engine, type Haystack, openEngine } from "./wasm.ts";
 
-interface Generation {
-  readonly engine: Engine;
-  compiled(source: string): Compiled;
-}
-
 /**
  * The allocator inside rregex 1.13 gives little back: half a megabyte stays behind for each compiled `\w`, and a copy of
  * each match. So its WebAssembly instance is thrown away at this size.
@@ -15,7 +10,7 @@ interface Generation {
 const RETIRE_BYTES = 16 * 1024 * 1024;
 const COMPILED = 20;
 
-let current: Generation | undefined;
+let current: ReturnType<typeof startGeneration> | undefined;
 
 /** All matches of a Rust pattern, in bytes. The whole list is kept, with a copy of each match: mind the number. */
 export function findAll(source: string, haystack: Haystack): readonly Match[] {
@@ -50,7 +45,7 @@ function call<Result>(source: string, use: (regex: Compiled, engine: Engine) => 
 }
 
 /** The CommonJS build, because it loads synchronously and, with a new `require` each time, can be garbage collected. */
-function startGeneration(): Generation {
+function startGeneration() {
   const require = createRequire(import.meta.url);
   const path = require.resolve("rregex");
   delete require.cache[path];

@@ -4,13 +4,6 @@ import { type Match, scan, type Windows } from "./scan.ts";
 
 export { compileFind, escapePattern, type FindPattern } from "./pattern.ts";
 
-export interface FindResult {
-  /** UTF-16 offsets, ascending, never overlapping; `end` is exclusive. */
-  matches: [start: number, end: number][];
-  /** There is at least one more match than `limit`. */
-  capped: boolean;
-}
-
 /**
  * 64 KB: after the first character that is not ASCII, a search with `\b` is slow to the end of its window (0.19 s for
  * 10 MB in windows of 256 KB, 0.08 s in these), and larger windows make no pattern faster, as a call costs microseconds.
@@ -18,15 +11,12 @@ export interface FindResult {
  */
 const WINDOWS: Windows = { smallest: 12 * 1024, largest: 64 * 1024, effort: 256 * 1024 * 1024 };
 
-/** The first `limit` matches: those of one pass of Rust's regex crate over the whole text, whatever the sizes of windows. */
-export function find(
-  text: Text,
-  pattern: FindPattern,
-  limit: number,
-  between?: () => void,
-  windows?: Windows,
-): FindResult {
-  const matches: [number, number][] = [];
+/**
+ * The first `limit` matches: those of one pass of Rust's regex crate over the whole text, whatever the sizes of windows. They are
+ * UTF-16 offsets, ascending, never overlapping. `capped`: there is at least one more.
+ */
+export function find(text: Text, pattern: FindPattern, limit: number, between?: () => void, windows?: Windows) {
+  const matches: [start: number, end: number][] = [];
   for (const some of matchesIn(text.data, pattern, between, windows)) {
     for (const [start, end] of some) {
       if (matches.length === limit) return { matches, capped: true };

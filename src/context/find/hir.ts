@@ -40,21 +40,18 @@ export function readHir({ kind }: Hir): Expression {
   }
 }
 
+/** The expressions in it that have no parts. */
+function leavesOf(expression: Expression): readonly Expression[] {
+  if (expression.kind === "repeat") return leavesOf(expression.sub);
+  return "parts" in expression ? expression.parts.flatMap(leavesOf) : [expression];
+}
+
 /** True if a match can contain a line feed. */
 export function spansLines(expression: Expression): boolean {
-  switch (expression.kind) {
-    case "literal":
-      return expression.text.includes("\n");
-    case "class":
-      return expression.ranges.some(([first, last]) => first <= 10 && last >= 10);
-    case "repeat":
-      return spansLines(expression.sub);
-    case "concat":
-    case "either":
-      return expression.parts.some(spansLines);
-    default:
-      return false;
-  }
+  return leavesOf(expression).some((leaf) => {
+    if (leaf.kind === "literal") return leaf.text.includes("\n");
+    return leaf.kind === "class" && leaf.ranges.some(([first, last]) => first <= 10 && last >= 10);
+  });
 }
 
 /** The longest possible match in bytes of UTF-8; may be Infinity. */
@@ -168,17 +165,7 @@ export function longestFinish(expression: Expression): number {
 
 /** Names of the assertions in it, as Rust calls them: `Start`, `EndLF`, `WordUnicode` … */
 export function looksOf(expression: Expression): readonly string[] {
-  switch (expression.kind) {
-    case "look":
-      return [expression.look];
-    case "repeat":
-      return looksOf(expression.sub);
-    case "concat":
-    case "either":
-      return expression.parts.flatMap(looksOf);
-    default:
-      return [];
-  }
+  return leavesOf(expression).flatMap((leaf) => (leaf.kind === "look" ? [leaf.look] : []));
 }
 
 function readClass(set: Class): [number, number][] {

@@ -2,19 +2,8 @@ import { isAscii } from "node:buffer";
 import { findFrom } from "./engine.ts";
 import { boundary, next } from "./window.ts";
 
-/** A pattern with which native RegExp finds the engine's matches in linear time. */
-export interface NativePattern {
-  /** In text that is not ASCII, it would miss matches. */
-  readonly asksForAscii: boolean;
-  /** For matches or, if they begin with a run, for what follows it. */
-  readonly regex: RegExp;
-  /** By code: characters that matches consist of. */
-  readonly inside: readonly boolean[];
-  /** A run with which matches begin. */
-  readonly run: Run | undefined;
-}
-
-interface Run {
+/** A run of a character with which matches begin. */
+export interface Run {
   /** By code. */
   readonly characters: readonly boolean[];
   /** The fewest characters of it. */
@@ -38,11 +27,11 @@ const MOST_ITEMS = 16;
 const NOT_ASCII = /\\x\{(?:[89a-f]\w|\w{3,})\}/;
 
 /**
- * The pattern if it is a sequence of repeated characters, with `\b` or nothing at its end, on which RegExp is quick.
+ * The pattern for native RegExp, if it is a sequence of repeated characters, with `\b` or nothing at its end, on which RegExp is quick.
  *
  * @param printed by `printExpression`
  */
-export function nativePattern(printed: string): NativePattern | undefined {
+export function nativePattern(printed: string) {
   const [, sequence = "", look = ""] = /^(.*?)(\\b)?$/s.exec(printed) ?? [];
   const found = Array.from(sequence.matchAll(ITEM));
   if (sequence.replace(ITEM, "") !== "" || found.length === 0 || found.length > MOST_ITEMS) return undefined;
@@ -57,13 +46,17 @@ export function nativePattern(printed: string): NativePattern | undefined {
   const endsWord = look !== "";
   const asksForAscii = NOT_ASCII.test(sequence) || (endsWord && !(hasRun && items.at(-1)?.set.every(isWord)));
   const [start = "", ...rest] = items.map(({ set, min, max }) => `${spelled(set)}{${min},${max}}`);
-  const known = { inside, asksForAscii };
-  if (!first || !hasRun) return { ...known, regex: new RegExp([start, ...rest, look].join(""), "g"), run: undefined };
-  const follows = `(?<=${spelled(first.set)}{${first.min}})${rest.join("")}${look}`;
+  const run: Run | undefined =
+    first && hasRun ? { characters: codesIn(first.set), least: Number(first.min), endsWord } : undefined;
+  const begin = first && hasRun ? `(?<=${spelled(first.set)}{${first.min}})` : start;
   return {
-    ...known,
-    regex: new RegExp(follows, "g"),
-    run: { characters: codesIn(first.set), least: Number(first.min), endsWord },
+    /** In text that is not ASCII, it would miss matches. */
+    asksForAscii,
+    /** By code: characters that matches consist of. */
+    inside,
+    /** For matches or, if they begin with a run, for what follows it. */
+    regex: new RegExp([begin, ...rest, look].join(""), "g"),
+    run,
   };
 }
 
@@ -93,7 +86,7 @@ const codesIn = (set: readonly string[]) => ASCII.map((character) => set.include
 const spelled = (set: readonly string[]) => `[${set.join("").replace(/[\\\]^-]/g, "\\$&")}]`;
 
 /** Searches from a place to `end`, behind a character that no match has; undefined if that is too near, or too little of it is ASCII. */
-export function openNative(haystack: Buffer, native: NativePattern | undefined, largest: number) {
+export function openNative(haystack: Buffer, native: ReturnType<typeof nativePattern>, largest: number) {
   let paused = 0;
   return (from: number) => {
     if (!native || from < paused) return undefined;

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import type { LoadedFile, SkippedFile } from "../context.ts";
-import { CHILDREN, wayOf } from "../documents/ways.ts";
+import { CHILDREN, wayOf } from "../documents/kinds.ts";
 import { isRepository } from "./gitignore.ts";
 import type { LoadOptions } from "./reading.ts";
 import type { Refusal } from "./roots.ts";
@@ -71,19 +71,16 @@ export function bytesOf(found: Found): number {
   return "files" in found ? found.files.reduce((sum, { bytes }) => sum + bytes.length, 0) : 0;
 }
 
-/** Answers of work on each item, in the order of the items. While one waits for its answer, the work on the next ones begins. */
-export async function* ahead<T, R>(items: Iterable<T>, work: (item: T) => R | Promise<R>): AsyncGenerator<R> {
-  const begun: (R | Promise<R>)[] = [];
+/** Items with the answers of work on them, in their order. While one waits for its answer, the work on the next ones begins. */
+export async function* ahead<T, R>(items: Iterable<T>, work: (item: T) => R | Promise<R>) {
+  const begun: (readonly [item: T, answer: R | Promise<R>])[] = [];
   for (const item of items) {
     const answer = work(item);
-    if (begun.length === 0 && !(answer instanceof Promise)) {
-      yield answer;
-      continue;
-    }
     // It is told when its turn comes, which it may not.
     if (answer instanceof Promise) answer.catch(() => {});
-    begun.push(answer);
-    if (begun.length > CHILDREN) yield* begun.splice(0, 1);
+    begun.push([item, answer]);
+    const isDue = begun.length > CHILDREN || !(begun[0]?.[1] instanceof Promise);
+    for (const [first, itsAnswer] of begun.splice(0, isDue ? 1 : 0)) yield [first, await itsAnswer] as const;
   }
-  yield* begun;
+  for (const [item, answer] of begun) yield [item, await answer] as const;
 }

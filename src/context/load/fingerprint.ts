@@ -2,21 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, lstatSync } from "node:fs";
 import { LIMITS } from "../../../runtime/index.ts";
 import type { Pause } from "../context.ts";
-import type { DocumentOptions } from "../documents/ways.ts";
+import type { DocumentOptions } from "../documents/kinds.ts";
 import type { Walk } from "./walk.ts";
-
-/** Facts of a source that are known without reading it. */
-export interface Fingerprint {
-  /** The sources that are loaded, and the context below them. */
-  readonly key: string;
-  /** Names, and of each file what changes with its content: device, inode, size, times of change. */
-  readonly print: string;
-  /**
-   * True if another change would show. A file that was changed just now may be changed again within the same tick of the
-   * file system's clock, as git says of its index.
-   */
-  readonly isOld: boolean;
-}
 
 /** Raise it if the same files give another context than before. */
 const RULES = 3;
@@ -34,11 +21,16 @@ interface Loading {
   readonly documents: DocumentOptions;
 }
 
+/**
+ * Facts of a source that are known without reading it. `key`: the sources that are loaded, and the context below them. `print`: names,
+ * and of each file what changes with its content, which are device, inode, size and times of change. `isOld`: another change would
+ * show. A file that was changed just now may be changed again within the same tick of the file system's clock, as git says of its index.
+ */
 export async function fingerprintOf(
   { name, previous, now, documents: { raw = false, secrets = false, convert = {} } }: Loading,
   { files, skipped, ignored }: Walk,
   pause: Pause,
-): Promise<Fingerprint> {
+) {
   const print = createHash("sha256").update(JSON.stringify([skipped, ignored]));
   const newest = BigInt(Math.floor(now - TICK_MS)) * 1_000_000n;
   let isOld = true;

@@ -1,13 +1,7 @@
-import ignore, { type Ignore } from "ignore";
+import ignore from "ignore";
 
 /** The ignore rules that hold in a folder. Patterns and paths are compared as UTF-8 bytes, as git does. */
-export interface IgnoreRules {
-  /** Folder that paths are matched relative to: the repository's top, or the loaded folder outside of one. */
-  readonly top: string;
-  readonly matcher: Ignore;
-  /** Bound of the time to match one path, in units of a rule without globstars. */
-  readonly cost: number;
-}
+export type IgnoreRules = ReturnType<typeof noRules>;
 
 const OPTIONS = { ignorecase: false, allowRelativePaths: true };
 
@@ -23,8 +17,12 @@ const COST_PER_GLOBSTAR = 50;
 /** No path is longer, and an expression that is made of a longer rule may be too large to compile. */
 const MAX_RULE_BYTES = 4096;
 
-/** The rules that hold if there are none, for paths below `top`. */
-export function noRules(top: string): IgnoreRules {
+/**
+ * The rules that hold if there are none. `cost` bounds the time to match one path, in units of a rule without globstars.
+ *
+ * @param top folder that paths are matched relative to: the repository's top, or the loaded folder outside of one
+ */
+export function noRules(top: string) {
   return { top, matcher: ignore(OPTIONS), cost: 0 };
 }
 

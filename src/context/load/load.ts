@@ -8,6 +8,7 @@ import {
   bytesOf,
   chooser,
   documentsOfFile,
+  type FileDocuments,
   type NamedFile,
   named,
   placed,
@@ -26,10 +27,10 @@ import {
   pauseFor,
   unreadable,
 } from "./reading.ts";
-import { locate, openRoots, type Roots } from "./roots.ts";
+import { locate, openRoots } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
 import { type FileContent, readListed, readNamed, textBytes } from "./text-file.ts";
-import { compareUnits, type Walk, walk } from "./walk.ts";
+import { compareUnits, walk } from "./walk.ts";
 
 /** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
 export type Source =
@@ -39,46 +40,30 @@ export type Source =
   | PathsSource;
 
 /**
- * Reads a source into a new context (spec §3.1). A folder's files are sorted by code unit of their relative path and
- * each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark is
- * dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that context itself. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
- * `invalid_argument` or `cancelled`.
+ * Reads a source into a new context (spec §3.1), or puts it behind `previous` (spec §3.2). A folder's files are sorted by code unit of
+ * their relative path and each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark
+ * is dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that
+ * context itself. Behind `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n`, and limits count what is loaded
+ * already. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or `cancelled`.
  */
-export async function load(source: Source, options: LoadOptions): Promise<Context> {
-  return extend(undefined, source, options);
-}
-
-/**
- * A new context: `context`, then `\n\n===== APPENDED: {absolute path or name} =====\n\n` and the source in the form
- * that `load` gives it (spec §3.2). Limits count what is loaded already. Rejects as `load` does.
- */
-export async function loadAppend(context: Context, source: Source, options: LoadOptions): Promise<Context> {
-  return extend(context, source, options);
-}
-
-type Reading = ReturnType<typeof readingOf>;
-
-async function extend(previous: Context | undefined, source: Source, options: LoadOptions): Promise<Context> {
+export async function load(source: Source, options: LoadOptions, previous?: Context): Promise<Context> {
   if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
   const reading = readingOf(source, size, previous !== undefined, options);
   const { name, pause } = reading;
   await pause(0);
-  if (source.kind === "text") return extendContext(previous, await loadText(reading, source.text), pause);
+  if (source.kind === "text") {
+    const loaded = await loadContent(reading, contentOf(source.text, name, options), { relative: name, path: "-" });
+    return extendContext(previous, loaded, pause);
+  }
   if (source.kind === "excerpt") {
     if (previous === undefined && isAll(source.of.text, source.ranges)) return source.of;
-    return extendContext(previous, loadExcerpt(reading, source), pause);
+    const { files } = excerptOf(source.of, source.ranges);
+    return extendContext(previous, sourceOf(reading, { files, skipped: [], isFolder: true }), pause);
   }
   const place = await locatePath(reading, options);
   const { known } = options;
-  const key = previous?.key ?? null;
-  const seen =
-    known &&
-    (await fingerprintOf(
-      { name, previous: key, now: known.now(), documents: options.documents ?? {} },
-      place.walked,
-      pause,
-    ));
+  const seen = known && (await printOf(reading, place, known, previous?.key ?? null));
   const readers = () => readersNow(options);
   const found = seen && (await known.loads.find(seen.key, seen.print, readers));
   const before = found && (await known.open(found.key));
@@ -95,7 +80,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
 }
 
 /**
- * Returns the hash and the key of what `load` would give, or `loadAppend` to the context with the key `previous`, if that is
+ * Returns the hash and the key of what `load` would give, or on top of the context with the key `previous`, if that is
  * known without reading the files. Rejects as `load` does.
  */
 export async function knownLoad(
@@ -104,17 +89,21 @@ export async function knownLoad(
   options: LoadOptions & { readonly known: Known },
 ): Promise<KnownLoad | undefined> {
   const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
-  const { known, documents = {} } = options;
-  const { walked } = await locatePath(reading, options);
-  const { name, pause } = reading;
-  const { key, print } = await fingerprintOf({ name, previous, now: known.now(), documents }, walked, pause);
+  const { known } = options;
+  const { key, print } = await printOf(reading, await locatePath(reading, options), known, previous);
   return known.loads.find(key, print, () => readersNow(options));
+}
+
+function printOf({ name, pause, options }: Reading, { walked }: Place, known: Known, previous: string | null) {
+  return fingerprintOf({ name, previous, now: known.now(), documents: options.documents ?? {} }, walked, pause);
 }
 
 /** Ids of the readers, for which their packages are looked up. */
 async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
   return (await import("../documents/read.ts")).readersOf(documents);
 }
+
+type Reading = ReturnType<typeof readingOf>;
 
 function readingOf(source: Exclude<Source, PathsSource>, size: ContextSize, isAppend: boolean, options: LoadOptions) {
   const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
@@ -133,36 +122,16 @@ function readingOf(source: Exclude<Source, PathsSource>, size: ContextSize, isAp
   };
 }
 
-async function loadText(reading: Reading, text: string | Uint8Array): Promise<LoadedSource> {
-  const { name, options } = reading;
-  if (typeof text === "string")
-    return single(reading, { relative: name, path: "-", bytes: withoutMark(Buffer.from(text)) });
+function contentOf(text: string | Uint8Array, name: string, options: LoadOptions): FileContent {
+  if (typeof text === "string") return { bytes: withoutMark(Buffer.from(text)) };
   const way = chooser(options)(text, name);
-  return loadContent(reading, way === null ? textBytes(text) : { way, bytes: text }, { relative: name, path: "-" });
+  return way === null ? textBytes(text) : { way, bytes: text };
 }
 
-function loadExcerpt(
-  { name, size, separator }: Reading,
-  { of, ranges }: Extract<Source, { kind: "excerpt" }>,
-): LoadedSource {
-  const files = excerptOf(of, ranges).files.map((file, i) =>
-    i === 0 ? { ...file, separator: Buffer.concat([Buffer.from(separator), file.separator]) } : file,
-  );
-  size.files += files.length;
-  size.bytes += files.reduce((sum, file) => sum + file.separator.length + file.bytes.length, 0);
-  if (isOver(size)) throw tooLarge(name, size);
-  return { name, files, skipped: [] };
-}
+type Place = Awaited<ReturnType<typeof locatePath>>;
 
 /** The target of a path, and the files that are there. */
-interface Place {
-  readonly roots: Roots;
-  readonly path: string;
-  readonly isFolder: boolean;
-  readonly walked: Walk;
-}
-
-async function locatePath({ given, name, pause }: Reading, options: LoadOptions): Promise<Place> {
+async function locatePath({ given, name, pause }: Reading, options: LoadOptions) {
   const roots = openRoots(options.roots, options.cwd);
   const path = locate(roots, given, options.cwd);
   if (isFolder(given, path)) {
@@ -184,23 +153,22 @@ async function loadContent(reading: Reading, content: FileContent, file: NamedFi
   const found = await documentsOf(reading, content, file);
   if ("reason" in found) throw unreadable(given, found);
   if ("size" in found) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size });
-  const [only] = found.files;
-  if (only && !found.isFolder) return single(reading, only);
-  const files = found.files.map((document, at) => named(document, at === 0 ? reading.separator : "", size));
+  const source = sourceOf(reading, found);
+  if (source.files.length === 0) throw nothingToLoad(given, found.skipped, 0);
+  return source;
+}
+
+/** @throws RlmError `context_too_large` */
+function sourceOf({ name, given, size, separator }: Reading, found: FileDocuments): LoadedSource {
+  const put = found.isFolder ? named : placed;
+  const files = found.files.map((document, at) => put(document, at === 0 ? separator : "", size));
   if (isOver(size)) throw tooLarge(given, size);
-  if (files.length === 0) throw nothingToLoad(given, found.skipped, 0);
-  return { name: reading.name, files, skipped: found.skipped };
+  return { name, files, skipped: found.skipped };
 }
 
 function documentsOf(reading: Reading, content: FileContent, file: NamedFile) {
   reading.hasDocuments ||= "way" in content;
   return documentsOfFile(content, file, reading.options, reading.size);
-}
-
-function single({ name, given, size, separator }: Reading, file: Omit<LoadedFile, "separator">): LoadedSource {
-  const files = [placed(file, separator, size)];
-  if (isOver(size)) throw tooLarge(given, size);
-  return { name, files, skipped: [] };
 }
 
 /** Once over a limit, only the sizes of the remaining text files are added up: the error names the real total. */
@@ -215,9 +183,7 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
     const content = readListed(roots, path, room, room < 0 ? () => null : choose);
     return documentsOf(reading, content, { relative, path: join(name, relative) });
   });
-  let at = 0;
-  for await (const found of read) {
-    const relative = walked.files[at++]?.relative ?? "";
+  for await (const [{ relative }, found] of read) {
     const before = { ...size };
     if ("reason" in found) {
       if (isFleeting(found)) reading.isWhole = false;
@@ -236,10 +202,9 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
     if (size.files === before.files) continue;
     const share = relative.replace(/\/.*/s, "/");
     const sum = shares.get(share) ?? { files: 0, bytes: 0 };
-    shares.set(share, {
-      files: sum.files + size.files - before.files,
-      bytes: sum.bytes + size.bytes - before.bytes,
-    });
+    sum.files += size.files - before.files;
+    sum.bytes += size.bytes - before.bytes;
+    shares.set(share, sum);
   }
   if (isOver(size)) throw tooLarge(given, size, shares);
   skipped.sort((a, b) => compareUnits(a.path, b.path));

@@ -41,13 +41,6 @@ interface FoundFile {
   readonly given: string | null;
 }
 
-/** Files and folders that the paths name. */
-interface Found {
-  readonly files: Map<string, FoundFile>;
-  readonly skipped: SkippedFile[];
-  ignored: number;
-}
-
 /** The context with the files that it lacks; the context itself if it has all of them. @throws RlmError as `load` does */
 export async function extendByPaths(
   previous: Context | undefined,
@@ -66,14 +59,10 @@ export async function extendByPaths(
   let [same, added] = [0, 0];
   let lead = previous === undefined ? "" : `\n\n===== APPENDED: ${source.folder} =====\n\n`;
   const choose = chooser(options);
-  const wanted = [...found.files.values()];
-  const reads = ahead(wanted, (file) =>
+  const reads = ahead(found.files.values(), (file) =>
     documentsOfFile(read(roots, file, choose), { relative: file.name, path: file.at }, options, size),
   );
-  let at = 0;
-  for await (const content of reads) {
-    const file = wanted[at++];
-    if (!file) break;
+  for await (const [file, content] of reads) {
     await pause(FILE_COST_BYTES + bytesOf(content));
     if ("reason" in content) {
       if (file.given !== null) throw unreadable(file.given, content);
@@ -112,13 +101,15 @@ export function documentsNamed(
     const glob = globIn(at);
     if (within.length > 0 || glob === null) return within;
     const below = all.filter(({ path }) => isWithin(glob.base, path));
-    const matched = matchGlob(
-      glob.pattern,
-      below.map(({ path }) => relative(glob.base, path)),
-    );
-    return below.filter((_, n) => matched[n]);
+    return matching(glob, below, ({ path }) => relative(glob.base, path));
   });
   return [...new Set(named)];
+}
+
+/** The items whose names match. */
+function matching<T>({ pattern }: Glob, items: readonly T[], nameOf: (item: T) => string): readonly T[] {
+  const matched = matchGlob(pattern, items.map(nameOf));
+  return items.filter((_, n) => matched[n]);
 }
 
 /** The name of the source in statistics and messages. */
@@ -138,8 +129,9 @@ async function findFiles(
   { paths, folder }: PathsSource,
   roots: Roots,
   { pause, how }: { readonly pause: Pause; readonly how: WalkOptions },
-): Promise<Found> {
-  const found: Found = { files: new Map(), skipped: [], ignored: 0 };
+) {
+  const skipped: SkippedFile[] = [];
+  const found = { files: new Map<string, FoundFile>(), skipped, ignored: 0 };
   const put = (at: string, path: string, given: string | null) => {
     const name = isWithin(folder, at) ? relative(folder, at) : at;
     // A file that several paths name is one document.
@@ -155,19 +147,11 @@ async function findFiles(
     }
     const base = glob === null ? at : glob.base;
     const walked = await walk(roots, folderAt(base, given, roots, folder), pause, how);
-    const names = walked.files.map((file) => file.relative);
-    const matched = glob === null ? names.map(() => true) : matchGlob(glob.pattern, names);
-    const chosen = walked.files.filter((_, n) => matched[n]);
+    const chosen = glob ? matching(glob, walked.files, (file) => file.relative) : walked.files;
     if (glob !== null && chosen.length === 0) throw noMatch(given);
     for (const file of chosen) put(join(base, file.relative), file.path, null);
     const secret = walked.skipped.filter(({ reason }) => reason === MAY_BE_SECRET);
-    const isMeant =
-      glob &&
-      matchGlob(
-        glob.pattern,
-        secret.map(({ path: name }) => name),
-      );
-    found.skipped.push(...(isMeant ? secret.filter((_, n) => isMeant[n]) : walked.skipped));
+    found.skipped.push(...(glob ? matching(glob, secret, (file) => file.path) : walked.skipped));
     found.ignored += walked.ignored;
   }
   return found;
@@ -179,13 +163,14 @@ function folderAt(base: string, given: string, roots: Roots, folder: string): st
   return path;
 }
 
+type Glob = NonNullable<ReturnType<typeof globIn>>;
+
 /** The folder before the first part with a sign of a glob, and the rest, which holds from there; null without such a sign. */
-function globIn(at: string): { readonly base: string; readonly pattern: string } | null {
+function globIn(at: string) {
   const parts = at.split("/");
   const first = parts.findIndex((part) => /[*?[{]/.test(part));
-  return first < 0
-    ? null
-    : { base: parts.slice(0, first).join("/") || "/", pattern: `/${parts.slice(first).join("/")}` };
+  if (first < 0) return null;
+  return { base: parts.slice(0, first).join("/") || "/", pattern: `/${parts.slice(first).join("/")}` };
 }
 
 function exists(path: string): boolean {

@@ -17,6 +17,7 @@ import { homeFolder } from "../../platform/home.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import { keyPath } from "../../platform/user-key.ts";
 import type { Reason } from "../documents/growing.ts";
+import { recent } from "../find/recent.ts";
 
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
 export type Roots = readonly string[];
@@ -201,10 +202,4 @@ export function forbiddenBy(path: string): string | null {
 const ownFolders = () => [homeFolder(process.env), dirname(keyPath(process.env))];
 
 /** Folders of Belay's own without symlinks. They are asked for with each file. */
-const real = new Map<string, string>();
-
-function realFolder(folder: string): string {
-  const known = real.get(folder) ?? canonical(folder);
-  real.set(folder, known);
-  return known;
-}
+const realFolder = recent(20, (folder) => canonical(folder));

@@ -1,4 +1,5 @@
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { thousands } from "../../platform/figures.ts";
 
 /** The size of a context: documents, and bytes of UTF-8 with separators. */
 export interface ContextSize {
@@ -17,7 +18,7 @@ export function isOver({ files, bytes }: ContextSize): boolean {
 /** The error for `given`, with the measured size; `shares` has the size of each entry of a folder, by its name. */
 export function tooLarge(given: string, size: ContextSize, shares?: ReadonlyMap<string, ContextSize>): RlmError {
   const excess: string[] = [];
-  if (size.files > LIMITS.files) excess.push(`${number(size.files)} files (limit ${number(LIMITS.files)})`);
+  if (size.files > LIMITS.files) excess.push(`${thousands(size.files)} files (limit ${thousands(LIMITS.files)})`);
   if (size.bytes > LIMITS.contextBytes) excess.push(exceeds(size.bytes, LIMITS.contextBytes));
   return new RlmError("context_too_large", `${given} makes the context too large: ${excess.join(", ")}`, {
     suggestion: cureOf(size.bytes > LIMITS.contextBytes ? "bytes" : "files", shares),
@@ -28,7 +29,7 @@ export function tooLarge(given: string, size: ContextSize, shares?: ReadonlyMap<
 function cureOf(measure: keyof ContextSize, shares: ReadonlyMap<string, ContextSize> = new Map()): string {
   const entries = [...shares].sort(([, a], [, b]) => b[measure] - a[measure]);
   const isFlat = entries.length > 0 && !entries.some(([name]) => name.endsWith("/"));
-  const figure = (of: ContextSize) => (measure === "bytes" ? megabytes(of.bytes) : number(of.files));
+  const figure = (of: ContextSize) => (measure === "bytes" ? megabytes(of.bytes) : thousands(of.files));
   const listed = entries.slice(0, LISTED_SHARES).map(([name, share]) => `${name} ${figure(share)}`);
   const most = listed.length > 0 ? ` Most ${measure}: ${listed.join(", ")}.` : "";
   if (!isFlat) return `Load a smaller folder or file, or list what is generated in .gitignore.${most}`;
@@ -38,14 +39,10 @@ function cureOf(measure: keyof ContextSize, shares: ReadonlyMap<string, ContextS
 
 /** `14.2 MB > 10 MB`, or in bytes if rounding would hide the difference. */
 export function exceeds(bytes: number, limit: number): string {
-  if (bytes - limit < MB / 10) return `${number(bytes)} bytes > ${number(limit)} bytes`;
-  return `${megabytes(bytes)} > ${number(limit / MB)} MB`;
+  if (bytes - limit < MB / 10) return `${thousands(bytes)} bytes > ${thousands(limit)} bytes`;
+  return `${megabytes(bytes)} > ${thousands(limit / MB)} MB`;
 }
 
 function megabytes(bytes: number): string {
   return `${(bytes / MB).toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })} MB`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
 }

@@ -1,6 +1,13 @@
 import { LIMITS } from "../../../runtime/index.ts";
-import { binaryBy, HEAD_BYTES, MOST_ORIGINAL_BYTES, notText, withoutMark } from "../documents/kinds.ts";
-import type { OriginalFile, Way } from "../documents/ways.ts";
+import {
+  binaryBy,
+  HEAD_BYTES,
+  MOST_ORIGINAL_BYTES,
+  notText,
+  type OriginalFile,
+  type Way,
+  withoutMark,
+} from "../documents/kinds.ts";
 import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
 import { exceeds } from "./size.ts";
 

@@ -34,16 +34,13 @@ export interface WalkOptions {
   readonly secrets?: boolean | undefined;
 }
 
-interface State extends WalkOptions {
-  readonly roots: Roots;
-  readonly base: string;
-  readonly files: WalkedFile[];
-  readonly skipped: SkippedFile[];
+type State = ReturnType<typeof begun>;
+
+function begun(roots: Roots, base: string, { secrets }: WalkOptions) {
+  const [files, skipped]: [WalkedFile[], SkippedFile[]] = [[], []];
   /** Symlinks with the folder that holds them; followed when all real folders are known. */
-  readonly links: { link: WalkedFile; folder: Folder }[];
-  readonly seen: Set<string>;
-  ignored: number;
-  entries: number;
+  const links: { readonly link: WalkedFile; readonly folder: Folder }[] = [];
+  return { secrets, roots, base, files, skipped, links, seen: new Set<string>(), ignored: 0, entries: 0 };
 }
 
 /**
@@ -51,18 +48,8 @@ interface State extends WalkOptions {
  * index. `.git` is never entered. A symlinked file is found under the link's name; a symlinked folder is entered
  * when it lies in the roots, is not a folder above the link, and was not entered already.
  */
-export async function walk(roots: Roots, base: string, pause: Pause, { secrets }: WalkOptions = {}) {
-  const state: State = {
-    secrets,
-    roots,
-    base,
-    files: [],
-    skipped: [],
-    links: [],
-    seen: new Set(),
-    ignored: 0,
-    entries: 0,
-  };
+export async function walk(roots: Roots, base: string, pause: Pause, options: WalkOptions = {}) {
+  const state = begun(roots, base, options);
   await enter(state, { relative: "", path: base, rules: rulesAbove(base, reporter(state)) }, pause);
   while (state.links.length > 0) {
     const links = state.links.splice(0).sort((a, b) => byRelative(a.link, b.link));

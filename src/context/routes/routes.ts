@@ -2,15 +2,6 @@ import MiniSearch from "minisearch";
 import { tokensOf } from "../search/tokens.ts";
 import type { RouteEntry } from "./entries.ts";
 
-/** An entry that answers a topic. */
-export interface Route {
-  path: string;
-  description: string;
-  /** 0..1, three decimals: 1 means that every word of the topic stands in the label. */
-  relevance: number;
-  label: string;
-}
-
 const FIELD_WORTH: Readonly<Record<string, number>> = { label: 1, path: 0.8, description: 0.6 };
 const KIND_WORTH = { word: 1, beginning: 0.75, similar: 0.5 };
 const PREFIX_MIN = 2;
@@ -34,10 +25,10 @@ export function openRoutes(entries: readonly RouteEntry[]) {
      *
      * Words are compared as in search; a beginning (`auth`) and a typing error (`authetication`) count too. The relevance
      * is the mean over the topic's words of the best match of each: field (label 1, path 0.8, description 0.6) x kind
-     * (the word 1, its beginning 0.75, a similar word 0.5). A rare word has more weight in the mean, with BM25's idf
+     * (the word 1, its beginning 0.75, a similar word 0.5), 0..1, with three decimals. A rare word has more weight in the mean, with BM25's idf
      * over the entries; one that no entry matches has none.
      */
-    find(topic: string, limit: number): Route[] {
+    find(topic: string, limit: number) {
       index ??= indexOf(distinct);
       return [...relevances(index, topic)]
         .sort(([one, a], [other, b]) => b - a || one - other)

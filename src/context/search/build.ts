@@ -8,17 +8,12 @@ import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
 import type { Text } from "../text/text.ts";
-import type { Span } from "./chunks.ts";
 import { openIndexFile, writeIndexFile } from "./index-file.ts";
 import { buildParts, type Parts, partPath, planOf, SHARED } from "./parts.ts";
 
 /** The source of an index. */
-export interface SearchSource {
+export interface SearchSource extends Pick<Parts, "documents" | "hash"> {
   readonly text: Text;
-  /** Ranges of P that are searched, sorted, not overlapping, UTF-16 units. */
-  readonly documents: readonly Span[];
-  /** sha256 of P's UTF-8, hex. */
-  readonly hash: string;
 }
 
 export interface IndexLocation {

@@ -2,17 +2,10 @@ import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fstatSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 
-/**
- * Segments, one after the other; then as JSON what they are an index of, and where each of them begins; then the length of the JSON
- * and the checksum of all before it, 32 bits each.
- */
-export interface IndexFile extends Disposable {
-  readonly segments: readonly number[];
-  /** Bytes of all segments. */
-  readonly bytes: number;
-  /** @throws Error if the file is not so long, unless `ahead` says that less will do */
-  read(at: number, length: number, ahead?: "ahead"): Buffer;
-}
+// Segments, one after the other; then as JSON what they are an index of, and where each of them begins; then the length of the JSON
+// and the checksum of all before it, 32 bits each.
+
+export type IndexFile = NonNullable<ReturnType<typeof openIndexFile>>;
 
 const END_BYTES = 8;
 const STEP = 1024 * 1024;
@@ -61,12 +54,13 @@ function word(value: number): Buffer {
 }
 
 /** Opens a file that is whole and has this mark; undefined if there is none. Its checksum takes 0.5 ms for each MB. */
-export function openIndexFile(path: string, mark: string): IndexFile | undefined {
+export function openIndexFile(path: string, mark: string) {
   if (!existsSync(path)) return undefined;
   const file = openSync(path, "r");
   let isOpen = true;
   const { size } = fstatSync(file);
 
+  /** @throws Error if the file is not so long, unless `ahead` says that less will do */
   function read(at: number, length: number, ahead?: "ahead"): Buffer {
     if (!isOpen) throw new Error("the search index is not open");
     const bytes = Buffer.allocUnsafe(ahead ? Math.min(length, size - at) : length);
@@ -89,7 +83,7 @@ export function openIndexFile(path: string, mark: string): IndexFile | undefined
   return undefined;
 }
 
-function factsIn({ size, read }: { size: number; read: IndexFile["read"] }, mark: string) {
+function factsIn({ size, read }: { size: number; read(at: number, length: number): Buffer }, mark: string) {
   if (size < END_BYTES) return undefined;
   let sum = 0;
   for (let at = 0; at < size - 4; at += STEP) sum = crc32(read(at, Math.min(STEP, size - 4 - at)), sum);
@@ -99,5 +93,6 @@ function factsIn({ size, read }: { size: number; read: IndexFile["read"] }, mark
   const facts: unknown = JSON.parse(read(bytes, size - END_BYTES - bytes).toString());
   if (typeof facts !== "object" || facts === null || !("mark" in facts && "segments" in facts)) return undefined;
   if (facts.mark !== mark || !Array.isArray(facts.segments)) return undefined;
-  return facts.segments.every(Number.isSafeInteger) ? { segments: facts.segments, bytes } : undefined;
+  const segments: readonly number[] = facts.segments;
+  return segments.every(Number.isSafeInteger) ? { segments, bytes } : undefined;
 }

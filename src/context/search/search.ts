@@ -8,16 +8,6 @@ import { INDEX_FORMAT, queryTerms } from "./tokens.ts";
 
 export type { IndexLocation, SearchSource } from "./build.ts";
 
-/** A chunk of P (whole lines, at most about 1,500 UTF-16 units) that holds a term of the query. */
-interface SearchHit {
-  /** P.slice(start, end). */
-  text: string;
-  /** BM25, > 0, higher is better, 6 significant digits; comparable within one answer only. */
-  score: number;
-  start: number;
-  end: number;
-}
-
 /** The index of one context, bound to the thread that opened it. Disposing it closes the file. */
 export type SearchIndex = ReturnType<typeof openSearchIndex>;
 
@@ -36,9 +26,10 @@ export function openSearchIndex(source: SearchSource, options: IndexLocation) {
     /**
      * The `k` best chunks for any term of the query or for another form of it (connections, connection), best first, equal
      * ones in the order of P. The form in the query counts more than other forms. The query is data: no character of it is
-     * an operator. Without a letter or digit in it the answer is empty.
+     * an operator. Without a letter or digit in it the answer is empty. Scores are BM25, above 0, with 6 significant digits,
+     * and comparable within one answer only.
      */
-    search(query: string, k: number): SearchHit[] {
+    search(query: string, k: number) {
       const terms = [...queryTerms(query)].slice(0, MAX_QUERY_TERMS);
       if (terms.length === 0) return [];
       return best(scoresOf(reader, terms), k).map(([chunk, score]) => {

@@ -68,14 +68,11 @@ function grams(run: string): string {
   return ` ${characters.join(" ")} ${pairs.join(" ")} `;
 }
 
-interface Name {
-  /** The name without its `_` and `-`. */
-  name: string;
-  /** Number of words that `_` and `-` set apart in it: these are tokens without further ado. */
-  words: number;
-  /** Parts that are not such words. */
-  parts: string[];
-}
+/**
+ * A name without its `_` and `-`, the number of words that these set apart in it, which are tokens without further ado, and the parts
+ * that are not such words.
+ */
+type Name = ReturnType<typeof nameOf>;
 
 /** Names with a joint in a folded text; one in kebab case also gives each name between its hyphens. */
 function* names(folded: string): Generator<Name> {
@@ -116,7 +113,7 @@ function isNameUnit(unit: number): boolean {
   );
 }
 
-function nameOf(written: string): Name {
+function nameOf(written: string) {
   if (!written.includes("_")) return { name: written, words: written === "" ? 0 : 1, parts: partsOf(written) };
   const words = written.split("_").filter((word) => word !== "");
   const parts = words.flatMap(partsOf);

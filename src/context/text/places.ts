@@ -1,16 +1,7 @@
 import { firstWhere } from "../../platform/first-where.ts";
 import type { Document } from "../context.ts";
-import type { Place } from "../documents/converted.ts";
+import type { Place } from "../documents/growing.ts";
 import type { Text } from "./text.ts";
-
-/** The place of an offset of P: its document, with the document's range in P, and the line and column there, from 1. */
-interface PlaceInText extends Pick<Document, "id" | "start" | "end"> {
-  readonly line: number;
-  /** UTF-16 units. */
-  readonly column: number;
-  /** The part of a document that was converted: `p.12`, `Sales!17`. */
-  readonly place: string | null;
-}
 
 const LINE_UNITS = 200;
 /** Units shown before the offset if a line is cut at its beginning. */
@@ -24,8 +15,12 @@ export function openPlaces(text: Text, documents: readonly Document[]) {
   return {
     /** Counts the lines of P, unless that is done: about 0.3 s for 100 MB. Other methods do so when they are called first. */
     prepare: lines.prepare,
-    /** Between two documents: the beginning of the one that follows. null behind the last document. */
-    at(offset: number): PlaceInText | null {
+    /**
+     * The place of an offset of P: its document, with the document's range in P, and the line and column there, from 1. Columns are
+     * UTF-16 units. `place` is the part of a document that was converted: `p.12`, `Sales!17`. Between two documents it gives the beginning
+     * of the one that follows, behind the last one null.
+     */
+    at(offset: number) {
       const document = documentAt(documents, offset);
       if (!document) return null;
       const { id, start, end } = document;
@@ -88,16 +83,9 @@ export function placesBefore(places: readonly Place[], unit: number): number {
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
 
-interface Index {
-  /** Newlines before each block. */
-  readonly newlines: Uint32Array;
-  /** The beginnings of the lines in which each block begins. */
-  readonly starts: Uint32Array;
-}
-
 /** The lines of a text of UTF-8. */
 function openLines(bytes: Uint8Array) {
-  let index: Index | undefined;
+  let index: ReturnType<typeof count> | undefined;
   return {
     prepare(): void {
       index ??= count(bytes);
@@ -118,7 +106,8 @@ function openLines(bytes: Uint8Array) {
   };
 }
 
-function count(bytes: Uint8Array): Index {
+/** The newlines before each block, and the beginnings of the lines in which each block begins. */
+function count(bytes: Uint8Array) {
   const blocks = Math.max(1, Math.ceil(bytes.length / BLOCK));
   const newlines = new Uint32Array(blocks);
   const starts = new Uint32Array(blocks);

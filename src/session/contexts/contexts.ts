@@ -6,7 +6,6 @@ import {
   type DocumentOptions,
   type Known,
   load,
-  loadAppend,
   openKnownLoads,
   type Source,
   textFromPartsInSlices,
@@ -119,8 +118,7 @@ async function loadAgain(
     if (!("roots" in source)) return undefined;
     const { raw = false, secrets = false } = source;
     const options = { roots: granted.among(source.roots), cwd: "/", documents: { ...documents, raw, secrets } };
-    const from = sourceIn(source);
-    context = await (context ? loadAppend(context, from, options) : load(from, options));
+    context = await load(sourceIn(source), options, context);
   }
   return context;
 }

@@ -1,14 +1,6 @@
 import { resolve } from "node:path";
 import { type ExecLimits, type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
-import {
-  type Context,
-  type LoadOptions,
-  load,
-  loadAppend,
-  type PathsSource,
-  pathsName,
-  type Source,
-} from "../../context/index.ts";
+import { type Context, type LoadOptions, load, type PathsSource, pathsName, type Source } from "../../context/index.ts";
 import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput, sourceIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
@@ -111,7 +103,7 @@ export function loadRequestOf(
 }
 
 function reading(kind: LoadRequest["kind"], input: LoadInput, source: Source, options: LoadOptions): LoadRequest {
-  return { kind, input, read: (current) => (current ? loadAppend(current, source, options) : load(source, options)) };
+  return { kind, input, read: (current) => load(source, options, current ?? undefined) };
 }
 
 function textIsGone(name: string): RlmError {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Context, extendContext, type LoadedFile } from "../../../src/context/context.ts";
 import { excerptOf, type Range } from "../../../src/context/excerpt.ts";
+import { named } from "../../../src/context/load/file-content.ts";
 import { openPlaces } from "../../../src/context/text/places.ts";
 import { contextOf as converted, convertedFile } from "../../support/converted.ts";
 
@@ -57,7 +58,7 @@ test("parts of a converted document keep their places, rows their numbers, and a
     [at("wo", "=== cut"), at("ree", "=== cut")],
     [at("b\n", "=== s"), P.length],
   ]);
-  const child = await converted(files);
+  const child = await loaded(files);
   expect(child.documents.map(({ original, lost = [] }) => [original?.kind, lost.length])).toEqual([
     ...[
       ["pdf", 1],
@@ -122,13 +123,10 @@ function apart(bounds: readonly number[], length: number): readonly Range[] {
 }
 
 function contextOf(documents: readonly (readonly [string, string])[]): Promise<Context> {
-  return loaded(
-    documents.map(([relative, text]) => ({
-      ...{ relative, path: "-", separator: Buffer.from(`\n===== ${relative} =====\n`), bytes: Buffer.from(text) },
-    })),
-  );
+  return loaded(documents.map(([relative, text]) => ({ relative, path: "-", bytes: Buffer.from(text) })));
 }
 
-function loaded(files: readonly LoadedFile[]): Promise<Context> {
+function loaded(documents: readonly Omit<LoadedFile, "separator">[]): Promise<Context> {
+  const files = documents.map((one) => named(one, "", { files: 0, bytes: 0 }));
   return extendContext(undefined, { name: "context", files, skipped: [] }, async () => {});
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type PendingCall, RlmError, type Settlement } from "../../../runtime/index.ts";
-import { load, loadAppend } from "../../../src/context/index.ts";
+import { load } from "../../../src/context/index.ts";
 import type { CheckpointNotice, Session, SessionOptions } from "../../../src/session/api.ts";
 import type { JournalRecord } from "../../../src/session/journal/records.ts";
 import { readRecord } from "../../../src/session/journal/records.ts";
@@ -476,7 +476,7 @@ test("a context that the store has lost is read again, if its sources are unchan
   await first.close();
   const read = { roots: [dir], cwd: dir };
   const loaded = await load({ kind: "path", path: "a.txt" }, read);
-  const { key } = await loadAppend(loaded, { kind: "path", path: "b.txt" }, read);
+  const { key } = await load({ kind: "path", path: "b.txt" }, read, loaded);
   const kept: string[] = [];
   const damaged: Partial<Store> = {
     context: (key) => Promise.reject(new RlmError("context_lost", `the context ${key} is damaged`, { suggestion: "" })),

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { LIMITS } from "../../../../runtime/index.ts";
-import type { Place } from "../../../../src/context/documents/converted.ts";
-import { UNPLACED } from "../../../../src/context/documents/converted.ts";
+import { type Place, UNPLACED } from "../../../../src/context/documents/growing.ts";
 import { openPlaces } from "../../../../src/context/text/places.ts";
 import { contextOf, convertedFile, textFile } from "../../../support/converted.ts";
 

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
 import { openKnownLoads } from "../../../../src/context/load/known-loads.ts";
-import { knownLoad, load, loadAppend } from "../../../../src/context/load/load.ts";
+import { knownLoad, load } from "../../../../src/context/load/load.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 
 const FILES = { "a.txt": "alpha\n", "src/b.txt": "beta\n", "src/AGENTS.md": "- [b](b.txt) — 2nd\n", "bin.dat": "\0" };
@@ -128,9 +128,9 @@ test("the same P from other files is another context, and what is appended to it
   expect(second.hash).toBe(first.hash);
   expect(second.key).not.toBe(first.key);
   const more = { kind: "path", path: "a.txt" } as const;
-  const longer = await loadAppend(first, more, one.options);
+  const longer = await load(more, one.options, first);
   one.kept.set(longer.key, longer);
-  const others = await loadAppend(second, more, one.options);
+  const others = await load(more, one.options, second);
   expect([longer, others].map(({ stats }) => stats.sources)).toEqual([
     [one.folder, join(one.folder, "a.txt")],
     [other.folder, join(one.folder, "a.txt")],
@@ -162,9 +162,9 @@ test("an append is known too, on top of what it was made on", async () => {
   const { folder, load: loadHere, options, opened, kept } = scene();
   const first = await loadHere();
   const source = { kind: "path", path: "a.txt" } as const;
-  const second = await loadAppend(first, source, options);
+  const second = await load(source, options, first);
   kept.set(second.key, second);
-  expect(await loadAppend(first, source, options)).toBe(second);
+  expect(await load(source, options, first)).toBe(second);
   expect(opened).toEqual([second.key]);
   const of = ({ hash, key }: Context) => ({ hash, key });
   expect(await knownLoad(folder, null, options)).toEqual(of(first));

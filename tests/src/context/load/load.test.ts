@@ -3,7 +3,7 @@ import { chmodSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
-import { load, loadAppend, type Source } from "../../../../src/context/load/load.ts";
+import { load, type Source } from "../../../../src/context/load/load.ts";
 import type { LoadOptions } from "../../../../src/context/load/reading.ts";
 import { tooLarge } from "../../../../src/context/load/size.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
@@ -33,8 +33,8 @@ test("a folder's files are sorted and each follows its separator", async () => {
 test("append: P grows by the separator and the source, the old context stays", async () => {
   const folder = folderWith({ "one/a.txt": "1", "two/a.txt": "2", "two/b.txt": "3", "c.txt": "4" });
   const first = await loadIn(folder, "one");
-  const second = await loadAppend(first, pathSource("two"), optionsFor(folder));
-  const third = await loadAppend(second, pathSource("c.txt"), optionsFor(folder));
+  const second = await load(pathSource("two"), optionsFor(folder), first);
+  const third = await load(pathSource("c.txt"), optionsFor(folder), second);
   const joined = "\n===== a.txt =====\n1";
   const appended = `\n\n===== APPENDED: ${folder}/two =====\n\n\n===== a.txt =====\n2\n===== b.txt =====\n3`;
   const file = `\n\n===== APPENDED: ${folder}/c.txt =====\n\n4`;
@@ -51,7 +51,7 @@ test("append: P grows by the separator and the source, the old context stays", a
 test("text at hand is loaded and appended under its name", async () => {
   const options = optionsFor(folderWith());
   const first = await load({ kind: "text", text: "\ufeffpiped", name: "stdin" }, options);
-  const second = await loadAppend(first, { kind: "text", text: Buffer.from("\ufeffmöre"), name: "stdin" }, options);
+  const second = await load({ kind: "text", text: Buffer.from("\ufeffmöre"), name: "stdin" }, options, first);
   expect(textOf(second)).toBe("piped\n\n===== APPENDED: stdin =====\n\nmöre");
   expect(second.documents.map(({ id, path }) => [id, path])).toEqual([
     ["stdin", "-"],
@@ -157,9 +157,7 @@ test("a path that is missing or outside is refused, for an append too", async ()
   const suggestion = expect.stringContaining("add the folder to `roots`");
   await expect(load(pathSource("out"), options)).rejects.toMatchObject({ code: "path_outside_sandbox", suggestion });
   const context = await load(pathSource("in"), options);
-  await expect(loadAppend(context, pathSource("out/b.txt"), options)).rejects.toMatchObject({
-    code: "path_outside_sandbox",
-  });
+  await expect(load(pathSource("out/b.txt"), options, context)).rejects.toMatchObject({ code: "path_outside_sandbox" });
 });
 
 test("a symlink to a file in the roots is loaded by its own name", async () => {
@@ -195,7 +193,7 @@ test("more than 10,000 files are too many, also over several loads", async () =>
   });
   const counts = { b: "10,002", "b/1": "10,001" };
   for (const [path, count] of Object.entries(counts)) {
-    await expect(loadAppend(full, pathSource(path), optionsFor(folder))).rejects.toMatchObject({
+    await expect(load(pathSource(path), optionsFor(folder), full)).rejects.toMatchObject({
       code: "context_too_large",
       message: `${path} makes the context too large: ${count} files (limit 10,000)`,
     });
@@ -209,7 +207,7 @@ test("more than 100 MB is too much: separators count, skipped files do not, and 
   for (let index = 0; index < 10; index++) grow(folder, { [`p/${index}.txt`]: nine });
   const ninety = await loadIn(folder, "p");
   expect(ninety.stats.skipped.count).toBe(1);
-  await expect(loadAppend(ninety, pathSource("file.txt"), optionsFor(folder))).rejects.toMatchObject({
+  await expect(load(pathSource("file.txt"), optionsFor(folder), ninety)).rejects.toMatchObject({
     code: "context_too_large",
     message: "file.txt makes the context too large: 104.0 MB > 100 MB",
   });
@@ -245,7 +243,7 @@ test("the size of a single file is judged before it is read, and to the byte", a
   });
   const full = await loadIn(folder, "full.txt");
   expect(full.stats.length_chars).toBe(100 * MB);
-  await expect(loadAppend(full, { kind: "text", text: "", name: "t" }, optionsFor(folder))).rejects.toMatchObject({
+  await expect(load({ kind: "text", text: "", name: "t" }, optionsFor(folder), full)).rejects.toMatchObject({
     code: "context_too_large",
   });
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
-import { load, loadAppend } from "../../../../src/context/load/load.ts";
+import { load } from "../../../../src/context/load/load.ts";
 import type { PathsSource } from "../../../../src/context/load/paths.ts";
 import { folderWith } from "../../../support/tree.ts";
 
@@ -16,7 +16,7 @@ const textOf = ({ text }: Context) => text.slice(0, text.length);
 function added(folder: string, paths: readonly string[], before?: Context, most: PathsSource["most"] = {}) {
   const source: PathsSource = { kind: "paths", paths, folder, most };
   const options = { roots: [folder], cwd: folder };
-  return before ? loadAppend(before, source, options) : load(source, options);
+  return load(source, options, before);
 }
 
 test("files, folders and globs are loaded as one folder holds them, without what is ignored, each file once", async () => {
