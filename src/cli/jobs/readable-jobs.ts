@@ -23,10 +23,10 @@ export function openReadableJobs(jobs: Pick<Jobs, "counts" | "damaged" | "list">
   };
 }
 
-/** All jobs that a list has, read page by page. */
-export async function* jobsOf(list: (page: JobPage) => Promise<readonly JobRow[]>): AsyncIterable<JobRow> {
+/** Jobs of a list from this number on, read page by page. */
+export async function* jobsOf(list: (page: JobPage) => Promise<readonly JobRow[]>, first = 0): AsyncIterable<JobRow> {
   const limit = 1000;
-  for (let from = 0, page = await list({ from, limit }); page.length > 0; page = await list({ from, limit })) {
+  for (let from = first, page = await list({ from, limit }); page.length > 0; page = await list({ from, limit })) {
     yield* page;
     from = (page.at(-1)?.n ?? 0) + 1;
   }
