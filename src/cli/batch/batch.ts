@@ -13,6 +13,7 @@ import { warningText } from "../render/warnings.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
+import { openStoreIn } from "../store/opened-store.ts";
 import { type AskedRun, askedRun, batchRun, begunAs } from "./asked.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { countedRun, leftToOtherBuild } from "./follow.ts";
@@ -22,7 +23,7 @@ import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./ru
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress } from "./run-progress.ts";
 import { type CountedRun, RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
-import { openDispatcher, openRunStore, withRun } from "./run-store.ts";
+import { openDispatcher, withRun } from "./run-store.ts";
 import { readScript, specOf } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 import { submit } from "./submit.ts";
@@ -78,7 +79,8 @@ export async function runBatch(
   checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
   const { json, quiet } = wanted.asked;
   const progress = openRunProgress(terminal.stderr, processClock, json ? "json" : quiet ? "quiet" : "text");
-  await using store = await withSpansSent(await openRunStore(wanted.asked.store, host), settings.otlp, progress.say);
+  const opened = await openStoreIn(wanted.asked.store.place, host);
+  await using store = await withSpansSent(opened, settings.otlp, progress.say);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);
   const leftOut = (why: string) => progress.say(`left out: ${why}`);
@@ -97,7 +99,7 @@ export async function runBatch(
   if (again > 0) progress.say(`${amount(again, "job")} will be tried again`);
   if (asked.own.noWork) progress.say(workLine(asked, submitted.run));
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
-  const offering = runs.offer(submitted.run, dispatcher.dispatcher);
+  const offering = runs.offer(submitted.run, dispatcher);
   if (asked.own.detach) {
     await offering;
     const counted = await countedRun(store, submitted.run.id);

@@ -8,7 +8,6 @@ import { countedRun, type Following, followRun, openPoke, type Poke } from "./fo
 import { openResults, type Results } from "./results.ts";
 import type { RunProgress } from "./run-progress.ts";
 import { type CountedRun, overIn } from "./run-state.ts";
-import type { OpenDispatcher } from "./run-store.ts";
 import { startWorking, type Working } from "./working.ts";
 
 /** A run that has been submitted. */
@@ -16,7 +15,7 @@ export interface OpenRun extends Pick<ReadyRun, "asked" | "terminal" | "stop"> {
   readonly store: Store;
   readonly submitted: Submitted;
   readonly progress: RunProgress;
-  readonly dispatcher: OpenDispatcher;
+  readonly dispatcher: Dispatcher;
   /** Settles when all tickets have been taken. */
   readonly offering: Promise<void>;
 }
@@ -73,12 +72,12 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
 }
 
 function work(open: OpenRun, poke: Poke, onLooked: () => void, suspend: AbortSignal): Working {
-  const { asked, store, progress, dispatcher } = open;
+  const { asked, store, submitted, progress, dispatcher } = open;
   let running = 0;
   return startWorking({
     store,
     place: asked.store.place,
-    queues: [dispatcher],
+    queues: [{ name: submitted.run.queue, dispatcher }],
     concurrency: asked.concurrency,
     settings: asked.settings,
     models: null,
@@ -100,7 +99,7 @@ function follow(open: OpenRun, results: Results, waiting: Pick<Following, "wait"
   const { isServer } = asked.store;
   const topReason = openTopReason(store.jobs, submitted.run.id);
   const offerAgain = openOffering(open);
-  const tellCancelled = openCancelling(store.jobs, submitted.run.id, dispatcher.dispatcher);
+  const tellCancelled = openCancelling(store.jobs, submitted.run.id, dispatcher);
   let over = -1;
   return followRun({
     store,
@@ -132,7 +131,7 @@ function openOffering({ asked, store, submitted, dispatcher, offering }: OpenRun
     const { waiting, running, cancelling } = counts;
     if (isOffering || run.state === "paused" || waiting === 0 || running + cancelling >= asked.concurrency) return;
     isOffering = true;
-    void until(openRuns(store).offer(submitted.run, dispatcher.dispatcher));
+    void until(openRuns(store).offer(submitted.run, dispatcher));
   };
 }
 

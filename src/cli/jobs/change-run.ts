@@ -34,7 +34,7 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   if (verb === "retry" && asked.own.fresh) await store.jobs.lapse(run.id);
   const [before, begun] = [await store.jobs.counts(run.id), await begunIn(asked, run, verb, named)];
   await using dispatcher = place.isServer ? await openDispatcher(place, run.queue, () => {}) : null;
-  await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher?.dispatcher ?? null);
+  await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher);
   if (verb === "cancel") await cancelBatches(store, terminal);
   const [after, counts] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
   if (json) printJson(asked, { run: runJson({ run: after, counts }) });

@@ -2,7 +2,7 @@ import { amount } from "../../platform/figures.ts";
 import type { Counts } from "../../store/index.ts";
 import { openResults, outPlace } from "../batch/results.ts";
 import { jobsIn, overIn } from "../batch/run-state.ts";
-import { openRunStore, runStore, withRun } from "../batch/run-store.ts";
+import { runStore, withRun } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -10,6 +10,7 @@ import { RUN_LIMITS, VERBS, type Verb } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../render/terminal.ts";
+import { openStoreIn } from "../store/opened-store.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, printJson, runNamed } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
@@ -22,7 +23,7 @@ export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promis
   const work = workOf(args, own);
   return withRun(args, async (stop, terminal) => {
     const place = runStore(args);
-    await using store = await openRunStore(place, host);
+    await using store = await openStoreIn(place.place, host);
     return await work({ args, own, terminal, stop, store, place, json: args.get(JSON_OUTPUT) });
   });
 }

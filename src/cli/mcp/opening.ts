@@ -28,7 +28,7 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
     async openStore() {
       const { otlp } = await orInvalid(async () => readSettings(sessionFlags(args, "mcp")));
       const say = (line: string) => stderr.write(`belay mcp: ${inLine(line)}\n`);
-      return withSpansSent(await openStoreIn(place, host, ""), otlp, say);
+      return withSpansSent(await openStoreIn(place, host), otlp, say);
     },
     async open(store, { row, name, folder, roots, onProgress }) {
       const isOfServer = row === null || row.origin === "mcp";

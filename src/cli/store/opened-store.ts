@@ -13,7 +13,7 @@ import { passedOver, reportFailure, showFailure } from "../render/failure.ts";
 import { type Output, processTerminal, type Terminal } from "../render/terminal.ts";
 
 /** Opens the store in this place (null: in memory). @throws RlmError `store_failed` for a place that cannot be used */
-export async function openStoreIn(place: string | null, host: Host, cure = KEEP_NOTHING): Promise<Store> {
+export async function openStoreIn(place: string | null, host: Host, cure = ""): Promise<Store> {
   const problem = place === null || isServer(place) ? null : folderProblem(place);
   if (problem === null) return host.openStore(place);
   throw new RlmError("store_failed", `sessions cannot be kept: ${problem}`, {
@@ -21,11 +21,9 @@ export async function openStoreIn(place: string | null, host: Host, cure = KEEP_
   });
 }
 
-const KEEP_NOTHING = ", or keep nothing with --no-store";
-
 /** Opens a store for commands that only look, closes it after the work. */
 export async function withStore<T>(place: string, host: Host, work: (store: Store) => Promise<T>): Promise<T> {
-  await using store = await openStoreIn(place, host, "");
+  await using store = await openStoreIn(place, host);
   return await work(store);
 }
 
