@@ -33,9 +33,12 @@ export interface ChangeAsked {
 
 /** @throws RlmError `run_not_found`; `store_corrupt` if its row is damaged */
 export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, place: RunStore): Promise<RunRow> {
-  const { flags } = place;
   const run = await jobs.run(name).catch(async (error: unknown) => {
-    throw await damagedRun(error, jobs, place);
+    if (!(error instanceof RlmError) || error.code !== "store_corrupt") throw error;
+    const row = (await jobs.damagedRuns()).find(({ problem }) => problem.includes(error.message));
+    if (!row) throw error;
+    const suggestion = `\`${jobsLine({ place }, "rm", row.id)}\` drops the run with all its jobs.`;
+    throw new RlmError(error.code, row.problem, { suggestion });
   });
   if (run) return run;
   const { found: known } = await readablePart(
@@ -44,7 +47,7 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, plac
   );
   const names = known.map((row) => row.name);
   throw new RlmError("run_not_found", `the store has no run ${name}${meantBy(name, names)}`, {
-    suggestion: `\`${commandLine(["jobs", ...flags])}\` lists the runs.`,
+    suggestion: `\`${jobsLine({ place })}\` lists the runs.`,
   });
 }
 
@@ -60,15 +63,6 @@ export async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: 
 /** The model that a run names, or null. */
 export function modelIn({ spec }: Pick<RunRow, "spec">): string | null {
   return isRecord(spec) && typeof spec.model === "string" ? spec.model : null;
-}
-
-/** The refusal of a row, told with the name and the id of its run. */
-async function damagedRun(error: unknown, jobs: Store["jobs"], place: RunStore): Promise<unknown> {
-  if (!(error instanceof RlmError) || error.code !== "store_corrupt") return error;
-  const row = (await jobs.damagedRuns()).find(({ problem }) => problem.includes(error.message));
-  if (!row) return error;
-  const suggestion = `\`${jobsLine({ place }, "rm", row.id)}\` drops the run with all its jobs.`;
-  return new RlmError(error.code, row.problem, { suggestion });
 }
 
 /** A line of this command about the store that was named. */
@@ -87,9 +81,7 @@ export function waitText({ state, why, run_at, engine }: JobRow): string | null 
 
 const UNFINISHED: readonly JobState[] = ["waiting", "parked"];
 
-/** One JSON object on stdout. @param outcome how the command ended */
-export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object, outcome: object = SUCCESS): void {
-  terminal.stdout.writeRaw(`${jsonText({ ...outcome, ...fields })}\n`);
+/** One JSON object on stdout. */
+export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {
+  terminal.stdout.writeRaw(`${jsonText({ success: true, ...fields })}\n`);
 }
-
-const SUCCESS = { success: true };

@@ -12,9 +12,9 @@ import type { Host } from "../host.ts";
 import type { Output } from "../render/terminal.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { changeRun } from "./change-run.ts";
-import { type JobsAsked, printJson, runNamed } from "./jobs-asked.ts";
+import { type JobsAsked, runNamed } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
-import { damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { openReadableJobs, showFound } from "./readable-jobs.ts";
 import { showJob } from "./show-job.ts";
 import { showRun, watchRun } from "./show-run.ts";
 
@@ -79,25 +79,16 @@ async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const out = outPlace(own.out ?? own.output ?? "-", own.format, json, "jobs");
   const run = await runNamed(store, name, place);
   const readable = openReadableJobs(store.jobs, run);
-  const jobs: Pick<typeof store.jobs, "input" | "list" | "result"> = {
-    list: (_run, page) => readable.list(page),
-    input: (key) => store.jobs.input(key),
-    result: (key) => store.jobs.result(key),
-  };
+  const jobs: typeof store.jobs = { ...store.jobs, list: (_run, page) => readable.list(page) };
   // Jobs that are over are written, also behind jobs that are not.
   const results = await openResults(out, { run: run.id, order: null, jobs, unordered: true }, terminal.stdout);
   await results.close();
   if (results.problem) throw results.problem;
   const counts = await readable.counts();
-  const damaged = readable.damaged();
   const { failed, cancelled } = counts;
-  const figures = { results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
-  if (json) printJson(asked, { run: run.name, ...figures }, damageJson(asked, damaged));
-  else {
-    tellRest(counts, terminal.stderr);
-    showDamage(asked, damaged);
-  }
-  return damaged.length > 0 ? 1 : figures.results < figures.jobs ? 3 : 0;
+  const told = { run: run.name, results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
+  const code = showFound(asked, readable.damaged(), told, () => tellRest(counts, terminal.stderr));
+  return code === 0 && told.results < told.jobs ? 3 : code;
 }
 
 /** Tells how many jobs have no result, and why. */

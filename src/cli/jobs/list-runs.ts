@@ -2,8 +2,8 @@ import { age, amount, compact, dollars } from "../../platform/figures.ts";
 import { everyRun, type JobRow, type RunRow, readablePart } from "../../store/index.ts";
 import { type CountedRun, jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
 import { showTable } from "../render/table.ts";
-import { type JobsAsked, modelIn, printJson } from "./jobs-asked.ts";
-import { type DamagedOfRun, damageJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { type JobsAsked, modelIn } from "./jobs-asked.ts";
+import { type DamagedOfRun, jobsOf, openReadableJobs, showFound } from "./readable-jobs.ts";
 
 type Listed = Omit<CountedRun, "waits">;
 
@@ -26,17 +26,10 @@ export async function listRuns(asked: JobsAsked): Promise<number> {
     runs.push({ run, counts: await jobs.counts() });
     damage.push(...jobs.damaged());
   }
-  if (json)
-    printJson(
-      asked,
-      { store: place.shown, runs: runs.map(runJson), more: rows.length === MOST },
-      damageJson(asked, damage),
-    );
-  else {
+  const told = { store: place.shown, runs: runs.map(runJson), more: rows.length === MOST };
+  return showFound(asked, damage, told, () => {
     if (runs.length > 0 || damage.length === 0) showRuns(asked, runs, rows.length > SHOWN);
-    showDamage(asked, damage);
-  }
-  return damage.length > 0 ? 1 : 0;
+  });
 }
 
 function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Listed[], isCut: boolean): void {
@@ -74,23 +67,17 @@ interface Cost {
 /** `--costs`: what all runs of the store have spent, by day and by model, the newest day first. Gives the exit code. */
 export async function showCosts(asked: JobsAsked): Promise<number> {
   const { jobs: inStore } = asked.store;
-  const costs = new Map<string, Cost>();
+  const byKey = new Map<string, Cost>();
   const damaged: DamagedOfRun[] = (await inStore.damagedRuns()).map(({ id, problem }) => ({ run: id, problem }));
   const without = damaged.map(({ run }) => run);
   for await (const run of everyRun(inStore, without)) {
     const jobs = openReadableJobs(inStore, run);
-    for await (const job of jobsOf(jobs.list)) add(costs, run, job);
+    for await (const job of jobsOf(jobs.list)) add(byKey, run, job);
     damaged.push(...jobs.damaged());
   }
-  const all = [...costs.values()].sort((a, b) => b.day.localeCompare(a.day) || b.nanodollars - a.nanodollars);
-  if (asked.json) {
-    const shown = all.map(({ nanodollars, ...cost }) => ({ ...cost, cost_usd: nanodollars / 1e9 }));
-    printJson(asked, { store: asked.place.shown, costs: shown }, damageJson(asked, damaged));
-  } else {
-    printCosts(asked, all);
-    showDamage(asked, damaged);
-  }
-  return damaged.length > 0 ? 1 : 0;
+  const all = [...byKey.values()].sort((a, b) => b.day.localeCompare(a.day) || b.nanodollars - a.nanodollars);
+  const costs = all.map(({ nanodollars, ...cost }) => ({ ...cost, cost_usd: nanodollars / 1e9 }));
+  return showFound(asked, damaged, { store: asked.place.shown, costs }, () => printCosts(asked, all));
 }
 
 /** A job that has not ended counts on the day on which it began. */

@@ -1,6 +1,7 @@
 import type { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
+import { jsonText } from "../../platform/visible.ts";
 import { type DamagedRow, type JobPage, type JobRow, type Jobs, type RunRow, readablePart } from "../../store/index.ts";
 import { damageError, outcomeOf, showFailure } from "../render/failure.ts";
 import { hasLoss, jobWarnings, jobWarningText } from "../render/warnings.ts";
@@ -38,6 +39,20 @@ export interface DamagedOfRun {
   readonly run: string;
   readonly job?: string;
   readonly problem: string;
+}
+
+/**
+ * Prints what a command has found that met these rows: with --json one object, else what `show` writes, and the damage. Gives the
+ * exit code, which is 1 if there are such rows.
+ */
+export function showFound(asked: JobsAsked, damaged: readonly DamagedOfRun[], json: object, show: () => void): number {
+  const { stdout } = asked.terminal;
+  if (asked.json) stdout.writeRaw(`${jsonText({ ...damageJson(asked, damaged), ...json })}\n`);
+  else {
+    show();
+    showDamage(asked, damaged);
+  }
+  return damaged.length > 0 ? 1 : 0;
 }
 
 export function showDamage(asked: JobsAsked, damaged: readonly DamagedOfRun[]): void {
