@@ -46,10 +46,9 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
     const script = await readScript(asked.script, stop.signal);
     using read = await readJobs(asked, stop.signal);
     const spec = specOf(asked, script, read.mode);
-    for (const left of read.leftOut.slice(0, LEFT_OUT_SHOWN))
+    const [shown, more] = [read.leftOut.slice(0, LEFT_OUT_SHOWN), read.leftOut.length - LEFT_OUT_SHOWN];
+    for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
       terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
-    if (read.leftOut.length > LEFT_OUT_SHOWN) {
-      terminal.stderr.write(`left out: ${read.leftOut.length - LEFT_OUT_SHOWN} more\n`, "dim");
     }
     const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
     return await (own.dryRun ? dryRunBatch(ready) : runBatch(ready));
@@ -104,15 +103,14 @@ export async function runBatch(
     await offering;
     const counted = await countedRun(store, submitted.run.id);
     const among = { inputs: submitted.order.length, forecast: null, loss: null };
-    tell({ ...{ asked, terminal, counted, among, code: RUN_EXIT.done }, lines: detachedLines(asked, submitted.run) });
-    return RUN_EXIT.done;
+    const [lines, code] = [detachedLines(asked, submitted.run), RUN_EXIT.done];
+    tell({ asked, terminal, store, submitted, counted, lines, code, among });
+    return code;
   }
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
   const first = own.first !== undefined && submitted.order.length < spooled.count && stop.exitCode === undefined;
-  const forecast = first
-    ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs, inputs: submitted.inputs(), all: spooled.count })
-    : null;
+  const forecast = first ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs }) : null;
   const loss =
     stateOf(end.counted) === "over" ? await lossLine(openReadableJobs(store.jobs, submitted.run).list) : null;
   const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);
@@ -153,17 +151,15 @@ function endOf({ asked, stop }: ReadyRun, { counted, results }: End, among: Amon
 }
 
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */
-function tell({ asked, terminal, counted, lines, code, among }: Omit<EndedRun, "store" | "submitted">): void {
-  if (!asked.json) {
-    if (asked.quiet && code === RUN_EXIT.done && !among.forecast) return;
-    for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
-    return;
-  }
-  terminal.stdout.writeRaw(`${jsonText(endJson({ counted, lines, code, among }))}\n`);
+function tell(ended: EndedRun): void {
+  const { asked, terminal, lines, code, among } = ended;
+  const isSilent = asked.quiet && code === RUN_EXIT.done && !among.forecast;
+  if (asked.json) terminal.stdout.writeRaw(`${jsonText(endJson(ended))}\n`);
+  else if (!isSilent) for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
 }
 
 /** The end of a run for programs. */
-export function endJson({ counted, lines, code, among }: Pick<EndedRun, "counted" | "lines" | "code" | "among">) {
+export function endJson({ counted, lines, code, among }: EndedRun) {
   const { name, why } = counted.run;
   const { inputs, forecast, loss } = among;
   const told = { inputs, ...(forecast ? { forecast } : {}), loss };

@@ -21,15 +21,10 @@ export interface OpenRun extends Pick<ReadyRun, "asked" | "terminal" | "stop"> {
 }
 
 /** The outcome of working on a run and following it. */
-export interface End {
-  readonly counted: CountedRun;
-  readonly results: Pick<Results, "problem">;
-  /** Jobs were still being suspended when the time for that was over. */
-  readonly isLate: boolean;
-}
+export type End = Awaited<ReturnType<typeof toItsEnd>>;
 
 /** Works, unless others do, and follows the run until it is over or the user stops it. @throws RlmError */
-export async function toItsEnd(open: OpenRun): Promise<End> {
+export async function toItsEnd(open: OpenRun) {
   const { asked, store, progress, stop, terminal } = open;
   const { run } = open.submitted;
   const unordered = asked.own.unordered === true;
@@ -60,7 +55,7 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
     await Promise.race(ends);
     const isLate = working !== null && !(await working.finish(stop.signal));
     await results.follow();
-    return { counted: await countedRun(store, run.id), results, isLate };
+    return { counted: await countedRun(store, run.id), results, /** Jobs are still being suspended. */ isLate };
   } catch (error) {
     failure.abort();
     await working?.finish(signal).catch(() => {});
