@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../index.ts";
-import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import { hashOfRun, type RunSpec, type Runs } from "../../jobs/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { nextName } from "../../platform/session-name.ts";
 import type { JobState, KnownJob, RunRow, Store } from "../../store/index.ts";
@@ -34,7 +35,7 @@ export async function submit(asked: AskedRun, spec: RunSpec, spooled: Spool, par
   const submitted = await runs.submit(run, inputs(), anew);
   // This line says how parcels go that have not left.
   if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
-  if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
+  if (!submitted.made && !isDeepStrictEqual(limits, submitted.run.limits)) await jobs.limit(submitted.run.id, limits);
   return { ...submitted, inputs };
 }
 
@@ -71,10 +72,6 @@ function checkSame({ own, store }: AskedRun, { name, queue, share }: RunRow): vo
   throw new RlmError("run_differs", `the run ${name} has ${is}, which ${flag} cannot change`, {
     suggestion: `Leave out ${flag}, or begin another run with --new.`,
   });
-}
-
-function hasOtherLimits({ limits }: AskedRun, { run }: Submitted): boolean {
-  return (["nanodollars", "tokens", "sub_calls"] as const).some((name) => limits[name] !== run.limits[name]);
 }
 
 /**
