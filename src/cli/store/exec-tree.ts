@@ -71,19 +71,11 @@ function rowOf(
   ];
 }
 
-function showCallsOf(
-  exec: ExecDescription,
-  session: SessionDescription,
-  { margin, page }: Place,
-  output: Output,
-): void {
-  const most = page.all ? exec.calls.length : CALLS_SHOWN;
-  const calls = exec.calls.slice(0, most);
-  showCalls(calls, { margin, page }, output);
-  const more = exec.calls.length - calls.length;
-  if (more > 0) {
-    output.write(`${margin}… ${more} more: belay show ${displayName(session)} --exec ${exec.number}\n`, "dim");
-  }
+function showCallsOf(exec: ExecDescription, session: SessionDescription, place: Place, output: Output): void {
+  const calls = place.page.all ? exec.calls : exec.calls.slice(0, CALLS_SHOWN);
+  showCalls(calls, place, output);
+  const more = `${exec.calls.length - calls.length} more: belay show ${displayName(session)} --exec ${exec.number}`;
+  if (calls.length < exec.calls.length) output.write(`${place.margin}… ${more}\n`, "dim");
 }
 
 /** Calls in a line each, and under each the child that answers it. */
@@ -137,9 +129,8 @@ function depthsOf(execs: readonly ExecDescription[]): ReadonlyMap<number, number
 
 /** The calls of an ask's cells. */
 function callsBelow(ask: ExecDescription, execs: readonly ExecDescription[]): number {
-  const turns = new Set(execs.flatMap(({ number, parent, turn }) => (turn && parent === ask.number ? [number] : [])));
-  const cells = execs.filter(
-    ({ parent, turn }) => !turn && parent !== null && (turns.has(parent) || parent === ask.number),
-  );
+  const turns = execs.filter(({ parent, turn }) => turn && parent === ask.number);
+  const above = new Set<number | null>([ask, ...turns].map(({ number }) => number));
+  const cells = execs.filter(({ parent, turn }) => !turn && above.has(parent));
   return cells.reduce((calls, cell) => calls + cell.calls.length, 0);
 }

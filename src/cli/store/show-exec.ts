@@ -31,20 +31,14 @@ export function detailOf({ exec: number, call, last }: ShowFlags, session: Sessi
   const label = displayName(session);
   const latest = call === undefined || last ? execs.at(-1) : execs.findLast(({ calls }) => calls.length > 0);
   const exec = number === undefined ? latest : execs[number - 1];
-  if (!exec && number === undefined)
-    throw missing(`${label} has no ${call === undefined ? "execs" : "calls"} yet`, label);
-  if (!exec) throw missing(`${label} has no exec ${number}: it has ${amount(execs.length, "exec")}`, label);
+  const missing = (what: string) =>
+    new RlmError("invalid_argument", what, { suggestion: `\`belay show ${label}\` lists what there is.` });
+  if (!exec && number === undefined) throw missing(`${label} has no ${call === undefined ? "execs" : "calls"} yet`);
+  if (!exec) throw missing(`${label} has no exec ${number}: it has ${amount(execs.length, "exec")}`);
   if (call === undefined) return { exec };
   const found = exec.calls[call - 1];
   if (found) return { exec, call: found };
-  throw missing(
-    `exec ${exec.number} of ${label} has no call ${call}: it has ${amount(exec.calls.length, "call")}`,
-    label,
-  );
-}
-
-function missing(problem: string, label: string): RlmError {
-  return new RlmError("invalid_argument", problem, { suggestion: `\`belay show ${label}\` lists what there is.` });
+  throw missing(`exec ${exec.number} of ${label} has no call ${call}: it has ${amount(exec.calls.length, "call")}`);
 }
 
 /** An exec whole: what was run, what it printed, its calls in a line each, its result or error. @param now ms since the epoch */
