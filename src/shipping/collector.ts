@@ -32,56 +32,50 @@ export async function collect(given: CollectorParts, signal: AbortSignal): Promi
   const failing: CollectorParts["failing"] = (...told) => void (signal.aborted || given.failing(...told));
   const parts = { ...given, failing };
   await using accounts = openAccounts(parts);
-  const rounds: Rounds = { hindered: new Map(), busy: new Map(), failures: [], isFirst: true };
+  /** When an account that is hindered is served again, ms of the clock. */
+  const hindered = new Map<string, number>();
+  /** Accounts that are being served. One whose provider hangs keeps no other one. */
+  const busy = new Map<string, Promise<void>>();
+  const failures: unknown[] = [];
+  let isFirst = true;
+
+  /** Serves each account that has something open. Returns when to do so again, in ms. */
+  async function round(): Promise<number> {
+    const [groups, shipments] = await Promise.all([parts.shipping.groups(), parts.shipping.open()]);
+    const names = new Set([...groups, ...shipments].map(({ account }) => account));
+    await accounts.keep(names);
+    const now = parts.clock.monotonic();
+    const isFree = (name: string) => !busy.has(name) && (hindered.get(name) ?? 0) <= now;
+    for (const name of [...names].filter(isFree)) {
+      const of = ({ account }: Group | Shipment) => account === name;
+      const stuck = (error: RlmError, isOurs = true) => {
+        hindered.set(name, now + HINDERED_MS * parts.pace);
+        // Nobody has to act for what nobody waits for.
+        if (groups.some(of) || shipments.some((one) => of(one) && one.wanted > 0)) parts.hindered(name, error, isOurs);
+      };
+      // Whoever has come for answers gets those that are there.
+      const due = (shipment: Shipment) => of(shipment) && (shipment.lookMs <= 0 || isFirst);
+      const serving = serve(parts, accounts, { name, groups: groups.filter(of), due: shipments.filter(due), stuck })
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => busy.delete(name));
+      busy.set(name, serving);
+    }
+    const served = Promise.all(busy.values());
+    if (isFirst) void served.then(() => parts.looked?.());
+    isFirst = false;
+    const over = new AbortController();
+    await Promise.race([served, sleep(parts.clock, ROUND_MS * parts.pace, over.signal)]);
+    over.abort();
+    if (failures.length > 0) throw failures.splice(0)[0];
+    return names.size === 0 ? IDLE_MS : groups.length > 0 ? SETTLE_MS : ROUND_MS;
+  }
+
   while (!signal.aborted) {
     // A server that does not answer now may do so later.
-    const ms = await round(parts, accounts, rounds).catch((error) =>
-      isOfStore(error) ? IDLE_MS : Promise.reject(error),
-    );
+    const ms = await round().catch((error) => (isOfStore(error) ? IDLE_MS : Promise.reject(error)));
     await sleep(parts.clock, ms * parts.pace, signal);
   }
-  await Promise.all(rounds.busy.values());
-}
-
-interface Rounds {
-  /** When an account that is hindered is served again, ms of the clock. */
-  readonly hindered: Map<string, number>;
-  /** Accounts that are being served. One whose provider hangs keeps no other one. */
-  readonly busy: Map<string, Promise<void>>;
-  readonly failures: unknown[];
-  isFirst: boolean;
-}
-
-/** Serves each account that has something open. Returns when to do so again, in ms. */
-async function round(parts: CollectorParts, accounts: Accounts, rounds: Rounds): Promise<number> {
-  const { hindered, busy, failures, isFirst } = rounds;
-  const [groups, shipments] = await Promise.all([parts.shipping.groups(), parts.shipping.open()]);
-  const names = new Set([...groups, ...shipments].map(({ account }) => account));
-  await accounts.keep(names);
-  const now = parts.clock.monotonic();
-  const isFree = (name: string) => !busy.has(name) && (hindered.get(name) ?? 0) <= now;
-  for (const name of [...names].filter(isFree)) {
-    const of = ({ account }: Group | Shipment) => account === name;
-    const stuck = (error: RlmError, isOurs = true) => {
-      hindered.set(name, now + HINDERED_MS * parts.pace);
-      // Nobody has to act for what nobody waits for.
-      if (groups.some(of) || shipments.some((one) => of(one) && one.wanted > 0)) parts.hindered(name, error, isOurs);
-    };
-    // Whoever has come for answers gets those that are there.
-    const due = (shipment: Shipment) => of(shipment) && (shipment.lookMs <= 0 || isFirst);
-    const serving = serve(parts, accounts, { name, groups: groups.filter(of), due: shipments.filter(due), stuck })
-      .catch((error: unknown) => void failures.push(error))
-      .finally(() => busy.delete(name));
-    busy.set(name, serving);
-  }
-  rounds.isFirst = false;
-  const served = Promise.all(busy.values());
-  if (isFirst) void served.then(() => parts.looked?.());
-  const over = new AbortController();
-  await Promise.race([served, sleep(parts.clock, ROUND_MS * parts.pace, over.signal)]);
-  over.abort();
-  if (failures.length > 0) throw failures.splice(0)[0];
-  return names.size === 0 ? IDLE_MS : groups.length > 0 ? SETTLE_MS : ROUND_MS;
+  await Promise.all(busy.values());
 }
 
 interface Serving {
