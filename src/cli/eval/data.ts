@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import * as v from "valibot";
 import { openRoots } from "../../context/index.ts";
 import { type Item, itemOf, SCORE_NAMES, SUITES, type SuiteName } from "../../eval/index.ts";
@@ -72,24 +71,10 @@ function questionIn({ at, value }: Input): v.InferOutput<typeof Line> {
 
 export const HELP = commandLine(["help", "eval"]);
 
-interface Making {
-  readonly sizes: readonly string[];
-  readonly amount: number;
-  readonly seed: number;
-  readonly folder: string;
-  readonly signal: AbortSignal;
-}
-
-/** The questions of generated suites, with their contexts in the folder. Each may take a second: a signal ends it between two. */
-export async function* madeItems(suites: readonly SuiteName[], { sizes, amount, seed, folder, signal }: Making) {
-  for (const [suite, size] of suites.flatMap((one) => sizes.map((other) => [one, other] as const))) {
-    for (let number = 1; number <= amount; number++) {
-      const { item, files } = itemOf(suite, size, number, seed);
-      yield { ...item, file: keepTexts(folder, files) } satisfies Placed;
-      await setImmediate();
-      signal.throwIfAborted();
-    }
-  }
+/** A question of a generated suite, with its context in the folder. */
+export function madeItem(folder: string, ...asked: Parameters<typeof itemOf>): Placed {
+  const { item, files } = itemOf(...asked);
+  return { ...item, file: keepTexts(folder, files) };
 }
 
 /** @throws UsageError that names the suites */

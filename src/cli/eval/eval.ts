@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
 import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
@@ -18,7 +19,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { modelsListed, modelsOf } from "../session/settings.ts";
-import { dataItems, HELP, madeItems, suitesIn } from "./data.ts";
+import { dataItems, HELP, madeItem, type Placed, suitesIn } from "./data.ts";
 import { type AskedEval, jobOf, reportEval } from "./report.ts";
 
 const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] as const;
@@ -75,9 +76,17 @@ async function evaluationOf(
     methods.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
   const suites = typed.length > 0 || data !== undefined ? typed : suitesIn(Object.keys(SUITES));
   const amount = own.dryRun && data === undefined ? 1 : (items ?? ITEMS);
-  const made = await Array.fromAsync(madeItems(suites, { sizes, amount, seed, folder: contexts, signal }));
-  const given =
-    data === undefined ? [] : await dataItems(data, items, [...(own.root ?? []), join(folder, CONTEXTS)], contexts);
+  const made: Placed[] = [];
+  for (const [suite, size] of suites.flatMap((one) => sizes.map((other) => [one, other] as const))) {
+    for (let number = 1; number <= amount; number++) {
+      made.push(madeItem(contexts, suite, size, number, seed));
+      // Each may take a second: a signal ends it between two.
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+  }
+  const roots = [...(own.root ?? []), join(folder, CONTEXTS)];
+  const given = data === undefined ? [] : await dataItems(data, items, roots, contexts);
   return { items: [...given, ...made], methods, window, folder, seed };
 }
 
