@@ -90,7 +90,7 @@ function without(typed: readonly string[], flag: string): readonly string[] {
 
 /** @param read what the run reads: results in its place would destroy it */
 function checkedOut(own: BatchFlags, json: boolean, read: readonly string[]): OutPlace {
-  const out = outPlace(own.out ?? own.output, own.format, json, "batch");
+  const out = outPlace(own, json, "batch");
   if (out.kind === "file") {
     const { path: place, isSpecial } = targetOf(out.path);
     const same = isSpecial ? undefined : read.find((path) => targetOf(resolve(path)).path === place);

@@ -76,7 +76,7 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
  */
 async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const { own, json, store, terminal, place } = asked;
-  const out = outPlace(own.out ?? own.output ?? "-", own.format, json, "jobs");
+  const out = outPlace({ output: "-", ...own }, json, "jobs");
   const run = await runNamed(store, name, place);
   const readable = openReadableJobs(store.jobs, run);
   const jobs: typeof store.jobs = { ...store.jobs, list: (_run, page) => readable.list(page) };
