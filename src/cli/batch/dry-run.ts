@@ -60,12 +60,8 @@ function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
   };
 }
 
-function estimateText(
-  { sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate,
-  tried: number,
-  jobs: number,
-  share: number | null,
-) {
+function estimateText(all: Estimate, tried: number, jobs: number, share: number | null): string {
+  const { sub_calls, input_tokens, max_output_tokens, cost_usd } = all;
   const what = `${amount(jobs, "job")}, by the first ${tried}: ~${amount(sub_calls, "sub-call")}`;
   if (sub_calls === 0) return what;
   const byBatch =

@@ -27,20 +27,17 @@ export function checkRunPrice(
 export function modelsOfHost(): Pick<Models, "price">[] {
   const settings = readConfig({}, configPlaces());
   const { base_url: _, ...elsewhere } = settings;
-  return [settings, elsewhere].map((known) => {
-    const models = modelsOf(known);
-    return { price: (name) => priceOf(models, name) };
-  });
-}
-
-/** A provider that nobody knows has no price either. */
-function priceOf(models: Models, name: string | null): ReturnType<Models["price"]> {
-  try {
-    return models.price(name);
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "no_model_configured") return null;
-    throw error;
-  }
+  return [settings, elsewhere].map((known) => ({
+    price(name) {
+      try {
+        return modelsOf(known).price(name);
+      } catch (error) {
+        // A provider that nobody knows has no price either.
+        if (error instanceof RlmError && error.code === "no_model_configured") return null;
+        throw error;
+      }
+    },
+  }));
 }
 
 /** `anthropic=60/min,100000tok/min` as rates of the provider. @throws UsageError */

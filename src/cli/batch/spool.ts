@@ -25,7 +25,7 @@ export interface Spool extends Disposable {
 /** @param contextOf the path of an input's own context @throws BadLine */
 export async function spool(
   inputs: AsyncIterable<Input> | Iterable<Input>,
-  idOf: Ids,
+  idOf: ReturnType<typeof openIds>,
   contextOf: (input: Input) => string | null,
 ): Promise<Spool> {
   const folder = temporaryFolder("belay-batch-");
@@ -64,22 +64,21 @@ async function* readBack(path: string): AsyncIterable<ReadJob> {
   }
 }
 
-/** Gives each input the id of its job. @throws BadLine for an id that cannot be one, or is given twice */
-type Ids = (input: Input) => string;
-
 const ID_UNITS = 200;
 const HASH_DIGITS = 16;
 
 /**
+ * Gives each input the id of its job, which throws BadLine for an id that cannot be one, or is given twice.
  * @param named the field that `--id` names, which each input must have; null: the `usual` one if there is one, else a hash
  * @param usual `path` of files, whose paths may be no ids; `id` of others
  */
-export function openIds(named: string | null, usual: "id" | "path"): Ids {
+export function openIds(named: string | null, usual: "id" | "path") {
   const taken = new Map<string, string>();
   const sameHash = new Map<string, number>();
-  return (input) => {
+  return (input: Input): string => {
     const given = named === null && usual === "path" ? pathId(input) : givenId(input, named);
-    const id = given ?? freeId(hashOf(input), taken, sameHash);
+    const digits = hash("sha256", canonicalJson(input.value) ?? "").slice(0, HASH_DIGITS);
+    const id = given ?? freeId(digits, taken, sameHash);
     const first = taken.get(id);
     if (first !== undefined) {
       throw new BadLine(
@@ -115,10 +114,6 @@ function pathId({ value }: Input): string | null {
 }
 
 const isId = (text: string) => text.length >= 1 && text.length <= ID_UNITS && !/[\p{Cc}\p{Cs}]/u.test(text);
-
-function hashOf({ value }: Input): string {
-  return hash("sha256", canonicalJson(value) ?? "").slice(0, HASH_DIGITS);
-}
 
 /** Equal inputs are told apart by their number: `…`, `…-2`, `…-3`. */
 function freeId(hash: string, taken: ReadonlyMap<string, string>, sameHash: Map<string, number>): string {
