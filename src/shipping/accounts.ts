@@ -32,7 +32,10 @@ export function openAccounts({ shipping, accountOf, carrierOf }: AccountsParts) 
 
   async function ownAccount(name: string, model: string): Promise<BatchAccount> {
     const account = await accountOf(model).catch((error: unknown) => {
-      throw error instanceof RlmError ? noKey(name, model, error) : error;
+      if (!(error instanceof RlmError)) throw error;
+      const { message, suggestion, ...cause } = error;
+      const problem = `calls of ${model} go by batches of ${name}: ${message}`;
+      throw new RlmError("auth_failed", problem, { suggestion, cause });
     });
     if (account.id === name) return account;
     throw anotherAccount(name, model, account.id);
@@ -72,12 +75,5 @@ function anotherAccount(account: string, model: string, own: string): RlmError {
     : `Set ${variable ? `${variable} to ` : ""}the key whose SHA-256 begins with ${hashIn(account)}`;
   return new RlmError("auth_failed", `calls of ${model} go by batches of another key or server (${account})`, {
     suggestion: `${cure}; or ${remedy("giveUpCalls")}.`,
-  });
-}
-
-function noKey(account: string, model: string, { message, suggestion, ...cause }: RlmError): RlmError {
-  return new RlmError("auth_failed", `calls of ${model} go by batches of ${account}: ${message}`, {
-    suggestion,
-    cause,
   });
 }

@@ -31,8 +31,9 @@ export async function advance(parts: Advancing, shipment: Shipment): Promise<voi
     await (shipment.state === "out" ? look(parts, shipment) : leave(parts, shipment));
   } catch (error) {
     if (!(error instanceof CarrierError)) throw error;
-    if (isAuth(error)) parts.hindered(unauthorized(shipment, error));
-    else parts.failing(unavailable(shipment, error));
+    const problem = `batches of ${shipment.account}: ${error.message}`;
+    if (isAuth(error)) parts.hindered(new RlmError("auth_failed", problem, { suggestion: CHECK_KEY }));
+    else parts.failing(new RlmError("provider_error", problem, { suggestion: CHECK_NETWORK }));
     const lookMs = isAuth(error) ? HINDERED_MS : lookDelay(shipment.madeMs ?? shipment.closedMs, parts.random());
     await step(parts, shipment, { lookMs: Math.max(lookMs, doubtMs(parts, shipment)) });
   }
@@ -207,15 +208,8 @@ function answerOf(error: ReturnType<typeof failure>): ParcelAnswer {
   return { status: 0, body: { ...error } };
 }
 
-function unauthorized({ account }: Shipment, { message }: CarrierError): RlmError {
-  const suggestion = "Check the provider's API key and what it may use.";
-  return new RlmError("auth_failed", `batches of ${account}: ${message}`, { suggestion });
-}
-
-function unavailable({ account }: Shipment, { message }: CarrierError): RlmError {
-  const suggestion = `Belay asks again. Check the network, and ${remedy("checkServer")}.`;
-  return new RlmError("provider_error", `batches of ${account}: ${message}`, { suggestion });
-}
+const CHECK_KEY = "Check the provider's API key and what it may use.";
+const CHECK_NETWORK = `Belay asks again. Check the network, and ${remedy("checkServer")}.`;
 
 function refused({ model }: Shipment, error: CarrierError): RlmError {
   const why = isMissing(error) ? `${error.message}: this server has no batches` : error.message;
