@@ -32,7 +32,9 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
     const [script, inputs] = [["eval", ...names].join("-"), names.join(", ") || "all suites"];
     const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs });
-    const asked = { ...found, settings: withDepth(found.settings) };
+    // The child that answers for the ask may have as many levels below it as an ask of the command has.
+    const max_depth = Math.min(LIMITS.maxDepth, (found.settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1);
+    const asked = { ...found, settings: { ...found.settings, max_depth } };
     const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
     const spec = specOf(asked, { name: "eval", source }, "each");
     // Without a model, or its key, texts would be made for nothing.
@@ -56,11 +58,6 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
       throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);
     }
   });
-}
-
-/** The child that answers for the ask may have as many levels below it as an ask of the command has. */
-function withDepth(settings: Settings): Settings {
-  return { ...settings, max_depth: Math.min(LIMITS.maxDepth, (settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1) };
 }
 
 /** The questions, with their contexts on disk. @throws UsageError, BadLine */
