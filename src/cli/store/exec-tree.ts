@@ -39,7 +39,7 @@ function showTree(session: SessionDescription, execs: readonly ExecDescription[]
   const depths = depthsOf(session.execs);
   const least = execs.reduce((least, { number }) => Math.min(least, depths.get(number) ?? 0), Number.POSITIVE_INFINITY);
   const indentOf = ({ number }: ExecDescription) => "  ".repeat((depths.get(number) ?? 0) - least);
-  const rows = execs.map((exec) => rowOf(exec, session, { indent: indentOf(exec), margin, page }));
+  const rows = execs.map((exec) => rowOf(exec, session, indentOf(exec), place));
   for (const [at, line] of table(rows, EXEC_COLUMNS, output).entries()) {
     const exec = execs[at];
     const style = exec?.status === "failed" ? "red" : exec?.status === "unfinished" ? "yellow" : undefined;
@@ -51,11 +51,7 @@ function showTree(session: SessionDescription, execs: readonly ExecDescription[]
 
 const EXEC_COLUMNS: readonly Column[] = ["right", "left", "left", "right 2", "right 1", "right 4", "right 3", "left"];
 
-function rowOf(
-  exec: ExecDescription,
-  session: SessionDescription,
-  { indent, margin, page }: Place & { readonly indent: string },
-): string[] {
+function rowOf(exec: ExecDescription, session: SessionDescription, indent: string, { margin, page }: Place): string[] {
   const { number, kind, status, error_code, began_at, time_ms, resumed, tokens, cost_usd, input, turn } = exec;
   const calls = turn ? 0 : exec.ask ? callsBelow(exec, session.execs) : exec.calls.length;
   const words = turn ? `${turn.closing ? "(closing) " : ""}${firstWords(turn.text)}` : input;

@@ -57,12 +57,7 @@ export async function showingDamage(
 }
 
 /** The session of this name. stderr names the one changed last. @throws RlmError `run_not_found`, `session_not_found` */
-export async function sessionAsked(
-  store: Store,
-  name: string | null,
-  place: string,
-  stderr: Output,
-): Promise<SessionRow> {
+export async function sessionAsked(store: Store, name: string | null, place: string, stderr: Output) {
   const meant = name === null ? LAST_SESSION : await sessionMeant(store, name);
   try {
     const row = await sessionNamed(store, meant, passedOver(stderr));

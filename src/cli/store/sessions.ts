@@ -22,9 +22,8 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
     const damage = damageError(damaged.map(({ problem }) => problem));
     // Those of jobs are many, and `belay jobs` lists them by their run.
     const all = own.all ? listed : listed.filter(({ origin }) => origin !== "batch");
-    const found = all.filter(
-      ({ name, status }) => (!own.named || name !== null) && (!own.unfinished || status === "unfinished"),
-    );
+    const named = own.named ? all.filter(({ name }) => name !== null) : all;
+    const found = own.unfinished ? named.filter(({ status }) => status === "unfinished") : named;
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${jsonText(told)}\n`);

@@ -16,9 +16,8 @@ import { showValue } from "../render/value.ts";
 import { showCalls, showChild } from "./exec-tree.ts";
 
 /** The exec or call that is shown whole. */
-export type Detail =
-  | { readonly exec: ExecDescription }
-  | { readonly exec: ExecDescription; readonly call: CallDescription };
+export type Detail = { readonly exec: ExecDescription } | CallDetail;
+type CallDetail = { readonly exec: ExecDescription; readonly call: CallDescription };
 
 /**
  * The exec or call that --exec, --last and --call name; null: the session.
@@ -86,12 +85,7 @@ function showTurnOf({ messages, text, closing }: TurnDescription, output: Output
 }
 
 /** A call whole: what was asked, with which options, and what was answered. */
-export function showCall(
-  { exec, call }: Extract<Detail, { call: unknown }>,
-  label: string,
-  now: number,
-  output: Output,
-): void {
+export function showCall({ exec, call }: CallDetail, label: string, now: number, output: Output): void {
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd } = call;
   const { cached, refused, attempts, resent, delivery } = call;
   heading(`call ${number} of exec ${exec.number} of ${label}`, error_code ?? status, output);

@@ -66,11 +66,9 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
       const { trace, damaged } = await subject.look({ ...tracing, now: Date.now() });
       const damage = damageError(damaged, cure);
       tell(damage);
+      const told = { ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } };
       if (output !== undefined) await writePage(output, trace, terminal);
-      else
-        terminal.stdout.writeRaw(
-          `${jsonText({ ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } })}\n`,
-        );
+      else terminal.stdout.writeRaw(`${jsonText(told)}\n`);
     });
   });
 }
