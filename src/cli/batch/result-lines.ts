@@ -16,7 +16,8 @@ export interface ResultsAsked extends FinalJobs {
   readonly unordered: boolean;
 }
 
-const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
+/** States of jobs that are over. */
+export const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
 const PAGE = 100;
 
 export const isOver = (state: JobState) => FINAL.includes(state);

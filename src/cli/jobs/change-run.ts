@@ -10,17 +10,18 @@ import {
   type RunRow,
   readablePart,
 } from "../../store/index.ts";
+import { FINAL } from "../batch/result-lines.ts";
 import { checkRunPrice, modelsOfHost } from "../batch/run-limits.ts";
 import { runJson } from "../batch/run-state.ts";
 import { openDispatcher } from "../batch/run-store.ts";
 import { givenIn } from "../flags/arguments.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
-import { type ChangeAsked, type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
+import { type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
 import { jobsOf } from "./readable-jobs.ts";
 
-/** Cancels, retries, pauses, resumes or drops a run, or jobs of it. Gives the exit code. @throws RlmError */
-export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: ChangeAsked): Promise<number> {
+/** Cancels, retries, pauses, resumes or drops a run, or jobs of it; none: all of them. Gives the exit code. @throws RlmError */
+export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, name: string, ids: readonly string[]) {
   const { store, terminal, json, place } = asked;
   if (verb === "rm") return removeRun(asked, name);
   const run = await runNamed(store, name, place);
@@ -124,8 +125,6 @@ function changedLines(asked: JobsAsked, verb: Exclude<Verb, "out" | "rm">, chang
       return [`${name} is open, and ${amount(now.waiting, "job waits", "jobs wait")}`, ...wait];
   }
 }
-
-const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
 
 /** Jobs that were named, and that the change does not concern. */
 function asTheyWere(named: readonly JobRow[], states: readonly JobState[]): string[] {

@@ -8,7 +8,6 @@ import { type JobRow, type JobState, type RunRow, readablePart, type Store } fro
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import type { Verb } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
@@ -24,13 +23,6 @@ export interface JobsAsked {
   readonly json: boolean;
 }
 
-export interface ChangeAsked {
-  readonly verb: Exclude<Verb, "out">;
-  readonly run: string;
-  /** None: all of them. */
-  readonly ids: readonly string[];
-}
-
 /** @throws RlmError `run_not_found`; `store_corrupt` if its row is damaged */
 export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, place: RunStore): Promise<RunRow> {
   const run = await jobs.run(name).catch(async (error: unknown) => {
@@ -41,14 +33,16 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, plac
     throw new RlmError(error.code, row.problem, { suggestion });
   });
   if (run) return run;
-  const { found: known } = await readablePart(
-    (without) => jobs.runs({ after: null, limit: 1000, without }),
-    () => jobs.damagedRuns(),
-  );
-  const names = known.map((row) => row.name);
+  const names = (await readableRuns(jobs, 1000)).found.map((row) => row.name);
   throw new RlmError("run_not_found", `the store has no run ${name}${meantBy(name, names)}`, {
     suggestion: `\`${jobsLine({ place })}\` lists the runs.`,
   });
+}
+
+/** The newest runs, without those whose rows are damaged: these are told. */
+export function readableRuns(jobs: Store["jobs"], limit: number) {
+  const damaged = () => jobs.damagedRuns();
+  return readablePart((without) => jobs.runs({ after: null, limit, without }), damaged);
 }
 
 /** @param then what follows if there is none, for the message @throws RlmError `invalid_argument` */

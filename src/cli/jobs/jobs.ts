@@ -40,7 +40,7 @@ function workOf(args: Arguments, own: JobsFlags): (asked: JobsAsked) => Promise<
     if (ids.length > 0 && !TAKES_IDS.includes(verb)) {
       throw new UsageError(`jobs ${verb} is about a whole run, and ${ids[0]} is one more word`, HELP);
     }
-    return verb === "out" ? (asked) => writeOut(asked, run) : (asked) => changeRun(asked, { verb, run, ids });
+    return verb === "out" ? (asked) => writeOut(asked, run) : (asked) => changeRun(asked, verb, run, ids);
   }
   const [id, more] = rest;
   if (more !== undefined) throw new UsageError(`jobs takes a RUN and an ID, and ${more} is one more word`, HELP);

@@ -47,13 +47,9 @@ interface Contents {
   readonly waits: readonly ProviderWait[];
 }
 
-function showText(
-  { terminal, place }: JobsAsked,
-  run: RunRow,
-  job: JobRow,
-  { input, result, waits: batches }: Contents,
-): void {
+function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, contents: Contents): void {
   const { stdout } = terminal;
+  const { input, result, waits: batches } = contents;
   const told = toldOf(job);
   const { spent } = job;
   const took = [
@@ -65,9 +61,8 @@ function showText(
   ];
   const ended = job.ended_at === null ? "" : `, ${ago(Date.now() - job.ended_at)}`;
   const waits = waitText(job);
-  stdout.write(
-    `${inLine(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}`)}\n`,
-  );
+  const state = `${job.state}${waits === null ? "" : ` (${waits})`}${ended}`;
+  stdout.write(`${inLine(`job ${job.id} of ${run.name}: ${state}`)}\n`);
   for (const wait of batches) stdout.write(`${inLine(batchText(wait))}\n`);
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(input, WIDTH));
