@@ -48,11 +48,8 @@ export async function dataItems(data: string, most: number | undefined, roots: r
         : keepTexts(folder, new Map([["context.txt", context]]));
     const { score = usual } = line;
     if (score === "count" && typeof expected !== "number") {
-      throw new BadLine(
-        input.at,
-        'has the score "count" and an answer that is no number',
-        "docs/eval.md has the scores.",
-      );
+      const problem = 'has the score "count" and an answer that is no number';
+      throw new BadLine(input.at, problem, "docs/eval.md has the scores.");
     }
     items.push({ id, suite, size, question, expected, score, file });
     if (items.length === most) break;

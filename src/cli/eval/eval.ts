@@ -95,10 +95,8 @@ async function windowOf(settings: Settings): Promise<number> {
   const idOf = (id: string) => (base_url === undefined ? id : id.slice(id.indexOf("/") + 1));
   const window = listed?.find(({ id }) => idOf(id) === idOf(model))?.window;
   if (window) return window;
-  throw new UsageError(
-    `the window of ${model} is not known, and direct and bm25 need it: add --window TOKENS, or --against none`,
-    HELP,
-  );
+  const cure = "add --window TOKENS, or --against none";
+  throw new UsageError(`the window of ${model} is not known, and direct and bm25 need it: ${cure}`, HELP);
 }
 
 /** A job of each question and method. The expected answer is in none of them. */
