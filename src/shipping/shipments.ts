@@ -122,28 +122,23 @@ async function look(parts: Advancing, shipment: Shipment): Promise<void> {
   if (batch === null) return;
   const seen = await carrier.look(batch).catch(nullIfGone);
   if (seen === null) return end(parts, shipment, { kind: "answered", answer: LOST });
-  switch (seen.state) {
-    case "out": {
-      // Its answers may be kept already, by a process that died then: providers refuse to cancel a batch that is over.
-      const cancels = wanted === 0 && !cancelled;
-      if (cancels) await carrier.cancel(batch);
-      const done = seen.done === null ? {} : { done: seen.done };
-      const lookMs = lookDelay(madeMs ?? 0, random());
-      await step(parts, shipment, { lookMs, ...done, ...(cancels ? { cancelled: true } : {}) }); // ▣
-      return;
-    }
-    case "over":
-      return takeIn(parts, shipment, batch);
-    case "refused": {
-      if (seen.why === "file") return end(parts, shipment, { kind: "refused", afterMs: 0, most: null });
-      const most = Math.ceil(parcels / 2);
-      if (seen.why === "tokens" && parcels > 1) {
-        return end(parts, shipment, { kind: "refused", afterMs: TOO_MANY_TOKENS_MS * parts.pace, most });
-      }
-      const error = failure("provider_error", `the batch ${batch} was refused: ${seen.message}`, { retriable: false });
-      return end(parts, shipment, { kind: "answered", answer: answerOf(error) });
-    }
+  if (seen.state === "over") return takeIn(parts, shipment, batch);
+  if (seen.state === "out") {
+    // Its answers may be kept already, by a process that died then: providers refuse to cancel a batch that is over.
+    const cancels = wanted === 0 && !cancelled;
+    if (cancels) await carrier.cancel(batch);
+    const done = seen.done === null ? {} : { done: seen.done };
+    const lookMs = lookDelay(madeMs ?? 0, random());
+    await step(parts, shipment, { lookMs, ...done, ...(cancels ? { cancelled: true } : {}) }); // ▣
+    return;
   }
+  if (seen.why === "file") return end(parts, shipment, { kind: "refused", afterMs: 0, most: null });
+  const most = Math.ceil(parcels / 2);
+  if (seen.why === "tokens" && parcels > 1) {
+    return end(parts, shipment, { kind: "refused", afterMs: TOO_MANY_TOKENS_MS * parts.pace, most });
+  }
+  const error = failure("provider_error", `the batch ${batch} was refused: ${seen.message}`, { retriable: false });
+  return end(parts, shipment, { kind: "answered", answer: answerOf(error) });
 }
 
 /** ▣ Keeps the answers of a batch that is over, piece by piece. A process that dies among them reads them again. */
