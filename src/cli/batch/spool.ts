@@ -54,11 +54,8 @@ export async function spool(
 const PIECE = 2 ** 13;
 
 async function* readBack(path: string): AsyncIterable<ReadJob> {
-  for await (const { text } of linesOf(
-    createReadStream(path, { highWaterMark: PIECE }),
-    path,
-    Number.POSITIVE_INFINITY,
-  )) {
+  const pieces = createReadStream(path, { highWaterMark: PIECE });
+  for await (const { text } of linesOf(pieces, path, Number.POSITIVE_INFINITY)) {
     const job: ReadJob = JSON.parse(text);
     yield job;
   }
@@ -81,11 +78,8 @@ export function openIds(named: string | null, usual: "id" | "path") {
     const id = given ?? freeId(digits, taken, sameHash);
     const first = taken.get(id);
     if (first !== undefined) {
-      throw new BadLine(
-        input.at,
-        `has the id ${JSON.stringify(id)}, and so has ${first}`,
-        "Ids name jobs: each is given once.",
-      );
+      const problem = `has the id ${JSON.stringify(id)}, and so has ${first}`;
+      throw new BadLine(input.at, problem, "Ids name jobs: each is given once.");
     }
     taken.set(id, input.at);
     return id;
@@ -101,11 +95,8 @@ function givenId({ at, value }: Input, named: string | null): string | null {
   }
   const id = typeof given === "number" ? String(given) : given;
   if (typeof id === "string" && isId(id)) return id;
-  throw new BadLine(
-    at,
-    `has ${JSON.stringify(field)} that cannot be an id: it is a number, or 1 to ${ID_UNITS} characters without control characters`,
-    "Name another field with --id.",
-  );
+  const takes = `it is a number, or 1 to ${ID_UNITS} characters without control characters`;
+  throw new BadLine(at, `has ${JSON.stringify(field)} that cannot be an id: ${takes}`, "Name another field with --id.");
 }
 
 function pathId({ value }: Input): string | null {
