@@ -140,8 +140,7 @@ export function pausedText({ why, limits }: Pick<RunRow, "why" | "limits">): str
   if (!isOutOfMoney({ why })) return `paused: ${inFlags(why)}`;
   const limit = limitIn(why);
   const value = limit === null ? null : limits[limit];
-  const shown = limit === "nanodollars" && value !== null ? value / 1e9 : value;
-  const reached =
-    limit === null ? "the limit of the run" : `${reachedFlag({ why })}${shown === null ? "" : ` ${shown}`}`;
+  const shown = value === null ? "" : ` ${limit === "nanodollars" ? value / 1e9 : value}`;
+  const reached = `${reachedFlag({ why }) ?? "the limit of the run"}${shown}`;
   return `paused: ${reached} is spent, or held by requests in flight when a process ended`;
 }
