@@ -104,10 +104,8 @@ function onlyScript({ positionals }: Arguments): string {
   const [script, other] = positionals;
   if (script === undefined) throw new UsageError("name the SCRIPT.js that runs for each job", HELP);
   if (other === undefined) return script;
-  throw new UsageError(
-    `batch takes one SCRIPT.js, and ${other} is one more; put a pattern for --jobs in quotes, so that the shell leaves it`,
-    HELP,
-  );
+  const cure = "put a pattern for --jobs in quotes, so that the shell leaves it";
+  throw new UsageError(`batch takes one SCRIPT.js, and ${other} is one more; ${cure}`, HELP);
 }
 
 /** Refuses flags about workers with a folder: this process is the only one that works. @throws UsageError */

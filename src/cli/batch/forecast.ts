@@ -47,10 +47,8 @@ export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null
   if (from === 0) return null;
   const likely = each((name) => (spent[name] / from) * all);
   dearest = greater(dearest, await couldTake(wanted));
-  const bounded = lesser(
-    each((name) => dearest[name] * all),
-    limitsOf(asked, all),
-  );
+  const most = each((name) => dearest[name] * all);
+  const bounded = lesser(most, limitsOf(asked, all));
   return { jobs: all, from, likely: whole(likely), at_most: whole(greater(likely, bounded)) };
 }
 
@@ -75,13 +73,12 @@ async function couldTake({ asked, spec, runs, submitted }: ForecastAsked): Promi
   return most;
 }
 
+const NO_LIMIT = Number.POSITIVE_INFINITY;
+
 /** The most that the limits of the run and of each job let all of them cost. */
 function limitsOf({ limits, settings }: AskedRun, all: number): Sum {
-  const ofRun = {
-    cost_usd: limits.nanodollars === null ? Number.POSITIVE_INFINITY : limits.nanodollars / 1e9,
-    tokens: limits.tokens ?? Number.POSITIVE_INFINITY,
-  };
-  const { max_cost_usd = Number.POSITIVE_INFINITY, max_tokens = Number.POSITIVE_INFINITY } = settings;
+  const ofRun = { cost_usd: (limits.nanodollars ?? NO_LIMIT) / 1e9, tokens: limits.tokens ?? NO_LIMIT };
+  const { max_cost_usd = NO_LIMIT, max_tokens = NO_LIMIT } = settings;
   return lesser(ofRun, { cost_usd: max_cost_usd * all, tokens: max_tokens * all });
 }
 

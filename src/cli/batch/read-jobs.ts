@@ -74,12 +74,9 @@ const SHOWN_UNITS = 200;
  * The jobs of a line, or the first of them, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
  * A file of a folder or pattern that no load can read is left out. Reading them throws RlmError `cancelled` and what loading throws.
  */
-export function openAskedJobs(
-  asked: Pick<AskedRun, "contexts" | "jobs" | "loading" | "own">,
-  spooled: Spool,
-  { runs, signal, leftOut }: AskedParts,
-): () => AsyncIterable<Asked> {
+export function openAskedJobs(asked: AskedRun, spooled: Spool, parts: AskedParts): () => AsyncIterable<Asked> {
   const { contexts, loading, own } = asked;
+  const { runs, signal, leftOut } = parts;
   const rootsOf = (path: string) => (own.contextField === undefined ? [path] : tableRoots(asked));
   const kept = new Map<string | null, string | RlmError | null>();
   /** An error for a file that is left out; null: the job has no context. */

@@ -3,7 +3,7 @@ import { RlmError } from "../../index.ts";
 import { hashOfRun, type RunSpec, type Runs } from "../../jobs/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { nextName } from "../../platform/session-name.ts";
-import type { JobState, KnownJob, RunRow, Store } from "../../store/index.ts";
+import type { KnownJob, RunRow, Store } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { type AskedParts, openAskedJobs } from "./read-jobs.ts";
 import { isOver } from "./result-lines.ts";
@@ -62,13 +62,10 @@ async function checkFirst(asked: AskedRun, there: RunRow, { jobs }: Store, known
 
 /** Refuses another share or queue: the jobs have their ranks and tickets already. @throws RlmError `run_differs` */
 function checkSame({ own, store }: AskedRun, { name, queue, share }: RunRow): void {
-  const [flag, is] =
-    own.share !== undefined && own.share !== share
-      ? ["--share", `a share of ${share}`]
-      : store.isServer && own.queue !== undefined && own.queue !== queue
-        ? ["--queue", `the queue ${queue}`]
-        : [];
-  if (flag === undefined) return;
+  const isOtherShare = (own.share ?? share) !== share;
+  const isOtherQueue = store.isServer && (own.queue ?? queue) !== queue;
+  if (!isOtherShare && !isOtherQueue) return;
+  const [flag, is] = isOtherShare ? ["--share", `a share of ${share}`] : ["--queue", `the queue ${queue}`];
   throw new RlmError("run_differs", `the run ${name} has ${is}, which ${flag} cannot change`, {
     suggestion: `Leave out ${flag}, or begin another run with --new.`,
   });
@@ -79,11 +76,8 @@ function checkSame({ own, store }: AskedRun, { name, queue, share }: RunRow): vo
  * @param hasContexts a context may have changed too
  * @throws RlmError `run_differs` if other inputs have changed, `session_busy` if a changed job is being tried
  */
-async function jobsAnew(
-  { own, inputs, line }: Pick<AskedRun, "own" | "inputs" | "line">,
-  known: Known,
-  hasContexts: boolean,
-): Promise<ReadonlySet<string>> {
+async function jobsAnew(asked: AskedRun, known: Known, hasContexts: boolean): Promise<ReadonlySet<string>> {
+  const { own, inputs, line } = asked;
   const anew = new Set<string>();
   const named: string[] = [];
   let count = 0;
@@ -106,13 +100,11 @@ async function jobsAnew(
 }
 
 function isWanted({ retryFailed, retryCancelled, retryChanged }: AskedRun["own"], { state, isChanged }: KnownJob) {
-  if (TRIED.includes(state)) return false;
+  if (state === "running" || state === "cancelling") return false;
   return (
-    (retryFailed && state === "failed") || (retryCancelled && state === "cancelled") || (retryChanged && isChanged)
+    (state === "failed" && retryFailed) || (state === "cancelled" && retryCancelled) || (isChanged && retryChanged)
   );
 }
-
-const TRIED: readonly JobState[] = ["running", "cancelling"];
 
 /** A run may have a million jobs: so many of them are named. */
 const NAMED = 5;

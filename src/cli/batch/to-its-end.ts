@@ -26,16 +26,12 @@ export type End = Awaited<ReturnType<typeof toItsEnd>>;
 /** Works, unless others do, and follows the run until it is over or the user stops it. @throws RlmError */
 export async function toItsEnd(open: OpenRun) {
   const { asked, store, progress, stop, terminal } = open;
-  const { run } = open.submitted;
-  const unordered = asked.own.unordered === true;
+  const { run, order } = open.submitted;
   const notOffered = open.offering.then(() => new Promise<never>(() => {}));
   // A file that cannot be opened ends the command before anybody waits for it.
   notOffered.catch(() => {});
-  const results = await openResults(
-    asked.out,
-    { run: run.id, order: open.submitted.order, jobs: store.jobs, unordered },
-    terminal.stdout,
-  );
+  const wanted = { run: run.id, order, jobs: store.jobs, unordered: asked.own.unordered === true };
+  const results = await openResults(asked.out, wanted, terminal.stdout);
   const failure = new AbortController();
   const signal = AbortSignal.any([stop.signal, failure.signal]);
   const poke = openPoke(signal);
