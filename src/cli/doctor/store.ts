@@ -17,14 +17,6 @@ import type { Terminal } from "../render/terminal.ts";
 import { withStore } from "../store/opened-store.ts";
 import type { Found } from "./doctor.ts";
 
-/** The store that is looked at. */
-export interface StorePlace {
-  /** Folder or URL. */
-  readonly place: string;
-  readonly host: Host;
-  readonly terminal: Terminal;
-}
-
 /** Checks that the folder can be written, and by the user alone. */
 export async function checkFolder(folder: string): Promise<Found> {
   const isThere = existsSync(folder);
@@ -87,8 +79,8 @@ const DATABASE = "belay.db";
 /** Marks a finding that is worth saying and is not a fault. */
 const INFO = "info: ";
 
-/** Reads all that the store holds. */
-export async function checkSessions({ place, host, terminal: { stderr } }: StorePlace): Promise<Found> {
+/** Reads all that the store holds. @param place folder or URL */
+export async function checkSessions(place: string, host: Host, { stderr }: Terminal): Promise<Found> {
   const problem = existsSync(join(place, DATABASE)) ? writingProblem(place) : null;
   if (problem !== null) return { state: "failed", detail: problem };
   const whole = await wholeStore(place);
