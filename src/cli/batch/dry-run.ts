@@ -15,11 +15,8 @@ const TRIED = 3;
  * `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would take. Gives the exit code.
  * @param count how many all are @param most how many are run
  */
-export async function dryRunBatch(
-  { asked, spec, spooled, host, terminal, stop }: ReadyRun,
-  count = spooled.count,
-  most = TRIED,
-): Promise<number> {
+export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, most = TRIED): Promise<number> {
+  const { asked, spec, spooled, host, terminal, stop } = ready;
   await using store = await host.openStore(null);
   const runs = openRuns(store);
   const own = workerSession(asked.settings, null);

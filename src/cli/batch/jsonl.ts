@@ -9,11 +9,7 @@ export interface Input {
 }
 
 /** A JSON value on each line; blank lines are passed over. @throws BadLine */
-export async function* jsonLines(
-  chunks: AsyncIterable<Uint8Array>,
-  name: string,
-  most = LINE_BYTES,
-): AsyncIterable<Input> {
+export async function* jsonLines(chunks: AsyncIterable<Uint8Array>, name: string, most = LINE_BYTES) {
   for await (const { number, text } of linesOf(chunks, name, most)) {
     if (text.trim() === "") continue;
     const at = placeOf(number, name);

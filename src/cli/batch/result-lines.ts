@@ -90,8 +90,7 @@ export function resultLine(job: JobRow, result: string | null): string {
     resumed: told.resumed ?? 0,
     session: job.session,
   };
-  return `${jsonText(before).slice(0, -1)},"result":${escapedJson(onOneLine(result ?? "null"))},${jsonText(after).slice(1)}`;
+  // Between the tokens of JSON a line's end means nothing, and within a string it cannot stand.
+  const value = escapedJson((result ?? "null").replaceAll(/[\r\n]/g, " "));
+  return `${jsonText(before).slice(0, -1)},"result":${value},${jsonText(after).slice(1)}`;
 }
-
-/** Between the tokens of JSON a line's end means nothing, and within a string it cannot stand. */
-const onOneLine = (json: string) => json.replaceAll(/[\r\n]/g, " ");

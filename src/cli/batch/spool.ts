@@ -108,12 +108,10 @@ const isId = (text: string) => text.length >= 1 && text.length <= ID_UNITS && !/
 
 /** Equal inputs are told apart by their number: `…`, `…-2`, `…-3`. */
 function freeId(hash: string, taken: ReadonlyMap<string, string>, sameHash: Map<string, number>): string {
-  let count = sameHash.get(hash) ?? 0;
-  let id: string;
-  do {
-    count += 1;
-    id = count === 1 ? hash : `${hash}-${count}`;
-  } while (taken.has(id));
-  sameHash.set(hash, count);
-  return id;
+  for (let count = (sameHash.get(hash) ?? 0) + 1; ; count++) {
+    const id = count === 1 ? hash : `${hash}-${count}`;
+    if (taken.has(id)) continue;
+    sameHash.set(hash, count);
+    return id;
+  }
 }
