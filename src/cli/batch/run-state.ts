@@ -53,10 +53,9 @@ function spentParts({ spent, held, doubtful, limits }: RunState["run"]): string[
     ...(doubtful.nanodollars > 0 ? [`in doubt ${dollars(doubtful.nanodollars * USD)}`] : []),
   ];
   const heldText = notSpent.length > 0 ? ` (${notSpent.join(", ")})` : "";
-  if (limits.nanodollars !== null) {
-    return [`${dollars(spent.nanodollars * USD)} of ${dollars(limits.nanodollars * USD)}${heldText}`];
-  }
-  if (spent.nanodollars > 0 || heldText !== "") return [`${dollars(spent.nanodollars * USD)}${heldText}`];
+  const limit = limits.nanodollars === null ? "" : ` of ${dollars(limits.nanodollars * USD)}`;
+  const beside = `${limit}${heldText}`;
+  if (spent.nanodollars > 0 || beside !== "") return [`${dollars(spent.nanodollars * USD)}${beside}`];
   return spent.tokens > 0 ? [`${compact(spent.tokens)} tokens`] : [];
 }
 

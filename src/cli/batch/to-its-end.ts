@@ -43,12 +43,8 @@ export async function toItsEnd(open: OpenRun) {
   const working = asked.own.noWork ? null : work(open, poke, onLooked, signal);
   const waitMs = () => (hasLooked ? asked.own.wait : undefined);
   try {
-    const ends = [
-      follow(open, results, { wait: poke.wait, waitMs }, signal),
-      notOffered,
-      ...(working ? [working.failed] : []),
-    ];
-    await Promise.race(ends);
+    const following = follow(open, results, { wait: poke.wait, waitMs }, signal);
+    await Promise.race([following, notOffered, ...(working ? [working.failed] : [])]);
     const isLate = working !== null && !(await working.finish(stop.signal));
     await results.follow();
     return { counted: await countedRun(store, run.id), results, /** Jobs are still being suspended. */ isLate };
@@ -131,9 +127,7 @@ function openCancelling(jobs: Pick<Jobs, "list">, run: string, dispatcher: Dispa
   const told = new Set<string>();
   return async () => {
     const rows = await jobs.list(run, { states: ["cancelling"], from: 0, limit: 1000 });
-    const tried = rows.flatMap(({ n, rank, ticket }) =>
-      ticket === null ? [] : [{ ticket: { run, n, rank }, id: ticket }],
-    );
+    const tried = rows.flatMap(({ n, rank, ticket: id }) => (id === null ? [] : [{ ticket: { run, n, rank }, id }]));
     const fresh = tried.filter(({ ticket, id }) => !told.has(`${ticket.n} ${id}`));
     for (const { ticket, id } of fresh) told.add(`${ticket.n} ${id}`);
     await dispatcher.nudge(fresh);
