@@ -118,14 +118,12 @@ export async function checkpointMeant(store: Store, name: string) {
   const at = name.lastIndexOf("@");
   const run = name.slice(0, name.indexOf("/"));
   const whole = await sessionOfJob(store, run, name.slice(run.length + 1));
-  if (whole?.head === null) throw noImages(name);
+  if (whole?.head === null) {
+    const problem = `${name} has no checkpoint: it was not begun, or its images went when it was done`;
+    throw new RlmError("checkpoint_not_found", problem, { suggestion: "Run the jobs with --keep-sessions." });
+  }
   if (whole || at === -1) return { session: whole?.id ?? (await sessionMeant(store, name)), checkpoint: null };
   return { session: await sessionMeant(store, name.slice(0, at)), checkpoint: name.slice(at + 1) || null };
-}
-
-function noImages(name: string): RlmError {
-  const problem = `${name} has no checkpoint: it was not begun, or its images went when it was done`;
-  return new RlmError("checkpoint_not_found", problem, { suggestion: "Run the jobs with --keep-sessions." });
 }
 
 /** null: the run has no such job. @throws RlmError `run_not_found`, `session_not_found` if the job was not begun */
