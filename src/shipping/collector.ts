@@ -92,15 +92,13 @@ async function serve(parts: CollectorParts, accounts: Accounts, { name, groups, 
   const { model } = groups[0] ?? due[0] ?? {};
   if (model === undefined) return;
   try {
-    const served = await accounts.serve(name, model);
-    if (!served) return;
-    const { fence } = served;
+    const fence = await accounts.serve(name, model);
+    if (fence === null) return;
     const failing = (error: RlmError) => parts.failing(name, error);
-    const next = async (shipment: Shipment) =>
-      advance(
-        { ...parts, fence, carrier: await served.carrierFor(shipment.model), hindered: stuck, failing },
-        shipment,
-      );
+    const next = async (shipment: Shipment) => {
+      const carrier = await accounts.carrierFor(name, shipment.model);
+      await advance({ ...parts, fence, carrier, hindered: stuck, failing }, shipment);
+    };
     for (const group of groups) {
       // ▣ the parcels have their shipment
       const closed = isReady(group, pace) ? await shipping.close(group, fence, MOST) : null;
