@@ -32,13 +32,10 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
     },
     async open(store, { row, name, folder, roots, onProgress }) {
       const isOfServer = row === null || row.origin === "mcp";
-      const recorded = { kept: { store, folder: place }, row: isOfServer ? null : row };
+      const kept = { store, folder: place };
+      const recorded = { kept, row: isOfServer ? null : row, isTakenUp: false, looksOnly: false };
       const keeping = await orInvalid(() =>
-        openKeeping(
-          { ...recorded, isTakenUp: false, looksOnly: false },
-          { ...sessionFlags(args, "mcp"), contexts: roots },
-          stderr,
-        ),
+        openKeeping(recorded, { ...sessionFlags(args, "mcp"), contexts: roots }, stderr),
       );
       checkPrice(keeping.settings.settings);
       const owned = (id: string): Json => signer.sign(rowOf(keeping.settings, { folder }), id);
