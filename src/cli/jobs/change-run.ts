@@ -17,10 +17,10 @@ import { openDispatcher } from "../batch/run-store.ts";
 import { givenIn } from "../flags/arguments.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
-import { type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
+import { HELD_UP, type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
 import { jobsOf } from "./readable-jobs.ts";
 
-/** Cancels, retries, pauses, resumes or drops a run, or jobs of it; none: all of them. Gives the exit code. @throws RlmError */
+/** Cancels, retries, pauses, resumes or drops a run, or jobs of it (no ids: all). Gives the exit code. @throws RlmError */
 export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, name: string, ids: readonly string[]) {
   const { store, terminal, json, place } = asked;
   if (verb === "rm") return removeRun(asked, name);
@@ -84,9 +84,6 @@ function changeOf(verb: Exclude<Verb, "out" | "rm">, ids: readonly string[], { o
   };
   return changes[verb];
 }
-
-/** States of jobs that nobody tries, and that may have been begun. */
-const HELD_UP: readonly JobState[] = ["waiting", "parked"];
 
 /** The state of a run before and after a change. */
 interface Changed {

@@ -68,12 +68,13 @@ export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]
 export function waitText({ state, why, run_at, engine }: JobRow): string | null {
   const ms = run_at === null ? 0 : run_at - Date.now();
   const until = ms > 0 ? [`goes on in ${age(Math.max(ms, 1000))}`] : [];
-  const isOther = UNFINISHED.includes(state) && isOfAnotherBuild(engine);
+  const isOther = HELD_UP.includes(state) && isOfAnotherBuild(engine);
   const build = isOther ? ["waits for the build of Belay that began it"] : [];
   return [...(why === null ? [] : [why]), ...until, ...build].join(", ") || null;
 }
 
-const UNFINISHED: readonly JobState[] = ["waiting", "parked"];
+/** States of jobs that nobody tries, and that may have been begun. */
+export const HELD_UP: readonly JobState[] = ["waiting", "parked"];
 
 /** One JSON object on stdout. */
 export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {
