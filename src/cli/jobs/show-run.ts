@@ -85,12 +85,10 @@ async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: r
     whyOf(job),
   ]);
   const titles = ["job", "state", "calls", "cost", ...(inputs ? ["input"] : []), "why"];
-  showTable(titles, cells, inputs ? WITH_INPUTS : COLUMNS, stdout, (at) => STYLES[rows[at]?.state ?? ""]);
+  showTable(titles, cells, inputs ? [...COLUMNS, "left"] : COLUMNS, stdout, (at) => STYLES[rows[at]?.state ?? ""]);
 }
 
-const BEFORE = ["left", "left", "right", "right 1"] as const;
-const COLUMNS = [...BEFORE, "left"] as const;
-const WITH_INPUTS = [...BEFORE, "left", "left"] as const;
+const COLUMNS = ["left", "left", "right", "right 1", "left"] as const;
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
 
 /** The reason why a job failed or waits, on one line. */

@@ -23,8 +23,9 @@ const [LISTED, MOST] = [20, 1000];
 export function showAgainst(args: Arguments, host: Host, own: ShowFlags, name: string | null, other: string) {
   const json = args.get(JSON_OUTPUT);
   const listed = own.all || json ? MOST : LISTED;
-  const { place, shown, flags } = runStore(args);
-  return showingDamage(args, ({ stdout, stderr }, tell) => {
+  return showingDamage(args, async ({ stdout, stderr }, tell) => {
+    const { place, shown, flags } = runStore(args);
+
     function showJson(told: object, damage: RlmError | null): void {
       stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(own.redact ? redactedIn(told) : told) })}\n`);
     }

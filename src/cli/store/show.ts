@@ -49,7 +49,11 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       }
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;
       const { session, covered } = await describeWhole(store, id, { children, partly: true });
-      if (own.unread && !covered) throw withoutContext(displayName(session));
+      if (own.unread && !covered) {
+        const suggestion = `Load one: \`belay exec FILE -c PATH --session ${displayName(session)}\`.`;
+        const problem = `${displayName(session)} has no context, or it is lost`;
+        throw new RlmError("context_not_loaded", problem, { suggestion });
+      }
       const isPage = ![own.exec, own.last, own.call, own.unread, isJson].some(Boolean);
       const rerun = isPage ? await (await import("./rerun.ts")).rerunLines(store, meant, session, args) : [];
       const described = { session, unread: covered?.unread ?? [], rerun };
@@ -70,12 +74,6 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       if (told.rerun.length > 0) stdout.write(`\n${told.rerun.join("\n")}\n`, "dim");
     } else if ("call" in detail) showCall(detail, displayName(session), Date.now(), stdout);
     else showExec(detail.exec, displayName(session), Date.now(), stdout);
-  });
-}
-
-function withoutContext(label: string): RlmError {
-  return new RlmError("context_not_loaded", `${label} has no context, or it is lost`, {
-    suggestion: `Load one: \`belay exec FILE -c PATH --session ${label}\`.`,
   });
 }
 
