@@ -42,10 +42,7 @@ function checkedHeader(row: readonly string[], at: string): readonly string[] {
   throw new BadLine(at, `names two columns ${JSON.stringify(twice.slice(0, 80))}`, "Rename one of them.");
 }
 
-const OTHER_SEPARATORS = [
-  [";", "semicolons"],
-  ["\t", "tabs"],
-] as const;
+const OTHER_SEPARATORS = Object.entries({ ";": "semicolons", "\t": "tabs" });
 
 const PROBLEMS: Readonly<Partial<Record<CsvError["code"], string>>> = {
   CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: "has another number of fields than the header",

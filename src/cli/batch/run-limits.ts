@@ -13,18 +13,16 @@ import { configPlaces, modelsOf, unknownPrice } from "../session/settings.ts";
  * @param models one of which may know the price
  * @throws RlmError `invalid_argument` naming the flag
  */
-export function checkRunPrice(
-  nanodollars: number | null,
-  model: string | null,
-  models: readonly Pick<Models, "price">[],
-): void {
+export function checkRunPrice(nanodollars: number | null, model: string | null, models: readonly Priced[]): void {
   if (nanodollars === null || model === null || models.some(({ price }) => price(model) !== null)) return;
   const { nanodollars: cost, tokens, sub_calls } = RUN_LIMITS;
   throw unknownPrice(model, `--${cost.name}`, `Limit by --${tokens.name} or --${sub_calls.name}.`);
 }
 
+type Priced = Pick<Models, "price">;
+
 /** The line that works on the run may leave out the server that this host's settings name. */
-export function modelsOfHost(): Pick<Models, "price">[] {
+export function modelsOfHost(): Priced[] {
   const settings = readConfig({}, configPlaces());
   const { base_url: _, ...elsewhere } = settings;
   return [settings, elsewhere].map((known) => ({

@@ -65,7 +65,7 @@ const ID_UNITS = 200;
 const HASH_DIGITS = 16;
 
 /**
- * Gives each input the id of its job, which throws BadLine for an id that cannot be one, or is given twice.
+ * Makes the function that gives each input the id of its job. It throws BadLine for an id that cannot be one, or is given twice.
  * @param named the field that `--id` names, which each input must have; null: the `usual` one if there is one, else a hash
  * @param usual `path` of files, whose paths may be no ids; `id` of others
  */

@@ -39,10 +39,7 @@ export async function submit(asked: AskedRun, spec: RunSpec, spooled: Spool, par
   return { ...submitted, inputs };
 }
 
-interface SubmitParts extends AskedParts {
-  readonly runs: Runs;
-  readonly store: Store;
-}
+type SubmitParts = AskedParts & { readonly runs: Runs; readonly store: Store };
 
 /** The jobs of the line that the run has. */
 type Known = ReturnType<Runs["known"]>;
@@ -53,11 +50,10 @@ async function checkFirst(asked: AskedRun, there: RunRow, { jobs }: Store, known
   let others = jobsIn(counts) - overIn(counts);
   for await (const { job } of known) if (job && !isOver(job.state)) others -= 1;
   if (others === 0) return;
-  throw new RlmError(
-    "run_differs",
-    `--first ${asked.own.first}: the run ${there.name} has ${amount(others, "further job")} that ${others === 1 ? "is" : "are"} not over`,
-    { suggestion: `Run them all: \`${asked.whole()}\`. --new begins another run.` },
-  );
+  const open = amount(others, "further job that is", "further jobs that are");
+  throw new RlmError("run_differs", `--first ${asked.own.first}: the run ${there.name} has ${open} not over`, {
+    suggestion: `Run them all: \`${asked.whole()}\`. --new begins another run.`,
+  });
 }
 
 /** Refuses another share or queue: the jobs have their ranks and tickets already. @throws RlmError `run_differs` */
