@@ -5,6 +5,7 @@ import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
+import { jobsLine } from "../jobs/jobs-asked.ts";
 import { lossLine, openReadableJobs } from "../jobs/readable-jobs.ts";
 import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
@@ -19,7 +20,7 @@ import { dryRunBatch } from "./dry-run.ts";
 import { countedRun, leftToOtherBuild } from "./follow.ts";
 import { forecastOf } from "./forecast.ts";
 import { readJobs } from "./read-jobs.ts";
-import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
+import { type Among, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress } from "./run-progress.ts";
 import { type CountedRun, RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
@@ -69,10 +70,7 @@ export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
 }
 
 /** Submits the run, works on it, and ends with it. Gives the exit code. @param report prints the end @throws RlmError */
-export async function runBatch(
-  wanted: ReadyRun,
-  report: (ended: EndedRun) => Promise<void> = async (ended) => tell(ended),
-): Promise<number> {
+export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Promise<void> = tell): Promise<number> {
   const { host, stop, terminal, spec, spooled } = wanted;
   const { own, settings } = wanted.asked;
   checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
@@ -103,8 +101,9 @@ export async function runBatch(
     await offering;
     const counted = await countedRun(store, submitted.run.id);
     const among = { inputs: submitted.order.length, forecast: null, loss: null };
-    const [lines, code] = [detachedLines(asked, submitted.run), RUN_EXIT.done];
-    tell({ asked, terminal, store, submitted, counted, lines, code, among });
+    const watch = jobsLine({ place: asked.store }, submitted.run.name, "--watch");
+    const [lines, code] = [[workLine(asked, submitted.run), `follow it: ${watch}`], RUN_EXIT.done];
+    await tell({ asked, terminal, store, submitted, counted, lines, code, among });
     return code;
   }
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
@@ -129,10 +128,8 @@ function submittedLine({ run, order, added }: Submitted): string {
 
 /** Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of jobs that are tried again. */
 async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs: Jobs): Promise<number> {
-  const states = [
-    ...(own.retryFailed ? ["failed" as const] : []),
-    ...(own.retryCancelled ? ["cancelled" as const] : []),
-  ];
+  const isAsked = { failed: own.retryFailed, cancelled: own.retryCancelled };
+  const states = (["failed", "cancelled"] as const).filter((state) => isAsked[state]);
   await runs.change(run, { to: "resume" }, null);
   if (states.length === 0) return 0;
   const before = await jobs.counts(run.id);
@@ -151,7 +148,7 @@ function endOf({ asked, stop }: ReadyRun, { counted, results }: End, among: Amon
 }
 
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */
-function tell(ended: EndedRun): void {
+async function tell(ended: EndedRun): Promise<void> {
   const { asked, terminal, lines, code, among } = ended;
   const isSilent = asked.quiet && code === RUN_EXIT.done && !among.forecast;
   if (asked.json) terminal.stdout.writeRaw(`${jsonText(endJson(ended))}\n`);

@@ -37,8 +37,7 @@ export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null
   const { asked, jobs, submitted } = wanted;
   const all = wanted.spooled.count;
   let [from, spent, dearest] = [0, NOTHING, NOTHING];
-  const ofRun = { run: submitted.run.id, order: submitted.order, jobs };
-  for await (const { spent: took } of finalJobs(ofRun)) {
+  for await (const { spent: took } of finalJobs({ run: submitted.run.id, order: submitted.order, jobs })) {
     const one = { cost_usd: took.nanodollars / 1e9, tokens: took.tokens };
     from += 1;
     spent = each((name) => spent[name] + one[name]);
