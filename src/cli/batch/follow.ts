@@ -122,8 +122,6 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
 }
 
 /** Waits that end when something happens. */
-export type Poke = ReturnType<typeof openPoke>;
-
 export function openPoke(signal: AbortSignal) {
   let happening = new AbortController();
   return {

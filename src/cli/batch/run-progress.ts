@@ -5,14 +5,11 @@ import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { openSpeed, progressText, type RunState, runStateJson } from "./run-state.ts";
 
-/** Progress of a run, on stderr. */
-export type RunProgress = ReturnType<typeof openRunProgress>;
-
 /** Elsewhere than on a terminal, a line now and then. */
 const IN_LOGS: Pace = { first: 3000, step: 10_000 };
 const MINUTE_MS = 60_000;
 
-/** @param as `json`: each line is an object */
+/** Progress of a run, on stderr. @param as `json`: each line is an object */
 export function openRunProgress(output: Output, clock: StatusClock, as: "text" | "json" | "quiet") {
   const { show, say, clear } = openStatusLine(output, clock, { as, elsewhere: IN_LOGS });
   const speedOf = openSpeed();

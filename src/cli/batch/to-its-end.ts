@@ -4,17 +4,17 @@ import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
 import { inFlags } from "../render/wording.ts";
 import type { ReadyRun } from "./batch.ts";
-import { countedRun, type Following, followRun, openPoke, type Poke } from "./follow.ts";
+import { countedRun, type Following, followRun, openPoke } from "./follow.ts";
 import { openResults, type Results } from "./results.ts";
-import type { RunProgress } from "./run-progress.ts";
+import type { openRunProgress } from "./run-progress.ts";
 import { type CountedRun, overIn } from "./run-state.ts";
-import { startWorking, type Working } from "./working.ts";
+import { startWorking } from "./working.ts";
 
 /** A run that has been submitted. */
 export interface OpenRun extends Pick<ReadyRun, "asked" | "terminal" | "stop"> {
   readonly store: Store;
   readonly submitted: Submitted;
-  readonly progress: RunProgress;
+  readonly progress: ReturnType<typeof openRunProgress>;
   readonly dispatcher: Dispatcher;
   /** Settles when all tickets have been taken. */
   readonly offering: Promise<void>;
@@ -40,7 +40,7 @@ export async function toItsEnd(open: OpenRun) {
   const onLooked = () => {
     hasLooked = true;
   };
-  const working = asked.own.noWork ? null : work(open, poke, onLooked, signal);
+  const working = asked.own.noWork ? null : work(open, poke.now, onLooked, signal);
   const waitMs = () => (hasLooked ? asked.own.wait : undefined);
   try {
     const following = follow(open, results, { wait: poke.wait, waitMs }, signal);
@@ -58,7 +58,7 @@ export async function toItsEnd(open: OpenRun) {
   }
 }
 
-function work(open: OpenRun, poke: Poke, onLooked: () => void, suspend: AbortSignal): Working {
+function work(open: OpenRun, onIdle: () => void, onLooked: () => void, suspend: AbortSignal) {
   const { asked, store, submitted, progress, dispatcher } = open;
   let running = 0;
   return startWorking({
@@ -76,7 +76,7 @@ function work(open: OpenRun, poke: Poke, onLooked: () => void, suspend: AbortSig
       if (told.kind === "begun") running += 1;
       if (told.kind === "left") running -= 1;
       // The run may be over. To look after each job would take long in a large run.
-      if (told.kind === "left" && running === 0) poke.now();
+      if (told.kind === "left" && running === 0) onIdle();
     },
   });
 }

@@ -28,10 +28,8 @@ const HELP = commandLine(["help", "worker"]);
 export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Promise<number> {
   const place = runStore(args);
   if (!place.isServer) {
-    throw new UsageError(
-      "a worker needs a server's store: in a folder belay batch works by itself",
-      commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]),
-    );
+    const line = commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]);
+    throw new UsageError("a worker needs a server's store: in a folder belay batch works by itself", line);
   }
   return withRun(args, async (stop, terminal) => {
     const settings = readConfig(settingsIn(args, HELP, OF_WORKER), configPlaces());
