@@ -51,15 +51,8 @@ export function lossesOf(rows: readonly EvalRow[]) {
 }
 
 /** `the ask loses to direct in needle at 8k: 0.80 against 1.00, worse in 1 of 5 (needle-8k-3)` */
-export function lossLine({
-  suite,
-  size,
-  to,
-  ask,
-  other,
-  questions,
-  worse,
-}: ReturnType<typeof lossesOf>[number]): string {
+export function lossLine(loss: ReturnType<typeof lossesOf>[number]): string {
+  const { suite, size, to, ask, other, questions, worse } = loss;
   const named = `${worse.slice(0, NAMED).join(", ")}${worse.length > NAMED ? ", …" : ""}`;
   const scores = `${ask.toFixed(2)} against ${other.toFixed(2)}`;
   return `the ask loses to ${to} in ${suite} at ${size}: ${scores}, worse in ${worse.length} of ${questions} (${named})`;

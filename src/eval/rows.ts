@@ -28,17 +28,13 @@ export type JobEnd = {
 export type EvalRow = ReturnType<typeof rowOf>;
 
 /** @param figures null: the journal of the job is gone, or it has none */
-export function rowOf(
-  { id: item, suite, size, expected, score }: Item,
-  method: Method,
-  end: JobEnd,
-  figures: Figures | null,
-) {
+export function rowOf(item: Item, method: Method, end: JobEnd, figures: Figures | null) {
+  const { id, suite, size, expected, score } = item;
   const { result = null, status = "not over", error_code = null, session = null } = end ?? {};
   const answer = typeof result?.answer === "string" ? result.answer : null;
   const found = answer === null ? 0 : scoreOf(score, answer, expected);
   return {
-    ...{ item, suite, size, method, status, error_code, session, expected, answer },
+    ...{ item: id, suite, size, method, status, error_code, session, expected, answer },
     /** 0 to 1; null: the job is not done, and counts nowhere. */
     score: result === null ? null : (found ?? 0),
     /** The answer is not of the form that was asked for, and scores 0. */

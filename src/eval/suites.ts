@@ -203,10 +203,8 @@ function codeBase(random: Random, units: number) {
     const guard = isGuarded ? '  requireRole(request, "clerk");\n' : "";
     return `export async function handle${at + 1}(request: Request) {\n${guard}  return await ${name}(request.body);\n}\n`;
   });
-  const billed = filesOf(
-    "src/billing/part",
-    billing.map(({ source }) => source),
-  );
+  const functions = billing.map(({ source }) => source);
+  const billed = filesOf("src/billing/part", functions);
   const question =
     "Handlers in src/api call functions in src/billing. A function writes if it calls db.write, or calls a function that writes. Which handlers write without calling requireRole? Answer with their names alone, separated by commas.";
   const files = new Map([...filesOf("src/api/routes", sources), ...billed, ["src/guard.ts", GUARD] as const]);
@@ -239,10 +237,9 @@ function billingFunction(
 
 function filesOf(path: string, sources: readonly string[]): (readonly [string, string])[] {
   const each = Math.max(PER_FILE, Math.ceil(sources.length / FILES));
-  const parts = Array.from({ length: Math.ceil(sources.length / each) }, (_, at) =>
-    sources.slice(at * each, (at + 1) * each),
-  );
-  return parts.map((part, at) => [`${path}-${at + 1}.ts`, part.join("\n")]);
+  return Array.from({ length: Math.ceil(sources.length / each) }, (_, at) => {
+    return [`${path}-${at + 1}.ts`, sources.slice(at * each, (at + 1) * each).join("\n")];
+  });
 }
 
 // Words of these texts. All are written for Belay.

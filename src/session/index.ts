@@ -32,7 +32,7 @@ export { optionProblem } from "./options.ts";
 export { openParking, type Parked, type Parking } from "./parking.ts";
 export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";
 export { openSession, openSessionWith } from "./session.ts";
-export { type Compared, type ComparedText, compareSessions } from "./stored/against.ts";
+export { type Compared, compareSessions } from "./stored/against.ts";
 export { type TextBounds, withBoundedTexts } from "./stored/bounded-texts.ts";
 export type { CallDescription, ChildDescription } from "./stored/call-description.ts";
 export type { ComparedCall } from "./stored/compared-calls.ts";

@@ -3,13 +3,6 @@ import { type BatchAccount, keyVariable } from "../model/index.ts";
 import type { Shipping } from "../store/index.ts";
 import type { Carrier } from "./carrier.ts";
 
-/** An account whose lease this process has. */
-export interface Served {
-  readonly fence: number;
-  /** The client for batches of this model, `provider/id`. Rows of different models may need different headers. */
-  carrierFor(model: string): Promise<Carrier>;
-}
-
 export interface AccountsParts {
   readonly shipping: Pick<Shipping, "lease" | "release">;
   /** The account of a model, `provider/id`, by the keys of this process. @throws RlmError if there is no key */
@@ -21,7 +14,8 @@ export interface AccountsParts {
 export type Accounts = ReturnType<typeof openAccounts>;
 
 export function openAccounts({ shipping, accountOf, carrierOf }: AccountsParts) {
-  const served = new Map<string, Served>();
+  /** Fences of the leases, by their accounts. */
+  const served = new Map<string, number>();
 
   /** Gives the leases of all other accounts back. */
   async function keep(accounts: ReadonlySet<string>): Promise<void> {
@@ -30,31 +24,33 @@ export function openAccounts({ shipping, accountOf, carrierOf }: AccountsParts) 
     await Promise.all(left.map((name) => shipping.release(name)));
   }
 
-  async function ownAccount(name: string, model: string): Promise<BatchAccount> {
+  /** The client for batches of this model, `provider/id`. Rows of different models may need different headers. */
+  async function carrierFor(name: string, model: string): Promise<Carrier> {
     const account = await accountOf(model).catch((error: unknown) => {
-      throw error instanceof RlmError ? noKey(name, model, error) : error;
+      if (!(error instanceof RlmError)) throw error;
+      const { message, suggestion, ...cause } = error;
+      const problem = `calls of ${model} go by batches of ${name}: ${message}`;
+      throw new RlmError("auth_failed", problem, { suggestion, cause });
     });
-    if (account.id === name) return account;
+    if (account.id === name) return carrierOf(account);
     throw anotherAccount(name, model, account.id);
   }
 
   return {
     /**
-     * Takes the lease of an account. null: another process has it.
+     * Takes the lease of an account, and answers its fence. null: another process has it.
      * @param model one that is asked there
      * @throws RlmError `auth_failed` if this process has no key or another one: then nothing is sent
      */
-    async serve(name: string, model: string): Promise<Served | null> {
+    async serve(name: string, model: string): Promise<number | null> {
       const known = served.get(name);
-      if (known) return known;
-      const carrierFor = async (asked: string) => carrierOf(await ownAccount(name, asked));
-      await carrierFor(model);
+      if (known !== undefined) return known;
+      await carrierFor(name, model);
       const fence = await shipping.lease(name);
-      if (fence === null) return null;
-      const now = { fence, carrierFor };
-      served.set(name, now);
-      return now;
+      if (fence !== null) served.set(name, fence);
+      return fence;
     },
+    carrierFor,
     /** Another process may have the lease of this account. */
     lose: (name: string) => void served.delete(name),
     keep,
@@ -72,12 +68,5 @@ function anotherAccount(account: string, model: string, own: string): RlmError {
     : `Set ${variable ? `${variable} to ` : ""}the key whose SHA-256 begins with ${hashIn(account)}`;
   return new RlmError("auth_failed", `calls of ${model} go by batches of another key or server (${account})`, {
     suggestion: `${cure}; or ${remedy("giveUpCalls")}.`,
-  });
-}
-
-function noKey(account: string, model: string, { message, suggestion, ...cause }: RlmError): RlmError {
-  return new RlmError("auth_failed", `calls of ${model} go by batches of ${account}: ${message}`, {
-    suggestion,
-    cause,
   });
 }

@@ -32,56 +32,50 @@ export async function collect(given: CollectorParts, signal: AbortSignal): Promi
   const failing: CollectorParts["failing"] = (...told) => void (signal.aborted || given.failing(...told));
   const parts = { ...given, failing };
   await using accounts = openAccounts(parts);
-  const rounds: Rounds = { hindered: new Map(), busy: new Map(), failures: [], isFirst: true };
+  /** When an account that is hindered is served again, ms of the clock. */
+  const hindered = new Map<string, number>();
+  /** Accounts that are being served. One whose provider hangs keeps no other one. */
+  const busy = new Map<string, Promise<void>>();
+  const failures: unknown[] = [];
+  let isFirst = true;
+
+  /** Serves each account that has something open. Returns when to do so again, in ms. */
+  async function round(): Promise<number> {
+    const [groups, shipments] = await Promise.all([parts.shipping.groups(), parts.shipping.open()]);
+    const names = new Set([...groups, ...shipments].map(({ account }) => account));
+    await accounts.keep(names);
+    const now = parts.clock.monotonic();
+    const isFree = (name: string) => !busy.has(name) && (hindered.get(name) ?? 0) <= now;
+    for (const name of [...names].filter(isFree)) {
+      const of = ({ account }: Group | Shipment) => account === name;
+      const stuck = (error: RlmError, isOurs = true) => {
+        hindered.set(name, now + HINDERED_MS * parts.pace);
+        // Nobody has to act for what nobody waits for.
+        if (groups.some(of) || shipments.some((one) => of(one) && one.wanted > 0)) parts.hindered(name, error, isOurs);
+      };
+      // Whoever has come for answers gets those that are there.
+      const due = (shipment: Shipment) => of(shipment) && (shipment.lookMs <= 0 || isFirst);
+      const serving = serve(parts, accounts, { name, groups: groups.filter(of), due: shipments.filter(due), stuck })
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => busy.delete(name));
+      busy.set(name, serving);
+    }
+    const served = Promise.all(busy.values());
+    if (isFirst) void served.then(() => parts.looked?.());
+    isFirst = false;
+    const over = new AbortController();
+    await Promise.race([served, sleep(parts.clock, ROUND_MS * parts.pace, over.signal)]);
+    over.abort();
+    if (failures.length > 0) throw failures.splice(0)[0];
+    return names.size === 0 ? IDLE_MS : groups.length > 0 ? SETTLE_MS : ROUND_MS;
+  }
+
   while (!signal.aborted) {
     // A server that does not answer now may do so later.
-    const ms = await round(parts, accounts, rounds).catch((error) =>
-      isOfStore(error) ? IDLE_MS : Promise.reject(error),
-    );
+    const ms = await round().catch((error) => (isOfStore(error) ? IDLE_MS : Promise.reject(error)));
     await sleep(parts.clock, ms * parts.pace, signal);
   }
-  await Promise.all(rounds.busy.values());
-}
-
-interface Rounds {
-  /** When an account that is hindered is served again, ms of the clock. */
-  readonly hindered: Map<string, number>;
-  /** Accounts that are being served. One whose provider hangs keeps no other one. */
-  readonly busy: Map<string, Promise<void>>;
-  readonly failures: unknown[];
-  isFirst: boolean;
-}
-
-/** Serves each account that has something open. Returns when to do so again, in ms. */
-async function round(parts: CollectorParts, accounts: Accounts, rounds: Rounds): Promise<number> {
-  const { hindered, busy, failures, isFirst } = rounds;
-  const [groups, shipments] = await Promise.all([parts.shipping.groups(), parts.shipping.open()]);
-  const names = new Set([...groups, ...shipments].map(({ account }) => account));
-  await accounts.keep(names);
-  const now = parts.clock.monotonic();
-  const isFree = (name: string) => !busy.has(name) && (hindered.get(name) ?? 0) <= now;
-  for (const name of [...names].filter(isFree)) {
-    const of = ({ account }: Group | Shipment) => account === name;
-    const stuck = (error: RlmError, isOurs = true) => {
-      hindered.set(name, now + HINDERED_MS * parts.pace);
-      // Nobody has to act for what nobody waits for.
-      if (groups.some(of) || shipments.some((one) => of(one) && one.wanted > 0)) parts.hindered(name, error, isOurs);
-    };
-    // Whoever has come for answers gets those that are there.
-    const due = (shipment: Shipment) => of(shipment) && (shipment.lookMs <= 0 || isFirst);
-    const serving = serve(parts, accounts, { name, groups: groups.filter(of), due: shipments.filter(due), stuck })
-      .catch((error: unknown) => void failures.push(error))
-      .finally(() => busy.delete(name));
-    busy.set(name, serving);
-  }
-  rounds.isFirst = false;
-  const served = Promise.all(busy.values());
-  if (isFirst) void served.then(() => parts.looked?.());
-  const over = new AbortController();
-  await Promise.race([served, sleep(parts.clock, ROUND_MS * parts.pace, over.signal)]);
-  over.abort();
-  if (failures.length > 0) throw failures.splice(0)[0];
-  return names.size === 0 ? IDLE_MS : groups.length > 0 ? SETTLE_MS : ROUND_MS;
+  await Promise.all(busy.values());
 }
 
 interface Serving {
@@ -98,15 +92,13 @@ async function serve(parts: CollectorParts, accounts: Accounts, { name, groups, 
   const { model } = groups[0] ?? due[0] ?? {};
   if (model === undefined) return;
   try {
-    const served = await accounts.serve(name, model);
-    if (!served) return;
-    const { fence } = served;
+    const fence = await accounts.serve(name, model);
+    if (fence === null) return;
     const failing = (error: RlmError) => parts.failing(name, error);
-    const next = async (shipment: Shipment) =>
-      advance(
-        { ...parts, fence, carrier: await served.carrierFor(shipment.model), hindered: stuck, failing },
-        shipment,
-      );
+    const next = async (shipment: Shipment) => {
+      const carrier = await accounts.carrierFor(name, shipment.model);
+      await advance({ ...parts, fence, carrier, hindered: stuck, failing }, shipment);
+    };
     for (const group of groups) {
       // ▣ the parcels have their shipment
       const closed = isReady(group, pace) ? await shipping.close(group, fence, MOST) : null;

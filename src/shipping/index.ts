@@ -34,10 +34,11 @@ export function collectAnswers({ store, models, ...parts }: CollectingProcess, s
  * that go on.
  */
 export async function cancelUnwanted(parts: Pick<CollectingProcess, "store" | "models" | "clock">): Promise<number> {
-  const unwanted = async () =>
-    (await parts.store.shipping.open()).filter(
-      ({ state, wanted, cancelled }) => state === "out" && wanted === 0 && !cancelled,
-    ).length;
+  async function unwanted(): Promise<number> {
+    const open = await parts.store.shipping.open();
+    return open.filter(({ state, wanted, cancelled }) => state === "out" && wanted === 0 && !cancelled).length;
+  }
+
   if ((await unwanted()) === 0) return 0;
   const looked = new AbortController();
   const ignored = { answered() {}, hindered() {}, failing() {} };

@@ -31,8 +31,9 @@ export async function advance(parts: Advancing, shipment: Shipment): Promise<voi
     await (shipment.state === "out" ? look(parts, shipment) : leave(parts, shipment));
   } catch (error) {
     if (!(error instanceof CarrierError)) throw error;
-    if (isAuth(error)) parts.hindered(unauthorized(shipment, error));
-    else parts.failing(unavailable(shipment, error));
+    const problem = `batches of ${shipment.account}: ${error.message}`;
+    if (isAuth(error)) parts.hindered(new RlmError("auth_failed", problem, { suggestion: CHECK_KEY }));
+    else parts.failing(new RlmError("provider_error", problem, { suggestion: CHECK_NETWORK }));
     const lookMs = isAuth(error) ? HINDERED_MS : lookDelay(shipment.madeMs ?? shipment.closedMs, parts.random());
     await step(parts, shipment, { lookMs: Math.max(lookMs, doubtMs(parts, shipment)) });
   }
@@ -121,28 +122,23 @@ async function look(parts: Advancing, shipment: Shipment): Promise<void> {
   if (batch === null) return;
   const seen = await carrier.look(batch).catch(nullIfGone);
   if (seen === null) return end(parts, shipment, { kind: "answered", answer: LOST });
-  switch (seen.state) {
-    case "out": {
-      // Its answers may be kept already, by a process that died then: providers refuse to cancel a batch that is over.
-      const cancels = wanted === 0 && !cancelled;
-      if (cancels) await carrier.cancel(batch);
-      const done = seen.done === null ? {} : { done: seen.done };
-      const lookMs = lookDelay(madeMs ?? 0, random());
-      await step(parts, shipment, { lookMs, ...done, ...(cancels ? { cancelled: true } : {}) }); // ▣
-      return;
-    }
-    case "over":
-      return takeIn(parts, shipment, batch);
-    case "refused": {
-      if (seen.why === "file") return end(parts, shipment, { kind: "refused", afterMs: 0, most: null });
-      const most = Math.ceil(parcels / 2);
-      if (seen.why === "tokens" && parcels > 1) {
-        return end(parts, shipment, { kind: "refused", afterMs: TOO_MANY_TOKENS_MS * parts.pace, most });
-      }
-      const error = failure("provider_error", `the batch ${batch} was refused: ${seen.message}`, { retriable: false });
-      return end(parts, shipment, { kind: "answered", answer: answerOf(error) });
-    }
+  if (seen.state === "over") return takeIn(parts, shipment, batch);
+  if (seen.state === "out") {
+    // Its answers may be kept already, by a process that died then: providers refuse to cancel a batch that is over.
+    const cancels = wanted === 0 && !cancelled;
+    if (cancels) await carrier.cancel(batch);
+    const done = seen.done === null ? {} : { done: seen.done };
+    const lookMs = lookDelay(madeMs ?? 0, random());
+    await step(parts, shipment, { lookMs, ...done, ...(cancels ? { cancelled: true } : {}) }); // ▣
+    return;
   }
+  if (seen.why === "file") return end(parts, shipment, { kind: "refused", afterMs: 0, most: null });
+  const most = Math.ceil(parcels / 2);
+  if (seen.why === "tokens" && parcels > 1) {
+    return end(parts, shipment, { kind: "refused", afterMs: TOO_MANY_TOKENS_MS * parts.pace, most });
+  }
+  const error = failure("provider_error", `the batch ${batch} was refused: ${seen.message}`, { retriable: false });
+  return end(parts, shipment, { kind: "answered", answer: answerOf(error) });
 }
 
 /** ▣ Keeps the answers of a batch that is over, piece by piece. A process that dies among them reads them again. */
@@ -207,15 +203,8 @@ function answerOf(error: ReturnType<typeof failure>): ParcelAnswer {
   return { status: 0, body: { ...error } };
 }
 
-function unauthorized({ account }: Shipment, { message }: CarrierError): RlmError {
-  const suggestion = "Check the provider's API key and what it may use.";
-  return new RlmError("auth_failed", `batches of ${account}: ${message}`, { suggestion });
-}
-
-function unavailable({ account }: Shipment, { message }: CarrierError): RlmError {
-  const suggestion = `Belay asks again. Check the network, and ${remedy("checkServer")}.`;
-  return new RlmError("provider_error", `batches of ${account}: ${message}`, { suggestion });
-}
+const CHECK_KEY = "Check the provider's API key and what it may use.";
+const CHECK_NETWORK = `Belay asks again. Check the network, and ${remedy("checkServer")}.`;
 
 function refused({ model }: Shipment, error: CarrierError): RlmError {
   const why = isMissing(error) ? `${error.message}: this server has no batches` : error.message;

@@ -90,7 +90,7 @@ function without(typed: readonly string[], flag: string): readonly string[] {
 
 /** @param read what the run reads: results in its place would destroy it */
 function checkedOut(own: BatchFlags, json: boolean, read: readonly string[]): OutPlace {
-  const out = outPlace(own.out ?? own.output, own.format, json, "batch");
+  const out = outPlace(own, json, "batch");
   if (out.kind === "file") {
     const { path: place, isSpecial } = targetOf(out.path);
     const same = isSpecial ? undefined : read.find((path) => targetOf(resolve(path)).path === place);
@@ -104,10 +104,8 @@ function onlyScript({ positionals }: Arguments): string {
   const [script, other] = positionals;
   if (script === undefined) throw new UsageError("name the SCRIPT.js that runs for each job", HELP);
   if (other === undefined) return script;
-  throw new UsageError(
-    `batch takes one SCRIPT.js, and ${other} is one more; put a pattern for --jobs in quotes, so that the shell leaves it`,
-    HELP,
-  );
+  const cure = "put a pattern for --jobs in quotes, so that the shell leaves it";
+  throw new UsageError(`batch takes one SCRIPT.js, and ${other} is one more; ${cure}`, HELP);
 }
 
 /** Refuses flags about workers with a folder: this process is the only one that works. @throws UsageError */

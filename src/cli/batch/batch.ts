@@ -5,6 +5,7 @@ import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
+import { jobsLine } from "../jobs/jobs-asked.ts";
 import { lossLine, openReadableJobs } from "../jobs/readable-jobs.ts";
 import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
@@ -13,16 +14,17 @@ import { warningText } from "../render/warnings.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
+import { openStoreIn } from "../store/opened-store.ts";
 import { type AskedRun, askedRun, batchRun, begunAs } from "./asked.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { countedRun, leftToOtherBuild } from "./follow.ts";
 import { forecastOf } from "./forecast.ts";
 import { readJobs } from "./read-jobs.ts";
-import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
+import { type Among, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
 import { openRunProgress } from "./run-progress.ts";
 import { type CountedRun, RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
-import { openDispatcher, openRunStore, withRun } from "./run-store.ts";
+import { openDispatcher, withRun } from "./run-store.ts";
 import { readScript, specOf } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 import { submit } from "./submit.ts";
@@ -45,10 +47,9 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
     const script = await readScript(asked.script, stop.signal);
     using read = await readJobs(asked, stop.signal);
     const spec = specOf(asked, script, read.mode);
-    for (const left of read.leftOut.slice(0, LEFT_OUT_SHOWN))
+    const [shown, more] = [read.leftOut.slice(0, LEFT_OUT_SHOWN), read.leftOut.length - LEFT_OUT_SHOWN];
+    for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
       terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
-    if (read.leftOut.length > LEFT_OUT_SHOWN) {
-      terminal.stderr.write(`left out: ${read.leftOut.length - LEFT_OUT_SHOWN} more\n`, "dim");
     }
     const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
     return await (own.dryRun ? dryRunBatch(ready) : runBatch(ready));
@@ -69,16 +70,14 @@ export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
 }
 
 /** Submits the run, works on it, and ends with it. Gives the exit code. @param report prints the end @throws RlmError */
-export async function runBatch(
-  wanted: ReadyRun,
-  report: (ended: EndedRun) => Promise<void> = async (ended) => tell(ended),
-): Promise<number> {
+export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Promise<void> = tell): Promise<number> {
   const { host, stop, terminal, spec, spooled } = wanted;
   const { own, settings } = wanted.asked;
   checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
   const { json, quiet } = wanted.asked;
   const progress = openRunProgress(terminal.stderr, processClock, json ? "json" : quiet ? "quiet" : "text");
-  await using store = await withSpansSent(await openRunStore(wanted.asked.store, host), settings.otlp, progress.say);
+  const opened = await openStoreIn(wanted.asked.store.place, host);
+  await using store = await withSpansSent(opened, settings.otlp, progress.say);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);
   const leftOut = (why: string) => progress.say(`left out: ${why}`);
@@ -97,20 +96,20 @@ export async function runBatch(
   if (again > 0) progress.say(`${amount(again, "job")} will be tried again`);
   if (asked.own.noWork) progress.say(workLine(asked, submitted.run));
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
-  const offering = runs.offer(submitted.run, dispatcher.dispatcher);
+  const offering = runs.offer(submitted.run, dispatcher);
   if (asked.own.detach) {
     await offering;
     const counted = await countedRun(store, submitted.run.id);
     const among = { inputs: submitted.order.length, forecast: null, loss: null };
-    tell({ ...{ asked, terminal, counted, among, code: RUN_EXIT.done }, lines: detachedLines(asked, submitted.run) });
-    return RUN_EXIT.done;
+    const watch = jobsLine({ place: asked.store }, submitted.run.name, "--watch");
+    const [lines, code] = [[workLine(asked, submitted.run), `follow it: ${watch}`], RUN_EXIT.done];
+    await tell({ asked, terminal, store, submitted, counted, lines, code, among });
+    return code;
   }
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
   const first = own.first !== undefined && submitted.order.length < spooled.count && stop.exitCode === undefined;
-  const forecast = first
-    ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs, inputs: submitted.inputs(), all: spooled.count })
-    : null;
+  const forecast = first ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs }) : null;
   const loss =
     stateOf(end.counted) === "over" ? await lossLine(openReadableJobs(store.jobs, submitted.run).list) : null;
   const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);
@@ -129,10 +128,8 @@ function submittedLine({ run, order, added }: Submitted): string {
 
 /** Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of jobs that are tried again. */
 async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs: Jobs): Promise<number> {
-  const states = [
-    ...(own.retryFailed ? ["failed" as const] : []),
-    ...(own.retryCancelled ? ["cancelled" as const] : []),
-  ];
+  const isAsked = { failed: own.retryFailed, cancelled: own.retryCancelled };
+  const states = (["failed", "cancelled"] as const).filter((state) => isAsked[state]);
   await runs.change(run, { to: "resume" }, null);
   if (states.length === 0) return 0;
   const before = await jobs.counts(run.id);
@@ -151,17 +148,15 @@ function endOf({ asked, stop }: ReadyRun, { counted, results }: End, among: Amon
 }
 
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */
-function tell({ asked, terminal, counted, lines, code, among }: Omit<EndedRun, "store" | "submitted">): void {
-  if (!asked.json) {
-    if (asked.quiet && code === RUN_EXIT.done && !among.forecast) return;
-    for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
-    return;
-  }
-  terminal.stdout.writeRaw(`${jsonText(endJson({ counted, lines, code, among }))}\n`);
+async function tell(ended: EndedRun): Promise<void> {
+  const { asked, terminal, lines, code, among } = ended;
+  const isSilent = asked.quiet && code === RUN_EXIT.done && !among.forecast;
+  if (asked.json) terminal.stdout.writeRaw(`${jsonText(endJson(ended))}\n`);
+  else if (!isSilent) for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
 }
 
 /** The end of a run for programs. */
-export function endJson({ counted, lines, code, among }: Pick<EndedRun, "counted" | "lines" | "code" | "among">) {
+export function endJson({ counted, lines, code, among }: EndedRun) {
   const { name, why } = counted.run;
   const { inputs, forecast, loss } = among;
   const told = { inputs, ...(forecast ? { forecast } : {}), loss };

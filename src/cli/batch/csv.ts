@@ -4,32 +4,26 @@ import { BadLine, type Input, LINE_BYTES, linesOf, placeOf } from "./jsonl.ts";
 
 /** An object of strings for each row, by the names in the header (RFC 4180). @throws BadLine */
 export async function* csvRows(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Input> {
+  const parser = parse({ info: true, max_record_size: LINE_BYTES, record_delimiter: ENDS, skip_empty_lines: true });
+  // A failure of either side destroys the parser, which then rejects below.
+  pipeline(Readable.from(withEnds(chunks, name)), parser, () => {});
   let header: readonly string[] | null = null;
-  for await (const { row, number } of rowsOf(chunks, name)) {
-    const at = placeOf(number, name);
-    if (header === null) header = checkedHeader(row, at);
-    else yield { at, value: Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])) };
+  try {
+    for await (const { record, info } of parser) {
+      const row: readonly string[] = record;
+      const at = placeOf(info.lines, name);
+      if (header === null) header = checkedHeader(row, at);
+      else yield { at, value: Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])) };
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const line = Number("lines" in error ? error.lines : 1);
+    throw new BadLine(placeOf(line, name), PROBLEMS[error.code] ?? error.message.slice(0, 200));
   }
 }
 
 /** A file may have both. */
 const ENDS = ["\r\n", "\n"];
-
-/** Rows, each with the number of the line on which it ends. */
-async function* rowsOf(chunks: AsyncIterable<Uint8Array>, name: string) {
-  const parser = parse({ info: true, max_record_size: LINE_BYTES, record_delimiter: ENDS, skip_empty_lines: true });
-  // A failure of either side destroys the parser, which then rejects below.
-  pipeline(Readable.from(withEnds(chunks, name)), parser, () => {});
-  try {
-    for await (const { record, info } of parser) {
-      const row: readonly string[] = record;
-      const number: number = info.lines;
-      yield { row, number };
-    }
-  } catch (error) {
-    throw error instanceof CsvError ? badRow(error, name) : error;
-  }
-}
 
 async function* withEnds(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<string> {
   for await (const { text } of linesOf(chunks, name)) yield `${text}\n`;
@@ -48,10 +42,7 @@ function checkedHeader(row: readonly string[], at: string): readonly string[] {
   throw new BadLine(at, `names two columns ${JSON.stringify(twice.slice(0, 80))}`, "Rename one of them.");
 }
 
-const OTHER_SEPARATORS = [
-  [";", "semicolons"],
-  ["\t", "tabs"],
-] as const;
+const OTHER_SEPARATORS = Object.entries({ ";": "semicolons", "\t": "tabs" });
 
 const PROBLEMS: Readonly<Partial<Record<CsvError["code"], string>>> = {
   CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: "has another number of fields than the header",
@@ -60,8 +51,3 @@ const PROBLEMS: Readonly<Partial<Record<CsvError["code"], string>>> = {
   INVALID_OPENING_QUOTE: "has a quote within a field that does not begin with one; such a field stands in quotes",
   CSV_MAX_RECORD_SIZE: "belongs to a row of more than 1 MB",
 };
-
-function badRow(error: CsvError, name: string): BadLine {
-  const lines = Number("lines" in error ? error.lines : 1);
-  return new BadLine(placeOf(lines, name), PROBLEMS[error.code] ?? error.message.slice(0, 200));
-}

@@ -15,11 +15,8 @@ const TRIED = 3;
  * `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would take. Gives the exit code.
  * @param count how many all are @param most how many are run
  */
-export async function dryRunBatch(
-  { asked, spec, spooled, host, terminal, stop }: ReadyRun,
-  count = spooled.count,
-  most = TRIED,
-): Promise<number> {
+export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, most = TRIED): Promise<number> {
+  const { asked, spec, spooled, host, terminal, stop } = ready;
   await using store = await host.openStore(null);
   const runs = openRuns(store);
   const own = workerSession(asked.settings, null);
@@ -60,12 +57,8 @@ function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
   };
 }
 
-function estimateText(
-  { sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate,
-  tried: number,
-  jobs: number,
-  share: number | null,
-) {
+function estimateText(all: Estimate, tried: number, jobs: number, share: number | null): string {
+  const { sub_calls, input_tokens, max_output_tokens, cost_usd } = all;
   const what = `${amount(jobs, "job")}, by the first ${tried}: ~${amount(sub_calls, "sub-call")}`;
   if (sub_calls === 0) return what;
   const byBatch =

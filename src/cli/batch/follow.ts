@@ -87,10 +87,8 @@ export async function countsAndWaits(
 }
 
 /** True if no job runs, and none will by itself. */
-async function isOver(
-  { store: { jobs }, run: id, isAlone }: Following,
-  { run, counts, waits }: CountedRun,
-): Promise<boolean> {
+async function isOver({ store: { jobs }, run: id, isAlone }: Following, counted: CountedRun): Promise<boolean> {
+  const { run, counts, waits } = counted;
   const isPaused = run.state === "paused";
   // Rows of jobs that could not be put back say that they run: nobody holds their sessions.
   if (isPaused && isAlone === true && counts.workers === 0) return true;
@@ -124,8 +122,6 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
 }
 
 /** Waits that end when something happens. */
-export type Poke = ReturnType<typeof openPoke>;
-
 export function openPoke(signal: AbortSignal) {
   let happening = new AbortController();
   return {

@@ -1,9 +1,10 @@
-import type { Runs, Submitted } from "../../jobs/index.ts";
+import type { Runs } from "../../jobs/index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
-import type { Asked, Jobs } from "../../store/index.ts";
+import type { Jobs } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import type { ReadyRun } from "./batch.ts";
 import { finalJobs } from "./result-lines.ts";
+import type { submit } from "./submit.ts";
 import { workerSession } from "./working.ts";
 
 /** The likely cost of all inputs, by the first ones, which have really been run. */
@@ -25,22 +26,18 @@ interface Sum {
 /** The number of first jobs that run with placeholders for answers, to estimate the most that they could cost. */
 const TRIED = 3;
 
-interface ForecastAsked extends Pick<ReadyRun, "asked" | "spec"> {
-  readonly submitted: Submitted;
+interface ForecastAsked extends Pick<ReadyRun, "asked" | "spec" | "spooled"> {
+  readonly submitted: Awaited<ReturnType<typeof submit>>;
   readonly runs: Runs;
   readonly jobs: Jobs;
-  /** The first jobs. */
-  readonly inputs: AsyncIterable<Asked>;
-  /** The number of all inputs. */
-  readonly all: number;
 }
 
 /** null: none of the first jobs is over. */
 export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null> {
-  const { asked, jobs, submitted, all } = wanted;
+  const { asked, jobs, submitted } = wanted;
+  const all = wanted.spooled.count;
   let [from, spent, dearest] = [0, NOTHING, NOTHING];
-  const ofRun = { run: submitted.run.id, order: submitted.order, jobs };
-  for await (const { spent: took } of finalJobs(ofRun)) {
+  for await (const { spent: took } of finalJobs({ run: submitted.run.id, order: submitted.order, jobs })) {
     const one = { cost_usd: took.nanodollars / 1e9, tokens: took.tokens };
     from += 1;
     spent = each((name) => spent[name] + one[name]);
@@ -49,10 +46,8 @@ export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null
   if (from === 0) return null;
   const likely = each((name) => (spent[name] / from) * all);
   dearest = greater(dearest, await couldTake(wanted));
-  const bounded = lesser(
-    each((name) => dearest[name] * all),
-    limitsOf(asked, all),
-  );
+  const most = each((name) => dearest[name] * all);
+  const bounded = lesser(most, limitsOf(asked, all));
   return { jobs: all, from, likely: whole(likely), at_most: whole(greater(likely, bounded)) };
 }
 
@@ -64,10 +59,10 @@ const lesser = (a: Sum, b: Sum) => each((name) => Math.min(a[name], b[name]));
 const whole = (sum: Sum): Sum => ({ cost_usd: sum.cost_usd, tokens: Math.round(sum.tokens) });
 
 /** The most that one of the first jobs could have taken, if each answer were as long as it may be. */
-async function couldTake({ asked, spec, runs, inputs }: ForecastAsked): Promise<Sum> {
+async function couldTake({ asked, spec, runs, submitted }: ForecastAsked): Promise<Sum> {
   const own = workerSession(asked.settings, null);
   let [most, tried] = [NOTHING, 0];
-  for await (const job of inputs) {
+  for await (const job of submitted.inputs()) {
     const { estimate } = await runs.dryRun(spec, job, own);
     const tokens = estimate.input_tokens + estimate.max_output_tokens;
     most = greater(most, { cost_usd: estimate.cost_usd, tokens });
@@ -77,13 +72,12 @@ async function couldTake({ asked, spec, runs, inputs }: ForecastAsked): Promise<
   return most;
 }
 
+const NO_LIMIT = Number.POSITIVE_INFINITY;
+
 /** The most that the limits of the run and of each job let all of them cost. */
 function limitsOf({ limits, settings }: AskedRun, all: number): Sum {
-  const ofRun = {
-    cost_usd: limits.nanodollars === null ? Number.POSITIVE_INFINITY : limits.nanodollars / 1e9,
-    tokens: limits.tokens ?? Number.POSITIVE_INFINITY,
-  };
-  const { max_cost_usd = Number.POSITIVE_INFINITY, max_tokens = Number.POSITIVE_INFINITY } = settings;
+  const ofRun = { cost_usd: (limits.nanodollars ?? NO_LIMIT) / 1e9, tokens: limits.tokens ?? NO_LIMIT };
+  const { max_cost_usd = NO_LIMIT, max_tokens = NO_LIMIT } = settings;
   return lesser(ofRun, { cost_usd: max_cost_usd * all, tokens: max_tokens * all });
 }
 

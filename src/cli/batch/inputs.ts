@@ -25,10 +25,8 @@ export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptio
   if (extension === ".csv") return values(csvRows(open(), jobs));
   // A shell hands streams over without a name of their own.
   if (LINES.includes(extension) || isHandedOver(jobs) || !found.isFile()) return values(jsonLines(open(), jobs));
-  throw new UsageError(
-    `--jobs reads .jsonl (a JSON value on each line) and .csv; a pattern or a folder makes a job of each file, and ${jobs} is one file`,
-    commandLine(["help", "batch"]),
-  );
+  const takes = ".jsonl (a JSON value on each line) and .csv; a pattern or a folder makes a job of each file";
+  throw new UsageError(`--jobs reads ${takes}, and ${jobs} is one file`, commandLine(["help", "batch"]));
 }
 
 const LINES = [".jsonl", ".ndjson"];

@@ -9,11 +9,7 @@ export interface Input {
 }
 
 /** A JSON value on each line; blank lines are passed over. @throws BadLine */
-export async function* jsonLines(
-  chunks: AsyncIterable<Uint8Array>,
-  name: string,
-  most = LINE_BYTES,
-): AsyncIterable<Input> {
+export async function* jsonLines(chunks: AsyncIterable<Uint8Array>, name: string, most = LINE_BYTES) {
   for await (const { number, text } of linesOf(chunks, name, most)) {
     if (text.trim() === "") continue;
     const at = placeOf(number, name);
@@ -26,17 +22,13 @@ function readValue(text: string, at: string): Json {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new BadLine(at, `is not valid JSON: ${reasonOf(error)}`, "Each line is one JSON value.");
+    // V8 quotes the text, which may be long and have control characters.
+    const reason = messageOf(error).replace(/,? ?(\.\.\.)?".*$/s, "");
+    throw new BadLine(at, `is not valid JSON: ${reason.slice(0, 100)}`, "Each line is one JSON value.");
   }
   if (canonicalJson(value) !== null) return value;
   throw new BadLine(at, "is nested too deeply, or has a number too large for JavaScript");
 }
-
-/** V8 quotes the text, which may be long and have control characters. */
-const reasonOf = (error: unknown) =>
-  messageOf(error)
-    .replace(/,? ?(\.\.\.)?".*$/s, "")
-    .slice(0, 100);
 
 /** The problem of one line of the user's input. `at` is its place: `line 3 of jobs.jsonl`. */
 export class BadLine extends Error {
@@ -64,11 +56,8 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string, 
   const take = (part: Uint8Array): void => {
     bytes += part.length;
     if (bytes > most) {
-      throw new BadLine(
-        placeOf(number, name),
-        `is longer than ${most / 2 ** 20} MB`,
-        "Put long texts into files: --context-field F.",
-      );
+      const problem = `is longer than ${most / 2 ** 20} MB`;
+      throw new BadLine(placeOf(number, name), problem, "Put long texts into files: --context-field F.");
     }
     held.push(part);
   };

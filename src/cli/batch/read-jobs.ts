@@ -74,38 +74,25 @@ const SHOWN_UNITS = 200;
  * The jobs of a line, or the first of them, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
  * A file of a folder or pattern that no load can read is left out. Reading them throws RlmError `cancelled` and what loading throws.
  */
-export function openAskedJobs(
-  asked: Pick<AskedRun, "contexts" | "jobs" | "loading" | "own">,
-  spooled: Spool,
-  { runs, signal, leftOut }: AskedParts,
-): () => AsyncIterable<Asked> {
+export function openAskedJobs(asked: AskedRun, spooled: Spool, parts: AskedParts): () => AsyncIterable<Asked> {
   const { contexts, loading, own } = asked;
+  const { runs, signal, leftOut } = parts;
   const rootsOf = (path: string) => (own.contextField === undefined ? [path] : tableRoots(asked));
-  const kept = new Map<string | null, string>();
-  async function contextOf(path: string | null): Promise<string | null> {
+  const kept = new Map<string | null, string | RlmError | null>();
+  /** An error for a file that is left out; null: the job has no context. */
+  async function contextOf(path: string | null): Promise<string | RlmError | null> {
     if (path === null && contexts.length === 0) return null;
-    const known = kept.get(path);
-    if (known !== undefined) return known;
     const [source, paths] = path === null ? [await sharedSource(contexts, signal), contexts] : [path, rootsOf(path)];
     // What the user names may be read.
     const roots = paths.filter((one) => one !== "-").map((one) => resolve(one));
     const documents = { ...documentOptions(), ...loading };
-    const hash = await runs.keepContext(source, { cwd: process.cwd(), roots, documents });
-    kept.set(path, hash);
-    return hash;
-  }
-  const refused = new Map<string | null, RlmError>();
-  /** Undefined for a file that is left out. */
-  async function contextUnlessRefused(path: string | null): Promise<string | null | undefined> {
-    if (refused.has(path)) return undefined;
     try {
-      return await contextOf(path);
+      return await runs.keepContext(source, { cwd: process.cwd(), roots, documents });
     } catch (error) {
       const isNamed = path === null || own.contextField !== undefined;
       if (isNamed || !(error instanceof RlmError) || !UNREADABLE.includes(error.code)) throw error;
-      refused.set(path, error);
       leftOut(error.message);
-      return undefined;
+      return error;
     }
   }
   return async function* () {
@@ -114,12 +101,13 @@ export function openAskedJobs(
       if (given === own.first) return;
       if (signal.aborted)
         throw new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
-      const context = await contextUnlessRefused(path);
-      if (context === undefined) continue;
+      const context = kept.get(path) ?? (await contextOf(path));
+      kept.set(path, context);
+      if (context instanceof RlmError) continue;
       given += 1;
       yield { id, input, context };
     }
-    const [first] = refused.values();
+    const first = kept.values().find((one) => one instanceof RlmError);
     if (given === 0 && first) throw first;
   };
 }

@@ -1,6 +1,6 @@
 import { escapedJson, jsonText } from "../../platform/visible.ts";
 import type { JobRow, JobState, Jobs } from "../../store/index.ts";
-import { attemptsOf, toldOf } from "../jobs/readable-jobs.ts";
+import { attemptsOf, jobsOf, toldOf } from "../jobs/readable-jobs.ts";
 
 /** Which jobs are meant. */
 export interface FinalJobs {
@@ -16,7 +16,8 @@ export interface ResultsAsked extends FinalJobs {
   readonly unordered: boolean;
 }
 
-const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
+/** States of jobs that are over. */
+export const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
 const PAGE = 100;
 
 export const isOver = (state: JobState) => FINAL.includes(state);
@@ -29,17 +30,13 @@ export function openResultLines(asked: ResultsAsked) {
   return {
     /** Lines that have not been given yet. */
     async *next(): AsyncIterable<string> {
-      for (let from: number | null = first; from !== null; ) {
-        const page: Page = await readPage(asked, from);
-        for (const { at, job } of page.jobs) {
-          if (!isOver(job.state)) return;
-          if (at >= first && !beyond.has(at)) {
-            yield `${resultLine(job, job.state === "done" ? await asked.jobs.result(job) : null)}\n`;
-            beyond.add(at);
-          }
-          while (beyond.delete(first)) first += 1;
+      for await (const { at, job } of placedJobs(asked, first)) {
+        if (!isOver(job.state)) return;
+        if (at >= first && !beyond.has(at)) {
+          yield `${resultLine(job, job.state === "done" ? await asked.jobs.result(job) : null)}\n`;
+          beyond.add(at);
         }
-        from = page.next;
+        while (beyond.delete(first)) first += 1;
       }
     },
   };
@@ -47,38 +44,24 @@ export function openResultLines(asked: ResultsAsked) {
 
 /** Jobs that are over now, in their order. */
 export async function* finalJobs(asked: FinalJobs): AsyncIterable<JobRow> {
-  for (let from: number | null = 0; from !== null; ) {
-    const page: Page = await readPage({ ...asked, unordered: true }, from);
-    yield* page.jobs.map(({ job }) => job);
-    from = page.next;
-  }
+  for await (const { job } of placedJobs({ ...asked, unordered: true }, 0)) yield job;
 }
 
-interface Page {
-  /** Jobs, each with its place among the results. */
-  readonly jobs: readonly { readonly at: number; readonly job: JobRow }[];
-  /** The place from which the next page is read; null: this is the last one. */
-  readonly next: number | null;
-}
-
-/** A page may end before its limit: then what follows is on the next one. */
-async function readPage({ run, jobs, order, unordered }: ResultsAsked, from: number): Promise<Page> {
+/** Jobs from this place on, each with its place among the results. */
+async function* placedJobs({ run, jobs, order, unordered }: ResultsAsked, first: number) {
   const states = unordered ? { states: FINAL } : {};
-  if (order?.length === 0) return { jobs: [], next: null };
   if (order === null) {
-    const page = await jobs.list(run, { from, limit: PAGE, ...states });
-    const last = page.at(-1);
-    return { jobs: page.map((job) => ({ at: job.n, job })), next: last ? last.n + 1 : null };
+    for await (const job of jobsOf((page) => jobs.list(run, { ...page, ...states }), first)) yield { at: job.n, job };
+    return;
   }
-  const among = risingIn(order, from);
-  const page = await jobs.list(run, { from: among[0] ?? 0, limit: PAGE, among, ...states });
-  const places = new Map(among.map((n, index) => [n, from + index]));
-  const found = page.flatMap((job) => {
-    const at = places.get(job.n);
-    return at === undefined ? [] : [{ at, job }];
-  });
-  const next = (found.at(-1)?.at ?? from + among.length - 1) + 1;
-  return { jobs: found, next: next < order.length ? next : null };
+  for (let from = first; from < order.length; ) {
+    const among = risingIn(order, from);
+    const page = await jobs.list(run, { from: among[0] ?? 0, limit: PAGE, among, ...states });
+    yield* page.map((job) => ({ at: from + among.indexOf(job.n), job }));
+    // A page may end before its limit: then what follows is on the next one.
+    const last = page.at(-1);
+    from += last ? among.indexOf(last.n) + 1 : among.length;
+  }
 }
 
 /** The numbers from this place on, up to a page, as far as they rise. Lists are in the order of numbers. */
@@ -107,8 +90,7 @@ export function resultLine(job: JobRow, result: string | null): string {
     resumed: told.resumed ?? 0,
     session: job.session,
   };
-  return `${jsonText(before).slice(0, -1)},"result":${escapedJson(onOneLine(result ?? "null"))},${jsonText(after).slice(1)}`;
+  // Between the tokens of JSON a line's end means nothing, and within a string it cannot stand.
+  const value = escapedJson((result ?? "null").replaceAll(/[\r\n]/g, " "));
+  return `${jsonText(before).slice(0, -1)},"result":${value},${jsonText(after).slice(1)}`;
 }
-
-/** Between the tokens of JSON a line's end means nothing, and within a string it cannot stand. */
-const onOneLine = (json: string) => json.replaceAll(/[\r\n]/g, " ");

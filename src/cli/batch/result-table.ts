@@ -31,7 +31,9 @@ export async function* tableLines(asked: FinalJobs): AsyncIterable<string> {
 async function contentsOf({ jobs }: Pick<FinalJobs, "jobs">, job: JobRow) {
   const result = job.state === "done" ? await jobs.result(job) : null;
   const [input, damage] = await inputOf(jobs, job);
-  return { input, result: result === null ? null : JSON.parse(result), error: errorOf(job) ?? damage };
+  const { error, error_code } = toldOf(job);
+  const failure = typeof error === "string" ? `${error} (${String(error_code)})` : damage;
+  return { input, result: result === null ? null : JSON.parse(result), error: failure };
 }
 
 /** The input; if it is not what was asked, nothing and why. */
@@ -42,11 +44,6 @@ async function inputOf(jobs: FinalJobs["jobs"], job: JobRow): Promise<[input: Js
     if (error instanceof RlmError && error.code === "store_corrupt") return [null, `${error.message} (${error.code})`];
     throw error;
   }
-}
-
-function errorOf(job: JobRow): string | null {
-  const { error, error_code } = toldOf(job);
-  return typeof error === "string" ? `${error} (${String(error_code)})` : null;
 }
 
 /** A result may have any number of fields. With more than so many the values are whole, in one column. */
@@ -70,15 +67,14 @@ function openFields(kind: "input" | "result") {
     },
     columns: () => ({ kind, names: [...(isWide() ? [] : names), ...(hasWhole || isWide() ? [kind] : [])] }),
     cells(value: Json): readonly Cell[] {
-      const fields = isWide() ? [] : [...names].map((name) => cellOf(fieldOf(value, name)));
+      const fields = isWide() ? [] : [...names].map((name) => fieldOf(value, name));
       return hasWhole || isWide() ? [...fields, isWhole(value) ? cellOf(value) : null] : fields;
     },
   };
 }
 
-function fieldOf(value: Json, name: string): unknown {
-  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : null;
-}
+const fieldOf = (value: Json, name: string) =>
+  cellOf(isRecord(value) && Object.hasOwn(value, name) ? value[name] : null);
 
 function cellOf(value: unknown): Cell {
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
@@ -103,21 +99,20 @@ function headerOf(...groups: readonly ReturnType<Fields["columns"]>[]): readonly
 }
 
 /** A row of a table as RFC 4180 has it, with its end. */
-export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
+export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(",")}\n`;
 }
 
-function cellText(cell: string | number | boolean | null): string {
+function cellText(cell: Cell): string {
   if (cell === null) return "";
-  const text = typeof cell === "string" ? guarded(cell) : String(cell);
+  const isFormula = typeof cell === "string" && FORMULA.test(cell) && !NUMBER.test(cell);
+  const text = isFormula ? `'${cell}` : String(cell);
   return /[",\r\n]/.test(text) || text.trim() !== text ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A spreadsheet takes such a text for a formula, which can call programs and send data away. Full-width signs count as well. */
+/**
+ * A spreadsheet takes such a text for a formula, which can call programs and send data away: it gets a `'`. Full-width signs count
+ * as well, and numbers stay.
+ */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
-/** The text with a `'` before what a spreadsheet would calculate. Numbers stay. */
-function guarded(text: string): string {
-  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
-}

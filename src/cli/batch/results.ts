@@ -10,7 +10,8 @@ import {
   writeResultFile,
 } from "../../platform/result-file.ts";
 import { visible } from "../../platform/visible.ts";
-import { type Format, formatOf } from "../flags/runs.ts";
+import type { Given } from "../flags/arguments.ts";
+import { type Format, formatOf, type OUT } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
 import { type FinalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
@@ -53,12 +54,8 @@ export type OutPlace =
   | { readonly kind: "file"; readonly format: Format; readonly path: string; readonly typed: string };
 
 /** @throws UsageError; RlmError `output_failed` if nothing can be written there, which is tried */
-export function outPlace(
-  typed: string | undefined,
-  named: Format | undefined,
-  json: boolean,
-  command: string,
-): OutPlace {
+export function outPlace({ out, output, format: named }: Given<typeof OUT>, json: boolean, command: string): OutPlace {
+  const typed = out ?? output;
   if (typed === undefined && named === undefined) return { kind: "none" };
   if (typed === undefined) throw new UsageError("--format needs --out FILE", commandLine(["help", command]));
   const format = formatOf(typed, named, command);

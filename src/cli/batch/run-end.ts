@@ -101,9 +101,8 @@ function pausedLines({ line, store }: AskedRun, { run }: CountedRun): string[] {
 
 /** Flags that the reason of a pause asks for. */
 function cureIn(why: string | null): string[] {
-  const isAdvised = (cure: "sendNow" | "resendDoubtful") => why?.includes(firstly(cure));
-  if (isAdvised("resendDoubtful")) return ["--resend-doubtful"];
-  return isAdvised("sendNow") ? ["--delivery", "now"] : [];
+  if (why?.includes(firstly("resendDoubtful"))) return ["--resend-doubtful"];
+  return why?.includes(firstly("sendNow")) ? ["--delivery", "now"] : [];
 }
 
 /** The line for a user who has stopped the command. */
@@ -114,10 +113,6 @@ export function stoppedLine({ line, own }: AskedRun, { counts, waits }: CountedR
   // Workers go on.
   if (own.noWork) return `followed no longer, ${at}; follow it again with: ${line()}`;
   return `suspended ${at}${stay}; continue with: ${line()}`;
-}
-
-export function detachedLines(asked: AskedRun, run: RunRow): string[] {
-  return [workLine(asked, run), `follow it: ${commandLine(["jobs", run.name, "--watch", ...asked.store.flags])}`];
 }
 
 export function workLine({ store }: AskedRun, { queue }: RunRow): string {
@@ -140,8 +135,7 @@ export function pausedText({ why, limits }: Pick<RunRow, "why" | "limits">): str
   if (!isOutOfMoney({ why })) return `paused: ${inFlags(why)}`;
   const limit = limitIn(why);
   const value = limit === null ? null : limits[limit];
-  const shown = limit === "nanodollars" && value !== null ? value / 1e9 : value;
-  const reached =
-    limit === null ? "the limit of the run" : `${reachedFlag({ why })}${shown === null ? "" : ` ${shown}`}`;
+  const shown = value === null ? "" : ` ${limit === "nanodollars" ? value / 1e9 : value}`;
+  const reached = `${reachedFlag({ why }) ?? "the limit of the run"}${shown}`;
   return `paused: ${reached} is spent, or held by requests in flight when a process ended`;
 }

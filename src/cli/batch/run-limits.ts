@@ -13,62 +13,52 @@ import { configPlaces, modelsOf, unknownPrice } from "../session/settings.ts";
  * @param models one of which may know the price
  * @throws RlmError `invalid_argument` naming the flag
  */
-export function checkRunPrice(
-  nanodollars: number | null,
-  model: string | null,
-  models: readonly Pick<Models, "price">[],
-): void {
+export function checkRunPrice(nanodollars: number | null, model: string | null, models: readonly Priced[]): void {
   if (nanodollars === null || model === null || models.some(({ price }) => price(model) !== null)) return;
   const { nanodollars: cost, tokens, sub_calls } = RUN_LIMITS;
   throw unknownPrice(model, `--${cost.name}`, `Limit by --${tokens.name} or --${sub_calls.name}.`);
 }
 
+type Priced = Pick<Models, "price">;
+
 /** The line that works on the run may leave out the server that this host's settings name. */
-export function modelsOfHost(): Pick<Models, "price">[] {
+export function modelsOfHost(): Priced[] {
   const settings = readConfig({}, configPlaces());
   const { base_url: _, ...elsewhere } = settings;
-  return [settings, elsewhere].map((known) => {
-    const models = modelsOf(known);
-    return { price: (name) => priceOf(models, name) };
-  });
-}
-
-/** A provider that nobody knows has no price either. */
-function priceOf(models: Models, name: string | null): ReturnType<Models["price"]> {
-  try {
-    return models.price(name);
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "no_model_configured") return null;
-    throw error;
-  }
+  return [settings, elsewhere].map((known) => ({
+    price(name) {
+      try {
+        return modelsOf(known).price(name);
+      } catch (error) {
+        // A provider that nobody knows has no price either.
+        if (error instanceof RlmError && error.code === "no_model_configured") return null;
+        throw error;
+      }
+    },
+  }));
 }
 
 /** `anthropic=60/min,100000tok/min` as rates of the provider. @throws UsageError */
 export function ratesIn(typed: readonly string[]): ProviderRate[] {
   return typed.flatMap((text) => {
-    const [, provider, rates] = /^([^\s=]+)=(.+)$/s.exec(text) ?? [];
-    if (provider === undefined || rates === undefined) throw wrong(text);
-    return rates.split(",").map((rate) => rateIn(provider, rate, text));
+    const [, provider = "", rates] = /^([^\s=]+)=(.+)$/s.exec(text) ?? [];
+    const found = rates?.split(",").map((rate) => rateIn(provider, rate)) ?? [null];
+    if (found.every((rate) => rate !== null)) return found;
+    const takes = "it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min";
+    const problem = `--rate is ${text}: ${takes} or anthropic=60/min,100000tok/min`;
+    throw new UsageError(problem, commandLine(["help", "batch"]));
   });
 }
 
-const PER_MINUTE = { s: 60, min: 1, h: 1 / 60 };
+const PER_MINUTE: Readonly<Record<string, number>> = { s: 60, min: 1, h: 1 / 60 };
 
-/** `60/min`, `10/2min`, `9000tok/30s`. */
-function rateIn(provider: string, rate: string, text: string): ProviderRate {
+/** `60/min`, `10/2min`, `9000tok/30s`; null for anything else. */
+function rateIn(provider: string, rate: string): ProviderRate | null {
   const parts = /^(\d{1,12}(?:\.\d{1,3})?)(tok)?\/(\d{1,6})?(s|min|h)$/.exec(rate.trim()) ?? [];
-  const [, number, tokens, units = "1", unit] = parts;
-  const perUnit = unit === "s" || unit === "min" || unit === "h" ? PER_MINUTE[unit] : 0;
-  const perMinute = (Number(number) * perUnit) / Number(units);
-  if (!(perMinute > 0 && Number.isFinite(perMinute))) throw wrong(text);
+  const [, number, tokens, units = "1", unit = ""] = parts;
+  const perMinute = (Number(number) * (PER_MINUTE[unit] ?? 0)) / Number(units);
+  if (!(perMinute > 0 && Number.isFinite(perMinute))) return null;
   return { provider, perMinute, of: tokens === undefined ? "requests" : "tokens" };
-}
-
-function wrong(text: string): UsageError {
-  return new UsageError(
-    `--rate is ${text}: it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min or anthropic=60/min,100000tok/min`,
-    commandLine(["help", "batch"]),
-  );
 }
 
 /** The price by batch, as a share of the usual one; null: the price is not known, or there is no model or key. */

@@ -5,14 +5,11 @@ import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { openSpeed, progressText, type RunState, runStateJson } from "./run-state.ts";
 
-/** Progress of a run, on stderr. */
-export type RunProgress = ReturnType<typeof openRunProgress>;
-
 /** Elsewhere than on a terminal, a line now and then. */
 const IN_LOGS: Pace = { first: 3000, step: 10_000 };
 const MINUTE_MS = 60_000;
 
-/** @param as `json`: each line is an object */
+/** Progress of a run, on stderr. @param as `json`: each line is an object */
 export function openRunProgress(output: Output, clock: StatusClock, as: "text" | "json" | "quiet") {
   const { show, say, clear } = openStatusLine(output, clock, { as, elsewhere: IN_LOGS });
   const speedOf = openSpeed();
@@ -30,9 +27,8 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
     unreachable(error: RlmError, ms: number): void {
       if (clock.now() - complainedAt < MINUTE_MS) return;
       complainedAt = clock.now();
-      say(
-        `the store does not answer since ${Math.round(ms / 1000)} s: ${error.message}; nothing is sent until it does`,
-      );
+      const since = `since ${Math.round(ms / 1000)} s`;
+      say(`the store does not answer ${since}: ${error.message}; nothing is sent until it does`);
     },
   };
 }
@@ -42,17 +38,12 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) 
   const elsewhere = { ...IN_LOGS, first: 0 };
   const status = openStatusLine(output, clock, { as: isQuiet ? "quiet" : "text", elsewhere, isKept: true });
   const running = new Set<string>();
-  const over = { done: 0, failed: 0, cancelled: 0 };
-  let givenBack = 0;
+  const left = { done: 0, failed: 0, cancelled: 0, "given back": 0 };
 
-  const text = () =>
-    [
-      `${running.size} running`,
-      `${over.done} done`,
-      ...(over.failed > 0 ? [`${over.failed} failed`] : []),
-      ...(over.cancelled > 0 ? [`${over.cancelled} cancelled`] : []),
-      ...(givenBack > 0 ? [`${givenBack} given back`] : []),
-    ].join(" · ");
+  function text(): string {
+    const told = Object.entries(left).filter(([how, count]) => count > 0 || how === "done");
+    return [`${running.size} running`, ...told.map(([how, count]) => `${count} ${how}`)].join(" · ");
+  }
 
   return {
     /** Prints a sentence, which stays. */
@@ -67,8 +58,7 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) 
       else {
         running.delete(key);
         const { state } = progress;
-        if (state === "done" || state === "failed" || state === "cancelled") over[state] += 1;
-        else givenBack += 1;
+        left[state === "done" || state === "failed" || state === "cancelled" ? state : "given back"] += 1;
       }
       status.show(text());
     },

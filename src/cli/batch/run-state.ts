@@ -22,6 +22,7 @@ export interface RunState extends Pick<CountedRun, "counts">, Partial<Pick<Count
 /** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min`. */
 export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): string {
   const { counts, run, reason } = now;
+  const active = counts.running + counts.cancelling;
   const parts = [
     `${counts.done}/${jobsIn(counts)} done`,
     ...(counts.failed > 0
@@ -29,7 +30,7 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
       : []),
     ...(counts.cancelled > 0 ? [`${counts.cancelled} cancelled`] : []),
     ...(counts.parked > 0 && !now.waits?.length ? [`${counts.parked} parked`] : []),
-    ...runningPart(counts),
+    ...(active > 0 ? [`${active} running${counts.workers > 1 ? ` on ${counts.workers} workers` : ""}`] : []),
     ...(now.waits?.length ? [waitsInShort(now.waits, Date.now())] : []),
     ...spentParts(run),
     ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
@@ -44,12 +45,6 @@ export const jobsIn = ({ waiting, running, parked, cancelling, done, failed, can
 /** Jobs that are over. */
 export const overIn = ({ done, failed, cancelled }: Counts) => done + failed + cancelled;
 
-function runningPart({ running, cancelling, workers }: Counts): string[] {
-  const active = running + cancelling;
-  if (active === 0) return [];
-  return [`${active} running${workers > 1 ? ` on ${workers} workers` : ""}`];
-}
-
 const USD = 1e-9;
 
 function spentParts({ spent, held, doubtful, limits }: RunState["run"]): string[] {
@@ -58,10 +53,9 @@ function spentParts({ spent, held, doubtful, limits }: RunState["run"]): string[
     ...(doubtful.nanodollars > 0 ? [`in doubt ${dollars(doubtful.nanodollars * USD)}`] : []),
   ];
   const heldText = notSpent.length > 0 ? ` (${notSpent.join(", ")})` : "";
-  if (limits.nanodollars !== null) {
-    return [`${dollars(spent.nanodollars * USD)} of ${dollars(limits.nanodollars * USD)}${heldText}`];
-  }
-  if (spent.nanodollars > 0 || heldText !== "") return [`${dollars(spent.nanodollars * USD)}${heldText}`];
+  const limit = limits.nanodollars === null ? "" : ` of ${dollars(limits.nanodollars * USD)}`;
+  const beside = `${limit}${heldText}`;
+  if (spent.nanodollars > 0 || beside !== "") return [`${dollars(spent.nanodollars * USD)}${beside}`];
   return spent.tokens > 0 ? [`${compact(spent.tokens)} tokens`] : [];
 }
 
@@ -138,7 +132,7 @@ export function isLeftToProviders({ counts, waits }: Omit<CountedRun, "run">): b
 }
 
 /** The state of a run in a word, for people and programs. */
-export function stateOf({ run, counts }: Omit<CountedRun, "waits">): RunWord {
+export function stateOf({ run, counts }: Omit<CountedRun, "waits">) {
   if (overIn(counts) === jobsIn(counts)) return "over";
   if (run.state === "paused") return "paused";
   // Their process has ended, and nobody has gone on with them.
@@ -146,20 +140,12 @@ export function stateOf({ run, counts }: Omit<CountedRun, "waits">): RunWord {
   return counts.waiting > 0 ? "waiting" : "parked";
 }
 
-type RunWord = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
-
-interface Outcome extends Omit<CountedRun, "run"> {
-  readonly run: Pick<RunRow, "state">;
-}
-
 /** Exit codes of a run: all is done; jobs failed or were cancelled; somebody has to act; jobs lack a part; only providers can go on. */
 export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, incomplete: 3, waits: 4 } as const;
 
-export function runExitCode({ counts, run, waits }: Outcome): number {
-  const { done, failed, cancelled } = counts;
-  if (done + failed + cancelled < jobsIn(counts)) {
-    const haveLeft = isLeftToProviders({ counts, waits }) && waits.every(({ batch }) => batch !== null);
-    return run.state === "open" && haveLeft ? RUN_EXIT.waits : RUN_EXIT.notOver;
-  }
-  return failed + cancelled > 0 ? RUN_EXIT.failed : RUN_EXIT.done;
+export function runExitCode(counted: Omit<CountedRun, "run"> & { readonly run: Pick<RunRow, "state"> }): number {
+  const { counts, run, waits } = counted;
+  if (overIn(counts) === jobsIn(counts)) return counts.done < overIn(counts) ? RUN_EXIT.failed : RUN_EXIT.done;
+  const haveLeft = isLeftToProviders(counted) && waits.every(({ batch }) => batch !== null);
+  return run.state === "open" && haveLeft ? RUN_EXIT.waits : RUN_EXIT.notOver;
 }

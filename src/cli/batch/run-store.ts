@@ -1,15 +1,12 @@
 import { RlmError } from "../../index.ts";
 import { openInProcess, openPgBoss } from "../../jobs/index.ts";
 import { isServer, shownPlace } from "../../platform/store-place.ts";
-import type { Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
-import type { Host } from "../host.ts";
 import { reportFailure } from "../render/failure.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
-import { openStoreIn } from "../store/opened-store.ts";
 
 /** Does the work of a command about runs, until it is stopped, and reports its failure. Gives the exit code. */
 export function withRun(args: Arguments, work: (stop: Stop, terminal: Terminal) => Promise<number>): Promise<number> {
@@ -38,21 +35,12 @@ export function runStore(args: Pick<Arguments, "get" | "isGiven">) {
   return { place, isServer: isServer(place), shown: shownPlace(place), flags };
 }
 
-/** @throws RlmError `store_failed` and the like */
-export function openRunStore({ place }: Pick<RunStore, "place">, host: Host): Promise<Store> {
-  return openStoreIn(place, host, "");
-}
-
-/** A queue with what hands its tickets out. */
-export type OpenDispatcher = Awaited<ReturnType<typeof openDispatcher>>;
-
 /**
  * In a folder this process hands out the tickets; on a server pg-boss does.
  *
- * @param said told what the queue complains of, for people
+ * @param log told what the queue complains of, for people
  * @throws RlmError `store_failed`, `store_too_new`
  */
-export async function openDispatcher({ place, isServer }: RunStore, name: string, said: (text: string) => void) {
-  const dispatcher = isServer ? await openPgBoss({ url: place, queue: name, log: said }) : openInProcess();
-  return { name, dispatcher, [Symbol.asyncDispose]: () => dispatcher[Symbol.asyncDispose]() };
+export async function openDispatcher({ place, isServer }: RunStore, queue: string, log: (text: string) => void) {
+  return isServer ? openPgBoss({ url: place, queue, log }) : openInProcess();
 }

@@ -25,7 +25,7 @@ export interface Spool extends Disposable {
 /** @param contextOf the path of an input's own context @throws BadLine */
 export async function spool(
   inputs: AsyncIterable<Input> | Iterable<Input>,
-  idOf: Ids,
+  idOf: ReturnType<typeof openIds>,
   contextOf: (input: Input) => string | null,
 ): Promise<Spool> {
   const folder = temporaryFolder("belay-batch-");
@@ -54,39 +54,32 @@ export async function spool(
 const PIECE = 2 ** 13;
 
 async function* readBack(path: string): AsyncIterable<ReadJob> {
-  for await (const { text } of linesOf(
-    createReadStream(path, { highWaterMark: PIECE }),
-    path,
-    Number.POSITIVE_INFINITY,
-  )) {
+  const pieces = createReadStream(path, { highWaterMark: PIECE });
+  for await (const { text } of linesOf(pieces, path, Number.POSITIVE_INFINITY)) {
     const job: ReadJob = JSON.parse(text);
     yield job;
   }
 }
 
-/** Gives each input the id of its job. @throws BadLine for an id that cannot be one, or is given twice */
-type Ids = (input: Input) => string;
-
 const ID_UNITS = 200;
 const HASH_DIGITS = 16;
 
 /**
+ * Makes the function that gives each input the id of its job. It throws BadLine for an id that cannot be one, or is given twice.
  * @param named the field that `--id` names, which each input must have; null: the `usual` one if there is one, else a hash
  * @param usual `path` of files, whose paths may be no ids; `id` of others
  */
-export function openIds(named: string | null, usual: "id" | "path"): Ids {
+export function openIds(named: string | null, usual: "id" | "path") {
   const taken = new Map<string, string>();
   const sameHash = new Map<string, number>();
-  return (input) => {
+  return (input: Input): string => {
     const given = named === null && usual === "path" ? pathId(input) : givenId(input, named);
-    const id = given ?? freeId(hashOf(input), taken, sameHash);
+    const digits = hash("sha256", canonicalJson(input.value) ?? "").slice(0, HASH_DIGITS);
+    const id = given ?? freeId(digits, taken, sameHash);
     const first = taken.get(id);
     if (first !== undefined) {
-      throw new BadLine(
-        input.at,
-        `has the id ${JSON.stringify(id)}, and so has ${first}`,
-        "Ids name jobs: each is given once.",
-      );
+      const problem = `has the id ${JSON.stringify(id)}, and so has ${first}`;
+      throw new BadLine(input.at, problem, "Ids name jobs: each is given once.");
     }
     taken.set(id, input.at);
     return id;
@@ -102,11 +95,8 @@ function givenId({ at, value }: Input, named: string | null): string | null {
   }
   const id = typeof given === "number" ? String(given) : given;
   if (typeof id === "string" && isId(id)) return id;
-  throw new BadLine(
-    at,
-    `has ${JSON.stringify(field)} that cannot be an id: it is a number, or 1 to ${ID_UNITS} characters without control characters`,
-    "Name another field with --id.",
-  );
+  const takes = `it is a number, or 1 to ${ID_UNITS} characters without control characters`;
+  throw new BadLine(at, `has ${JSON.stringify(field)} that cannot be an id: ${takes}`, "Name another field with --id.");
 }
 
 function pathId({ value }: Input): string | null {
@@ -116,18 +106,12 @@ function pathId({ value }: Input): string | null {
 
 const isId = (text: string) => text.length >= 1 && text.length <= ID_UNITS && !/[\p{Cc}\p{Cs}]/u.test(text);
 
-function hashOf({ value }: Input): string {
-  return hash("sha256", canonicalJson(value) ?? "").slice(0, HASH_DIGITS);
-}
-
 /** Equal inputs are told apart by their number: `…`, `…-2`, `…-3`. */
 function freeId(hash: string, taken: ReadonlyMap<string, string>, sameHash: Map<string, number>): string {
-  let count = sameHash.get(hash) ?? 0;
-  let id: string;
-  do {
-    count += 1;
-    id = count === 1 ? hash : `${hash}-${count}`;
-  } while (taken.has(id));
-  sameHash.set(hash, count);
-  return id;
+  for (let count = (sameHash.get(hash) ?? 0) + 1; ; count++) {
+    const id = count === 1 ? hash : `${hash}-${count}`;
+    if (taken.has(id)) continue;
+    sameHash.set(hash, count);
+    return id;
+  }
 }

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../index.ts";
-import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import { hashOfRun, type RunSpec, type Runs } from "../../jobs/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { nextName } from "../../platform/session-name.ts";
-import type { JobState, KnownJob, RunRow, Store } from "../../store/index.ts";
+import type { KnownJob, RunRow, Store } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { type AskedParts, openAskedJobs } from "./read-jobs.ts";
 import { isOver } from "./result-lines.ts";
@@ -34,14 +35,11 @@ export async function submit(asked: AskedRun, spec: RunSpec, spooled: Spool, par
   const submitted = await runs.submit(run, inputs(), anew);
   // This line says how parcels go that have not left.
   if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
-  if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
+  if (!submitted.made && !isDeepStrictEqual(limits, submitted.run.limits)) await jobs.limit(submitted.run.id, limits);
   return { ...submitted, inputs };
 }
 
-interface SubmitParts extends AskedParts {
-  readonly runs: Runs;
-  readonly store: Store;
-}
+type SubmitParts = AskedParts & { readonly runs: Runs; readonly store: Store };
 
 /** The jobs of the line that the run has. */
 type Known = ReturnType<Runs["known"]>;
@@ -52,29 +50,21 @@ async function checkFirst(asked: AskedRun, there: RunRow, { jobs }: Store, known
   let others = jobsIn(counts) - overIn(counts);
   for await (const { job } of known) if (job && !isOver(job.state)) others -= 1;
   if (others === 0) return;
-  throw new RlmError(
-    "run_differs",
-    `--first ${asked.own.first}: the run ${there.name} has ${amount(others, "further job")} that ${others === 1 ? "is" : "are"} not over`,
-    { suggestion: `Run them all: \`${asked.whole()}\`. --new begins another run.` },
-  );
+  const open = amount(others, "further job that is", "further jobs that are");
+  throw new RlmError("run_differs", `--first ${asked.own.first}: the run ${there.name} has ${open} not over`, {
+    suggestion: `Run them all: \`${asked.whole()}\`. --new begins another run.`,
+  });
 }
 
 /** Refuses another share or queue: the jobs have their ranks and tickets already. @throws RlmError `run_differs` */
 function checkSame({ own, store }: AskedRun, { name, queue, share }: RunRow): void {
-  const [flag, is] =
-    own.share !== undefined && own.share !== share
-      ? ["--share", `a share of ${share}`]
-      : store.isServer && own.queue !== undefined && own.queue !== queue
-        ? ["--queue", `the queue ${queue}`]
-        : [];
-  if (flag === undefined) return;
+  const isOtherShare = (own.share ?? share) !== share;
+  const isOtherQueue = store.isServer && (own.queue ?? queue) !== queue;
+  if (!isOtherShare && !isOtherQueue) return;
+  const [flag, is] = isOtherShare ? ["--share", `a share of ${share}`] : ["--queue", `the queue ${queue}`];
   throw new RlmError("run_differs", `the run ${name} has ${is}, which ${flag} cannot change`, {
     suggestion: `Leave out ${flag}, or begin another run with --new.`,
   });
-}
-
-function hasOtherLimits({ limits }: AskedRun, { run }: Submitted): boolean {
-  return (["nanodollars", "tokens", "sub_calls"] as const).some((name) => limits[name] !== run.limits[name]);
 }
 
 /**
@@ -82,11 +72,8 @@ function hasOtherLimits({ limits }: AskedRun, { run }: Submitted): boolean {
  * @param hasContexts a context may have changed too
  * @throws RlmError `run_differs` if other inputs have changed, `session_busy` if a changed job is being tried
  */
-async function jobsAnew(
-  { own, inputs, line }: Pick<AskedRun, "own" | "inputs" | "line">,
-  known: Known,
-  hasContexts: boolean,
-): Promise<ReadonlySet<string>> {
+async function jobsAnew(asked: AskedRun, known: Known, hasContexts: boolean): Promise<ReadonlySet<string>> {
+  const { own, inputs, line } = asked;
   const anew = new Set<string>();
   const named: string[] = [];
   let count = 0;
@@ -109,13 +96,11 @@ async function jobsAnew(
 }
 
 function isWanted({ retryFailed, retryCancelled, retryChanged }: AskedRun["own"], { state, isChanged }: KnownJob) {
-  if (TRIED.includes(state)) return false;
+  if (state === "running" || state === "cancelling") return false;
   return (
-    (retryFailed && state === "failed") || (retryCancelled && state === "cancelled") || (retryChanged && isChanged)
+    (state === "failed" && retryFailed) || (state === "cancelled" && retryCancelled) || (isChanged && retryChanged)
   );
 }
-
-const TRIED: readonly JobState[] = ["running", "cancelling"];
 
 /** A run may have a million jobs: so many of them are named. */
 const NAMED = 5;

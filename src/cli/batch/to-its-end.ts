@@ -4,44 +4,34 @@ import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
 import { inFlags } from "../render/wording.ts";
 import type { ReadyRun } from "./batch.ts";
-import { countedRun, type Following, followRun, openPoke, type Poke } from "./follow.ts";
+import { countedRun, type Following, followRun, openPoke } from "./follow.ts";
 import { openResults, type Results } from "./results.ts";
-import type { RunProgress } from "./run-progress.ts";
+import type { openRunProgress } from "./run-progress.ts";
 import { type CountedRun, overIn } from "./run-state.ts";
-import type { OpenDispatcher } from "./run-store.ts";
-import { startWorking, type Working } from "./working.ts";
+import { startWorking } from "./working.ts";
 
 /** A run that has been submitted. */
 export interface OpenRun extends Pick<ReadyRun, "asked" | "terminal" | "stop"> {
   readonly store: Store;
   readonly submitted: Submitted;
-  readonly progress: RunProgress;
-  readonly dispatcher: OpenDispatcher;
+  readonly progress: ReturnType<typeof openRunProgress>;
+  readonly dispatcher: Dispatcher;
   /** Settles when all tickets have been taken. */
   readonly offering: Promise<void>;
 }
 
 /** The outcome of working on a run and following it. */
-export interface End {
-  readonly counted: CountedRun;
-  readonly results: Pick<Results, "problem">;
-  /** Jobs were still being suspended when the time for that was over. */
-  readonly isLate: boolean;
-}
+export type End = Awaited<ReturnType<typeof toItsEnd>>;
 
 /** Works, unless others do, and follows the run until it is over or the user stops it. @throws RlmError */
-export async function toItsEnd(open: OpenRun): Promise<End> {
+export async function toItsEnd(open: OpenRun) {
   const { asked, store, progress, stop, terminal } = open;
-  const { run } = open.submitted;
-  const unordered = asked.own.unordered === true;
+  const { run, order } = open.submitted;
   const notOffered = open.offering.then(() => new Promise<never>(() => {}));
   // A file that cannot be opened ends the command before anybody waits for it.
   notOffered.catch(() => {});
-  const results = await openResults(
-    asked.out,
-    { run: run.id, order: open.submitted.order, jobs: store.jobs, unordered },
-    terminal.stdout,
-  );
+  const wanted = { run: run.id, order, jobs: store.jobs, unordered: asked.own.unordered === true };
+  const results = await openResults(asked.out, wanted, terminal.stdout);
   const failure = new AbortController();
   const signal = AbortSignal.any([stop.signal, failure.signal]);
   const poke = openPoke(signal);
@@ -50,18 +40,14 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
   const onLooked = () => {
     hasLooked = true;
   };
-  const working = asked.own.noWork ? null : work(open, poke, onLooked, signal);
+  const working = asked.own.noWork ? null : work(open, poke.now, onLooked, signal);
   const waitMs = () => (hasLooked ? asked.own.wait : undefined);
   try {
-    const ends = [
-      follow(open, results, { wait: poke.wait, waitMs }, signal),
-      notOffered,
-      ...(working ? [working.failed] : []),
-    ];
-    await Promise.race(ends);
+    const following = follow(open, results, { wait: poke.wait, waitMs }, signal);
+    await Promise.race([following, notOffered, ...(working ? [working.failed] : [])]);
     const isLate = working !== null && !(await working.finish(stop.signal));
     await results.follow();
-    return { counted: await countedRun(store, run.id), results, isLate };
+    return { counted: await countedRun(store, run.id), results, /** Jobs are still being suspended. */ isLate };
   } catch (error) {
     failure.abort();
     await working?.finish(signal).catch(() => {});
@@ -72,13 +58,13 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
   }
 }
 
-function work(open: OpenRun, poke: Poke, onLooked: () => void, suspend: AbortSignal): Working {
-  const { asked, store, progress, dispatcher } = open;
+function work(open: OpenRun, onIdle: () => void, onLooked: () => void, suspend: AbortSignal) {
+  const { asked, store, submitted, progress, dispatcher } = open;
   let running = 0;
   return startWorking({
     store,
     place: asked.store.place,
-    queues: [dispatcher],
+    queues: [{ name: submitted.run.queue, dispatcher }],
     concurrency: asked.concurrency,
     settings: asked.settings,
     models: null,
@@ -90,7 +76,7 @@ function work(open: OpenRun, poke: Poke, onLooked: () => void, suspend: AbortSig
       if (told.kind === "begun") running += 1;
       if (told.kind === "left") running -= 1;
       // The run may be over. To look after each job would take long in a large run.
-      if (told.kind === "left" && running === 0) poke.now();
+      if (told.kind === "left" && running === 0) onIdle();
     },
   });
 }
@@ -100,7 +86,7 @@ function follow(open: OpenRun, results: Results, waiting: Pick<Following, "wait"
   const { isServer } = asked.store;
   const topReason = openTopReason(store.jobs, submitted.run.id);
   const offerAgain = openOffering(open);
-  const tellCancelled = openCancelling(store.jobs, submitted.run.id, dispatcher.dispatcher);
+  const tellCancelled = openCancelling(store.jobs, submitted.run.id, dispatcher);
   let over = -1;
   return followRun({
     store,
@@ -132,7 +118,7 @@ function openOffering({ asked, store, submitted, dispatcher, offering }: OpenRun
     const { waiting, running, cancelling } = counts;
     if (isOffering || run.state === "paused" || waiting === 0 || running + cancelling >= asked.concurrency) return;
     isOffering = true;
-    void until(openRuns(store).offer(submitted.run, dispatcher.dispatcher));
+    void until(openRuns(store).offer(submitted.run, dispatcher));
   };
 }
 
@@ -141,9 +127,7 @@ function openCancelling(jobs: Pick<Jobs, "list">, run: string, dispatcher: Dispa
   const told = new Set<string>();
   return async () => {
     const rows = await jobs.list(run, { states: ["cancelling"], from: 0, limit: 1000 });
-    const tried = rows.flatMap(({ n, rank, ticket }) =>
-      ticket === null ? [] : [{ ticket: { run, n, rank }, id: ticket }],
-    );
+    const tried = rows.flatMap(({ n, rank, ticket: id }) => (id === null ? [] : [{ ticket: { run, n, rank }, id }]));
     const fresh = tried.filter(({ ticket, id }) => !told.has(`${ticket.n} ${id}`));
     for (const { ticket, id } of fresh) told.add(`${ticket.n} ${id}`);
     await dispatcher.nudge(fresh);

@@ -14,11 +14,12 @@ import type { Host } from "../host.ts";
 import { processClock } from "../render/status-line.ts";
 import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
+import { openStoreIn } from "../store/opened-store.ts";
 import { usualConcurrency } from "./asked.ts";
 import { countsAndWaits, willGoOn } from "./follow.ts";
 import { openTally } from "./run-progress.ts";
 import { RUN_EXIT } from "./run-state.ts";
-import { type OpenDispatcher, openDispatcher, openRunStore, runStore, withRun } from "./run-store.ts";
+import { openDispatcher, runStore, withRun } from "./run-store.ts";
 import { startWorking } from "./working.ts";
 
 const HELP = commandLine(["help", "worker"]);
@@ -27,22 +28,21 @@ const HELP = commandLine(["help", "worker"]);
 export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Promise<number> {
   const place = runStore(args);
   if (!place.isServer) {
-    throw new UsageError(
-      "a worker needs a server's store: in a folder belay batch works by itself",
-      commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]),
-    );
+    const line = commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]);
+    throw new UsageError("a worker needs a server's store: in a folder belay batch works by itself", line);
   }
   return withRun(args, async (stop, terminal) => {
     const settings = readConfig(settingsIn(args, HELP, OF_WORKER), configPlaces());
     const names = own.queue ?? [DEFAULT_QUEUE];
     const concurrency = Math.max(own.concurrency ?? usualConcurrency(), names.length);
     const tally = openTally(terminal.stderr, processClock, args.get(QUIET));
-    await using store = await withSpansSent(await openRunStore(place, host), settings.otlp, tally.say);
+    await using store = await withSpansSent(await openStoreIn(place.place, host), settings.otlp, tally.say);
     stop.leaving.after(() => store[Symbol.asyncDispose]());
     // If one cannot be opened, those before it are closed.
     await using opened = new AsyncDisposableStack();
-    const queues: OpenDispatcher[] = [];
-    for (const name of names) queues.push(opened.use(await openDispatcher(place, name, tally.say)));
+    const queues = await Array.fromAsync(names, async (name) => {
+      return { name, dispatcher: opened.use(await openDispatcher(place, name, tally.say)) };
+    });
     tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
     const working = startWorking({
       store,

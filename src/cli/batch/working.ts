@@ -4,9 +4,6 @@ import { type WorkerSession, type WorkOptions, work } from "../../jobs/index.ts"
 import { indexFolder } from "../../platform/home.ts";
 import { sessionOptions } from "../session/settings.ts";
 
-/** The work of this process. */
-export type Working = ReturnType<typeof startWorking>;
-
 interface WorkAsked extends Omit<WorkOptions, "session" | "signal" | "clock" | "childEntry"> {
   readonly settings: Settings;
   /** Models that jobs may ask; null: each that a key is there for. */
@@ -16,6 +13,7 @@ interface WorkAsked extends Omit<WorkOptions, "session" | "signal" | "clock" | "
 /** The time within which jobs are suspended, ms. The process then ends without it: records are on disk anyway. */
 const SUSPEND_MS = 4000;
 
+/** The work of this process. */
 export function startWorking({ settings, models, ...asked }: WorkAsked) {
   const over = new AbortController();
   const session = workerSession(settings, models);

@@ -12,18 +12,18 @@ import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
-import { processTerminal, type Style } from "../render/terminal.ts";
+import { processTerminal, type Style, type Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
 import { checkMcp, checkQueue, checkServer } from "./servers.ts";
-import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
+import { checkFolder, checkKey, checkSessions } from "./store.ts";
 
 /** `belay doctor`: prints every check with its cure. Gives exit code 1 if one failed. */
 export async function doctorCommand(args: Arguments, host: Host): Promise<number> {
   const terminal = processTerminal(() => {});
   const { stdout } = terminal;
   const checks: Check[] = [];
-  for (const check of checkInstallation({ place: storePlace(args), host, terminal })) {
+  for (const check of checkInstallation(storePlace(args), host, terminal)) {
     checks.push(toldOnce(await check(), checks));
   }
   const isWell = checks.every(({ state }) => state !== "failed");
@@ -67,22 +67,22 @@ export interface Check {
 export type Found = Omit<Check, "name">;
 
 /** All checks, in the order in which a failure explains the next one. None of them throws. */
-function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
+function checkInstallation(place: string, host: Host, terminal: Terminal): (() => Promise<Check>)[] {
   const checks: Checking[] = [
     ["node", `install Node ${OLDEST_NODE} or newer from https://nodejs.org`, checkNode],
     ["engine", REINSTALL, checkEngine],
     ["sqlite", "install Node from https://nodejs.org: other builds may lack SQLite", checkSqlite],
     ["settings", "correct the file or variable", checkSettings],
-    ...storeChecks(place.place),
+    ...storeChecks(place),
     [
       "key",
       "remove the file: a new key is made, and settings of older sessions are to be typed once more",
-      () => checkKey(place.place),
+      () => checkKey(place),
     ],
     [
       "sessions",
       "`belay rm SESSION` drops a damaged session, and `belay jobs rm RUN` a run; keep a copy of the folder before",
-      () => checkSessions(place),
+      () => checkSessions(place, host, terminal),
     ],
     ["mcp", REINSTALL, checkMcp],
     ["memory", "close other programs, or load smaller contexts", checkMemory],

@@ -15,13 +15,8 @@ export async function checkQueue(url: string): Promise<Found> {
     const figures = await queueFigures(url);
     if (!figures) return { state: "ok", detail: "it will be made by the first run" };
     const queues = figures.queues.map(ticketsText);
-    return {
-      state: "ok",
-      detail: [
-        `pg-boss's schema ${figures.schemaVersion}${queues.length > 0 ? "; its counts may be a minute old" : ""}`,
-        ...queues,
-      ].join("\n"),
-    };
+    const age = queues.length > 0 ? "; its counts may be a minute old" : "";
+    return { state: "ok", detail: [`pg-boss's schema ${figures.schemaVersion}${age}`, ...queues].join("\n") };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
     return { state: "warning", detail: error.message, cure: inFlags(error.suggestion) };
@@ -46,11 +41,8 @@ export async function checkServer(url: string): Promise<Found> {
   }
   const worries = WORRIES.filter(({ isMeant }) => isMeant(facts));
   if (worries.length === 0) return { state: "ok", detail };
-  return {
-    state: "warning",
-    detail: [detail, ...worries.map(({ what }) => what)].join("\n"),
-    cure: worries.map(({ cure }) => cure).join("; "),
-  };
+  const told = [detail, ...worries.map(({ what }) => what)].join("\n");
+  return { state: "warning", detail: told, cure: worries.map(({ cure }) => cure).join("; ") };
 }
 
 const OLDEST_SERVER = 14;

@@ -17,14 +17,6 @@ import type { Terminal } from "../render/terminal.ts";
 import { withStore } from "../store/opened-store.ts";
 import type { Found } from "./doctor.ts";
 
-/** The store that is looked at. */
-export interface StorePlace {
-  /** Folder or URL. */
-  readonly place: string;
-  readonly host: Host;
-  readonly terminal: Terminal;
-}
-
 /** Checks that the folder can be written, and by the user alone. */
 export async function checkFolder(folder: string): Promise<Found> {
   const isThere = existsSync(folder);
@@ -87,11 +79,11 @@ const DATABASE = "belay.db";
 /** Marks a finding that is worth saying and is not a fault. */
 const INFO = "info: ";
 
-/** Reads all that the store holds. */
-export async function checkSessions({ place, host, terminal: { stderr } }: StorePlace): Promise<Found> {
+/** Reads all that the store holds. @param place folder or URL */
+export async function checkSessions(place: string, host: Host, { stderr }: Terminal): Promise<Found> {
   const problem = existsSync(join(place, DATABASE)) ? writingProblem(place) : null;
   if (problem !== null) return { state: "failed", detail: problem };
-  const whole = isServer(place) ? await wholeServer(place) : wholeFile(join(place, DATABASE));
+  const whole = await wholeStore(place);
   if (whole === null) return { state: "ok", detail: "none are kept yet" };
   const status = openStatusLine(stderr, processClock, { as: stderr.isTerminal ? "text" : "quiet" });
   const show = (done: string) => status.show(`reading all of ${whole.shown} …${done}`);
@@ -122,45 +114,35 @@ async function findingsShown(store: Store, show: (done: string) => void): Promis
     found.push(...findings);
     if (part === shown) continue;
     shown = part;
-    show(` ${PARTS[part]} (${done + 1} of ${parts})`);
+    show(` ${PARTS[part] ?? part} (${done + 1} of ${parts})`);
   }
   return found;
 }
 
-const PARTS: Readonly<Record<Verified["part"], string>> = {
+/** Parts that people know by other words. */
+const PARTS: Readonly<Partial<Record<Verified["part"], string>>> = {
   file: "the file",
-  sessions: "sessions",
-  checkpoints: "checkpoints",
-  contexts: "contexts",
   answers: "cached answers",
-  runs: "runs",
-  jobs: "jobs",
-  parcels: "parcels",
-  shipments: "shipments",
   sums: "sums of money",
   strays: "rows without an owner",
 };
 
 /** The store that is read: its name, and facts beside its sessions once it could be read. null: nothing is kept there. */
-function wholeFile(path: string) {
+async function wholeStore(place: string) {
+  if (isServer(place)) {
+    const { version } = await lookAtServer(place);
+    // The check of the server has told its version.
+    return version === 0 ? null : { shown: shownPlace(place), facts: () => "" };
+  }
+  const path = join(place, DATABASE);
   if (!existsSync(path)) return null;
   const bytes = size(statSync(path).size);
   return { shown: `${path} (${bytes})`, facts: () => ` in ${bytes}, schema ${schemaVersion(path)}` };
 }
 
-/** As `wholeFile`; the check of the server has its version. */
-async function wholeServer(url: string) {
-  const { version } = await lookAtServer(url);
-  return version === 0 ? null : { shown: shownPlace(url), facts: () => "" };
-}
-
 function schemaVersion(path: string): string {
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    return String(database.prepare("PRAGMA user_version").get()?.user_version);
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(path, { readOnly: true });
+  return String(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
 const MOST_TOLD = 5;

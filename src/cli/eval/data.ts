@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import * as v from "valibot";
 import { openRoots } from "../../context/index.ts";
 import { type Item, itemOf, SCORE_NAMES, SUITES, type SuiteName } from "../../eval/index.ts";
@@ -49,11 +48,8 @@ export async function dataItems(data: string, most: number | undefined, roots: r
         : keepTexts(folder, new Map([["context.txt", context]]));
     const { score = usual } = line;
     if (score === "count" && typeof expected !== "number") {
-      throw new BadLine(
-        input.at,
-        'has the score "count" and an answer that is no number',
-        "docs/eval.md has the scores.",
-      );
+      const problem = 'has the score "count" and an answer that is no number';
+      throw new BadLine(input.at, problem, "docs/eval.md has the scores.");
     }
     items.push({ id, suite, size, question, expected, score, file });
     if (items.length === most) break;
@@ -72,24 +68,10 @@ function questionIn({ at, value }: Input): v.InferOutput<typeof Line> {
 
 export const HELP = commandLine(["help", "eval"]);
 
-interface Making {
-  readonly sizes: readonly string[];
-  readonly amount: number;
-  readonly seed: number;
-  readonly folder: string;
-  readonly signal: AbortSignal;
-}
-
-/** The questions of generated suites, with their contexts in the folder. Each may take a second: a signal ends it between two. */
-export async function* madeItems(suites: readonly SuiteName[], { sizes, amount, seed, folder, signal }: Making) {
-  for (const [suite, size] of suites.flatMap((one) => sizes.map((other) => [one, other] as const))) {
-    for (let number = 1; number <= amount; number++) {
-      const { item, files } = itemOf(suite, size, number, seed);
-      yield { ...item, file: keepTexts(folder, files) } satisfies Placed;
-      await setImmediate();
-      signal.throwIfAborted();
-    }
-  }
+/** A question of a generated suite, with its context in the folder. */
+export function madeItem(folder: string, ...asked: Parameters<typeof itemOf>): Placed {
+  const { item, files } = itemOf(...asked);
+  return { ...item, file: keepTexts(folder, files) };
 }
 
 /** @throws UsageError that names the suites */

@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
 import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
@@ -18,7 +19,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { modelsListed, modelsOf } from "../session/settings.ts";
-import { dataItems, HELP, madeItems, suitesIn } from "./data.ts";
+import { dataItems, HELP, madeItem, type Placed, suitesIn } from "./data.ts";
 import { type AskedEval, jobOf, reportEval } from "./report.ts";
 
 const [FOLDER, CONTEXTS, SIZES, ITEMS] = ["belay-eval", "contexts", ["32k"], 5] as const;
@@ -31,7 +32,9 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
     const [script, inputs] = [["eval", ...names].join("-"), names.join(", ") || "all suites"];
     const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs });
-    const asked = { ...found, settings: withDepth(found.settings) };
+    // The child that answers for the ask may have as many levels below it as an ask of the command has.
+    const max_depth = Math.min(LIMITS.maxDepth, (found.settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1);
+    const asked = { ...found, settings: { ...found.settings, max_depth } };
     const source = readGuestFile(new URL("../../eval/eval.guest.js", import.meta.url));
     const spec = specOf(asked, { name: "eval", source }, "each");
     // Without a model, or its key, texts would be made for nothing.
@@ -57,11 +60,6 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
   });
 }
 
-/** The child that answers for the ask may have as many levels below it as an ask of the command has. */
-function withDepth(settings: Settings): Settings {
-  return { ...settings, max_depth: Math.min(LIMITS.maxDepth, (settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1) };
-}
-
 /** The questions, with their contexts on disk. @throws UsageError, BadLine */
 async function evaluationOf(
   own: EvalFlags & { readonly folder: string; readonly contexts: string },
@@ -75,9 +73,17 @@ async function evaluationOf(
     methods.length === 1 || settings.model === undefined ? null : (own.window ?? (await windowOf(settings)));
   const suites = typed.length > 0 || data !== undefined ? typed : suitesIn(Object.keys(SUITES));
   const amount = own.dryRun && data === undefined ? 1 : (items ?? ITEMS);
-  const made = await Array.fromAsync(madeItems(suites, { sizes, amount, seed, folder: contexts, signal }));
-  const given =
-    data === undefined ? [] : await dataItems(data, items, [...(own.root ?? []), join(folder, CONTEXTS)], contexts);
+  const made: Placed[] = [];
+  for (const [suite, size] of suites.flatMap((one) => sizes.map((other) => [one, other] as const))) {
+    for (let number = 1; number <= amount; number++) {
+      made.push(madeItem(contexts, suite, size, number, seed));
+      // Each may take a second: a signal ends it between two.
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+  }
+  const roots = [...(own.root ?? []), join(folder, CONTEXTS)];
+  const given = data === undefined ? [] : await dataItems(data, items, roots, contexts);
   return { items: [...given, ...made], methods, window, folder, seed };
 }
 
@@ -89,10 +95,8 @@ async function windowOf(settings: Settings): Promise<number> {
   const idOf = (id: string) => (base_url === undefined ? id : id.slice(id.indexOf("/") + 1));
   const window = listed?.find(({ id }) => idOf(id) === idOf(model))?.window;
   if (window) return window;
-  throw new UsageError(
-    `the window of ${model} is not known, and direct and bm25 need it: add --window TOKENS, or --against none`,
-    HELP,
-  );
+  const cure = "add --window TOKENS, or --against none";
+  throw new UsageError(`the window of ${model} is not known, and direct and bm25 need it: ${cure}`, HELP);
 }
 
 /** A job of each question and method. The expected answer is in none of them. */

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
   cellsOf,
@@ -88,20 +88,13 @@ async function rowsOf({ store, submitted }: EndedRun, { items, methods }: AskedE
 }
 
 /** @throws RlmError `output_failed` */
-async function writeReports(
-  folder: string,
-  rows: readonly EvalRow[],
-  ended: EndedRun,
-  evaluation: AskedEval,
-): Promise<void> {
+async function writeReports(folder: string, rows: readonly EvalRow[], ended: EndedRun, evaluation: AskedEval) {
   const { asked, counted } = ended;
   const { id, name, spent } = counted.run;
   const { items, methods, window, seed } = evaluation;
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (error) {
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw outputFailed(folder, error);
-  }
+  });
   const dollars = spent.nanodollars > 0 ? `, $${(spent.nanodollars / 1e9).toFixed(4)}` : "";
   const roomText = (method: Method, of: number) =>
     `at most ${thousands(roomOf(method, of))} characters in a prompt, of a window of ${thousands(of)} tokens`;
@@ -119,12 +112,7 @@ async function writeReports(
     commandLine(["show", `${name}/${jobOf(item, method)}`, ...asked.store.flags]);
   const write = (file: string, pieces: Iterable<string>) => writeResultFile(join(folder, file), pieces, id);
   await write("report.md", markdownOf(rows, facts, show));
-  await write(
-    "results.jsonl",
-    rows.map((row) => `${jsonText(row)}\n`),
-  );
-  await write(
-    "items.jsonl",
-    items.map(({ expected: answer, ...item }) => `${jsonText({ ...item, answer })}\n`),
-  );
+  const linesOf = (all: readonly object[]) => all.map((one) => `${jsonText(one)}\n`);
+  await write("results.jsonl", linesOf(rows));
+  await write("items.jsonl", linesOf(items.map(({ expected: answer, ...item }) => ({ ...item, answer }))));
 }

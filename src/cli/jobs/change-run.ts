@@ -10,17 +10,18 @@ import {
   type RunRow,
   readablePart,
 } from "../../store/index.ts";
+import { FINAL } from "../batch/result-lines.ts";
 import { checkRunPrice, modelsOfHost } from "../batch/run-limits.ts";
 import { runJson } from "../batch/run-state.ts";
 import { openDispatcher } from "../batch/run-store.ts";
 import { givenIn } from "../flags/arguments.ts";
 import { RUN_LIMITS, type Verb } from "../flags/runs.ts";
 import { cancelBatches } from "../session/settings.ts";
-import { type ChangeAsked, type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
+import { HELD_UP, type JobsAsked, jobNamed, jobsLine, modelIn, printJson, runNamed } from "./jobs-asked.ts";
 import { jobsOf } from "./readable-jobs.ts";
 
-/** Cancels, retries, pauses, resumes or drops a run, or jobs of it. Gives the exit code. @throws RlmError */
-export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: ChangeAsked): Promise<number> {
+/** Cancels, retries, pauses, resumes or drops a run, or jobs of it (no ids: all). Gives the exit code. @throws RlmError */
+export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, name: string, ids: readonly string[]) {
   const { store, terminal, json, place } = asked;
   if (verb === "rm") return removeRun(asked, name);
   const run = await runNamed(store, name, place);
@@ -34,13 +35,13 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   if (verb === "retry" && asked.own.fresh) await store.jobs.lapse(run.id);
   const [before, begun] = [await store.jobs.counts(run.id), await begunIn(asked, run, verb, named)];
   await using dispatcher = place.isServer ? await openDispatcher(place, run.queue, () => {}) : null;
-  await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher?.dispatcher ?? null);
+  await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher);
   if (verb === "cancel") await cancelBatches(store, terminal);
-  const [after, counts] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
-  if (json) printJson(asked, { run: runJson({ run: after, counts }) });
+  const [after, now] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
+  if (json) printJson(asked, { run: runJson({ run: after, counts: now }) });
   else {
-    const told = { run: after, before, begun, now: counts, isRaised, named };
-    for (const line of changedLines(asked, verb, told)) terminal.stdout.write(`${inLine(line)}\n`);
+    const lines = changedLines(asked, verb, { name: after.name, before, begun, now, isRaised, named });
+    for (const line of lines) terminal.stdout.write(`${inLine(line)}\n`);
   }
   return 0;
 }
@@ -54,11 +55,9 @@ async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
   );
   await store.jobs.remove(found?.id ?? typed, { discard: asked.own.discard === true });
   await cancelBatches(store, terminal);
+  const told = inLine(found?.name ?? `the damaged run ${typed}`);
   if (json) printJson(asked, { removed: found?.name ?? typed });
-  else
-    terminal.stdout.write(
-      `removed ${inLine(found?.name ?? `the damaged run ${typed}`)} with the sessions of its jobs\n`,
-    );
+  else terminal.stdout.write(`removed ${told} with the sessions of its jobs\n`);
   return 0;
 }
 
@@ -76,30 +75,19 @@ const isBegun = ({ state, begun_at }: JobRow) => HELD_UP.includes(state) && begu
 
 function changeOf(verb: Exclude<Verb, "out" | "rm">, ids: readonly string[], { own }: JobsAsked): Change {
   const named = ids.length === 0 ? null : ids;
-  switch (verb) {
-    case "cancel":
-      return { to: "cancel", ids: named };
-    case "retry":
-      // A job that was cancelled was not wanted; one that is named is.
-      return {
-        to: "retry",
-        ids: named,
-        states: named ? ["failed", "cancelled"] : ["failed"],
-        fresh: own.fresh === true,
-      };
-    case "pause":
-      return { to: "pause", why: null };
-    case "resume":
-      return { to: "resume" };
-  }
+  const changes: Readonly<Record<typeof verb, Change>> = {
+    cancel: { to: "cancel", ids: named },
+    // A job that was cancelled was not wanted; one that is named is.
+    retry: { to: "retry", ids: named, states: named ? ["failed", "cancelled"] : ["failed"], fresh: own.fresh === true },
+    pause: { to: "pause", why: null },
+    resume: { to: "resume" },
+  };
+  return changes[verb];
 }
-
-/** States of jobs that nobody tries, and that may have been begun. */
-const HELD_UP: readonly JobState[] = ["waiting", "parked"];
 
 /** The state of a run before and after a change. */
 interface Changed {
-  readonly run: RunRow;
+  readonly name: string;
   readonly before: Counts;
   /** Jobs that were begun and have been given up. */
   readonly begun: number;
@@ -112,8 +100,8 @@ interface Changed {
 
 /** Lines that tell people of a change. */
 function changedLines(asked: JobsAsked, verb: Exclude<Verb, "out" | "rm">, changed: Changed): string[] {
-  const { run, before, begun, now, named, isRaised } = changed;
-  const line = `the line of belay batch that began ${run.name} continues it`;
+  const { name, before, begun, now, named, isRaised } = changed;
+  const line = `the line of belay batch that began ${name} continues it`;
   // In a folder that line says what the limits are.
   const wait =
     asked.place.isServer || now.waiting === 0 ? [] : [isRaised ? `${line}; name the new limit there too` : line];
@@ -129,13 +117,11 @@ function changedLines(asked: JobsAsked, verb: Exclude<Verb, "out" | "rm">, chang
         ...wait,
       ];
     case "pause":
-      return [`${run.name} is paused; resume it: ${jobsLine(asked, "resume", run.name)}`];
+      return [`${name} is paused; resume it: ${jobsLine(asked, "resume", name)}`];
     case "resume":
-      return [`${run.name} is open, and ${amount(now.waiting, "job waits", "jobs wait")}`, ...wait];
+      return [`${name} is open, and ${amount(now.waiting, "job waits", "jobs wait")}`, ...wait];
   }
 }
-
-const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
 
 /** Jobs that were named, and that the change does not concern. */
 function asTheyWere(named: readonly JobRow[], states: readonly JobState[]): string[] {

@@ -8,7 +8,6 @@ import { type JobRow, type JobState, type RunRow, readablePart, type Store } fro
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import type { Verb } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
@@ -24,28 +23,26 @@ export interface JobsAsked {
   readonly json: boolean;
 }
 
-export interface ChangeAsked {
-  readonly verb: Exclude<Verb, "out">;
-  readonly run: string;
-  /** None: all of them. */
-  readonly ids: readonly string[];
-}
-
 /** @throws RlmError `run_not_found`; `store_corrupt` if its row is damaged */
 export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, place: RunStore): Promise<RunRow> {
-  const { flags } = place;
   const run = await jobs.run(name).catch(async (error: unknown) => {
-    throw await damagedRun(error, jobs, place);
+    if (!(error instanceof RlmError) || error.code !== "store_corrupt") throw error;
+    const row = (await jobs.damagedRuns()).find(({ problem }) => problem.includes(error.message));
+    if (!row) throw error;
+    const suggestion = `\`${jobsLine({ place }, "rm", row.id)}\` drops the run with all its jobs.`;
+    throw new RlmError(error.code, row.problem, { suggestion });
   });
   if (run) return run;
-  const { found: known } = await readablePart(
-    (without) => jobs.runs({ after: null, limit: 1000, without }),
-    () => jobs.damagedRuns(),
-  );
-  const names = known.map((row) => row.name);
+  const names = (await readableRuns(jobs, 1000)).found.map((row) => row.name);
   throw new RlmError("run_not_found", `the store has no run ${name}${meantBy(name, names)}`, {
-    suggestion: `\`${commandLine(["jobs", ...flags])}\` lists the runs.`,
+    suggestion: `\`${jobsLine({ place })}\` lists the runs.`,
   });
+}
+
+/** The newest runs, without those whose rows are damaged: these are told. */
+export function readableRuns(jobs: Store["jobs"], limit: number) {
+  const damaged = () => jobs.damagedRuns();
+  return readablePart((without) => jobs.runs({ after: null, limit, without }), damaged);
 }
 
 /** @param then what follows if there is none, for the message @throws RlmError `invalid_argument` */
@@ -62,15 +59,6 @@ export function modelIn({ spec }: Pick<RunRow, "spec">): string | null {
   return isRecord(spec) && typeof spec.model === "string" ? spec.model : null;
 }
 
-/** The refusal of a row, told with the name and the id of its run. */
-async function damagedRun(error: unknown, jobs: Store["jobs"], place: RunStore): Promise<unknown> {
-  if (!(error instanceof RlmError) || error.code !== "store_corrupt") return error;
-  const row = (await jobs.damagedRuns()).find(({ problem }) => problem.includes(error.message));
-  if (!row) return error;
-  const suggestion = `\`${jobsLine({ place }, "rm", row.id)}\` drops the run with all its jobs.`;
-  return new RlmError(error.code, row.problem, { suggestion });
-}
-
 /** A line of this command about the store that was named. */
 export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]): string {
   return commandLine(["jobs", ...words, ...place.flags]);
@@ -80,16 +68,15 @@ export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]
 export function waitText({ state, why, run_at, engine }: JobRow): string | null {
   const ms = run_at === null ? 0 : run_at - Date.now();
   const until = ms > 0 ? [`goes on in ${age(Math.max(ms, 1000))}`] : [];
-  const isOther = UNFINISHED.includes(state) && isOfAnotherBuild(engine);
+  const isOther = HELD_UP.includes(state) && isOfAnotherBuild(engine);
   const build = isOther ? ["waits for the build of Belay that began it"] : [];
   return [...(why === null ? [] : [why]), ...until, ...build].join(", ") || null;
 }
 
-const UNFINISHED: readonly JobState[] = ["waiting", "parked"];
+/** States of jobs that nobody tries, and that may have been begun. */
+export const HELD_UP: readonly JobState[] = ["waiting", "parked"];
 
-/** One JSON object on stdout. @param outcome how the command ended */
-export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object, outcome: object = SUCCESS): void {
-  terminal.stdout.writeRaw(`${jsonText({ ...outcome, ...fields })}\n`);
+/** One JSON object on stdout. */
+export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {
+  terminal.stdout.writeRaw(`${jsonText({ success: true, ...fields })}\n`);
 }
-
-const SUCCESS = { success: true };

@@ -2,7 +2,7 @@ import { amount } from "../../platform/figures.ts";
 import type { Counts } from "../../store/index.ts";
 import { openResults, outPlace } from "../batch/results.ts";
 import { jobsIn, overIn } from "../batch/run-state.ts";
-import { openRunStore, runStore, withRun } from "../batch/run-store.ts";
+import { runStore, withRun } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -10,10 +10,11 @@ import { RUN_LIMITS, VERBS, type Verb } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../render/terminal.ts";
+import { openStoreIn } from "../store/opened-store.ts";
 import { changeRun } from "./change-run.ts";
-import { type JobsAsked, printJson, runNamed } from "./jobs-asked.ts";
+import { type JobsAsked, runNamed } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
-import { damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { openReadableJobs, showFound } from "./readable-jobs.ts";
 import { showJob } from "./show-job.ts";
 import { showRun, watchRun } from "./show-run.ts";
 
@@ -22,7 +23,7 @@ export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promis
   const work = workOf(args, own);
   return withRun(args, async (stop, terminal) => {
     const place = runStore(args);
-    await using store = await openRunStore(place, host);
+    await using store = await openStoreIn(place.place, host);
     return await work({ args, own, terminal, stop, store, place, json: args.get(JSON_OUTPUT) });
   });
 }
@@ -39,7 +40,7 @@ function workOf(args: Arguments, own: JobsFlags): (asked: JobsAsked) => Promise<
     if (ids.length > 0 && !TAKES_IDS.includes(verb)) {
       throw new UsageError(`jobs ${verb} is about a whole run, and ${ids[0]} is one more word`, HELP);
     }
-    return verb === "out" ? (asked) => writeOut(asked, run) : (asked) => changeRun(asked, { verb, run, ids });
+    return verb === "out" ? (asked) => writeOut(asked, run) : (asked) => changeRun(asked, verb, run, ids);
   }
   const [id, more] = rest;
   if (more !== undefined) throw new UsageError(`jobs takes a RUN and an ID, and ${more} is one more word`, HELP);
@@ -75,28 +76,19 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
  */
 async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const { own, json, store, terminal, place } = asked;
-  const out = outPlace(own.out ?? own.output ?? "-", own.format, json, "jobs");
+  const out = outPlace({ output: "-", ...own }, json, "jobs");
   const run = await runNamed(store, name, place);
   const readable = openReadableJobs(store.jobs, run);
-  const jobs: Pick<typeof store.jobs, "input" | "list" | "result"> = {
-    list: (_run, page) => readable.list(page),
-    input: (key) => store.jobs.input(key),
-    result: (key) => store.jobs.result(key),
-  };
+  const jobs: typeof store.jobs = { ...store.jobs, list: (_run, page) => readable.list(page) };
   // Jobs that are over are written, also behind jobs that are not.
   const results = await openResults(out, { run: run.id, order: null, jobs, unordered: true }, terminal.stdout);
   await results.close();
   if (results.problem) throw results.problem;
   const counts = await readable.counts();
-  const damaged = readable.damaged();
   const { failed, cancelled } = counts;
-  const figures = { results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
-  if (json) printJson(asked, { run: run.name, ...figures }, damageJson(asked, damaged));
-  else {
-    tellRest(counts, terminal.stderr);
-    showDamage(asked, damaged);
-  }
-  return damaged.length > 0 ? 1 : figures.results < figures.jobs ? 3 : 0;
+  const told = { run: run.name, results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
+  const code = showFound(asked, readable.damaged(), told, () => tellRest(counts, terminal.stderr));
+  return code === 0 && told.results < told.jobs ? 3 : code;
 }
 
 /** Tells how many jobs have no result, and why. */

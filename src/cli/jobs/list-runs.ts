@@ -1,9 +1,9 @@
 import { age, amount, compact, dollars } from "../../platform/figures.ts";
-import { everyRun, type JobRow, type RunRow, readablePart } from "../../store/index.ts";
+import { type Amount, everyRun, type JobRow, type RunRow } from "../../store/index.ts";
 import { type CountedRun, jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
 import { showTable } from "../render/table.ts";
-import { type JobsAsked, modelIn, printJson } from "./jobs-asked.ts";
-import { type DamagedOfRun, damageJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { type JobsAsked, modelIn, readableRuns } from "./jobs-asked.ts";
+import { type DamagedOfRun, jobsOf, openReadableJobs, showFound } from "./readable-jobs.ts";
 
 type Listed = Omit<CountedRun, "waits">;
 
@@ -15,10 +15,7 @@ const MOST = 1000;
 export async function listRuns(asked: JobsAsked): Promise<number> {
   const { store, json, place } = asked;
   const limit = json ? MOST : SHOWN + 1;
-  const { found: rows, damaged } = await readablePart(
-    (without) => store.jobs.runs({ after: null, limit, without }),
-    () => store.jobs.damagedRuns(),
-  );
+  const { found: rows, damaged } = await readableRuns(store.jobs, limit);
   const runs: Listed[] = [];
   const damage: DamagedOfRun[] = damaged.map(({ id, problem }) => ({ run: id, problem }));
   for (const run of json ? rows : rows.slice(0, SHOWN)) {
@@ -26,17 +23,10 @@ export async function listRuns(asked: JobsAsked): Promise<number> {
     runs.push({ run, counts: await jobs.counts() });
     damage.push(...jobs.damaged());
   }
-  if (json)
-    printJson(
-      asked,
-      { store: place.shown, runs: runs.map(runJson), more: rows.length === MOST },
-      damageJson(asked, damage),
-    );
-  else {
+  const told = { store: place.shown, runs: runs.map(runJson), more: rows.length === MOST };
+  return showFound(asked, damage, told, () => {
     if (runs.length > 0 || damage.length === 0) showRuns(asked, runs, rows.length > SHOWN);
-    showDamage(asked, damage);
-  }
-  return damage.length > 0 ? 1 : 0;
+  });
 }
 
 function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Listed[], isCut: boolean): void {
@@ -60,37 +50,28 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
 const COLUMNS = ["left", "left", "right", "right", "right 1", "right"] as const;
 
 /** The cost of the jobs that ended on one day, of runs with one model. */
-interface Cost {
+interface Cost extends Amount {
   /** `2026-11-23`, in UTC. */
   readonly day: string;
   /** The model of the runs; null: they name none. */
   readonly model: string | null;
-  jobs: number;
-  sub_calls: number;
-  tokens: number;
-  nanodollars: number;
+  readonly jobs: number;
 }
 
 /** `--costs`: what all runs of the store have spent, by day and by model, the newest day first. Gives the exit code. */
 export async function showCosts(asked: JobsAsked): Promise<number> {
   const { jobs: inStore } = asked.store;
-  const costs = new Map<string, Cost>();
+  const byKey = new Map<string, Cost>();
   const damaged: DamagedOfRun[] = (await inStore.damagedRuns()).map(({ id, problem }) => ({ run: id, problem }));
   const without = damaged.map(({ run }) => run);
   for await (const run of everyRun(inStore, without)) {
     const jobs = openReadableJobs(inStore, run);
-    for await (const job of jobsOf(jobs.list)) add(costs, run, job);
+    for await (const job of jobsOf(jobs.list)) add(byKey, run, job);
     damaged.push(...jobs.damaged());
   }
-  const all = [...costs.values()].sort((a, b) => b.day.localeCompare(a.day) || b.nanodollars - a.nanodollars);
-  if (asked.json) {
-    const shown = all.map(({ nanodollars, ...cost }) => ({ ...cost, cost_usd: nanodollars / 1e9 }));
-    printJson(asked, { store: asked.place.shown, costs: shown }, damageJson(asked, damaged));
-  } else {
-    printCosts(asked, all);
-    showDamage(asked, damaged);
-  }
-  return damaged.length > 0 ? 1 : 0;
+  const all = [...byKey.values()].sort((a, b) => b.day.localeCompare(a.day) || b.nanodollars - a.nanodollars);
+  const costs = all.map(({ nanodollars, ...cost }) => ({ ...cost, cost_usd: nanodollars / 1e9 }));
+  return showFound(asked, damaged, { store: asked.place.shown, costs }, () => printCosts(asked, all));
 }
 
 /** A job that has not ended counts on the day on which it began. */
@@ -99,12 +80,10 @@ function add(costs: Map<string, Cost>, run: RunRow, { spent, ended_at, begun_at 
   const day = new Date(ended_at ?? begun_at ?? run.created_at).toISOString().slice(0, 10);
   const model = modelIn(run);
   const key = JSON.stringify([day, model]);
-  const cost = costs.get(key) ?? { day, model, jobs: 0, sub_calls: 0, tokens: 0, nanodollars: 0 };
-  cost.jobs += 1;
-  cost.sub_calls += spent.sub_calls;
-  cost.tokens += spent.tokens;
-  cost.nanodollars += spent.nanodollars;
-  costs.set(key, cost);
+  const cost = costs.get(key) ?? { jobs: 0, sub_calls: 0, tokens: 0, nanodollars: 0 };
+  const of = (name: keyof Amount) => cost[name] + spent[name];
+  const sums = { sub_calls: of("sub_calls"), tokens: of("tokens"), nanodollars: of("nanodollars") };
+  costs.set(key, { day, model, jobs: cost.jobs + 1, ...sums });
 }
 
 function printCosts({ terminal: { stdout } }: JobsAsked, all: readonly Cost[]): void {

@@ -1,6 +1,7 @@
 import type { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
+import { jsonText } from "../../platform/visible.ts";
 import { type DamagedRow, type JobPage, type JobRow, type Jobs, type RunRow, readablePart } from "../../store/index.ts";
 import { damageError, outcomeOf, showFailure } from "../render/failure.ts";
 import { hasLoss, jobWarnings, jobWarningText } from "../render/warnings.ts";
@@ -23,10 +24,10 @@ export function openReadableJobs(jobs: Pick<Jobs, "counts" | "damaged" | "list">
   };
 }
 
-/** All jobs that a list has, read page by page. */
-export async function* jobsOf(list: (page: JobPage) => Promise<readonly JobRow[]>): AsyncIterable<JobRow> {
+/** Jobs of a list from this number on, read page by page. */
+export async function* jobsOf(list: (page: JobPage) => Promise<readonly JobRow[]>, first = 0): AsyncIterable<JobRow> {
   const limit = 1000;
-  for (let from = 0, page = await list({ from, limit }); page.length > 0; page = await list({ from, limit })) {
+  for (let from = first, page = await list({ from, limit }); page.length > 0; page = await list({ from, limit })) {
     yield* page;
     from = (page.at(-1)?.n ?? 0) + 1;
   }
@@ -38,6 +39,20 @@ export interface DamagedOfRun {
   readonly run: string;
   readonly job?: string;
   readonly problem: string;
+}
+
+/**
+ * Prints what a command has found that met these rows: with --json one object, else what `show` writes, and the damage. Gives the
+ * exit code, which is 1 if there are such rows.
+ */
+export function showFound(asked: JobsAsked, damaged: readonly DamagedOfRun[], json: object, show: () => void): number {
+  const { stdout } = asked.terminal;
+  if (asked.json) stdout.writeRaw(`${jsonText({ ...damageJson(asked, damaged), ...json })}\n`);
+  else {
+    show();
+    showDamage(asked, damaged);
+  }
+  return damaged.length > 0 ? 1 : 0;
 }
 
 export function showDamage(asked: JobsAsked, damaged: readonly DamagedOfRun[]): void {

@@ -1,5 +1,5 @@
-import { isRecord } from "../../platform/json.ts";
 import type { JobRow, Jobs } from "../../store/index.ts";
+import { toldOf } from "./readable-jobs.ts";
 
 /** A reason why jobs have failed, and the number of those jobs. */
 export interface Reason {
@@ -13,15 +13,14 @@ export interface Reason {
 export function openReasons() {
   const found = new Map<string, Reason>();
   return {
-    add(jobs: readonly JobRow[]): void {
-      for (const { state, told } of jobs) {
-        if (state !== "failed") continue;
-        const { error_code, error } = isRecord(told) ? told : {};
-        const reason = { error_code: String(error_code ?? "unknown"), error: String(error ?? "") };
-        const key = keyOf(reason);
-        const known = found.get(key) ?? { ...reason, count: 0 };
-        found.set(key, { ...known, count: known.count + 1 });
-      }
+    add(job: JobRow): void {
+      if (job.state !== "failed") return;
+      const { error_code, error } = toldOf(job);
+      const reason = { error_code: String(error_code ?? "unknown"), error: String(error ?? "") };
+      // Errors of scripts differ by their words, and others by their code: their words name what differs from job to job.
+      const key = reason.error_code === "js_error" ? `js_error ${reason.error}` : reason.error_code;
+      const known = found.get(key) ?? { ...reason, count: 0 };
+      found.set(key, { ...known, count: known.count + 1 });
     },
     /** The most frequent first. */
     all: (): readonly Reason[] => [...found.values()].sort((a, b) => b.count - a.count),
@@ -36,11 +35,6 @@ export const oneLine = (text: string, units: number) => text.replaceAll(/\s+/g, 
 
 export const WHY_UNITS = 200;
 
-/** Groups errors of scripts by their words, and others by their code: their words name what differs from job to job. */
-function keyOf({ error_code, error }: Pick<Reason, "error_code" | "error">): string {
-  return error_code === "js_error" ? `${error_code} ${error}` : error_code;
-}
-
 /** The number of failed jobs that are looked at. */
 const LOOKED_AT = 1000;
 
@@ -53,7 +47,8 @@ export function openTopReason(jobs: Pick<Jobs, "list">, run: string): (failed: n
     seen = failed;
     const reasons = openReasons();
     // A damaged row is named by `belay jobs`, and does not end the following.
-    reasons.add(await jobs.list(run, { states: ["failed"], from: 0, limit: LOOKED_AT }).catch(() => []));
+    const looked = await jobs.list(run, { states: ["failed"], from: 0, limit: LOOKED_AT }).catch(() => []);
+    for (const job of looked) reasons.add(job);
     top = reasons.all()[0] ?? null;
     return top;
   };

@@ -23,18 +23,15 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
   // A row was checked when it was sealed, but it may not be JSON.
   const value = result === null ? null : parseJson(result);
   const waits = await waitsFor(store, { root: job.session });
+  const { output: printed } = toldOf(job);
+  const output = typeof printed === "string" ? printed : "";
   if (json) {
     const waiting = waits.length > 0 ? { waits } : {};
-    printJson(asked, { run: run.name, ...jobJson(job), ...waiting, input, output: outputOf(job), result: value });
-  } else showText(asked, run, job, { input, result, waits });
+    printJson(asked, { run: run.name, ...jobJson(job), ...waiting, input, output, result: value });
+  } else showText(asked, run, job, { input, output, result, waits });
   if (job.state === "done") return hasLoss(jobWarnings(toldOf(job)), false) ? RUN_EXIT.incomplete : RUN_EXIT.done;
   if (job.state === "failed" || job.state === "cancelled") return RUN_EXIT.failed;
   return job.why === "delivery" && waits.length > 0 && run.state === "open" ? RUN_EXIT.waits : RUN_EXIT.notOver;
-}
-
-function outputOf(job: JobRow): string {
-  const { output } = toldOf(job);
-  return typeof output === "string" ? output : "";
 }
 
 /** A longer text is cut; --json and the results have it whole. */
@@ -42,18 +39,15 @@ const SHOWN_UNITS = 4000;
 
 interface Contents {
   readonly input: Json;
+  readonly output: string;
   /** JSON; null: there is none. */
   readonly result: string | null;
   readonly waits: readonly ProviderWait[];
 }
 
-function showText(
-  { terminal, place }: JobsAsked,
-  run: RunRow,
-  job: JobRow,
-  { input, result, waits: batches }: Contents,
-): void {
+function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, contents: Contents): void {
   const { stdout } = terminal;
+  const { input, output, result, waits: batches } = contents;
   const told = toldOf(job);
   const { spent } = job;
   const took = [
@@ -65,13 +59,12 @@ function showText(
   ];
   const ended = job.ended_at === null ? "" : `, ${ago(Date.now() - job.ended_at)}`;
   const waits = waitText(job);
-  stdout.write(
-    `${inLine(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}`)}\n`,
-  );
+  const state = `${job.state}${waits === null ? "" : ` (${waits})`}${ended}`;
+  stdout.write(`${inLine(`job ${job.id} of ${run.name}: ${state}`)}\n`);
   for (const wait of batches) stdout.write(`${inLine(batchText(wait))}\n`);
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(input, WIDTH));
-  if (outputOf(job) !== "") block("output", outputOf(job).trimEnd());
+  if (output !== "") block("output", output.trimEnd());
   if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
   if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inLine(inFlags(told.suggestion))}\n`);
   for (const warning of jobWarnings(told)) stdout.write(`warning: ${inLine(jobWarningText(warning))}\n`);

@@ -1,8 +1,8 @@
-import { RlmError } from "../../index.ts";
+import { nullIf } from "../../platform/errors.ts";
 import { age, amount, dollars } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { waitsFor } from "../../session/index.ts";
-import type { JobRow, Jobs } from "../../store/index.ts";
+import type { JobPage, JobRow, Jobs } from "../../store/index.ts";
 import { followRun, openPoke } from "../batch/follow.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress } from "../batch/run-progress.ts";
@@ -18,39 +18,33 @@ import { oneLine, openReasons, openTopReason, type Reason, reasonText, WHY_UNITS
 const SHOWN = 50;
 const PAGE = 1000;
 
+type Listed = AsyncIterable<JobRow>;
+
 /** A run and its jobs. Gives the exit code: that of `belay batch`, or 1 if rows of jobs cannot be read. */
 export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, json, own } = asked;
   const run = await runNamed(store, name, asked.place);
   const jobs = openReadableJobs(store.jobs, run);
   const states = own.state ? { states: [own.state] } : {};
-  const list: List = (from, limit) => jobs.list({ from, limit, ...states });
+  const list = (page: JobPage) => jobs.list({ ...page, ...states });
   // The first page tells whether some are not to be counted.
-  const first = await list(0, json ? PAGE : SHOWN + 1);
+  const rows = await list({ from: 0, limit: json ? PAGE : SHOWN + 1 });
   const counts = await jobs.counts();
   const waits = await waitsFor(store, { run: run.id });
   if (json) {
-    const reasons = await printJobs(asked, runJson({ run, counts, waits }), { first, list });
+    const reasons = await printJobs(asked, runJson({ run, counts, waits }), jobsOf(list));
     const end = { reasons, ...damageJson(asked, jobs.damaged()) };
     asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
-    await showStateAndJobs(asked, { run, counts, waits }, { first, list });
+    await showStateAndJobs(asked, { run, counts, waits }, rows, jobsOf(list));
     showDamage(asked, jobs.damaged());
   }
   return jobs.damaged().length > 0 ? 1 : runExitCode({ run, counts, waits });
 }
 
-/** Jobs that can be read, from this number on. */
-type List = (from: number, limit: number) => Promise<readonly JobRow[]>;
-
-interface Pages {
-  readonly first: readonly JobRow[];
-  readonly list: List;
-}
-
-async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, pages: Pages): Promise<void> {
+/** @param rows the first jobs that can be read @param all those of the state that is asked for */
+async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, rows: readonly JobRow[], all: Listed) {
   const { run, counts, waits } = counted;
-  const rows = pages.first;
   const { own, terminal } = asked;
   const { stdout } = terminal;
   const state = stateOf(counted);
@@ -60,12 +54,11 @@ async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, pages: Pa
     const where = `${provider} ${batch ?? "(not sent yet)"}: ${amount(calls, "call")}, since ${age(Math.max(1000, Date.now() - since))}`;
     stdout.write(`${inLine(where)}${done > 0 ? `, ${done.toLocaleString("en-US")} done` : ""}\n`);
   }
-  if (own.state === "failed") await showReasons(asked, pages.list);
+  if (own.state === "failed") await showReasons(asked, all);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));
   if (rows.length > SHOWN) {
-    const all = own.state ? counts[own.state] : null;
-    const more = all === null ? "more jobs follow" : amount(all - SHOWN, "more job");
+    const more = own.state ? amount(counts[own.state] - SHOWN, "more job") : "more jobs follow";
     stdout.write(`${more}: --json has them all\n`, "dim");
   }
   const one = rows.find(({ state }) => state === "failed") ?? rows[0];
@@ -73,9 +66,9 @@ async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, pages: Pa
 }
 
 /** Reasons of failed jobs, the most frequent one first: `79 × schema_mismatch: the answer does not fit …`. */
-async function showReasons({ terminal: { stdout } }: JobsAsked, list: List): Promise<void> {
+async function showReasons({ terminal: { stdout } }: JobsAsked, jobs: Listed): Promise<void> {
   const reasons = openReasons();
-  for await (const job of jobsOf(({ from, limit }) => list(from, limit))) reasons.add([job]);
+  for await (const job of jobs) reasons.add(job);
   const cells = reasons.all().map((reason) => [`${reason.count} ×`, reasonText(reason)]);
   for (const line of table(cells, ["right", "left"], stdout)) stdout.write(`${line}\n`);
 }
@@ -92,12 +85,10 @@ async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: r
     whyOf(job),
   ]);
   const titles = ["job", "state", "calls", "cost", ...(inputs ? ["input"] : []), "why"];
-  showTable(titles, cells, inputs ? WITH_INPUTS : COLUMNS, stdout, (at) => STYLES[rows[at]?.state ?? ""]);
+  showTable(titles, cells, inputs ? [...COLUMNS, "left"] : COLUMNS, stdout, (at) => STYLES[rows[at]?.state ?? ""]);
 }
 
-const BEFORE = ["left", "left", "right", "right 1"] as const;
-const COLUMNS = [...BEFORE, "left"] as const;
-const WITH_INPUTS = [...BEFORE, "left", "left"] as const;
+const COLUMNS = ["left", "left", "right", "right 1", "left"] as const;
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
 
 /** The reason why a job failed or waits, on one line. */
@@ -110,28 +101,23 @@ const INPUT_UNITS = 48;
 
 /** The first words of a job's input. */
 async function inputOf(jobs: Pick<Jobs, "input">, job: JobRow): Promise<string> {
-  try {
-    const input = await jobs.input(job);
-    return oneLine(typeof input === "string" ? input : JSON.stringify(input), INPUT_UNITS);
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "store_corrupt") return "(damaged)";
-    throw error;
-  }
+  const read = async () => ({ input: await jobs.input(job) });
+  const found = await nullIf("store_corrupt", read());
+  if (found === null) return "(damaged)";
+  return oneLine(typeof found.input === "string" ? found.input : JSON.stringify(found.input), INPUT_UNITS);
 }
 
-/** The beginning of one JSON object, whose jobs are written a page at a time: a run may have a million. Answers why some failed. */
-async function printJobs({ terminal }: JobsAsked, run: object, pages: Pages): Promise<readonly Reason[]> {
-  const { stdout } = terminal;
+/** The beginning of one JSON object, whose jobs are written as they are read: a run may have a million. Answers why some failed. */
+async function printJobs({ terminal: { stdout } }: JobsAsked, run: object, jobs: Listed): Promise<readonly Reason[]> {
   const reasons = openReasons();
   stdout.writeRaw(`${jsonText({ run }).slice(0, -1)},"jobs":[`);
-  let page = pages.first;
-  for (let separator = ""; ; separator = ",") {
-    stdout.writeRaw(page.map((job, at) => `${at === 0 ? separator : ","}${jsonText(jobJson(job))}`).join(""));
-    reasons.add(page);
-    const last = page.at(-1);
-    if (!last) return reasons.all();
-    page = await pages.list(last.n + 1, PAGE);
+  let separator = "";
+  for await (const job of jobs) {
+    stdout.writeRaw(`${separator}${jsonText(jobJson(job))}`);
+    reasons.add(job);
+    separator = ",";
   }
+  return reasons.all();
 }
 
 /** `--watch`: follows a run until it is over, whoever works on it. Gives the exit code: that of `belay batch`. */

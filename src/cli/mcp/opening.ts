@@ -28,17 +28,14 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
     async openStore() {
       const { otlp } = await orInvalid(async () => readSettings(sessionFlags(args, "mcp")));
       const say = (line: string) => stderr.write(`belay mcp: ${inLine(line)}\n`);
-      return withSpansSent(await openStoreIn(place, host, ""), otlp, say);
+      return withSpansSent(await openStoreIn(place, host), otlp, say);
     },
     async open(store, { row, name, folder, roots, onProgress }) {
       const isOfServer = row === null || row.origin === "mcp";
-      const recorded = { kept: { store, folder: place }, row: isOfServer ? null : row };
+      const kept = { store, folder: place };
+      const recorded = { kept, row: isOfServer ? null : row, isTakenUp: false, looksOnly: false };
       const keeping = await orInvalid(() =>
-        openKeeping(
-          { ...recorded, isTakenUp: false, looksOnly: false },
-          { ...sessionFlags(args, "mcp"), contexts: roots },
-          stderr,
-        ),
+        openKeeping(recorded, { ...sessionFlags(args, "mcp"), contexts: roots }, stderr),
       );
       checkPrice(keeping.settings.settings);
       const owned = (id: string): Json => signer.sign(rowOf(keeping.settings, { folder }), id);

@@ -63,7 +63,7 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   warmMachine();
   if (folder === null) return openIn(null, null, opening);
   const say = (line: string) => opening.terminal.stderr.write(`${inLine(line)}\n`, "yellow");
-  const store = await withSpansSent(await openStoreIn(folder, host), otlp, say);
+  const store = await withSpansSent(await openStoreIn(folder, host, ", or keep nothing with --no-store"), otlp, say);
   try {
     const row = await sessionToOpen(store, opening);
     if (row || !looksOnly) return await openIn({ store, folder }, row, opening);

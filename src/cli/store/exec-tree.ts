@@ -39,7 +39,7 @@ function showTree(session: SessionDescription, execs: readonly ExecDescription[]
   const depths = depthsOf(session.execs);
   const least = execs.reduce((least, { number }) => Math.min(least, depths.get(number) ?? 0), Number.POSITIVE_INFINITY);
   const indentOf = ({ number }: ExecDescription) => "  ".repeat((depths.get(number) ?? 0) - least);
-  const rows = execs.map((exec) => rowOf(exec, session, { indent: indentOf(exec), margin, page }));
+  const rows = execs.map((exec) => rowOf(exec, session, indentOf(exec), place));
   for (const [at, line] of table(rows, EXEC_COLUMNS, output).entries()) {
     const exec = execs[at];
     const style = exec?.status === "failed" ? "red" : exec?.status === "unfinished" ? "yellow" : undefined;
@@ -51,11 +51,7 @@ function showTree(session: SessionDescription, execs: readonly ExecDescription[]
 
 const EXEC_COLUMNS: readonly Column[] = ["right", "left", "left", "right 2", "right 1", "right 4", "right 3", "left"];
 
-function rowOf(
-  exec: ExecDescription,
-  session: SessionDescription,
-  { indent, margin, page }: Place & { readonly indent: string },
-): string[] {
+function rowOf(exec: ExecDescription, session: SessionDescription, indent: string, { margin, page }: Place): string[] {
   const { number, kind, status, error_code, began_at, time_ms, resumed, tokens, cost_usd, input, turn } = exec;
   const calls = turn ? 0 : exec.ask ? callsBelow(exec, session.execs) : exec.calls.length;
   const words = turn ? `${turn.closing ? "(closing) " : ""}${firstWords(turn.text)}` : input;
@@ -71,19 +67,11 @@ function rowOf(
   ];
 }
 
-function showCallsOf(
-  exec: ExecDescription,
-  session: SessionDescription,
-  { margin, page }: Place,
-  output: Output,
-): void {
-  const most = page.all ? exec.calls.length : CALLS_SHOWN;
-  const calls = exec.calls.slice(0, most);
-  showCalls(calls, { margin, page }, output);
-  const more = exec.calls.length - calls.length;
-  if (more > 0) {
-    output.write(`${margin}… ${more} more: belay show ${displayName(session)} --exec ${exec.number}\n`, "dim");
-  }
+function showCallsOf(exec: ExecDescription, session: SessionDescription, place: Place, output: Output): void {
+  const calls = place.page.all ? exec.calls : exec.calls.slice(0, CALLS_SHOWN);
+  showCalls(calls, place, output);
+  const more = `${exec.calls.length - calls.length} more: belay show ${displayName(session)} --exec ${exec.number}`;
+  if (calls.length < exec.calls.length) output.write(`${place.margin}… ${more}\n`, "dim");
 }
 
 /** Calls in a line each, and under each the child that answers it. */
@@ -137,9 +125,8 @@ function depthsOf(execs: readonly ExecDescription[]): ReadonlyMap<number, number
 
 /** The calls of an ask's cells. */
 function callsBelow(ask: ExecDescription, execs: readonly ExecDescription[]): number {
-  const turns = new Set(execs.flatMap(({ number, parent, turn }) => (turn && parent === ask.number ? [number] : [])));
-  const cells = execs.filter(
-    ({ parent, turn }) => !turn && parent !== null && (turns.has(parent) || parent === ask.number),
-  );
+  const turns = execs.filter(({ parent, turn }) => turn && parent === ask.number);
+  const above = new Set<number | null>([ask, ...turns].map(({ number }) => number));
+  const cells = execs.filter(({ parent, turn }) => !turn && above.has(parent));
   return cells.reduce((calls, cell) => calls + cell.calls.length, 0);
 }

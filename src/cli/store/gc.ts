@@ -18,17 +18,11 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
   return showingDamage(args, async ({ stdout }, tell) => {
     const place = storePlace(args);
-    const [collected, damaged] = await withStore(
-      place,
-      host,
-      async (store) => [await store.gc(rule), await store.damaged()] as const,
-    );
+    const work = async (store: Store) => [await store.gc(rule), await store.damaged()] as const;
+    const [collected, damaged] = await withStore(place, host, work);
+    const problems = damaged.map(({ problem }) => problem);
     // What they reach cannot be known.
-    const rest = "Damaged sessions stay, with all that is theirs";
-    const damage = damageError(
-      damaged.map(({ problem }) => problem),
-      { rest },
-    );
+    const damage = damageError(problems, { rest: "Damaged sessions stay, with all that is theirs" });
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${jsonText(told)}\n`);

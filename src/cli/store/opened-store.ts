@@ -13,7 +13,7 @@ import { passedOver, reportFailure, showFailure } from "../render/failure.ts";
 import { type Output, processTerminal, type Terminal } from "../render/terminal.ts";
 
 /** Opens the store in this place (null: in memory). @throws RlmError `store_failed` for a place that cannot be used */
-export async function openStoreIn(place: string | null, host: Host, cure = KEEP_NOTHING): Promise<Store> {
+export async function openStoreIn(place: string | null, host: Host, cure = ""): Promise<Store> {
   const problem = place === null || isServer(place) ? null : folderProblem(place);
   if (problem === null) return host.openStore(place);
   throw new RlmError("store_failed", `sessions cannot be kept: ${problem}`, {
@@ -21,11 +21,9 @@ export async function openStoreIn(place: string | null, host: Host, cure = KEEP_
   });
 }
 
-const KEEP_NOTHING = ", or keep nothing with --no-store";
-
 /** Opens a store for commands that only look, closes it after the work. */
 export async function withStore<T>(place: string, host: Host, work: (store: Store) => Promise<T>): Promise<T> {
-  await using store = await openStoreIn(place, host, "");
+  await using store = await openStoreIn(place, host);
   return await work(store);
 }
 
@@ -59,12 +57,7 @@ export async function showingDamage(
 }
 
 /** The session of this name. stderr names the one changed last. @throws RlmError `run_not_found`, `session_not_found` */
-export async function sessionAsked(
-  store: Store,
-  name: string | null,
-  place: string,
-  stderr: Output,
-): Promise<SessionRow> {
+export async function sessionAsked(store: Store, name: string | null, place: string, stderr: Output) {
   const meant = name === null ? LAST_SESSION : await sessionMeant(store, name);
   try {
     const row = await sessionNamed(store, meant, passedOver(stderr));
@@ -125,14 +118,12 @@ export async function checkpointMeant(store: Store, name: string) {
   const at = name.lastIndexOf("@");
   const run = name.slice(0, name.indexOf("/"));
   const whole = await sessionOfJob(store, run, name.slice(run.length + 1));
-  if (whole?.head === null) throw noImages(name);
+  if (whole?.head === null) {
+    const problem = `${name} has no checkpoint: it was not begun, or its images went when it was done`;
+    throw new RlmError("checkpoint_not_found", problem, { suggestion: "Run the jobs with --keep-sessions." });
+  }
   if (whole || at === -1) return { session: whole?.id ?? (await sessionMeant(store, name)), checkpoint: null };
   return { session: await sessionMeant(store, name.slice(0, at)), checkpoint: name.slice(at + 1) || null };
-}
-
-function noImages(name: string): RlmError {
-  const problem = `${name} has no checkpoint: it was not begun, or its images went when it was done`;
-  return new RlmError("checkpoint_not_found", problem, { suggestion: "Run the jobs with --keep-sessions." });
 }
 
 /** null: the run has no such job. @throws RlmError `run_not_found`, `session_not_found` if the job was not begun */

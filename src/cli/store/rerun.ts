@@ -20,12 +20,8 @@ import { configPlaces, documentOptions } from "../session/settings.ts";
  * Lines that run the cells of a session again in another one, and compare the two, if its sources have changed since they were
  * loaded. A store may come from somebody else: nothing is looked at but what lies in roots that this user has signed.
  */
-export async function rerunLines(
-  store: Pick<Store, "find">,
-  row: SessionRow,
-  { context, execs, name, id }: SessionDescription,
-  args: Arguments,
-): Promise<readonly string[]> {
+export async function rerunLines(store: Store, row: SessionRow, session: SessionDescription, args: Arguments) {
+  const { context, execs, name } = session;
   const { place, flags } = runStore(args);
   const kept = recordedSettings(row, openSigner(place, process.env))?.kept;
   const { paths, raw, secrets } = loadedFrom(execs);
@@ -47,7 +43,7 @@ export async function rerunLines(
     const line = ["exec", ...run, ...loaded, "--cache", "--session", next, ...settingsOf(kept), ...flags];
     return [
       `its sources changed; run again: ${commandLine(line)}`,
-      `and compare: ${commandLine(["show", next, "--against", displayName({ id, name }), ...flags])}`,
+      `and compare: ${commandLine(["show", next, "--against", displayName(session), ...flags])}`,
       ...(kept.options.cache ? [] : ["It ran without --cache, so its answers are not in the cache."]),
     ];
   } catch (error) {

@@ -2,7 +2,7 @@ import { RlmError } from "../../index.ts";
 import { amount, priced, thousands } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
-import type { JobRow, JobState, RunRow, Store } from "../../store/index.ts";
+import type { JobRow, RunRow, Store } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";
 import { jobsOf, openReadableJobs } from "../jobs/readable-jobs.ts";
 import { damageError } from "../render/failure.ts";
@@ -40,11 +40,7 @@ export async function runsMeant(store: Store, name: string | null, other: string
 }
 
 /** Compares two runs by the ids of their jobs. Counts are of all, and the list has the first of each kind. @param listed at most */
-export async function compareRuns(
-  { jobs }: Pick<Store, "jobs">,
-  [now, before]: readonly [RunRow, RunRow],
-  listed: number,
-) {
+export async function compareRuns({ jobs }: Store, [now, before]: readonly [RunRow, RunRow], listed: number) {
   const [news, olds] = [openReadableJobs(jobs, now), openReadableJobs(jobs, before)];
   const left = new Map<string, JobRow>();
   for await (const job of jobsOf(olds.list)) left.set(job.id, job);
@@ -83,11 +79,9 @@ const namesOf = ({ id, name }: RunRow) => ({ id, name });
 const dollarsOf = ({ spent }: RunRow) => spent.nanodollars / 1e9;
 
 function stateOf({ state, told }: JobRow): string {
-  const code = isRecord(told) && typeof told.error_code === "string" && state !== DONE ? ` (${told.error_code})` : "";
+  const code = isRecord(told) && typeof told.error_code === "string" && state !== "done" ? ` (${told.error_code})` : "";
   return `${state}${code}`;
 }
-
-const DONE: JobState = "done";
 
 async function otherInput({ input }: Store["jobs"], job: JobRow, was: JobRow): Promise<ComparedJob["why"]> {
   if (JSON.stringify(await input(job)) !== JSON.stringify(await input(was))) return "input changed";
@@ -107,13 +101,11 @@ function sentenceOf({ same, state, result, new: fresh, gone }: Record<ComparedJo
 
 type Compared = Omit<Awaited<ReturnType<typeof compareRuns>>, "damage">;
 
+type Spent = Pick<Compared["compared"], "cost_usd" | "cost_usd_before">;
+
 /** The dollars of both, by their names. */
-export function showSpent(
-  { cost_usd, cost_usd_before }: { readonly cost_usd: number; readonly cost_usd_before: number },
-  [own, other]: readonly [string, string],
-  stdout: Output,
-): void {
-  const [now, before] = [cost_usd, cost_usd_before].map((usd) => priced(usd).join("") || "no price");
+export function showSpent(compared: Spent, [own, other]: readonly [string, string], stdout: Output): void {
+  const [now, before] = [compared.cost_usd, compared.cost_usd_before].map((usd) => priced(usd).join("") || "no price");
   stdout.write(`spent     ${now} in ${own}, ${before} in ${other}\n`);
 }
 
@@ -128,14 +120,20 @@ export function showRuns({ run, compared }: Compared, flags: readonly string[], 
     const states = is === "state" ? `${was} → ${state}` : WORDS[is];
     return [`  ${job}`, states, why ?? ""];
   });
-  stdout.write("\njobs\n", "dim");
-  for (const line of table(rows, COLUMNS, stdout)) stdout.write(`${line}\n`);
-  const more = counts.state + counts.result + counts.new + counts.gone - jobs.length;
-  if (more > 0) stdout.write(`  … ${amount(more, "more", "more")}\n`, "dim");
+  const all = counts.state + counts.result + counts.new + counts.gone;
+  showListed("jobs", table(rows, COLUMNS, stdout), all, stdout);
   const [one] = jobs.filter(({ before: was, now: state }) => was !== null && state !== null);
   if (!one) return;
   const line = ["show", `${run.name}/${one.job}`, "--against", `${against.name}/${one.job}`, ...flags];
   stdout.write(`\nthe calls of one of them: ${commandLine(line)}\n`, "dim");
+}
+
+/** The first lines of a list under its heading, and how many more there are; nothing of an empty one. */
+export function showListed(heading: string, lines: readonly string[], all: number, stdout: Output): void {
+  if (lines.length === 0) return;
+  stdout.write(`\n${heading}\n`, "dim");
+  for (const line of lines) stdout.write(`${line}\n`);
+  if (all > lines.length) stdout.write(`  … ${amount(all - lines.length, "more", "more")}\n`, "dim");
 }
 
 const WORDS = { result: "another result", new: "new", gone: "gone" } as const;

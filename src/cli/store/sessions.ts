@@ -22,17 +22,17 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
     const damage = damageError(damaged.map(({ problem }) => problem));
     // Those of jobs are many, and `belay jobs` lists them by their run.
     const all = own.all ? listed : listed.filter(({ origin }) => origin !== "batch");
-    const found = all.filter(
-      ({ name, status }) => (!own.named || name !== null) && (!own.unfinished || status === "unfinished"),
-    );
+    const named = own.named ? all.filter(({ name }) => name !== null) : all;
+    const found = own.unfinished ? named.filter(({ status }) => status === "unfinished") : named;
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${jsonText(told)}\n`);
     } else if (all.length === 0) {
       if (!damage) stdout.write(`no sessions in ${shown}\nmake one: belay exec FILE -c PATH --session NAME\n`);
-    } else if (found.length === 0)
-      stdout.write(`none of ${amount(all.length, "session")} in ${shown} is ${wanted(own)}\n`);
-    else showSessions(found, Date.now(), stdout, own.all ? found.length : SHOWN);
+    } else if (found.length === 0) {
+      const wanted = (["named", "unfinished"] as const).filter((word) => own[word]).join(" and ");
+      stdout.write(`none of ${amount(all.length, "session")} in ${shown} is ${wanted}\n`);
+    } else showSessions(found, Date.now(), stdout, own.all ? found.length : SHOWN);
     tell(damage);
   });
 }
@@ -45,43 +45,33 @@ export function printNames(args: Arguments, host: Host): Promise<number> {
   });
 }
 
-const wanted = ({ named, unfinished }: SessionsFlags) =>
-  [...(named ? ["named"] : []), ...(unfinished ? ["unfinished"] : [])].join(" and ");
-
 /** The number of sessions without --all. */
 const SHOWN = 20;
 
-interface ListColumn {
-  readonly header: string;
-  readonly column: Column;
-  readonly text: (session: SessionSummary, now: number) => string;
-}
+type ListColumn = readonly [title: string, column: Column, text: (session: SessionSummary, now: number) => string];
 
 const COLUMNS: readonly ListColumn[] = [
-  { header: "session", column: "left", text: displayName },
-  { header: "status", column: "left", text: ({ status }) => status },
-  { header: "changed", column: "right", text: ({ changed_at }, now) => age(now - changed_at) },
-  { header: "context", column: "left 5", text: ({ context }) => (context ? sourcesOf(context.sources) : "-") },
-  { header: "execs", column: "right 2", text: ({ execs }) => String(execs) },
-  { header: "calls", column: "right 4", text: ({ sub_calls }) => String(sub_calls) },
-  { header: "tokens", column: "right 3", text: ({ tokens }) => compact(tokens) },
-  { header: "cost", column: "right 6", text: ({ cost_usd }) => (cost_usd > 0 ? dollars(cost_usd) : "-") },
-  { header: "size", column: "right 1", text: ({ bytes }) => size(bytes) },
+  ["session", "left", displayName],
+  ["status", "left", ({ status }) => status],
+  ["changed", "right", ({ changed_at }, now) => age(now - changed_at)],
+  ["context", "left 5", ({ context }) => (context ? sourcesOf(context.sources) : "-")],
+  ["execs", "right 2", ({ execs }) => String(execs)],
+  ["calls", "right 4", ({ sub_calls }) => String(sub_calls)],
+  ["tokens", "right 3", ({ tokens }) => compact(tokens)],
+  ["cost", "right 6", ({ cost_usd }) => (cost_usd > 0 ? dollars(cost_usd) : "-")],
+  ["size", "right 1", ({ bytes }) => size(bytes)],
 ];
 
-const LAST: ListColumn = {
-  header: "last",
-  column: "left",
-  text: ({ last }) => (last ? (last.kind === "cell" ? last.input : `${last.kind} ${last.input}`) : "-"),
-};
+const LAST: ListColumn = [
+  "last",
+  "left",
+  ({ last }) => (last ? (last.kind === "cell" ? last.input : `${last.kind} ${last.input}`) : "-"),
+];
 
 /** A column for each remark that one of the sessions has. */
 function remarksIn(found: readonly SessionSummary[]): ListColumn[] {
-  return REMARK_NAMES.filter((name) => found.some((session) => session[name] !== null)).map((name) => ({
-    header: name,
-    column: "left 7",
-    text: (session) => shortened(session[name] ?? "-"),
-  }));
+  const there = REMARK_NAMES.filter((name) => found.some((session) => session[name] !== null));
+  return there.map((name) => [name, "left 7", (session) => shortened(session[name] ?? "-")]);
 }
 
 const REMARK_UNITS = 40;
@@ -92,9 +82,9 @@ const shortened = (text: string) => (text.length > REMARK_UNITS ? `${text.slice(
 export function showSessions(all: readonly SessionSummary[], now: number, output: Output, most: number): void {
   const found = all.slice(0, most);
   const columns = [...COLUMNS, ...remarksIn(found), LAST];
-  const rows = found.map((session) => columns.map(({ text }) => text(session, now)));
-  const titles = columns.map(({ header }) => header);
-  const shapes = columns.map(({ column }) => column);
+  const rows = found.map((session) => columns.map(([, , text]) => text(session, now)));
+  const titles = columns.map(([title]) => title);
+  const shapes = columns.map(([, column]) => column);
   showTable(titles, rows, shapes, output, (at) => STYLES[found[at]?.status ?? "idle"]);
   if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
   const open = all.find(({ status }) => status === "unfinished");

@@ -3,14 +3,7 @@ import { amount, priced } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { redacted, redactedIn } from "../../platform/redact.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import {
-  type Compared,
-  type ComparedCall,
-  type ComparedText,
-  compareSessions,
-  damagedIn,
-  describeWhole,
-} from "../../session/index.ts";
+import { type Compared, type ComparedCall, compareSessions, damagedIn, describeWhole } from "../../session/index.ts";
 import { runStore } from "../batch/run-store.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -19,54 +12,44 @@ import type { Host } from "../host.ts";
 import { firstWords } from "../render/calls.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, table } from "../render/table.ts";
-import type { Output, Terminal } from "../render/terminal.ts";
-import { sessionAsked, withStore } from "./opened-store.ts";
-import { compareRuns, runsMeant, showRuns, showSpent } from "./runs-against.ts";
+import type { Output } from "../render/terminal.ts";
+import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { compareRuns, runsMeant, showListed, showRuns, showSpent } from "./runs-against.ts";
 
 /** Calls and documents of each kind on the page, and with --all or --json. */
 const [LISTED, MOST] = [20, 1000];
 
-/** The line of `belay show --against`: the names of what is compared. */
-interface Asked {
-  readonly args: Arguments;
-  readonly host: Host;
-  readonly own: ShowFlags;
-  /** null: the session changed last. */
-  readonly name: string | null;
-  readonly other: string;
-}
-
-/** `belay show --against`: a session or a run against another one. @param tell is told the damage of both */
-export async function showAgainst(
-  { args, host, own, name, other }: Asked,
-  { stdout, stderr }: Terminal,
-  tell: (damage: RlmError | null) => void,
-): Promise<void> {
+/** `belay show --against`: a session (null: the one changed last) or a run against another one. Gives the exit code. */
+export function showAgainst(args: Arguments, host: Host, own: ShowFlags, name: string | null, other: string) {
   const json = args.get(JSON_OUTPUT);
   const listed = own.all || json ? MOST : LISTED;
-  const { place, shown, flags } = runStore(args);
-  await withStore(place, host, async (store) => {
-    const runs = await runsMeant(store, name, other);
-    if (runs) {
-      const { damage, ...both } = await compareRuns(store, runs, listed);
-      tell(damage);
-      return json ? showJson(both, damage) : showRuns(both, flags, stdout);
-    }
-    const meant = await sessionAsked(store, name, shown, stderr);
-    const older = await sessionAsked(store, other, shown, stderr);
-    const both = [await describeWhole(store, meant.id, PARTLY), await describeWhole(store, older.id, PARTLY)] as const;
-    const clean = own.redact ? { clean: redacted } : {};
-    const compared = await compareSessions(store, ...both, { listed, ...clean });
-    const damage = damageError(both.flatMap(({ session }) => damagedIn(session)));
-    tell(damage);
-    const session = { id: meant.id, name: meant.name };
-    if (json) showJson({ session, compared }, damage);
-    else showCompared(compared, [labelOf(name, session), labelOf(other, older)], stdout);
-  });
+  return showingDamage(args, async ({ stdout, stderr }, tell) => {
+    const { place, shown, flags } = runStore(args);
 
-  function showJson(told: object, damage: RlmError | null): void {
-    stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(own.redact ? redactedIn(told) : told) })}\n`);
-  }
+    function showJson(told: object, damage: RlmError | null): void {
+      stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...(own.redact ? redactedIn(told) : told) })}\n`);
+    }
+
+    return withStore(place, host, async (store) => {
+      const runs = await runsMeant(store, name, other);
+      if (runs) {
+        const { damage, ...both } = await compareRuns(store, runs, listed);
+        tell(damage);
+        return json ? showJson(both, damage) : showRuns(both, flags, stdout);
+      }
+      const meant = await sessionAsked(store, name, shown, stderr);
+      const older = await sessionAsked(store, other, shown, stderr);
+      const one = await describeWhole(store, meant.id, PARTLY);
+      const before = await describeWhole(store, older.id, PARTLY);
+      const clean = own.redact ? { clean: redacted } : {};
+      const compared = await compareSessions(store, one, before, { listed, ...clean });
+      const damage = damageError([one, before].flatMap(({ session }) => damagedIn(session)));
+      tell(damage);
+      const session = { id: meant.id, name: meant.name };
+      if (json) showJson({ session, compared }, damage);
+      else showCompared(compared, [labelOf(name, session), labelOf(other, older)], stdout);
+    });
+  });
 }
 
 const PARTLY = { partly: true };
@@ -86,8 +69,10 @@ function showCompared(compared: Compared, names: readonly [string, string], stdo
   }
   for (const [is, heading] of HEADINGS) showCalls(compared, is, heading, stdout);
   showDocuments(compared, stdout);
-  showEnd("result", compared.result, stdout);
-  showEnd("answer", compared.answer, stdout);
+  for (const end of ["result", "answer"] as const) {
+    const { hunks } = compared[end] ?? {};
+    if (hunks) showListed(end, [hunks], 1, stdout);
+  }
 }
 
 const HEADINGS = [
@@ -98,8 +83,6 @@ const HEADINGS = [
 
 function showCalls({ calls, counts }: Compared, is: ComparedCall["is"], heading: string, stdout: Output): void {
   const shown = calls.filter((call) => call.is === is);
-  if (shown.length === 0) return;
-  stdout.write(`\n${heading}\n`, "dim");
   const rows = shown.map((call) => [
     `  exec ${call.exec}`,
     `call ${call.call}`,
@@ -107,8 +90,7 @@ function showCalls({ calls, counts }: Compared, is: ComparedCall["is"], heading:
     priced(call.cost_usd).join(""),
     firstWords(call.words),
   ]);
-  for (const line of table(rows, COLUMNS, stdout)) stdout.write(`${line}\n`);
-  showMore(counts[is] - shown.length, stdout);
+  showListed(heading, table(rows, COLUMNS, stdout), counts[is], stdout);
 }
 
 const COLUMNS: readonly Column[] = ["left", "left", "left", "right 1", "left"];
@@ -122,20 +104,8 @@ function reasonOf({ is, why, documents, above }: ComparedCall): string {
 
 function showDocuments({ documents }: Compared, stdout: Output): void {
   for (const is of ["changed", "new", "gone"] as const) {
-    const ids = documents?.listed[is] ?? [];
-    if (ids.length === 0) continue;
-    stdout.write(`\n${is === "changed" ? "documents that changed" : `documents that are ${is}`}\n`, "dim");
-    for (const id of ids) stdout.write(`  ${inLine(id)}\n`);
-    showMore((documents?.[is] ?? 0) - ids.length, stdout);
+    const lines = documents?.listed[is].map((id) => `  ${inLine(id)}`) ?? [];
+    const heading = is === "changed" ? "documents that changed" : `documents that are ${is}`;
+    showListed(heading, lines, documents?.[is] ?? 0, stdout);
   }
-}
-
-function showMore(more: number, stdout: Output): void {
-  if (more > 0) stdout.write(`  … ${amount(more, "more", "more")}\n`, "dim");
-}
-
-function showEnd(what: string, end: ComparedText | null, stdout: Output): void {
-  if (!end?.hunks) return;
-  stdout.write(`\n${what}\n`, "dim");
-  stdout.write(`${end.hunks}\n`);
 }

@@ -16,9 +16,8 @@ import { showValue } from "../render/value.ts";
 import { showCalls, showChild } from "./exec-tree.ts";
 
 /** The exec or call that is shown whole. */
-export type Detail =
-  | { readonly exec: ExecDescription }
-  | { readonly exec: ExecDescription; readonly call: CallDescription };
+export type Detail = { readonly exec: ExecDescription } | CallDetail;
+type CallDetail = { readonly exec: ExecDescription; readonly call: CallDescription };
 
 /**
  * The exec or call that --exec, --last and --call name; null: the session.
@@ -31,20 +30,14 @@ export function detailOf({ exec: number, call, last }: ShowFlags, session: Sessi
   const label = displayName(session);
   const latest = call === undefined || last ? execs.at(-1) : execs.findLast(({ calls }) => calls.length > 0);
   const exec = number === undefined ? latest : execs[number - 1];
-  if (!exec && number === undefined)
-    throw missing(`${label} has no ${call === undefined ? "execs" : "calls"} yet`, label);
-  if (!exec) throw missing(`${label} has no exec ${number}: it has ${amount(execs.length, "exec")}`, label);
+  const missing = (what: string) =>
+    new RlmError("invalid_argument", what, { suggestion: `\`belay show ${label}\` lists what there is.` });
+  if (!exec && number === undefined) throw missing(`${label} has no ${call === undefined ? "execs" : "calls"} yet`);
+  if (!exec) throw missing(`${label} has no exec ${number}: it has ${amount(execs.length, "exec")}`);
   if (call === undefined) return { exec };
   const found = exec.calls[call - 1];
   if (found) return { exec, call: found };
-  throw missing(
-    `exec ${exec.number} of ${label} has no call ${call}: it has ${amount(exec.calls.length, "call")}`,
-    label,
-  );
-}
-
-function missing(problem: string, label: string): RlmError {
-  return new RlmError("invalid_argument", problem, { suggestion: `\`belay show ${label}\` lists what there is.` });
+  throw missing(`exec ${exec.number} of ${label} has no call ${call}: it has ${amount(exec.calls.length, "call")}`);
 }
 
 /** An exec whole: what was run, what it printed, its calls in a line each, its result or error. @param now ms since the epoch */
@@ -92,12 +85,7 @@ function showTurnOf({ messages, text, closing }: TurnDescription, output: Output
 }
 
 /** A call whole: what was asked, with which options, and what was answered. */
-export function showCall(
-  { exec, call }: Extract<Detail, { call: unknown }>,
-  label: string,
-  now: number,
-  output: Output,
-): void {
+export function showCall({ exec, call }: CallDetail, label: string, now: number, output: Output): void {
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd } = call;
   const { cached, refused, attempts, resent, delivery } = call;
   heading(`call ${number} of exec ${exec.number} of ${label}`, error_code ?? status, output);

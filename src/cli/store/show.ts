@@ -29,16 +29,16 @@ import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 import { showSpans, spansTarget } from "./show-spans.ts";
 
 /** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code: 1 also if some of it is damaged. */
-export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
+export async function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
   const name = args.positionals.length === 0 ? null : onlyName(args, "show");
+  if (own.against !== undefined) {
+    const { showAgainst } = await import("./show-against.ts");
+    return showAgainst(args, host, own, name, own.against);
+  }
   const target = own.otlp === undefined ? null : spansTarget(own.otlp);
   return showingDamage(args, async (terminal, tell) => {
     const { stdout, stderr } = terminal;
     const place = storePlace(args);
-    if (own.against !== undefined) {
-      const { showAgainst } = await import("./show-against.ts");
-      return showAgainst({ args, host, own, name, other: own.against }, terminal, tell);
-    }
     const isJson = args.get(JSON_OUTPUT);
     const told = await withStore(place, host, async (store) => {
       const meant = await sessionAsked(store, name, shownPlace(place), stderr);
@@ -49,7 +49,11 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
       }
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;
       const { session, covered } = await describeWhole(store, id, { children, partly: true });
-      if (own.unread && !covered) throw withoutContext(displayName(session));
+      if (own.unread && !covered) {
+        const suggestion = `Load one: \`belay exec FILE -c PATH --session ${displayName(session)}\`.`;
+        const problem = `${displayName(session)} has no context, or it is lost`;
+        throw new RlmError("context_not_loaded", problem, { suggestion });
+      }
       const isPage = ![own.exec, own.last, own.call, own.unread, isJson].some(Boolean);
       const rerun = isPage ? await (await import("./rerun.ts")).rerunLines(store, meant, session, args) : [];
       const described = { session, unread: covered?.unread ?? [], rerun };
@@ -70,12 +74,6 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
       if (told.rerun.length > 0) stdout.write(`\n${told.rerun.join("\n")}\n`, "dim");
     } else if ("call" in detail) showCall(detail, displayName(session), Date.now(), stdout);
     else showExec(detail.exec, displayName(session), Date.now(), stdout);
-  });
-}
-
-function withoutContext(label: string): RlmError {
-  return new RlmError("context_not_loaded", `${label} has no context, or it is lost`, {
-    suggestion: `Load one: \`belay exec FILE -c PATH --session ${label}\`.`,
   });
 }
 
@@ -112,15 +110,11 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
     if (found[name] !== null) output.write(`${name.padEnd(10)}${inLine(found[name] ?? "")}\n`);
   if (found.forked_from !== null) output.write(`forked    from ${idEnd(found.forked_from)}\n`);
   output.write(`begun     ${since(created_at)}, changed ${since(changed_at)}\n`);
-  output.write(
-    context
-      ? `context   ${inLine(context.sources.join(", "))} (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})\n`
-      : "context   none\n",
-  );
+  const extent = context ? ` (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})` : "";
+  output.write(`context   ${context ? inLine(context.sources.join(", ")) : "none"}${extent}\n`);
   if (found.coverage) output.write(`coverage  ${coverageLine(found.coverage)}\n`);
-  output.write(
-    `took      ${[amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} kept`].join(" · ")}\n`,
-  );
+  const took = [amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} kept`];
+  output.write(`took      ${took.join(" · ")}\n`);
   output.write(`\n${found.execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
   showExecs(found, page, output);
   showCheckpoints(found, page, output);
@@ -158,9 +152,7 @@ const CHECKPOINTS_HEAD = "checkpoints (* here it stands; `belay fork SESSION@CHE
 const CHECKPOINT_COLUMNS: readonly Column[] = ["left", "left", "left", "right 3", "right 1", "right 2"];
 
 /** Checkpoints under their parents. The newest line of them keeps its column, so that a session without branches is a list. */
-export function treeOf(
-  checkpoints: readonly CheckpointDescription[],
-): { readonly checkpoint: CheckpointDescription; readonly depth: number }[] {
+export function treeOf(checkpoints: readonly CheckpointDescription[]) {
   const known = new Set(checkpoints.map(({ id }) => id));
   const children = Map.groupBy(checkpoints, ({ parent }) => (parent !== null && known.has(parent) ? parent : null));
   const rows: { checkpoint: CheckpointDescription; depth: number }[] = [];

@@ -48,7 +48,10 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
     throw new UsageError("view takes a session, and one to compare it with", line);
   }
   const { output } = own;
-  if (output !== undefined && output !== "-") checkReplaced(output);
+  if (output !== undefined && output !== "-" && !isReplaceable(output)) {
+    const line = commandLine(["view", "-o", "trace.html"]);
+    throw new UsageError(`${output} is there, and is no page of belay view`, line);
+  }
   const maxBytes = (own.maxMb ?? MAX_MB) * 2 ** 20;
   const place = runStore(args);
   const store = commandLine(place.flags).slice("belay".length);
@@ -66,11 +69,9 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
       const { trace, damaged } = await subject.look({ ...tracing, now: Date.now() });
       const damage = damageError(damaged, cure);
       tell(damage);
+      const told = { ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } };
       if (output !== undefined) await writePage(output, trace, terminal);
-      else
-        terminal.stdout.writeRaw(
-          `${jsonText({ ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } })}\n`,
-        );
+      else terminal.stdout.writeRaw(`${jsonText(told)}\n`);
     });
   });
 }
@@ -164,10 +165,4 @@ async function writePage(output: string, trace: Trace, { stdout, stderr }: Termi
   const held = subject === "run" ? "ids of jobs and words of errors" : "prompts, answers and passages of P";
   const warning = ` It holds ${held}; --no-texts leaves them out.`;
   stderr.write(`${output}: ${facts.join(", ")}.${texts === "none" ? "" : warning}\n`);
-}
-
-/** @throws UsageError for a file that is there and was not written by this command */
-function checkReplaced(path: string): void {
-  if (isReplaceable(path)) return;
-  throw new UsageError(`${path} is there, and is no page of belay view`, commandLine(["view", "-o", "trace.html"]));
 }
