@@ -15,10 +15,7 @@ const LIMITS = under("limits", {
 });
 
 const MODEL = under("model", {
-  subModel: {
-    type: text("PROVIDER/ID"),
-    help: "model of the sub-calls that cells make (default: --model)",
-  },
+  subModel: { type: text("PROVIDER/ID"), help: "model of the sub-calls that cells make (default: --model)" },
   protocol: {
     type: choice(["auto", "tools", "fence"]),
     help: "how the model runs cells: with a tool, in fenced blocks, or a tool unless its provider refuses it (auto, default)",
@@ -26,10 +23,7 @@ const MODEL = under("model", {
 });
 
 const OUT = under("output", {
-  schema: {
-    type: path("FILE"),
-    help: "JSON Schema that the answer fits; it is then printed as JSON",
-  },
+  schema: { type: path("FILE"), help: "JSON Schema that the answer fits; it is then printed as JSON" },
 });
 
 const OWN = { ...LIMITS, ...MODEL, ...OUT };

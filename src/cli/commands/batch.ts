@@ -62,10 +62,7 @@ const RUN = under("run", {
     type: one("NAME", "up to 40 letters, digits, - and _, beginning with a letter", queueIn),
     help: `the queue of a server's store whose workers do the work (default ${DEFAULT_QUEUE})`,
   },
-  share: {
-    type: count(8),
-    help: "how fast the run advances beside others of a server's store, 1 to 8 (default 1)",
-  },
+  share: { type: count(8), help: "how fast the run advances beside others of a server's store, 1 to 8 (default 1)" },
   detach: {
     type: toggle,
     excludes: ["no-work"],

@@ -40,16 +40,8 @@ const MODEL = under("model", {
 });
 
 const OUTPUT = under("output", {
-  folder: {
-    name: "out",
-    short: "o",
-    type: path("DIR"),
-    help: "folder for contexts and reports (default belay-eval)",
-  },
-  dryRun: {
-    type: toggle,
-    help: "send nothing: print what all jobs would take, by the first of each kind",
-  },
+  folder: { name: "out", short: "o", type: path("DIR"), help: "folder for contexts and reports (default belay-eval)" },
+  dryRun: { type: toggle, help: "send nothing: print what all jobs would take, by the first of each kind" },
 });
 
 const OF_RUN = { name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait };

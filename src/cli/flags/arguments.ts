@@ -37,20 +37,33 @@ export function parseArguments(command: string, flags: readonly Flag[], args: re
       ),
   };
   const given = flags.filter(parsed.isGiven);
-  for (const flag of given) checkTogether(flag, given, flags, help);
+  for (const { name, excludes = [], needs = [] } of given) {
+    const excluded = given.find((other) => excludes.includes(other.name));
+    if (excluded) throw new UsageError(`--${name} and --${excluded.name} exclude each other`, help);
+    const missing = flags.find((other) => needs.includes(other.name) && !given.includes(other));
+    if (missing) throw new UsageError(`--${name} needs ${typedForm(missing)}`, help);
+  }
   for (const flag of given) parsed.get(flag);
   return parsed;
 }
 
 /** The values of a group of flags that were given, by the names that the group has for them. */
-export type Given<Group> = {
-  readonly [name in keyof Group]?: Group[name] extends Flag<infer Value> ? Exclude<Value, undefined> : never;
-};
+export type Given<Group> = { readonly [name in keyof Group]?: Exclude<Values<Group>[name], undefined> };
 
 export function givenIn<Group extends Readonly<Record<string, Flag>>>(args: Arguments, group: Group): Given<Group>;
 export function givenIn(args: Arguments, group: Readonly<Record<string, Flag>>): object {
   const given = Object.entries(group).filter(([, flag]) => args.isGiven(flag));
   return Object.fromEntries(given.map(([name, flag]) => [name, args.get(flag)]));
+}
+
+type Values<Group> = {
+  readonly [name in keyof Group]: Group[name] extends Flag<infer Value> ? Value : never;
+};
+
+/** The values of a group of flags, also of those that were not given. @throws UsageError */
+export function valuesIn<Group extends Readonly<Record<string, Flag>>>(args: Arguments, group: Group): Values<Group>;
+export function valuesIn(args: Arguments, group: Readonly<Record<string, Flag>>): object {
+  return Object.fromEntries(Object.entries(group).map(([name, flag]) => [name, args.get(flag)]));
 }
 
 function argumentsIn(command: string, flags: readonly Flag[], args: readonly string[]): Argument[] {
@@ -87,12 +100,8 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined;
 }
 
-function unknownFlag(
-  command: string,
-  flags: readonly Flag[],
-  args: readonly string[],
-  { rawName, index }: OptionToken,
-): UsageError {
+function unknownFlag(command: string, flags: readonly Flag[], args: readonly string[], token: OptionToken): UsageError {
+  const { rawName, index } = token;
   const meant = nearest(rawName, flags.flatMap(spellings));
   if (!meant) return new UsageError(`unknown option ${rawName}`, commandLine(["help", command]));
   const corrected = args.map((argument, at) => (at === index ? argument.replace(rawName, meant) : argument));
@@ -114,17 +123,4 @@ function checkValue({ type }: Flag, flags: readonly Flag[], token: OptionToken, 
       help,
     );
   }
-}
-
-/** @param given the flags that were typed @param flags all that the command has */
-function checkTogether(
-  { name, excludes = [], needs = [] }: Flag,
-  given: readonly Flag[],
-  flags: readonly Flag[],
-  help: string,
-): void {
-  const excluded = given.find((other) => excludes.includes(other.name));
-  if (excluded) throw new UsageError(`--${name} and --${excluded.name} exclude each other`, help);
-  const missing = flags.find((other) => needs.includes(other.name) && !given.includes(other));
-  if (missing) throw new UsageError(`--${name} needs ${typedForm(missing)}`, help);
 }

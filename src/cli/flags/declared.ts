@@ -5,7 +5,7 @@ import { choice, type Flag, type Heading, one, path, paths, session, text, toggl
 
 // The flags of more than one command. A flag of one command alone is declared with its command.
 
-const INPUT = under("input", {
+export const INPUT = under("input", {
   context: {
     short: "c",
     type: paths("PATH"),
@@ -109,7 +109,7 @@ const LIMIT_FLAGS = settings("limits", {
   max_session_mb: { help: `space that a session takes in the store, MB (default ${usual.max_session_mb})` },
 });
 
-const OF_SESSION = under("session", {
+export const OF_SESSION = under("session", {
   session: {
     short: "s",
     type: session,
@@ -136,7 +136,7 @@ const OF_SESSION = under("session", {
     help: "give up what was interrupted in the session, and go on from before it",
   },
 });
-export const { session: SESSION, store: STORE, reload: RELOAD, append: APPEND, discard: DISCARD } = OF_SESSION;
+export const { session: SESSION, store: STORE } = OF_SESSION;
 
 /** Flags that fill an option of the session, by the option's name. */
 export const OPTION_FLAGS = under("session", {
@@ -144,10 +144,7 @@ export const OPTION_FLAGS = under("session", {
     type: choice(["send", "fail"]),
     help: "sub-calls in flight when the process ended: send them again (default), or let them fail in the cell",
   },
-  cache: {
-    type: toggle,
-    help: "take answers of earlier identical sub-calls with `tools: []` from the store",
-  },
+  cache: { type: toggle, help: "take answers of earlier identical sub-calls with `tools: []` from the store" },
   keepSteps: {
     type: toggle,
     help: "keep the checkpoints within a cell after its end, so that `belay fork` can use them",
@@ -175,7 +172,7 @@ export const { noStore: NO_STORE } = under("session", {
   },
 });
 
-export const { wait: WAIT, resendDoubtful: RESEND_DOUBTFUL } = under("model", {
+export const WAITING = under("model", {
   /** Time that a command waits for providers' batches. */
   wait: {
     type: one("TIME", "a time such as 0, 90s, 10min or 2h", waitIn),
@@ -186,6 +183,7 @@ export const { wait: WAIT, resendDoubtful: RESEND_DOUBTFUL } = under("model", {
     help: "make batches again of which nobody can tell whether they were made: their calls may be paid for twice",
   },
 });
+export const { wait: WAIT, resendDoubtful: RESEND_DOUBTFUL } = WAITING;
 
 function waitIn(typed: string): number | undefined {
   const [, seconds] = /^(\d{1,6})s$/.exec(typed) ?? [];
@@ -196,17 +194,13 @@ function waitIn(typed: string): number | undefined {
 export const FORMATS = ["json", "jsonl", "csv", "raw"] as const;
 export type Format = (typeof FORMATS)[number];
 
-const OF_OUTPUT = under("output", {
+export const OF_OUTPUT = under("output", {
   verbose: { type: toggle, help: "list every file that a load leaves out, up to 1,000, with its reason" },
   trajectory: {
     type: toggle,
     help: "tell at the end what the model said in each turn, its cells and their output: on stderr, with --json in the object",
   },
-  quiet: {
-    short: "q",
-    type: toggle,
-    help: "no progress and no skipped files on stderr; warnings and errors stay",
-  },
+  quiet: { short: "q", type: toggle, help: "no progress and no skipped files on stderr; warnings and errors stay" },
   output: {
     short: "o",
     type: { ...one("FILE", "a file; on stdout the result is without it", fileIn, "files"), isPath: true },

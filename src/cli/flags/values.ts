@@ -18,7 +18,11 @@ export function flagOf(key: string, flags: readonly Flag[] = SESSION_FLAGS): Fla
 /** The settings that flags name. @param flags those that the command has @throws UsageError for a value that configuration refuses */
 export function settingsIn(args: Arguments, help: string, flags: readonly Flag[] = SESSION_FLAGS): AskedSettings {
   const roots = args.get(ROOT);
-  const textOf = (key: string) => lastText(args, flagOf(key, flags));
+  const textOf = (key: string) => {
+    const flag = flagOf(key, flags);
+    const value = flag && args.get(flag);
+    return typeof value === "string" ? value : undefined;
+  };
   const asked = orUsage(
     () => settingsFromTexts(textOf, (key) => `--${flagOf(key, flags)?.name}`),
     ({ message }) => new UsageError(message, help),
@@ -33,12 +37,6 @@ function orUsage<Read>(read: () => Read, usage: (error: RlmError) => UsageError)
   } catch (error) {
     throw error instanceof RlmError ? usage(error) : error;
   }
-}
-
-/** The text of a flag with one value: configuration reads it. */
-function lastText(args: Arguments, flag: Flag | undefined): string | undefined {
-  const value = flag && args.get(flag);
-  return typeof value === "string" ? value : undefined;
 }
 
 /** The place that --store or BELAY_STORE names, or the usual folder. @throws UsageError for a URL of something else */
