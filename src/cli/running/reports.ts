@@ -12,16 +12,7 @@ import { envelopeInFlags } from "../render/wording.ts";
 import { isToGoOn } from "./run-cells.ts";
 
 /** The form in which the outcome of cells and queries is printed. */
-export interface Report {
-  /** False if the result does not fit its format, which is then told. */
-  outcome(envelope: ExecEnvelope | QueryEnvelope, taken: CallTotals | null, showing: Showing): boolean;
-  /** A cell, or the cells after it, can be continued with the line `resume`. */
-  suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void;
-  dryRun(dry: DryRun): void;
-  /** Reports a failure outside cells, with the session if one is open already. */
-  failure(error: RlmError, session: string | null): void;
-  stoppedAt(cell: Cell, index: number, count: number): void;
-}
+export type Report = ReturnType<typeof textReport>;
 
 export const reportOf = (isJson: boolean, terminal: Terminal): Report =>
   isJson ? jsonReport(terminal) : textReport(terminal);
@@ -46,17 +37,21 @@ const jsonReport = ({ stdout }: Terminal): Report => {
   };
 };
 
-const textReport = (terminal: Terminal): Report => ({
-  outcome: (envelope, taken, showing) => showOutcome(envelope, taken, terminal, showing),
-  suspended(open, taken, resume, showing) {
+const textReport = (terminal: Terminal) => ({
+  /** Gives false if the result does not fit its format, which is then told. */
+  outcome: (envelope: ExecEnvelope | QueryEnvelope, taken: CallTotals | null, showing: Showing): boolean =>
+    showOutcome(envelope, taken, terminal, showing),
+  /** A cell, or the cells after it, can be continued with the line `resume`. */
+  suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void {
     // Another failure, such as that of a store on a full disk, says why.
     if (open && !isToGoOn(open)) showOutcome(open, taken, terminal, showing);
     for (const line of waitLines(open?.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
     terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   },
-  dryRun: (dry) => showDryRun(dry, terminal),
-  failure: (error) => showFailure(error, terminal),
-  stoppedAt(cell, index, count) {
+  dryRun: (dry: DryRun): void => showDryRun(dry, terminal),
+  /** Reports a failure outside cells, with the session if one is open already. */
+  failure: (error: RlmError, _session: string | null): void => showFailure(error, terminal),
+  stoppedAt(cell: Cell, index: number, count: number): void {
     const left = count - index - 1;
     const rest = left > 0 ? `; ${amount(left, "cell")} not run` : "";
     terminal.stderr.write(`stopped at cell ${index + 1} of ${count} (${inLine(cell.name)})${rest}\n`);
