@@ -103,17 +103,13 @@ function showResult(
     return true;
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
-    showMisfit(error, again, stderr);
+    const cure = again === null ? "it is on stdout as JSON" : `\`${again}\` prints it as JSON`;
+    stderr.write(`error: ${inLine(error.message)}\n`, "red");
+    stderr.write(`suggestion: Use --format json, or change what the cell returns; ${cure}.\n`);
+    // It would be lost otherwise.
     if (again === null) writeData(stdout, `${json}\n`);
     return false;
   }
-}
-
-/** @param again prints the result; null: it is printed as JSON, since it would be lost otherwise */
-function showMisfit({ message }: RlmError, again: string | null, stderr: Output): void {
-  const cure = again === null ? "it is on stdout as JSON" : `\`${again}\` prints it as JSON`;
-  stderr.write(`error: ${inLine(message)}\n`, "red");
-  stderr.write(`suggestion: Use --format json, or change what the cell returns; ${cure}.\n`);
 }
 
 /** Warnings as sentences; `--json` has their codes. */

@@ -26,17 +26,19 @@ function deliveryTo(path: string, format: Format | null, session: string, isKept
   let written: Written | null = null;
   const write = (pieces: Iterable<string>) => writeResultFile(path, pieces, session);
   async function deliver(json: string): Promise<void> {
-    const pieces = fitting(json, format);
-    if (!("misfit" in pieces)) {
-      written = { path, bytes: await write(pieces) };
-      return;
+    let pieces: Iterable<string>;
+    try {
+      pieces = formatted(json, format);
+    } catch (error) {
+      if (!(error instanceof RlmError)) throw error;
+      // An exec that can be resumed is not over, and loses nothing.
+      if (!isKept) await write(formatted(json, "json"));
+      const cure = isKept
+        ? "Resume it with --format json: nothing that was answered is asked for again."
+        : `${path} has it as JSON.`;
+      throw new RlmError("output_failed", error.message, { suggestion: cure, cause: error });
     }
-    // An exec that can be resumed is not over, and loses nothing.
-    if (!isKept) await write(formatted(json, "json"));
-    const cure = isKept
-      ? "Resume it with --format json: nothing that was answered is asked for again."
-      : `${path} has it as JSON.`;
-    throw new RlmError("output_failed", pieces.misfit.message, { suggestion: cure, cause: pieces.misfit });
+    written = { path, bytes: await write(pieces) };
   }
   return {
     /** Options of `exec`, `query` and `resume` of a session. */
@@ -49,13 +51,4 @@ function deliveryTo(path: string, format: Format | null, session: string, isKept
     /** The written result, or null. */
     written: () => written,
   };
-}
-
-function fitting(json: string, format: Format | null): Iterable<string> | { readonly misfit: RlmError } {
-  try {
-    return formatted(json, format);
-  } catch (error) {
-    if (error instanceof RlmError) return { misfit: error };
-    throw error;
-  }
 }
