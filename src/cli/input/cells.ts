@@ -39,7 +39,7 @@ export async function readCells(args: readonly Argument[], signal: AbortSignal, 
   for (const { option, value } of named) {
     if (option === "eval") cells.push({ name: CODE, source: value });
     else if (value !== "-")
-      cells.push({ name: value, source: decoded(value, await readCellFile(value, args, { signal, command })) });
+      cells.push({ name: value, source: decoded(value, await readCell(value, args, signal, command)) });
     else cells.push({ name: STDIN, source: decoded(STDIN, await readStdinCell(signal)) });
   }
   return cells;
@@ -69,10 +69,11 @@ function noCell(args: readonly Argument[]): UsageError {
 const contextsOf = (args: readonly Argument[]) =>
   args.filter(({ option }) => option === "context").flatMap(({ value }) => ["-c", value]);
 
-async function readCellFile(
+async function readCell(
   path: string,
   args: readonly Argument[],
-  { signal, command }: { readonly signal: AbortSignal; readonly command: string },
+  signal: AbortSignal,
+  command: string,
 ): Promise<Buffer> {
   try {
     const source = await readStream(openFile(path), LIMITS.sourceBytes, signal);

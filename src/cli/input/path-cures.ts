@@ -1,7 +1,8 @@
-import { closeSync, globSync, openSync, readSync } from "node:fs";
+import { globSync } from "node:fs";
 import { basename } from "node:path";
 import { HEAD_BYTES, kindOf, tooLarge } from "../../context/index.ts";
 import { LIMITS, RlmError } from "../../index.ts";
+import { firstBytes } from "../../platform/bounded-file.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
@@ -27,7 +28,7 @@ function checkContext(path: string, flags: Typed): void {
     return;
   }
   if (!stats.isFile()) return;
-  const start = startOf(path);
+  const start = firstBytes(path, HEAD_BYTES);
   const packed = PACKINGS.find(({ magic }) => start.toString("hex").startsWith(magic));
   if (packed) {
     const suggestion = `Type: ${unpacked(path, packed.name, flags)}`;
@@ -75,21 +76,6 @@ const PACKINGS = [
   { magic: "425a68", name: "bzip2" },
   { magic: "fd377a585a00", name: "xz" },
 ] as const;
-
-/** The first bytes; none of a file that cannot be read, which its load will tell. */
-function startOf(path: string): Buffer {
-  const bytes = Buffer.alloc(HEAD_BYTES);
-  try {
-    const file = openSync(path, "r");
-    try {
-      return bytes.subarray(0, readSync(file, bytes));
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return Buffer.alloc(0);
-  }
-}
 
 function unpacked(path: string, tool: string, flags: Typed): string {
   const folder = /^(.*)\.(tar\.\w+|tbz2?|txz)$/i.exec(basename(path))?.[1];
