@@ -20,7 +20,7 @@ export function help(width = WIDEST): string {
 
 usage: belay COMMAND [ARGUMENT]...
 
-${COMMANDS.map(({ name, summary, example }) => commandLines(name, summary, example, width)).join("\n")}
+${COMMANDS.map(({ name, summary, example }) => `${hanging(name, summary, 12, width)}\n              $ ${example}`).join("\n")}
 
   help COMMAND, --help, --version
               $ belay help exec
@@ -31,7 +31,7 @@ ${paragraph(
 )}
 
 exit codes
-${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, { margin: 7, width })).join("\n")}
+${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, 7, width)).join("\n")}
 
 sessions
 ${paragraph(
@@ -50,7 +50,7 @@ ${paragraph(
 )}
 
 environment
-${ENVIRONMENT.map(([name, meaning]) => hanging(name, meaning, { margin: 14, width })).join("\n")}
+${ENVIRONMENT.map(([name, meaning]) => hanging(name, meaning, 14, width)).join("\n")}
 `;
 }
 
@@ -74,12 +74,8 @@ const ENVIRONMENT = [
   ["NO_COLOR", "no colours on a terminal"],
 ] as const;
 
-function commandLines(name: string, summary: string, example: string, width: number): string {
-  return `${hanging(name, summary, { margin: 12, width })}\n              $ ${example}`;
-}
-
 /** A word and what it means, the lines of which stand under each other. */
-function hanging(word: string, text: string, { margin, width }: { margin: number; width: number }): string {
+function hanging(word: string, text: string, margin: number, width: number): string {
   const lines = wrap(text.split(" "), width - margin);
   const lead = `  ${word}`;
   // A word that reaches into the text has a line of its own.
@@ -152,5 +148,5 @@ const NARROW = 70;
 function flagHelp({ name, short, type: { word, isList }, help }: Flag, width: number): string {
   const spelling = `${short ? `-${short}, ` : "    "}--${name}${word === null ? "" : ` ${word}`}`;
   const text = isList ? `${help} (may be repeated)` : help;
-  return hanging(spelling, text, { margin: width < NARROW ? NARROW_MARGIN : MARGIN, width });
+  return hanging(spelling, text, width < NARROW ? NARROW_MARGIN : MARGIN, width);
 }

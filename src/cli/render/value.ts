@@ -16,12 +16,7 @@ export function showValue(value: Json, output: Output): void {
   }
   const json = prettyJson(value, output.columns);
   if (!output.colours) output.write(`${json}\n`);
-  else
-    output.writeRaw(
-      `${jsonParts(json)
-        .map(({ text, kind }) => output.paint(text, COLOURS[kind]))
-        .join("")}\n`,
-    );
+  else output.writeRaw([...jsonParts(json).map(({ text, kind }) => output.paint(text, COLOURS[kind])), "\n"].join(""));
 }
 
 const COLOURS: Record<ReturnType<typeof jsonParts>[number]["kind"], Style | undefined> = {

@@ -86,15 +86,19 @@ export function skippedLine({ count, files, reasons }: Skipped, isVerbose = fals
 /** Files that an append has left out, beside those that were left out before. */
 export function skippedSince(before: Skipped | undefined, now: Skipped): Skipped {
   if (!before) return now;
-  const { reasons } = now;
-  const more = Object.entries(reasons ?? {})
-    .map(([kind, count]) => [kind, count - (before.reasons?.[kind] ?? 0)] as const)
-    .filter(([, count]) => count > 0);
   return {
     count: now.count - before.count,
     files: now.files.slice(before.files.length),
-    ...(reasons ? { reasons: Object.fromEntries(more) } : {}),
+    ...(now.reasons ? { reasons: countsSince(before.reasons, now.reasons) } : {}),
   };
+}
+
+type Counts = Readonly<Record<string, number>>;
+
+/** How much each kind has grown, of those that have. */
+export function countsSince(before: Counts = {}, now: Counts): Counts {
+  const more = Object.entries(now).map(([kind, count]) => [kind, count - (before[kind] ?? 0)] as const);
+  return Object.fromEntries(more.filter(([, count]) => count > 0));
 }
 
 /** `binary` for `binary (NUL in the first 8 KB)`. */

@@ -25,11 +25,8 @@ interface Place {
  *
  * @throws RlmError `invalid_config`
  */
-export async function openKeeping(
-  { kept: place, row, isTakenUp, looksOnly }: Place,
-  flags: SessionFlags,
-  stderr: Output,
-) {
+export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Output) {
+  const { kept: place, row, isTakenUp, looksOnly } = opened;
   const signer = place && openSigner(place.folder, process.env);
   const recorded = row && signer && recordedSettings(row, signer);
   const kept = recorded?.kept ?? null;
