@@ -2,6 +2,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type BoundedFile, readBoundedFile } from "../platform/bounded-file.ts";
+import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { isWithin, realPath } from "../platform/real-path.ts";
 import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
@@ -36,12 +37,7 @@ export function userSettings(given: Readonly<Record<string, unknown>>, path: str
   return withRoots(checkSettings(given, `${path}: `), dirname(path));
 }
 
-/** A file that came with a project: it may not grant anything. @throws RlmError `invalid_config` */
-export function readProjectFile(path: string, userFile: string): Settings {
-  return projectSettings(readProjectObject(path), { path, folder: dirname(path), userFile });
-}
-
-/** The settings of a project's file in this folder. @throws RlmError `invalid_config` */
+/** The settings of a file that came with the project in this folder: it may not grant anything. @throws RlmError `invalid_config` */
 export function projectSettings(
   given: Readonly<Record<string, unknown>>,
   { path, folder, userFile }: { readonly path: string; readonly folder: string; readonly userFile: string },
@@ -93,9 +89,8 @@ function parsed(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const { message } = cause instanceof Error ? cause : { message: "" };
     // The message may quote the file, and a key may stand there.
-    const place = /\(line \d+ column \d+\)/.exec(message)?.[0];
+    const place = /\(line \d+ column \d+\)/.exec(messageOf(cause))?.[0];
     throw invalidConfig(
       `${path} is not valid JSON${place ? ` ${place}` : ""}`,
       "Write names and texts in double quotes, without comments and without a comma after the last entry.",

@@ -1,4 +1,4 @@
-export { type ConfigPlaces, readConfig } from "./config.ts";
+export { type ConfigPlaces, readConfig, settingsFromTexts } from "./config.ts";
 export { findProjectFile } from "./files.ts";
 export { type PiSettings, readPiConfig, subModelOfProject } from "./pi.ts";
 export { INGEST_DEFAULTS, OUTSIDE_DEFAULTS, READING_DEFAULTS } from "./pi-keys.ts";
@@ -12,4 +12,3 @@ export {
   SettingsSchema,
   variableOf,
 } from "./settings.ts";
-export { settingsFromTexts } from "./texts.ts";

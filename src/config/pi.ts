@@ -120,11 +120,7 @@ function loweredOwn(
  *
  * @throws RlmError `invalid_config`
  */
-export function subModelOfProject(places: Pick<PiConfigPlaces, "cwd" | "agentDir">): {
-  readonly model: string;
-  readonly file: string;
-  readonly userFile: string;
-} | null {
+export function subModelOfProject(places: Pick<PiConfigPlaces, "cwd" | "agentDir">) {
   const file = projectFileOf(places);
   const userFile = agentFileOf(places);
   const { sub_model: model } = partOf(readPiProject(places), file).own;
