@@ -1,3 +1,4 @@
+import { messageOf } from "../../platform/errors.ts";
 import { amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, visible } from "../../platform/visible.ts";
 import { EXEC_TEXTS, GRADES, type Head, NONE, type Texts, type TracedCitation, type TracedExec } from "../format.ts";
@@ -26,7 +27,7 @@ export async function showDetails(aside: HTMLElement, view: View): Promise<void>
     if (kind === "call") texts = await view.texts.of(index);
     if (kind === "exec" && model.head.subject === "session") texts = await view.texts.of(model.head.calls + index);
   } catch (error) {
-    problem = `These texts cannot be read: ${error instanceof Error ? error.message : error}`;
+    problem = `These texts cannot be read: ${messageOf(error)}`;
   }
   // Something else may have been chosen meanwhile.
   if (chosen === view.chosen) fill(aside, ...PARTS[kind](view, index, texts), problem && note(problem));

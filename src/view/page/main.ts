@@ -1,3 +1,4 @@
+import { messageOf } from "../../platform/errors.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { type Head, PAGE_CALLS } from "../format.ts";
 import { openCompared } from "./compared.ts";
@@ -253,8 +254,6 @@ function save({ head, columns }: Model): void {
   link.click();
   URL.revokeObjectURL(link.href);
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 start().catch((error: unknown) => {
   document.documentElement.dataset.failed = messageOf(error);
