@@ -6,46 +6,49 @@ import { OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { concurrency, failFast, first, isNew, name, rate, retryChanged, retryFailed, wait } from "./batch.ts";
 import { defineCommand } from "./define.ts";
 
-const INPUT = under("input", {
-  against: {
-    type: words("METHODS", "direct, bm25 or none", (text) => ["direct", "bm25", "none"].includes(text)),
-    help: "what Belay's ask is compared with: direct (one prompt with the context, cut to the model's window), bm25 (one prompt with the best passages), or none (default direct,bm25)",
-  },
-  size: {
-    type: words("SIZES", "sizes from 8k to 10M tokens, such as 32k,1M", (text) => tokensIn(text) !== undefined),
-    help: "tokens of each context, 8k to 10M: 32k,1M makes the questions at both sizes (default 32k)",
-  },
-  items: {
-    name: "n",
-    type: count(1000),
-    help: "questions of each suite and size (default 5); of --data the first N (default all)",
-  },
-  seed: { type: count(), help: "makes other texts and questions (default 1)" },
-  data: {
-    type: path("FILE.jsonl"),
-    help: "questions of your own: on each line { question, answer, context or file }, and id, suite, size and score if you like (docs/eval.md)",
-  },
-  root: {
-    type: paths("DIR"),
-    needs: ["data"],
-    help: "the files of --data may lie in DIR too; they may lie in its own folder by themselves",
-  },
-});
-
-const MODEL = under("model", {
-  window: {
-    type: count(),
-    help: "tokens that a prompt and its answer may have together (default: what the catalogue or the server says of the model)",
-  },
-});
-
-const OUTPUT = under("output", {
-  folder: { name: "out", short: "o", type: path("DIR"), help: "folder for contexts and reports (default belay-eval)" },
-  dryRun: { type: toggle, help: "send nothing: print what all jobs would take, by the first of each kind" },
-});
-
-const OF_RUN = { name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait };
-const OWN = { ...INPUT, ...MODEL, ...OUTPUT, ...OF_RUN };
+const OWN = {
+  ...under("input", {
+    against: {
+      type: words("METHODS", "direct, bm25 or none", (text) => ["direct", "bm25", "none"].includes(text)),
+      help: "what Belay's ask is compared with: direct (one prompt with the context, cut to the model's window), bm25 (one prompt with the best passages), or none (default direct,bm25)",
+    },
+    size: {
+      type: words("SIZES", "sizes from 8k to 10M tokens, such as 32k,1M", (text) => tokensIn(text) !== undefined),
+      help: "tokens of each context, 8k to 10M: 32k,1M makes the questions at both sizes (default 32k)",
+    },
+    items: {
+      name: "n",
+      type: count(1000),
+      help: "questions of each suite and size (default 5); of --data the first N (default all)",
+    },
+    seed: { type: count(), help: "makes other texts and questions (default 1)" },
+    data: {
+      type: path("FILE.jsonl"),
+      help: "questions of your own: on each line { question, answer, context or file }, and id, suite, size and score if you like (docs/eval.md)",
+    },
+    root: {
+      type: paths("DIR"),
+      needs: ["data"],
+      help: "the files of --data may lie in DIR too; they may lie in its own folder by themselves",
+    },
+  }),
+  ...under("model", {
+    window: {
+      type: count(),
+      help: "tokens that a prompt and its answer may have together (default: what the catalogue or the server says of the model)",
+    },
+  }),
+  ...under("output", {
+    folder: {
+      name: "out",
+      short: "o",
+      type: path("DIR"),
+      help: "folder for contexts and reports (default belay-eval)",
+    },
+    dryRun: { type: toggle, help: "send nothing: print what all jobs would take, by the first of each kind" },
+  }),
+  ...{ name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait },
+};
 
 export type EvalFlags = Given<typeof OWN>;
 
