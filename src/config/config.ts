@@ -3,8 +3,8 @@ import { given } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
 import { findProjectFile, projectSettings, readProjectObject, readUserFile } from "./files.ts";
 import { lowered } from "./lowered.ts";
-import { checkSettings, invalidConfig } from "./problems.ts";
-import { type AskedSettings, isLimit, KEYS, type Settings, TAKEN_BACK, variableOf } from "./settings.ts";
+import type { AskedSettings, Settings } from "./settings.ts";
+import { checkSettings, invalidConfig, isLimit, KEYS, TAKEN_BACK, variableOf } from "./settings.ts";
 
 /** Places in which configuration is looked for. */
 export interface ConfigPlaces {

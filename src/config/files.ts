@@ -5,8 +5,7 @@ import { type BoundedFile, readBoundedFile } from "../platform/bounded-file.ts";
 import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { isWithin, realPath } from "../platform/real-path.ts";
-import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
-import { type Settings, USER_ONLY } from "./settings.ts";
+import { checkSettings, invalidConfig, refusedToProject, type Settings, USER_ONLY } from "./settings.ts";
 
 const PROJECT_FILE = "belay.config.json";
 const MAX_BYTES = 64 * 1024;

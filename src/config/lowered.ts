@@ -1,6 +1,6 @@
 import { type RlmError, THINKING } from "../../runtime/index.ts";
-import { refusedToProject } from "./problems.ts";
-import { type AskedSettings, isLimit, LIMIT_DEFAULTS, type LimitKey, type Settings } from "./settings.ts";
+import type { AskedSettings, LimitKey, Settings } from "./settings.ts";
+import { isLimit, LIMIT_DEFAULTS, refusedToProject } from "./settings.ts";
 
 /**
  * The limits that a project sets: the lesser of its own and the user's. Limits that flags or variables set are left

@@ -14,8 +14,7 @@ import {
   PiSchema,
   READING_DEFAULTS,
 } from "./pi-keys.ts";
-import { invalidConfig, unknownKey } from "./problems.ts";
-import { type Settings, variableOf } from "./settings.ts";
+import { invalidConfig, type Settings, unknownKey, variableOf } from "./settings.ts";
 
 /** An epoch that freed less than this part of the window would be followed by the next one at once. */
 const LEAST_PART = 0.1;
