@@ -7,10 +7,7 @@ export type Style = Parameters<typeof styleText>[0];
 /** One of the process's streams. On a terminal, text is shown so that it cannot steer the terminal. */
 export type Output = Readonly<ReturnType<typeof outputOver>>;
 
-export interface Terminal {
-  readonly stdout: Output;
-  readonly stderr: Output;
-}
+export type Terminal = Readonly<ReturnType<typeof processTerminal>>;
 
 const COLUMNS_OF_A_FILE = 100;
 
@@ -18,7 +15,7 @@ const COLUMNS_OF_A_FILE = 100;
  * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to stdout. It
  * gets the exit code: 0 if the reader has gone away, 1 if writing failed (stderr then says why).
  */
-export function processTerminal(onClosed: (exitCode: number) => void): Terminal {
+export function processTerminal(onClosed: (exitCode: number) => void) {
   let isClosed = false;
   process.stdout.on("error", (error) => {
     if (isClosed) return;

@@ -3,18 +3,8 @@ import { amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, visible } from "../../platform/visible.ts";
 import { EXEC_TEXTS, GRADES, type Head, NONE, type Texts, type TracedCitation, type TracedExec } from "../format.ts";
 import { button, type Child, clockTime, facts, fill, h, lasting, type Pair, quoted, tint } from "./dom.ts";
-import {
-  execOf,
-  foldSums,
-  isOver,
-  kindOf,
-  percentile,
-  ranFor,
-  type Stretch,
-  type Sums,
-  sumsOf,
-  waitedFor,
-} from "./model.ts";
+import type { Stretch, Sums } from "./model.ts";
+import { execOf, foldSums, isOver, kindOf, percentile, ranFor, sumsOf, waitedFor } from "./model.ts";
 import { skyline } from "./pictures.ts";
 import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, type View } from "./view.ts";
 
