@@ -66,26 +66,15 @@ export function configPlaces(): ConfigPlaces {
 
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
-  const { model, base_url, api_key_env, thinking, delivery, price } = settings;
-  const { concurrency, memory_mb, max_session_mb, max_turns, max_depth } = settings;
+  const { model, base_url: baseUrl, api_key_env: apiKeyEnv, thinking, delivery, price, concurrency } = settings;
+  const { memory_mb: memoryMb, max_session_mb: maxSessionMb, max_depth: maxDepth, max_turns: maxTurns } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
     limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
     budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
-    subAgents: given({ maxTurns: max_turns }),
-    ...given({
-      model,
-      baseUrl: base_url,
-      apiKeyEnv: api_key_env,
-      thinking,
-      delivery,
-      price,
-      concurrency,
-      memoryMb: memory_mb,
-      maxSessionMb: max_session_mb,
-      maxDepth: max_depth,
-    }),
+    subAgents: given({ maxTurns }),
+    ...given({ model, baseUrl, apiKeyEnv, thinking, delivery, price, concurrency, memoryMb, maxSessionMb, maxDepth }),
   };
 }
 
