@@ -55,7 +55,7 @@ function otherUser({ uid, mode }: Stats): string | null {
   return (permissions & 0o077) === 0 ? null : `has mode ${permissions.toString(8).padStart(4, "0")}, not 0600`;
 }
 
-/** So many first bytes of a file at the most; none of a file that cannot be read. */
+/** The first bytes of a file, at most this many; none of a file that cannot be read. */
 export function firstBytes(path: string, length: number): Buffer {
   try {
     const descriptor = openSync(path, "r");

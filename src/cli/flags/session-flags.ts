@@ -3,7 +3,6 @@ import { LAST_SESSION } from "../../platform/session-name.ts";
 import { optionProblem, type WaitOptions } from "../../session/index.ts";
 import { type Arguments, type Given, givenIn, valuesIn } from "./arguments.ts";
 import { type Format, INPUT, NO_STORE, OF_OUTPUT, OF_SESSION, OPTION_FLAGS, WAITING } from "./declared.ts";
-import type { Flag } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { checkName, settingsIn, storePlace } from "./values.ts";
 
@@ -60,13 +59,11 @@ export function sessionFlags(args: Arguments, command: string) {
 }
 
 function optionsIn(args: Arguments, help: string): OptionFlags {
-  const options = givenIn(args, OPTION_FLAGS);
-  for (const [option, value] of Object.entries(options)) {
-    const problem = optionProblem(option, value);
-    const flag = new Map<string, Flag>(Object.entries(OPTION_FLAGS)).get(option);
-    if (problem !== null) throw new UsageError(`--${flag?.name} must be ${problem}`, help);
+  for (const [option, flag] of Object.entries(OPTION_FLAGS)) {
+    const problem = args.isGiven(flag) ? optionProblem(option, args.get<unknown>(flag)) : null;
+    if (problem !== null) throw new UsageError(`--${flag.name} must be ${problem}`, help);
   }
-  return options;
+  return givenIn(args, OPTION_FLAGS);
 }
 
 function resultPlace(args: Arguments, help: string): ResultPlace {

@@ -24,13 +24,9 @@ export interface Showing {
 }
 
 /** The way in which results are shown on a terminal on which cells are typed. */
-export const inConversation = (limits: ExecLimits, written: Written | null = null): Showing => ({
-  format: null,
-  isLast: true,
-  written,
-  limits,
-  again: null,
-});
+export function inConversation(limits: ExecLimits, written: Written | null = null): Showing {
+  return { format: null, isLast: true, written, limits, again: null };
+}
 
 /**
  * Shows an exec or a query to people: its output and its result, then on stderr warnings and error. A terminal also has the meta,

@@ -17,9 +17,8 @@ const NAMED = 3;
 function convertedLines(converted: Converted | undefined, isVerbose = false): string[] {
   if (!converted || converted.count === 0) return [];
   const { count, files, lost } = converted;
-  const kinds = new Map<string, number>();
-  for (const { kind } of files) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-  const sorted = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, of]) => `${thousands(of)} ${inLine(kind)}`);
+  const kinds = [...Map.groupBy(files, ({ kind }) => kind)].sort(([, a], [, b]) => b.length - a.length);
+  const sorted = kinds.map(([kind, of]) => `${thousands(of.length)} ${inLine(kind)}`);
   const left = Object.entries(lost).filter(([kind, of]) => of > 0 && partIn(kind) === null);
   const more = count > files.length ? ", …" : "";
   const out = left.length === 0 ? "" : `; ${left.map(([kind, of]) => lossText(kind, of)).join(", ")} left out`;

@@ -74,7 +74,7 @@ const PlaceSchema = v.object({
   ...{ id: v.string(), line: count, column: count, place: part },
   text: v.exactOptional(v.string()),
 });
-type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & { readonly column?: number };
+export type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & { readonly column?: number };
 
 /** A hit as `search` gives it, whose text is a chunk of several lines. */
 const HitSchema = v.pipe(

@@ -49,16 +49,12 @@ export function hasLoss(warnings: readonly string[], isWritten: boolean): boolea
 const RESULT_LEFT_OUT = "result_too_large";
 
 /** True if the load itself has said it on stderr. */
-export function isToldByLoad(warning: string): boolean {
-  return TOLD_BY_LOAD.includes(partsOfWarning(warning).code);
-}
+export const isToldByLoad = (warning: string) => TOLD_BY_LOAD.includes(partsOfWarning(warning).code);
 
 const TOLD_BY_LOAD = ["documents_lost", "places_capped", "files_skipped"];
 
 /** The result was left out. It may still have been written to a file whole. */
-export function isResultLeftOut(warning: string): boolean {
-  return partsOfWarning(warning).code === RESULT_LEFT_OUT;
-}
+export const isResultLeftOut = (warning: string) => partsOfWarning(warning).code === RESULT_LEFT_OUT;
 
 type Skipped = ContextStats["skipped"];
 
@@ -95,7 +91,7 @@ export function skippedSince(before: Skipped | undefined, now: Skipped): Skipped
 
 type Counts = Readonly<Record<string, number>>;
 
-/** How much each kind has grown, of those that have. */
+/** The growth of each kind, of those that have grown. */
 export function countsSince(before: Counts = {}, now: Counts): Counts {
   const more = Object.entries(now).map(([kind, count]) => [kind, count - (before[kind] ?? 0)] as const);
   return Object.fromEntries(more.filter(([, count]) => count > 0));

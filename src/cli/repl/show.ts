@@ -50,7 +50,7 @@ export async function showHelpers({ helpers }: Session, output: Output, name: st
   return showKept("helper", name, kept, output, "there are no helpers; a cell adds one with helpers.add(name, code)");
 }
 
-/** What a session keeps by a name: its value, and the text whose beginning a list has. */
+/** Something that a session keeps by a name: its value, and the text whose beginning a list has. */
 interface Kept {
   readonly name: string;
   readonly value: Json;
