@@ -52,15 +52,13 @@ const OWN = {
 
 export type EvalFlags = Given<typeof OWN>;
 
+const ABOUT = Object.entries(SUITES).map(([suite, { about }]) => `${suite} (${about})`);
+
 export const evaluate = defineCommand({
   name: "eval",
   summary: "measure how good answers are, what they cost, and where other ways are better",
   details: [
-    `Suites: ${Object.entries(SUITES)
-      .map(([suite, { about }]) => `${suite} (${about})`)
-      .join(
-        "; ",
-      )}. Without SUITE all of them are asked. Each question has a context of its own, made by --seed, and an answer that is known by construction.`,
+    `Suites: ${ABOUT.join("; ")}. Without SUITE all of them are asked. Each question has a context of its own, made by --seed, and an answer that is known by construction.`,
     "Each question is asked in three ways: by an ask over the context, by one prompt with the context cut to the model's window, and by one prompt with its best passages by BM25. The table has scores with their spread, and what an answer took. Below it stands where the ask loses.",
     "It is a run of `belay batch`: the same line again continues, also after Ctrl-C or a crash, and pays nothing twice. A larger --n or another --size adds jobs. --dry-run tells the price first, --first N measures it, and --run-max-cost-usd limits it. `belay jobs`, `belay show RUN/JOB` and `belay view RUN` know the run.",
     "DIR/RUN has report.md, results.jsonl with a line for each answer, and items.jsonl with the questions in the form of --data. The contexts are beside it, by hash.",

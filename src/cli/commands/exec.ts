@@ -4,9 +4,7 @@ import { texts, toggle, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = {
-  ...under("input", {
-    eval: { short: "e", type: texts("CODE"), help: "run CODE as a cell" },
-  }),
+  ...under("input", { eval: { short: "e", type: texts("CODE"), help: "run CODE as a cell" } }),
   ...under("output", {
     dryRun: {
       type: toggle,

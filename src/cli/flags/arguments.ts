@@ -21,6 +21,8 @@ export function parseArguments(command: string, flags: readonly Flag[], args: re
   const inOrder = argumentsIn(command, flags, args);
   const help = commandLine(["help", command]);
   const textsOf = ({ name }: Flag) => inOrder.filter(({ option }) => option === name).map(({ value }) => value);
+  const wrong = (name: string) => (value: string, takes: string) =>
+    new UsageError(`--${name} is ${value || "empty"}: it takes ${takes}`, help);
   const parsed = {
     inOrder,
     /** Arguments without a flag. */
@@ -29,12 +31,7 @@ export function parseArguments(command: string, flags: readonly Flag[], args: re
     typed: args,
     isGiven: ({ name }: Flag) => inOrder.some(({ option }) => option === name),
     /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
-    get: <Value>(flag: Flag<Value>): Value =>
-      flag.type.read(
-        textsOf(flag),
-        (value, takes) =>
-          new UsageError(`--${flag.name} is ${value === "" ? "empty" : value}: it takes ${takes}`, help),
-      ),
+    get: <Value>(flag: Flag<Value>): Value => flag.type.read(textsOf(flag), wrong(flag.name)),
   };
   const given = flags.filter(parsed.isGiven);
   for (const { name, excludes = [], needs = [] } of given) {
@@ -56,9 +53,7 @@ export function givenIn(args: Arguments, group: Readonly<Record<string, Flag>>):
   return Object.fromEntries(given.map(([name, flag]) => [name, args.get(flag)]));
 }
 
-type Values<Group> = {
-  readonly [name in keyof Group]: Group[name] extends Flag<infer Value> ? Value : never;
-};
+type Values<Group> = { readonly [name in keyof Group]: Group[name] extends Flag<infer Value> ? Value : never };
 
 /** The values of a group of flags, also of those that were not given. @throws UsageError */
 export function valuesIn<Group extends Readonly<Record<string, Flag>>>(args: Arguments, group: Group): Values<Group>;
@@ -67,21 +62,9 @@ export function valuesIn(args: Arguments, group: Readonly<Record<string, Flag>>)
 }
 
 function argumentsIn(command: string, flags: readonly Flag[], args: readonly string[]): Argument[] {
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: Object.fromEntries(
-      flags.map(({ name, short, type: { word } }) => [
-        name,
-        { type: word ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) },
-      ]),
-    ),
-    // The code below refuses what strict mode would refuse, in words that name the cure.
-    strict: false,
-    tokens: true,
-  });
   const inOrder: Argument[] = [];
   const help = commandLine(["help", command]);
-  for (const token of tokens) {
+  for (const token of tokensIn(flags, args)) {
     if (token.kind === "positional") inOrder.push({ option: null, value: token.value });
     if (token.kind !== "option") continue;
     const flag = flags.find(({ name }) => name === token.name);
@@ -93,12 +76,17 @@ function argumentsIn(command: string, flags: readonly Flag[], args: readonly str
   return inOrder;
 }
 
-interface OptionToken {
-  readonly index: number;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-  readonly inlineValue?: boolean | undefined;
+function tokensIn(flags: readonly Flag[], args: readonly string[]) {
+  const options = Object.fromEntries(flags.map((flag) => [flag.name, optionOf(flag)]));
+  // The code above refuses what strict mode would refuse, in words that name the cure.
+  return parseArgs({ args: [...args], options, strict: false, tokens: true }).tokens;
 }
+
+function optionOf({ short, type: { word } }: Flag) {
+  return { type: word ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) };
+}
+
+type OptionToken = Extract<ReturnType<typeof tokensIn>[number], { kind: "option" }>;
 
 function unknownFlag(command: string, flags: readonly Flag[], args: readonly string[], token: OptionToken): UsageError {
   const { rawName, index } = token;
@@ -118,9 +106,7 @@ function checkValue({ type }: Flag, flags: readonly Flag[], token: OptionToken, 
   if (!type.isPath) return;
   if (value === "") throw new UsageError(`${rawName} needs ${type.word}, but it is empty`, help);
   if (!inlineValue && /^-./.test(value)) {
-    throw new UsageError(
-      `${rawName} needs ${type.word}, but ${value} looks like an option (if it is a path, write ./${value})`,
-      help,
-    );
+    const problem = `${value} looks like an option (if it is a path, write ./${value})`;
+    throw new UsageError(`${rawName} needs ${type.word}, but ${problem}`, help);
   }
 }

@@ -44,41 +44,35 @@ function settings(heading: Heading, told: { readonly [key in keyof Settings]?: T
   });
 }
 
-/** A server of one's own, and its key. */
-export const MODEL_SERVER = settings("model", {
+const usual = LIMIT_DEFAULTS;
+
+const MODEL = settings("model", {
+  model: {
+    word: "PROVIDER/ID",
+    help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
+  },
   base_url: {
     word: "URL",
     help: "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",
   },
   api_key_env: { word: "NAME", help: "another environment variable that holds the API key; empty: none" },
+  price: {
+    word: "IN/OUT",
+    help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
+  },
+  thinking: {
+    word: "LEVEL",
+    help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
+  },
+  delivery: {
+    word: "HOW",
+    help: "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",
+  },
+  concurrency: { help: `sub-calls in flight at once (default ${usual.concurrency})` },
 });
 
-const usual = LIMIT_DEFAULTS;
-
-const MODEL: readonly Flag[] = [
-  ...settings("model", {
-    model: {
-      word: "PROVIDER/ID",
-      help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
-    },
-  }),
-  ...MODEL_SERVER,
-  ...settings("model", {
-    price: {
-      word: "IN/OUT",
-      help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
-    },
-    thinking: {
-      word: "LEVEL",
-      help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
-    },
-    delivery: {
-      word: "HOW",
-      help: "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",
-    },
-    concurrency: { help: `sub-calls in flight at once (default ${usual.concurrency})` },
-  }),
-];
+/** A server of one's own, and its key. */
+export const MODEL_SERVER = MODEL.filter(({ setting }) => setting === "base_url" || setting === "api_key_env");
 
 /** Flags of which some have other words in a command, by their names. */
 export function withHelps(flags: readonly Flag[], helps: Readonly<Record<string, string>>): readonly Flag[] {
