@@ -3,12 +3,16 @@ import { amount, size } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Format } from "../flags/declared.ts";
 import type { Written } from "../running/delivery.ts";
-import { type CallTotals, takenLine } from "./calls.ts";
+import { takenLine } from "./calls.ts";
 import { showError } from "./failure.ts";
 import { formatted } from "./formats.ts";
+import type { CallTotals } from "./progress.ts";
 import { type Output, type Terminal, writeData } from "./terminal.ts";
 import { prettyJson, showValue } from "./value.ts";
 import { isResultLeftOut, isToldByLoad, warningText } from "./warnings.ts";
+
+/** The outcome of an exec or of a query. */
+export type Outcome = ExecEnvelope | QueryEnvelope;
 
 /** The way in which the result of an exec is delivered. */
 export interface Showing {
@@ -33,12 +37,7 @@ export function inConversation(limits: ExecLimits, written: Written | null = nul
  * what was read, and the cost of sub-calls. A string is shown raw, null not at all, everything else as JSON. Returns false, and
  * says so, if the result does not fit its format.
  */
-export function showOutcome(
-  envelope: ExecEnvelope | QueryEnvelope,
-  taken: CallTotals | null,
-  terminal: Terminal,
-  showing: Showing,
-): boolean {
+export function showOutcome(envelope: Outcome, taken: CallTotals | null, terminal: Terminal, showing: Showing) {
   const { stderr } = terminal;
   const isQuery = "answer" in envelope;
   const isShown = isQuery ? showAnswer(envelope, terminal, showing) : showExec(envelope, terminal, showing);

@@ -1,5 +1,6 @@
-import { type ExecEnvelope, type QueryEnvelope, RlmError } from "../../index.ts";
+import { RlmError } from "../../index.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
+import type { Outcome } from "../render/envelope.ts";
 import { formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
 import type { CliSession } from "../session/session.ts";
@@ -37,7 +38,7 @@ export function openDelivery({ output, session, kept }: CliSession, isLast = tru
     /** Options of `exec`, `query` and `resume` of a session. */
     asked: { deliver },
     /** Delivers an outcome that was recorded before. Its exec is over, so only its kept result can be written. @throws RlmError */
-    async again(envelope: ExecEnvelope | QueryEnvelope) {
+    async again(envelope: Outcome) {
       const isThere = envelope.success && !envelope.warnings.some(isResultLeftOut);
       if (isThere) await deliver(JSON.stringify("answer" in envelope ? envelope.answer : envelope.result_json));
     },

@@ -1,11 +1,11 @@
-import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope, RlmError } from "../../index.ts";
+import type { DryRun, ExecFailure, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Cell } from "../input/cells.ts";
-import type { CallTotals } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
-import { type Showing, showOutcome } from "../render/envelope.ts";
+import { type Outcome, type Showing, showOutcome } from "../render/envelope.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
+import type { CallTotals } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
@@ -39,7 +39,7 @@ const jsonReport = ({ stdout }: Terminal): Report => {
 
 const textReport = (terminal: Terminal) => ({
   /** Gives false if the result does not fit its format, which is then told. */
-  outcome: (envelope: ExecEnvelope | QueryEnvelope, taken: CallTotals | null, showing: Showing): boolean =>
+  outcome: (envelope: Outcome, taken: CallTotals | null, showing: Showing) =>
     showOutcome(envelope, taken, terminal, showing),
   /** A cell, or the cells after it, can be continued with the line `resume`. */
   suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void {

@@ -1,6 +1,7 @@
-import type { ExecEnvelope, ExecFailure, QueryEnvelope, Resumed } from "../../index.ts";
+import type { ExecFailure, Resumed } from "../../index.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
-import type { CallTotals } from "../render/calls.ts";
+import type { Outcome } from "../render/envelope.ts";
+import type { CallTotals } from "../render/progress.ts";
 import { hasLoss } from "../render/warnings.ts";
 import type { CliSession } from "../session/session.ts";
 import type { Stop } from "../stop.ts";
@@ -40,7 +41,7 @@ export async function runCells({ cells, opened, report, stop, isBegun }: CellRun
 }
 
 /** The envelope of a cell or query that was resumed. */
-export function envelopeIn(resumed: Resumed | null): ExecEnvelope | QueryEnvelope | null {
+export function envelopeIn(resumed: Resumed | null): Outcome | null {
   return resumed && resumed.kind !== "ask" ? resumed.envelope : null;
 }
 
@@ -68,7 +69,7 @@ export function failedCode({ error_code, waits }: Pick<ExecFailure, "error_code"
 }
 
 /** Reports how an exec ended. Gives the exit code, and whether the command ends with it. */
-export function ending(envelope: ExecEnvelope | QueryEnvelope, { rest, taken, opened, report, stop, written }: Ending) {
+export function ending(envelope: Outcome, { rest, taken, opened, report, stop, written }: Ending) {
   // The reader of stdout has gone, so nothing is reported.
   if (stop.exitCode === 0) return { code: 0, isOver: true };
   const { output, limits, kept, resumeCommand } = opened;
