@@ -90,10 +90,8 @@ function parsed(text: string, path: string): unknown {
   } catch (cause) {
     // The message may quote the file, and a key may stand there.
     const place = /\(line \d+ column \d+\)/.exec(messageOf(cause))?.[0];
-    throw invalidConfig(
-      `${path} is not valid JSON${place ? ` ${place}` : ""}`,
-      "Write names and texts in double quotes, without comments and without a comma after the last entry.",
-    );
+    const cure = "Write names and texts in double quotes, without comments and without a comma after the last entry.";
+    throw invalidConfig(`${path} is not valid JSON${place ? ` ${place}` : ""}`, cure);
   }
 }
 

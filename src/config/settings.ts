@@ -29,6 +29,9 @@ export function isCollector(text: string): boolean {
   return url !== null && url.username === "" && url.password === "";
 }
 
+const isEnvOrCollector = (text: string) => text === "env" || isCollector(text);
+
+const Extension = v.pipe(v.string(), v.regex(/^[a-z0-9]{1,16}$/, CONVERT));
 const Command = v.pipe(
   v.array(v.string()),
   v.check(([program = "", ...rest]) => program !== "" && rest.filter((word) => word === "{}").length === 1),
@@ -70,20 +73,9 @@ export const SettingsSchema = v.strictObject({
   /** Folders into which symlinks of a context may lead. */
   roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
   /** Converters of documents by extension: a command with `{}` for the file, false for none, true for HTML in a repository too. */
-  convert: v.exactOptional(
-    v.record(
-      v.pipe(v.string(), v.regex(/^[a-z0-9]{1,16}$/, CONVERT)),
-      v.union([v.boolean(), Command], CONVERT),
-      CONVERT,
-    ),
-  ),
+  convert: v.exactOptional(v.record(Extension, v.union([v.boolean(), Command], CONVERT), CONVERT)),
   /** The collector that spans are sent to; `env`: that of OpenTelemetry's variable. */
-  otlp: v.exactOptional(
-    v.pipe(
-      v.string(COLLECTOR),
-      v.check((text) => text === "env" || isCollector(text), COLLECTOR),
-    ),
-  ),
+  otlp: v.exactOptional(v.pipe(v.string(COLLECTOR), v.check(isEnvOrCollector, COLLECTOR))),
 });
 
 export type Settings = Readonly<v.InferOutput<typeof SettingsSchema>>;
