@@ -50,11 +50,10 @@ export async function openScriptedModel(answer: (prompt: string) => string) {
       allowed += answers;
       letGo();
     },
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -86,12 +86,8 @@ async function askAndKill({ folder, stop, output }: Stage, model: ScriptedModel,
   const { calls } = await lastExec(store);
   const recorded = calls.filter(({ status }) => status === "ok").length;
   showCommand(`kill -9 ${child.pid}`, output);
-  const flying = `${calls.length - recorded} questions were in flight`;
-  say(
-    `The journal has ${amount(calls.length, "question")} and ${amount(recorded, "answer")}; ${flying}.`,
-    output,
-    "green",
-  );
+  const has = `The journal has ${amount(calls.length, "question")} and ${amount(recorded, "answer")}`;
+  say(`${has}; ${calls.length - recorded} questions were in flight.`, output, "green");
   return { pid: child.pid, recorded };
 }
 
@@ -124,11 +120,8 @@ export async function playAsk(stage: Stage) {
   say("Belay asks a model, which answers by writing cells.", output, "bold");
   say(INTRODUCTION_OF_ASK, output);
   say("", output);
-  const named = ["--model", MODEL, "--base-url", model.url];
-  const answer = await succeeded(
-    ["ask", QUESTION, "-c", "letters", "--session", "letters", "--verbose", ...named],
-    stage,
-  );
+  const named = ["--session", "letters", "--verbose", "--model", MODEL, "--base-url", model.url];
+  const answer = await succeeded(["ask", QUESTION, "-c", "letters", ...named], stage);
   say("\nIts variables are still there:", output);
   await succeeded(["exec", "--session", "letters", "-e", "complaints.map(({ id }) => id)"], stage);
   const time_ms = Math.round(performance.now() - began);

@@ -79,11 +79,9 @@ const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
 /** The user's settings, sessions, keys and proxies have nothing to do with the demo. */
 function environment(folder: string): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith("BELAY_") && !PROXIES.includes(name.toUpperCase()),
-  );
+  const isKept = (name: string) => !name.startsWith("BELAY_") && !PROXIES.includes(name.toUpperCase());
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => isKept(name))),
     BELAY_HOME: join(folder, "home"),
     XDG_CONFIG_HOME: join(folder, "config"),
     PI_CODING_AGENT_DIR: join(folder, "pi"),

@@ -5,7 +5,7 @@ import { LIMITS, RlmError } from "../../index.ts";
 import { firstBytes } from "../../platform/bounded-file.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
-import { commandLine } from "../flags/usage.ts";
+import { commandLine, quoted } from "../flags/usage.ts";
 
 type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
 
@@ -98,5 +98,3 @@ function lineWith(path: string, others: readonly string[], { command, typed }: T
   if (at < 0) return commandLine([command, ...contexts]);
   return commandLine([command, ...typed.slice(0, at - 1), ...contexts, ...typed.slice(at + 1)]);
 }
-
-const quoted = (path: string) => commandLine([path]).replace(/^belay /, "");

@@ -25,29 +25,17 @@ ${COMMANDS.map(({ name, summary, example }) => `${hanging(name, summary, 12, wid
   help COMMAND, --help, --version
               $ belay help exec
 
-${paragraph(
-  "A cell is JavaScript. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.",
-  width,
-)}
+${paragraph("A cell is JavaScript. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.", width)}
 
 exit codes
 ${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, 7, width)).join("\n")}
 
 sessions
-${paragraph(
-  "Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no answer that is recorded is requested again. --session NAME keeps a session for later commands.",
-  width,
-)}
+${paragraph("Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no answer that is recorded is requested again. --session NAME keeps a session for later commands.", width)}
 
 settings
-${paragraph(
-  `Flags go before environment variables (BELAY_MODEL, BELAY_MAX_SUB_CALLS, ...), these before belay.config.json in this folder or above it in its repository, and this before ~/.belay/config.json. A file is a JSON object, such as { "model": "anthropic/claude-sonnet-4-5" }. Keys: ${KEYS.join(", ")}.`,
-  width,
-)}
-${paragraph(
-  "A project's file may choose the model and lower limits; the rest is for your own file, variables and flags.",
-  width,
-)}
+${paragraph(`Flags go before environment variables (BELAY_MODEL, BELAY_MAX_SUB_CALLS, ...), these before belay.config.json in this folder or above it in its repository, and this before ~/.belay/config.json. A file is a JSON object, such as { "model": "anthropic/claude-sonnet-4-5" }. Keys: ${KEYS.join(", ")}.`, width)}
+${paragraph("A project's file may choose the model and lower limits; the rest is for your own file, variables and flags.", width)}
 
 environment
 ${ENVIRONMENT.map(([name, meaning]) => hanging(name, meaning, 14, width)).join("\n")}

@@ -98,9 +98,7 @@ export function countsSince(before: Counts = {}, now: Counts): Counts {
 }
 
 /** `binary` for `binary (NUL in the first 8 KB)`. */
-function brief(reason: string): string {
-  return reason.startsWith("binary") ? "binary" : withFlag(reason);
-}
+const brief = (reason: string) => (reason.startsWith("binary") ? "binary" : withFlag(reason));
 
 /** A reason or kind, with the flag that lets such files in. */
 export const withFlag = (reason: string) => (reason === MAY_BE_SECRET ? `${reason}: --include-secrets` : reason);

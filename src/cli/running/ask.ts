@@ -40,11 +40,8 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
 }
 
 /** Tells how an ask ended. Gives the exit code. */
-export function endOfAsk(
-  answer: AskEnvelope,
-  opened: CliSession,
-  { terminal, stop, isJson, flags }: InSession,
-): number {
+export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSession): number {
+  const { terminal, stop, isJson, flags } = parts;
   // The reader of stdout has gone: there is no reader to report to.
   if (stop.exitCode === 0) return 0;
   const isLeftOpen = opened.kept !== null && isOpen(answer);

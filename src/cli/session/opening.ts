@@ -97,11 +97,9 @@ export async function closeWithGc(opened: CliSession, isHurried: boolean): Promi
  *
  * @throws RlmError `exec_unfinished` if it is something else
  */
-async function meetUnfinished(
-  { session, resumeCommand }: CliSession,
-  { contexts, change, discard }: SessionFlags,
-  asked: Opening["asked"],
-): Promise<boolean> {
+async function meetUnfinished(opened: CliSession, flags: SessionFlags, asked: Opening["asked"]): Promise<boolean> {
+  const { session, resumeCommand } = opened;
+  const { contexts, change, discard } = flags;
   const unfinished = session.unfinished();
   if (!unfinished) return false;
   if (discard) {

@@ -102,16 +102,13 @@ export async function cancelBatches(store: Store, { stderr }: Pick<Terminal, "st
 export function checkPrice(settings: Settings): void {
   const { model, max_cost_usd } = settings;
   if (model === undefined || max_cost_usd === undefined || modelsOf(settings).price(model) !== null) return;
-  throw unknownPrice(
-    model,
-    "max_cost_usd",
-    'Tell it with --price IN/OUT, or limit by --max-tokens; --max-cost-usd "" takes back a limit that a file sets.',
-  );
+  const cure =
+    'Tell it with --price IN/OUT, or limit by --max-tokens; --max-cost-usd "" takes back a limit that a file sets.';
+  throw unknownPrice(model, "max_cost_usd", cure);
 }
 
 /** The refusal of a limit of dollars. @param limit as it was typed */
 export function unknownPrice(model: string, limit: string, suggestion: string): RlmError {
-  return new RlmError("invalid_argument", `the price of ${model} is not known, so ${limit} cannot be kept`, {
-    suggestion,
-  });
+  const problem = `the price of ${model} is not known, so ${limit} cannot be kept`;
+  return new RlmError("invalid_argument", problem, { suggestion });
 }
