@@ -1,4 +1,4 @@
-import { delimiter, dirname } from "node:path";
+import { delimiter } from "node:path";
 import { given } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
 import { findProjectFile, projectSettings, readProjectObject, readUserFile } from "./files.ts";
@@ -26,13 +26,7 @@ export function readConfig(flags: AskedSettings, { cwd, env, userFile }: ConfigP
   const projectFile = findProjectFile(cwd);
   const asked = { ...readVariables(env), ...flags };
   const project =
-    projectFile === undefined
-      ? {}
-      : projectSettings(readProjectObject(projectFile), {
-          path: projectFile,
-          folder: dirname(projectFile),
-          userFile,
-        });
+    projectFile === undefined ? {} : projectSettings(readProjectObject(projectFile), { path: projectFile, userFile });
   return given({ ...user, ...project, ...lowered(user, project, asked, { projectFile, userFile }), ...asked });
 }
 

@@ -36,10 +36,10 @@ export function userSettings(given: Readonly<Record<string, unknown>>, path: str
   return withRoots(checkSettings(given, `${path}: `), dirname(path));
 }
 
-/** The settings of a file that came with the project in this folder: it may not grant anything. @throws RlmError `invalid_config` */
+/** The settings of a file that came with the project in a folder, by default its own: it may not grant anything. @throws RlmError `invalid_config` */
 export function projectSettings(
   given: Readonly<Record<string, unknown>>,
-  { path, folder, userFile }: { readonly path: string; readonly folder: string; readonly userFile: string },
+  { path, folder = dirname(path), userFile }: { path: string; folder?: string; userFile: string },
 ): Settings {
   const refused = USER_ONLY.find((key) => Object.hasOwn(given, key));
   if (refused) throw refusedToProject(`${path}: a project may not set ${refused}`, refused, userFile);
