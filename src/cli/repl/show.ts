@@ -36,7 +36,8 @@ export function showPlace({ session, kept, replCommand }: CliSession, output: Ou
 export async function showMemory({ memory }: Session, output: Output, key = ""): Promise<string | undefined> {
   const kept: Kept[] = [];
   for (const name of await memory.list()) {
-    const value = await memory.get(name);
+    // Values may be large: those of other keys are not asked for.
+    const value = key === "" || name === key ? await memory.get(name) : null;
     kept.push({ name, value, text: JSON.stringify(value) });
   }
   return showKept("key", key, kept, output, "memory is empty; a cell fills it with memory.put(key, value)");
@@ -60,12 +61,13 @@ interface Kept {
 /** The value of this name; without a name a line for each, with the size and the beginning of its text. */
 function showKept(noun: string, name: string, kept: readonly Kept[], output: Output, none: string): string | undefined {
   const found = kept.find((each) => each.name === name);
-  if (name !== "" && !found) return unknown(noun, name, kept);
-  if (found) showValue(found.value, output);
-  else if (kept.length === 0) output.write(`${none}\n`);
-  const rows = found
-    ? []
-    : kept.map(({ name, text }) => [name, amount(Buffer.byteLength(text), "byte"), firstWords(text)]);
+  if (name !== "") {
+    if (!found) return unknown(noun, name, kept);
+    showValue(found.value, output);
+    return undefined;
+  }
+  if (kept.length === 0) output.write(`${none}\n`);
+  const rows = kept.map(({ name, text }) => [name, amount(Buffer.byteLength(text), "byte"), firstWords(text)]);
   for (const line of table(rows, ["left", "right", "left"], output)) output.write(`${line}\n`);
   return undefined;
 }
