@@ -37,9 +37,8 @@ const HELP = ["help", "--help", "-h"];
 async function sayHelp([name, ...rest]: readonly string[]): Promise<number> {
   const { commandHelp, help, helpWidth } = await import("./render/help.ts");
   const width = helpWidth(process.stdout);
-  return say(
-    name === undefined ? help(width) : commandHelp(await commandNamed(name, ["help"], [name, ...rest]), width),
-  );
+  if (name === undefined) return say(help(width));
+  return say(commandHelp(await commandNamed(name, ["help"], [name, ...rest]), width));
 }
 
 function say(text: string): number {
@@ -63,10 +62,8 @@ async function commandNamed(name: string, before: readonly string[], args: reado
   }
   const meant = nearest(name, [...commands.map((command) => command.name), "help"]);
   if (!meant) throw new UsageError(`unknown command ${name}`, "belay --help");
-  throw new UsageError(
-    `unknown command ${name}; did you mean ${meant}?`,
-    commandLine([...before, meant, ...args.slice(1)]),
-  );
+  const line = commandLine([...before, meant, ...args.slice(1)]);
+  throw new UsageError(`unknown command ${name}; did you mean ${meant}?`, line);
 }
 
 /** Loaded when they are asked for: `belay --version` needs none. */
@@ -80,10 +77,8 @@ async function checked(command: Command, args: readonly string[]): Promise<Argum
   const [superfluous] = command.takes ? [] : parsed.positionals;
   if (superfluous === undefined) return parsed;
   const isPath = command.options.some(({ name }) => name === "context") && existsSync(superfluous);
-  throw new UsageError(
-    `${command.name} takes no argument ${superfluous}`,
-    isPath ? commandLine([command.name, "-c", superfluous]) : commandLine(["help", command.name]),
-  );
+  const line = commandLine(isPath ? [command.name, "-c", superfluous] : ["help", command.name]);
+  throw new UsageError(`${command.name} takes no argument ${superfluous}`, line);
 }
 
 /** Lines to type next leave out a --store with a password, and so does the list of processes. Programs type no lines. */

@@ -5,12 +5,6 @@ import { entryUrl } from "../entries.ts";
 import { homeFolder } from "../platform/home.ts";
 import { makeFolder } from "../platform/make-folder.ts";
 
-/** Methods that print on stdout. */
-const PRINTING: readonly string[] = [
-  ...["log", "info", "debug", "dir", "dirxml", "table"],
-  ...["group", "groupCollapsed", "groupEnd", "count", "timeLog", "timeEnd"],
-];
-
 /** Prepares a process that runs commands, before the rest of the program is imported. */
 export function prepareProcess({ env, stderr }: NodeJS.Process): void {
   silenceSdks(env);
@@ -64,6 +58,5 @@ function silenceSdks(env: NodeJS.ProcessEnv): void {
 
 /** Prints on stderr what SDKs of providers log: stdout belongs to results, and to the client of `belay mcp`. */
 function consoleToStderr(stderr: NodeJS.WritableStream): void {
-  const own = new console.Console({ stdout: stderr, stderr });
-  for (const name of PRINTING) Reflect.set(console, name, Reflect.get(own, name).bind(own));
+  Object.assign(console, new console.Console({ stdout: stderr, stderr }));
 }

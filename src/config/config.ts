@@ -1,10 +1,10 @@
+import { delimiter } from "node:path";
 import { given } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
-import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
+import { findProjectFile, projectSettings, readProjectObject, readUserFile } from "./files.ts";
 import { lowered } from "./lowered.ts";
-import { invalidConfig } from "./problems.ts";
-import { type AskedSettings, KEYS, type Settings, TAKEN_BACK, variableOf } from "./settings.ts";
-import { settingsFromTexts } from "./texts.ts";
+import type { AskedSettings, Settings } from "./settings.ts";
+import { checkSettings, invalidConfig, isLimit, KEYS, TAKEN_BACK, variableOf } from "./settings.ts";
 
 /** Places in which configuration is looked for. */
 export interface ConfigPlaces {
@@ -25,7 +25,8 @@ export function readConfig(flags: AskedSettings, { cwd, env, userFile }: ConfigP
   const user = readUserFile(userFile);
   const projectFile = findProjectFile(cwd);
   const asked = { ...readVariables(env), ...flags };
-  const project = projectFile === undefined ? {} : readProjectFile(projectFile, userFile);
+  const project =
+    projectFile === undefined ? {} : projectSettings(readProjectObject(projectFile), { path: projectFile, userFile });
   return given({ ...user, ...project, ...lowered(user, project, asked, { projectFile, userFile }), ...asked });
 }
 
@@ -45,3 +46,30 @@ export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
 
 /** Variables of Belay that are not settings. */
 const OTHERS = ["BELAY_HOME", "BELAY_STORE", "BELAY_DEBUG", "BELAY_SESSION", "BELAY_MCP_TOKEN"];
+
+/**
+ * Settings from texts, as variables and flags have them; `undefined` takes back what a file sets.
+ *
+ * @param textOf the text for a key, or undefined if it is not given
+ * @param spelling of a key in that place, for messages
+ * @throws RlmError `invalid_config`
+ */
+export function settingsFromTexts(
+  textOf: (key: string) => string | undefined,
+  spelling: (key: string) => string,
+): AskedSettings {
+  const values: Record<string, unknown> = {};
+  const takenBack: Record<string, undefined> = {};
+  for (const key of KEYS) {
+    const text = textOf(key);
+    if (text === "" && TAKEN_BACK.includes(key)) takenBack[key] = undefined;
+    else if (text !== undefined) values[key] = fromText(key, text);
+  }
+  return { ...checkSettings(values, "", spelling), ...takenBack };
+}
+
+/** A value as a text has it; the schema judges it. */
+function fromText(key: string, text: string): unknown {
+  if (isLimit(key)) return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return key === "roots" ? text.split(delimiter) : text;
+}

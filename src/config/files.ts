@@ -2,10 +2,10 @@ import { existsSync, lstatSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type BoundedFile, readBoundedFile } from "../platform/bounded-file.ts";
+import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { isWithin, realPath } from "../platform/real-path.ts";
-import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
-import { type Settings, USER_ONLY } from "./settings.ts";
+import { checkSettings, invalidConfig, refusedToProject, type Settings, USER_ONLY } from "./settings.ts";
 
 const PROJECT_FILE = "belay.config.json";
 const MAX_BYTES = 64 * 1024;
@@ -36,15 +36,10 @@ export function userSettings(given: Readonly<Record<string, unknown>>, path: str
   return withRoots(checkSettings(given, `${path}: `), dirname(path));
 }
 
-/** A file that came with a project: it may not grant anything. @throws RlmError `invalid_config` */
-export function readProjectFile(path: string, userFile: string): Settings {
-  return projectSettings(readProjectObject(path), { path, folder: dirname(path), userFile });
-}
-
-/** The settings of a project's file in this folder. @throws RlmError `invalid_config` */
+/** The settings of a file that came with the project in a folder, by default its own: it may not grant anything. @throws RlmError `invalid_config` */
 export function projectSettings(
   given: Readonly<Record<string, unknown>>,
-  { path, folder, userFile }: { readonly path: string; readonly folder: string; readonly userFile: string },
+  { path, folder = dirname(path), userFile }: { path: string; folder?: string; userFile: string },
 ): Settings {
   const refused = USER_ONLY.find((key) => Object.hasOwn(given, key));
   if (refused) throw refusedToProject(`${path}: a project may not set ${refused}`, refused, userFile);
@@ -93,13 +88,10 @@ function parsed(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const { message } = cause instanceof Error ? cause : { message: "" };
     // The message may quote the file, and a key may stand there.
-    const place = /\(line \d+ column \d+\)/.exec(message)?.[0];
-    throw invalidConfig(
-      `${path} is not valid JSON${place ? ` ${place}` : ""}`,
-      "Write names and texts in double quotes, without comments and without a comma after the last entry.",
-    );
+    const place = /\(line \d+ column \d+\)/.exec(messageOf(cause))?.[0];
+    const cure = "Write names and texts in double quotes, without comments and without a comma after the last entry.";
+    throw invalidConfig(`${path} is not valid JSON${place ? ` ${place}` : ""}`, cure);
   }
 }
 

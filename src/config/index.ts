@@ -1,15 +1,7 @@
-export { type ConfigPlaces, readConfig } from "./config.ts";
+export { type ConfigPlaces, readConfig, settingsFromTexts } from "./config.ts";
 export { findProjectFile } from "./files.ts";
 export { type PiSettings, readPiConfig, subModelOfProject } from "./pi.ts";
 export { INGEST_DEFAULTS, OUTSIDE_DEFAULTS, READING_DEFAULTS } from "./pi-keys.ts";
 export { type PiOrigins, piOrigins } from "./pi-origins.ts";
-export {
-  type AskedSettings,
-  isCollector,
-  KEYS,
-  LIMIT_DEFAULTS,
-  type Settings,
-  SettingsSchema,
-  variableOf,
-} from "./settings.ts";
-export { settingsFromTexts } from "./texts.ts";
+export type { AskedSettings, Settings } from "./settings.ts";
+export { isCollector, KEYS, LIMIT_DEFAULTS, SettingsSchema, variableOf } from "./settings.ts";

@@ -1,6 +1,12 @@
 import { type RlmError, THINKING } from "../../runtime/index.ts";
-import { refusedToProject } from "./problems.ts";
-import { type AskedSettings, isLimit, LIMIT_DEFAULTS, type LimitKey, type Settings } from "./settings.ts";
+import type { AskedSettings, LimitKey, Settings } from "./settings.ts";
+import { isLimit, LIMIT_DEFAULTS, refusedToProject } from "./settings.ts";
+
+/** The files of a project, if it has one, and of the user. */
+export interface SettingsFiles {
+  readonly projectFile: string | undefined;
+  readonly userFile: string;
+}
 
 /**
  * The limits that a project sets: the lesser of its own and the user's. Limits that flags or variables set are left
@@ -8,12 +14,8 @@ import { type AskedSettings, isLimit, LIMIT_DEFAULTS, type LimitKey, type Settin
  *
  * @throws RlmError `invalid_config` for a limit that the project raises
  */
-export function lowered(
-  user: Settings,
-  project: Settings,
-  asked: AskedSettings,
-  { projectFile, userFile }: { readonly projectFile: string | undefined; readonly userFile: string },
-): Settings {
+export function lowered(user: Settings, project: Settings, asked: AskedSettings, files: SettingsFiles): Settings {
+  const { projectFile, userFile } = files;
   const limits: { -readonly [key in LimitKey]?: number } = {};
   const { thinking: usual = "off" } = user;
   if (project.thinking && !asked.thinking && THINKING.indexOf(project.thinking) > THINKING.indexOf(usual)) {

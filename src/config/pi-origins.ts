@@ -4,26 +4,19 @@ import { agentFileOf, type PiConfigPlaces, projectFileOf, readPiConfig } from ".
 import { INGEST_DEFAULTS, OUTSIDE_DEFAULTS, PI_KEYS, READING_DEFAULTS } from "./pi-keys.ts";
 import { KEYS, LIMIT_DEFAULTS, variableOf } from "./settings.ts";
 
-/** Settings in force, and the origin of each. */
-export interface PiOrigins {
-  readonly settings: readonly PiOrigin[];
-  /** Files that are read, whether they exist or not; the first goes before the others. */
-  readonly files: readonly string[];
-}
+export type PiOrigins = ReturnType<typeof piOrigins>;
 
-export interface PiOrigin {
-  readonly key: string;
-  readonly value: string;
-  /** Path of a file, name of a variable, or null if it is the default. */
-  readonly from: string | null;
-}
-
-/** @throws RlmError `invalid_config` */
-export function piOrigins(places: PiConfigPlaces): PiOrigins {
+/**
+ * Settings in force, each with its origin: the path of a file, the name of a variable, or null if it is the default. `files` are
+ * read, whether they exist or not; the first goes before the others.
+ *
+ * @throws RlmError `invalid_config`
+ */
+export function piOrigins(places: PiConfigPlaces) {
   const held = new Map<string, unknown>(Object.entries(readPiConfig(places)));
   const files = [projectFileOf(places), agentFileOf(places), places.userFile];
   const given = files.map((path) => ({ path, settings: new Map(Object.entries(readObject(path))) }));
-  const settings = PI_KEYS.map((key): PiOrigin => {
+  const settings = PI_KEYS.map((key) => {
     const value = held.get(key);
     if (value === undefined) return { key, value: PI_DEFAULTS.get(key) ?? "none", from: null };
     const shown = Array.isArray(value)

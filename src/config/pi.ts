@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { given } from "../platform/json.ts";
 import { type ConfigPlaces, readVariables } from "./config.ts";
 import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
-import { lesserOf, lowered } from "./lowered.ts";
+import { lesserOf, lowered, type SettingsFiles } from "./lowered.ts";
 import {
   INGEST_DEFAULTS,
   MODELS_OF_PI,
@@ -14,8 +14,7 @@ import {
   PiSchema,
   READING_DEFAULTS,
 } from "./pi-keys.ts";
-import { invalidConfig, unknownKey } from "./problems.ts";
-import { type Settings, variableOf } from "./settings.ts";
+import { invalidConfig, type Settings, unknownKey, variableOf } from "./settings.ts";
 
 /** An epoch that freed less than this part of the window would be followed by the next one at once. */
 const LEAST_PART = 0.1;
@@ -71,10 +70,10 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
   const on = PROJECT_OFF.find((key) => project.own[key] === true);
   if (on) throw invalidConfig(`${projectFile}: a project may set ${on} to false only`, `Set it in ${agentFile}.`);
   checkParts(user.own, agentFile);
-  const named = { path: projectFile, folder: places.cwd, userFile: agentFile };
-  const projects = projectSettings(project.settings, named);
+  const files = { projectFile, userFile: agentFile };
+  const projects = projectSettings(project.settings, { path: projectFile, folder: places.cwd, userFile: agentFile });
   const asked = readVariables(places.env);
-  const limits = lowered(users, projects, asked, { projectFile, userFile: agentFile });
+  const limits = lowered(users, projects, asked, files);
   checkDepth([
     { place: `${variableOf("max_depth")} is`, depth: asked.max_depth },
     { place: `${projectFile}: max_depth is`, depth: projects.max_depth },
@@ -87,7 +86,7 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
     api_key_env: _key,
     ...settings
   } = { ...users, ...projects, ...limits, ...asked };
-  const lesser = loweredOwn(user.own, project.own, { projectFile, userFile: agentFile });
+  const lesser = loweredOwn(user.own, project.own, files);
   return { ...given(settings), ...user.own, ...project.own, ...lesser, ...exempted(user.own, project.own) };
 }
 
@@ -98,11 +97,7 @@ function exempted(user: PiKeys, project: PiKeys): Pick<PiKeys, "read_cache_exclu
 }
 
 /** The lesser of the project's numbers and the user's. @throws RlmError `invalid_config` if the project raises one */
-function loweredOwn(
-  users: Lowered,
-  projects: Lowered,
-  { projectFile, userFile }: { readonly projectFile: string; readonly userFile: string },
-): Lowered {
+function loweredOwn(users: Lowered, projects: Lowered, { projectFile, userFile }: SettingsFiles): Lowered {
   const lesser: { -readonly [key in keyof Lowered]: Lowered[key] } = {};
   for (const key of LOWERED_KEYS) {
     const { [key]: asked } = projects;
@@ -120,11 +115,7 @@ function loweredOwn(
  *
  * @throws RlmError `invalid_config`
  */
-export function subModelOfProject(places: Pick<PiConfigPlaces, "cwd" | "agentDir">): {
-  readonly model: string;
-  readonly file: string;
-  readonly userFile: string;
-} | null {
+export function subModelOfProject(places: Pick<PiConfigPlaces, "cwd" | "agentDir">) {
   const file = projectFileOf(places);
   const userFile = agentFileOf(places);
   const { sub_model: model } = partOf(readPiProject(places), file).own;
@@ -132,22 +123,18 @@ export function subModelOfProject(places: Pick<PiConfigPlaces, "cwd" | "agentDir
   return { model, file, userFile };
 }
 
-interface Depth {
-  readonly place: string;
-  readonly depth: unknown;
-  /** The place to set it instead: the command may go deeper by the same file. */
-  readonly cure?: string;
-}
-
-/** The first of the places that names a depth counts. @throws RlmError `invalid_config` if that is deeper than Pi allows */
-function checkDepth(places: readonly Depth[]): void {
+/**
+ * The first of the places that names a depth counts. Its cure is the place to set it instead: the command may go deeper by the
+ * same file.
+ *
+ * @throws RlmError `invalid_config` if that is deeper than Pi allows
+ */
+function checkDepth(places: readonly { place: string; depth: unknown; cure?: string }[]): void {
   const counts = places.find(({ depth }) => depth !== undefined);
   if (typeof counts?.depth !== "number" || counts.depth <= MOST_DEPTH) return;
   const { place, depth, cure = "" } = counts;
-  throw invalidConfig(
-    `${place} ${depth}; in Pi it is ${MOST_DEPTH} at the most`,
-    `Set it to ${MOST_DEPTH} or less${cure}.`,
-  );
+  const problem = `${place} ${depth}; in Pi it is ${MOST_DEPTH} at the most`;
+  throw invalidConfig(problem, `Set it to ${MOST_DEPTH} or less${cure}.`);
 }
 
 /** @throws RlmError `invalid_config` if an epoch would begin too near to where it ends */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS, THINKING } from "../../runtime/index.ts";
+import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
+import { nearest } from "../platform/nearest.ts";
 
 /** A number from `least` to `most`; the message says what it must be. */
 export const numberIn = (least: number, most: number, message: string) =>
@@ -28,6 +29,9 @@ export function isCollector(text: string): boolean {
   return url !== null && url.username === "" && url.password === "";
 }
 
+const isEnvOrCollector = (text: string) => text === "env" || isCollector(text);
+
+const Extension = v.pipe(v.string(), v.regex(/^[a-z0-9]{1,16}$/, CONVERT));
 const Command = v.pipe(
   v.array(v.string()),
   v.check(([program = "", ...rest]) => program !== "" && rest.filter((word) => word === "{}").length === 1),
@@ -69,20 +73,9 @@ export const SettingsSchema = v.strictObject({
   /** Folders into which symlinks of a context may lead. */
   roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
   /** Converters of documents by extension: a command with `{}` for the file, false for none, true for HTML in a repository too. */
-  convert: v.exactOptional(
-    v.record(
-      v.pipe(v.string(), v.regex(/^[a-z0-9]{1,16}$/, CONVERT)),
-      v.union([v.boolean(), Command], CONVERT),
-      CONVERT,
-    ),
-  ),
+  convert: v.exactOptional(v.record(Extension, v.union([v.boolean(), Command], CONVERT), CONVERT)),
   /** The collector that spans are sent to; `env`: that of OpenTelemetry's variable. */
-  otlp: v.exactOptional(
-    v.pipe(
-      v.string(COLLECTOR),
-      v.check((text) => text === "env" || isCollector(text), COLLECTOR),
-    ),
-  ),
+  otlp: v.exactOptional(v.pipe(v.string(COLLECTOR), v.check(isEnvOrCollector, COLLECTOR))),
 });
 
 export type Settings = Readonly<v.InferOutput<typeof SettingsSchema>>;
@@ -119,3 +112,39 @@ export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_co
 
 /** The variable of a key: `BELAY_MAX_TOKENS`. */
 export const variableOf = (key: string) => `BELAY_${key.toUpperCase()}`;
+
+/**
+ * Settings from one place. Messages name the place and the key but never the value: it may be an API key that
+ * was put there by mistake.
+ *
+ * @param spelling of a key in that place
+ * @throws RlmError `invalid_config`
+ */
+export function checkSettings(
+  given: Readonly<Record<string, unknown>>,
+  place: string,
+  spelling: (key: string) => string = (key) => key,
+): Settings {
+  const checked = v.safeParse(SettingsSchema, given);
+  if (checked.success) return checked.output;
+  const [issue] = checked.issues;
+  const key = String(issue.path?.[0].key);
+  if (!KEYS.includes(key)) throw unknownKey(key, place, KEYS);
+  throw invalidConfig(`${place}${spelling(key)} ${issue.message}`, `Correct it, or take it out.`);
+}
+
+/** A key that is not among these. @param meant the key to use instead, if it is known */
+export function unknownKey(key: string, place: string, keys: readonly string[], meant = nearest(key, keys)): RlmError {
+  const question = meant ? `; did you mean ${meant}?` : "";
+  return invalidConfig(`${place}unknown key ${key}${question}`, `Keys are ${keys.join(", ")}.`);
+}
+
+/** A project's file sets what it may not. */
+export function refusedToProject(problem: string, key: string, userFile: string): RlmError {
+  const elsewhere = key === "convert" ? "" : `, as ${variableOf(key)}, or with a flag`;
+  return invalidConfig(problem, `Set it in ${userFile}${elsewhere}.`);
+}
+
+export function invalidConfig(problem: string, suggestion: string): RlmError {
+  return new RlmError("invalid_config", problem, { suggestion });
+}

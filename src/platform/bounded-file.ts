@@ -55,6 +55,20 @@ function otherUser({ uid, mode }: Stats): string | null {
   return (permissions & 0o077) === 0 ? null : `has mode ${permissions.toString(8).padStart(4, "0")}, not 0600`;
 }
 
+/** The first bytes of a file, at most this many; none of a file that cannot be read. */
+export function firstBytes(path: string, length: number): Buffer {
+  try {
+    const descriptor = openSync(path, "r");
+    try {
+      return readAtMost(descriptor, length);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
 /** The first bytes of a file. The size that the system tells is not asked for: a file may grow, and some have none. */
 export function readAtMost(descriptor: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(length);

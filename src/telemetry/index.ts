@@ -1,5 +1,4 @@
-export { exportingOf } from "./exporting.ts";
 export { sendLines } from "./send.ts";
 export { sendingStore } from "./sending-store.ts";
 export { linesOf } from "./span.ts";
-export { type Exporting, spansOf } from "./spans.ts";
+export { type Exporting, exportingOf, spansOf } from "./spans.ts";

@@ -45,10 +45,7 @@ function inOtlp(value: Value): object | null {
 export const fraction = (value: number) => (Number.isFinite(value) ? { doubleValue: value } : null);
 
 /** Requests of OTLP as lines of JSON, as few as there can be, of 4 MB at most each. @param version of Belay */
-export function* linesOf(
-  spans: Iterable<object>,
-  version: string,
-): Generator<{ readonly text: string; readonly spans: number }> {
+export function* linesOf(spans: Iterable<object>, version: string) {
   const resource = { attributes: attributes({ "service.name": "belay", "service.version": version }) };
   const scope = JSON.stringify({ name: "belay", version });
   const before = `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${scope},"spans":[`;

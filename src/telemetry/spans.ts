@@ -1,5 +1,12 @@
-import type { CallDescription, ExecDescription, SessionDescription } from "../session/index.ts";
-import { AGENT, CHAT, NAMES, TOOL } from "./names.ts";
+import {
+  type CallDescription,
+  describeSession,
+  type ExecDescription,
+  type SessionDescription,
+} from "../session/index.ts";
+import type { Store } from "../store/index.ts";
+import { AGENT, CAPTURE, CHAT, NAMES, TOOL } from "./names.ts";
+import type { Collector } from "./send.ts";
 import { attributes, fraction, message, nano, type SpanPlace, spanId, traceId, type Value } from "./span.ts";
 
 /** A session whose spans are wanted. */
@@ -11,6 +18,18 @@ export interface Exporting {
   readonly texts: boolean;
   /** Ids of asks, and of execs without one: only their traces. Default: all, also of what is not over. */
   readonly only?: ReadonlySet<string>;
+}
+
+/** The children whose spans are among those of a session. */
+const CHILDREN = 1000;
+
+/** A stored session as spans need it. @throws as `describeSession` */
+export async function exportingOf(store: Store, id: string, env: Collector["env"]): Promise<Exporting> {
+  const session = await describeSession(store, id, { children: CHILDREN, partly: true });
+  const { forked_from } = session;
+  // Its checkpoint may be dropped or damaged by now.
+  const forkedAfter = forked_from === null ? null : await store.checkpoint(forked_from).catch(() => null);
+  return { session, forkedAfter, texts: env[CAPTURE]?.toLowerCase() === "true" };
 }
 
 /** The spans of a session and of those that answer its calls, each after the one above it. */

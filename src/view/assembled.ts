@@ -5,12 +5,7 @@ import type { Head, Row } from "./format.ts";
 import { columnsOf, inChunks, type Kept, sumOf } from "./packed.ts";
 
 /** A session or a run as the page takes it: the pages of its rows and the chunks of its texts are gzipped. */
-export interface Trace {
-  readonly head: Head;
-  readonly rows: readonly Row[];
-  readonly pages: readonly Uint8Array[];
-  readonly chunks: readonly Uint8Array[];
-}
+export type Trace = Readonly<ReturnType<typeof assembled>>;
 
 export interface Tracing {
   /** False: no prompt, answer, code, output, question, label, name, path or id of a job is in the trace. */
@@ -29,7 +24,7 @@ export interface Tracing {
 type Told = Pick<Head, "subject" | "session" | "execs" | "checkpoints" | "models" | "errors" | "kinds" | "coverage">;
 
 /** Packs rows, and the texts of calls and execs. */
-export function assembled(told: Told, rows: readonly Row[], texts: readonly Kept[][], words: Words): Trace {
+export function assembled(told: Told, rows: readonly Row[], texts: readonly Kept[][], words: Words) {
   const { belay, now, maxBytes } = words.tracing;
   const pages = columnsOf(rows);
   const fixed = (sumOf([gzipSync(JSON.stringify(told)), ...pages]) * 4) / 3;

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { closeSync, openSync, readSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import { firstBytes } from "../platform/bounded-file.ts";
 import { targetOf } from "../platform/result-file.ts";
 import type { Trace } from "./assembled.ts";
 import type { PageSource } from "./page-source.ts";
@@ -54,13 +54,5 @@ const BEFORE = "The trace is shown here by its script. It needs a browser of 202
 export function isReplaceable(path: string): boolean {
   const { mode, isFolder, isSpecial } = targetOf(path);
   if (mode === null || isFolder || isSpecial) return true;
-  const start = Buffer.alloc(FILE_START.length);
-  try {
-    const file = openSync(path, "r");
-    readSync(file, start);
-    closeSync(file);
-  } catch {
-    return false;
-  }
-  return start.toString() === FILE_START;
+  return firstBytes(path, FILE_START.length).toString() === FILE_START;
 }

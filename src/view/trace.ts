@@ -1,27 +1,17 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import { redacted } from "../platform/redact.ts";
-import {
-  type CallDescription,
-  type Citation,
-  coverageLine,
-  damagedIn,
-  type ExecDescription,
-  type SessionDescription,
-  type WholeDescription,
+import type {
+  CallDescription,
+  Citation,
+  ExecDescription,
+  SessionDescription,
+  WholeDescription,
 } from "../session/index.ts";
+import { coverageLine, damagedIn } from "../session/index.ts";
 import { assembled, openNames, openWords, type Trace, type Tracing, type Words } from "./assembled.ts";
-import {
-  EXEC_TEXTS,
-  GRADES,
-  KINDS,
-  type Row,
-  type Texts,
-  type TracedCitation,
-  type TracedCoverage,
-  type TracedExec,
-  type TracedSession,
-} from "./format.ts";
+import type { Row, Texts, TracedCitation, TracedCoverage, TracedExec, TracedSession } from "./format.ts";
+import { EXEC_TEXTS, GRADES, KINDS } from "./format.ts";
 import type { Kept } from "./packed.ts";
 
 /** Facts that a session's description does not have. */

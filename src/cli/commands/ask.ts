@@ -6,33 +6,25 @@ import { defineCommand } from "./define.ts";
 
 const MOST_TURNS = 100;
 
-const LIMITS = under("limits", {
-  maxTurns: {
-    type: count(MOST_TURNS),
-    help: `turns before the model must answer without code, 1 to ${MOST_TURNS} (default 20)`,
-  },
-  turnTokens: { type: count(), help: "output tokens of a turn, thinking included (default 16000)" },
-});
-
-const MODEL = under("model", {
-  subModel: {
-    type: text("PROVIDER/ID"),
-    help: "model of the sub-calls that cells make (default: --model)",
-  },
-  protocol: {
-    type: choice(["auto", "tools", "fence"]),
-    help: "how the model runs cells: with a tool, in fenced blocks, or a tool unless its provider refuses it (auto, default)",
-  },
-});
-
-const OUT = under("output", {
-  schema: {
-    type: path("FILE"),
-    help: "JSON Schema that the answer fits; it is then printed as JSON",
-  },
-});
-
-const OWN = { ...LIMITS, ...MODEL, ...OUT };
+const OWN = {
+  ...under("limits", {
+    maxTurns: {
+      type: count(MOST_TURNS),
+      help: `turns before the model must answer without code, 1 to ${MOST_TURNS} (default 20)`,
+    },
+    turnTokens: { type: count(), help: "output tokens of a turn, thinking included (default 16000)" },
+  }),
+  ...under("model", {
+    subModel: { type: text("PROVIDER/ID"), help: "model of the sub-calls that cells make (default: --model)" },
+    protocol: {
+      type: choice(["auto", "tools", "fence"]),
+      help: "how the model runs cells: with a tool, in fenced blocks, or a tool unless its provider refuses it (auto, default)",
+    },
+  }),
+  ...under("output", {
+    schema: { type: path("FILE"), help: "JSON Schema that the answer fits; it is then printed as JSON" },
+  }),
+};
 
 export type AskFlags = Given<typeof OWN>;
 

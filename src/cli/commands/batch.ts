@@ -6,96 +6,96 @@ import { choice, count, one, path, paths, text, texts, toggle, under } from "../
 import { DEFAULT_QUEUE, OF_JOBS, OUT, queueIn, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
-const INPUT = under("input", {
-  jobs: {
-    type: { ...path("INPUTS"), read: onlyInputs },
-    help: "the inputs: .jsonl (a JSON value on each line), .csv (a row is an object), - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
-  },
-  contextField: {
-    type: text("FIELD"),
-    excludes: ["context"],
-    help: "each job has a context of its own: the file or folder that this field of its input names",
-  },
-  root: {
-    type: paths("DIR"),
-    needs: ["context-field"],
-    help: "the paths of --context-field may lead into DIR too; they may lead into the folder of the table by themselves",
-  },
-  id: {
-    type: text("FIELD"),
-    help: "the field that names a job (default: id, of a file its path, else a hash of the input)",
-  },
-});
-
-const RUN = under("run", {
-  name: {
-    type: one("NAME", "up to 100 letters, digits, spaces and ._~- (and no word of belay jobs, such as out)", runNameIn),
-    help: "what the run is called (default: the script's name and a hash of what it does)",
-  },
-  isNew: { name: "new", type: toggle, help: "begin another run, NAME-2, although there is one" },
-  first: {
-    type: count(),
-    excludes: ["dry-run", "detach"],
-    help: "run the first N inputs alone, keep their results, and tell by what they took what all inputs will take",
-  },
-  concurrency: {
-    type: count(10_000),
-    help: "jobs at once in this process (default: two for each core, at most one for each 64 MB of memory)",
-  },
-  retryFailed: { type: toggle, help: "try the jobs again that have failed" },
-  retryChanged: { type: toggle, help: "run the jobs again whose input or context has changed since" },
-  retryCancelled: { type: toggle, help: "try the jobs again that were cancelled" },
-  retries: {
-    type: count(100, 0),
-    help: "how often a job is tried again whose machine or context was lost (default 2)",
-  },
-  failFast: { type: count(), help: "pause the run after N failures" },
-  rate: {
-    type: texts("RATE"),
-    help: "what a provider is sent at the most, by all workers together: anthropic=60/min, anthropic=10/2min, or anthropic=60/min,100000tok/min",
-  },
-  onBudget: {
-    type: choice(["park", "fail"]),
-    help: "when the run's limit is spent: park its jobs and pause it (default), or let calls fail in the cell",
-  },
-  queue: {
-    type: one("NAME", "up to 40 letters, digits, - and _, beginning with a letter", queueIn),
-    help: `the queue of a server's store whose workers do the work (default ${DEFAULT_QUEUE})`,
-  },
-  share: {
-    type: count(8),
-    help: "how fast the run advances beside others of a server's store, 1 to 8 (default 1)",
-  },
-  detach: {
-    type: toggle,
-    excludes: ["no-work"],
-    help: "submit the run to a server's store and return: `belay worker` works on it",
-  },
-  noWork: {
-    type: toggle,
-    excludes: ["detach"],
-    help: "follow the run to its end, and let `belay worker` do the work",
-  },
-  keep: {
-    type: one("AGE", "an age such as 30d, 12h or 2w", ageFrom),
-    help: "how long the journals of jobs that are done stay (default 30d)",
-  },
-  keepSessions: {
-    type: toggle,
-    help: "keep the sessions of jobs that are done whole, so that `belay fork` can use them",
-  },
-});
-
-const OUTPUT = under("output", {
-  dryRun: {
-    type: toggle,
-    help: "send nothing: run the first 3 jobs with placeholders for answers, and print what all of them would take",
-  },
-  ...OUT,
-  unordered: { type: toggle, help: "write results as they end, not in the order of the jobs" },
-});
-
-const OWN = { ...INPUT, ...RUN, wait: WAIT, resendDoubtful: RESEND_DOUBTFUL, ...OUTPUT };
+const OWN = {
+  ...under("input", {
+    jobs: {
+      type: { ...path("INPUTS"), read: onlyInputs },
+      help: "the inputs: .jsonl (a JSON value on each line), .csv (a row is an object), - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
+    },
+    contextField: {
+      type: text("FIELD"),
+      excludes: ["context"],
+      help: "each job has a context of its own: the file or folder that this field of its input names",
+    },
+    root: {
+      type: paths("DIR"),
+      needs: ["context-field"],
+      help: "the paths of --context-field may lead into DIR too; they may lead into the folder of the table by themselves",
+    },
+    id: {
+      type: text("FIELD"),
+      help: "the field that names a job (default: id, of a file its path, else a hash of the input)",
+    },
+  }),
+  ...under("run", {
+    name: {
+      type: one(
+        "NAME",
+        "up to 100 letters, digits, spaces and ._~- (and no word of belay jobs, such as out)",
+        runNameIn,
+      ),
+      help: "what the run is called (default: the script's name and a hash of what it does)",
+    },
+    isNew: { name: "new", type: toggle, help: "begin another run, NAME-2, although there is one" },
+    first: {
+      type: count(),
+      excludes: ["dry-run", "detach"],
+      help: "run the first N inputs alone, keep their results, and tell by what they took what all inputs will take",
+    },
+    concurrency: {
+      type: count(10_000),
+      help: "jobs at once in this process (default: two for each core, at most one for each 64 MB of memory)",
+    },
+    retryFailed: { type: toggle, help: "try the jobs again that have failed" },
+    retryChanged: { type: toggle, help: "run the jobs again whose input or context has changed since" },
+    retryCancelled: { type: toggle, help: "try the jobs again that were cancelled" },
+    retries: {
+      type: count(100, 0),
+      help: "how often a job is tried again whose machine or context was lost (default 2)",
+    },
+    failFast: { type: count(), help: "pause the run after N failures" },
+    rate: {
+      type: texts("RATE"),
+      help: "what a provider is sent at the most, by all workers together: anthropic=60/min, anthropic=10/2min, or anthropic=60/min,100000tok/min",
+    },
+    onBudget: {
+      type: choice(["park", "fail"]),
+      help: "when the run's limit is spent: park its jobs and pause it (default), or let calls fail in the cell",
+    },
+    queue: {
+      type: one("NAME", "up to 40 letters, digits, - and _, beginning with a letter", queueIn),
+      help: `the queue of a server's store whose workers do the work (default ${DEFAULT_QUEUE})`,
+    },
+    share: { type: count(8), help: "how fast the run advances beside others of a server's store, 1 to 8 (default 1)" },
+    detach: {
+      type: toggle,
+      excludes: ["no-work"],
+      help: "submit the run to a server's store and return: `belay worker` works on it",
+    },
+    noWork: {
+      type: toggle,
+      excludes: ["detach"],
+      help: "follow the run to its end, and let `belay worker` do the work",
+    },
+    keep: {
+      type: one("AGE", "an age such as 30d, 12h or 2w", ageFrom),
+      help: "how long the journals of jobs that are done stay (default 30d)",
+    },
+    keepSessions: {
+      type: toggle,
+      help: "keep the sessions of jobs that are done whole, so that `belay fork` can use them",
+    },
+  }),
+  ...{ wait: WAIT, resendDoubtful: RESEND_DOUBTFUL },
+  ...under("output", {
+    dryRun: {
+      type: toggle,
+      help: "send nothing: run the first 3 jobs with placeholders for answers, and print what all of them would take",
+    },
+    ...OUT,
+    unordered: { type: toggle, help: "write results as they end, not in the order of the jobs" },
+  }),
+};
 
 /** Other flags take their last value: here the rows of the first one would be missing. */
 function onlyInputs(typed: readonly string[], fail: (value: string, takes: string) => Error): string | undefined {

@@ -6,66 +6,59 @@ import { OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { concurrency, failFast, first, isNew, name, rate, retryChanged, retryFailed, wait } from "./batch.ts";
 import { defineCommand } from "./define.ts";
 
-const INPUT = under("input", {
-  against: {
-    type: words("METHODS", "direct, bm25 or none", (text) => ["direct", "bm25", "none"].includes(text)),
-    help: "what Belay's ask is compared with: direct (one prompt with the context, cut to the model's window), bm25 (one prompt with the best passages), or none (default direct,bm25)",
-  },
-  size: {
-    type: words("SIZES", "sizes from 8k to 10M tokens, such as 32k,1M", (text) => tokensIn(text) !== undefined),
-    help: "tokens of each context, 8k to 10M: 32k,1M makes the questions at both sizes (default 32k)",
-  },
-  items: {
-    name: "n",
-    type: count(1000),
-    help: "questions of each suite and size (default 5); of --data the first N (default all)",
-  },
-  seed: { type: count(), help: "makes other texts and questions (default 1)" },
-  data: {
-    type: path("FILE.jsonl"),
-    help: "questions of your own: on each line { question, answer, context or file }, and id, suite, size and score if you like (docs/eval.md)",
-  },
-  root: {
-    type: paths("DIR"),
-    needs: ["data"],
-    help: "the files of --data may lie in DIR too; they may lie in its own folder by themselves",
-  },
-});
-
-const MODEL = under("model", {
-  window: {
-    type: count(),
-    help: "tokens that a prompt and its answer may have together (default: what the catalogue or the server says of the model)",
-  },
-});
-
-const OUTPUT = under("output", {
-  folder: {
-    name: "out",
-    short: "o",
-    type: path("DIR"),
-    help: "folder for contexts and reports (default belay-eval)",
-  },
-  dryRun: {
-    type: toggle,
-    help: "send nothing: print what all jobs would take, by the first of each kind",
-  },
-});
-
-const OF_RUN = { name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait };
-const OWN = { ...INPUT, ...MODEL, ...OUTPUT, ...OF_RUN };
+const OWN = {
+  ...under("input", {
+    against: {
+      type: words("METHODS", "direct, bm25 or none", (text) => ["direct", "bm25", "none"].includes(text)),
+      help: "what Belay's ask is compared with: direct (one prompt with the context, cut to the model's window), bm25 (one prompt with the best passages), or none (default direct,bm25)",
+    },
+    size: {
+      type: words("SIZES", "sizes from 8k to 10M tokens, such as 32k,1M", (text) => tokensIn(text) !== undefined),
+      help: "tokens of each context, 8k to 10M: 32k,1M makes the questions at both sizes (default 32k)",
+    },
+    items: {
+      name: "n",
+      type: count(1000),
+      help: "questions of each suite and size (default 5); of --data the first N (default all)",
+    },
+    seed: { type: count(), help: "makes other texts and questions (default 1)" },
+    data: {
+      type: path("FILE.jsonl"),
+      help: "questions of your own: on each line { question, answer, context or file }, and id, suite, size and score if you like (docs/eval.md)",
+    },
+    root: {
+      type: paths("DIR"),
+      needs: ["data"],
+      help: "the files of --data may lie in DIR too; they may lie in its own folder by themselves",
+    },
+  }),
+  ...under("model", {
+    window: {
+      type: count(),
+      help: "tokens that a prompt and its answer may have together (default: what the catalogue or the server says of the model)",
+    },
+  }),
+  ...under("output", {
+    folder: {
+      name: "out",
+      short: "o",
+      type: path("DIR"),
+      help: "folder for contexts and reports (default belay-eval)",
+    },
+    dryRun: { type: toggle, help: "send nothing: print what all jobs would take, by the first of each kind" },
+  }),
+  ...{ name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait },
+};
 
 export type EvalFlags = Given<typeof OWN>;
+
+const ABOUT = Object.entries(SUITES).map(([suite, { about }]) => `${suite} (${about})`);
 
 export const evaluate = defineCommand({
   name: "eval",
   summary: "measure how good answers are, what they cost, and where other ways are better",
   details: [
-    `Suites: ${Object.entries(SUITES)
-      .map(([suite, { about }]) => `${suite} (${about})`)
-      .join(
-        "; ",
-      )}. Without SUITE all of them are asked. Each question has a context of its own, made by --seed, and an answer that is known by construction.`,
+    `Suites: ${ABOUT.join("; ")}. Without SUITE all of them are asked. Each question has a context of its own, made by --seed, and an answer that is known by construction.`,
     "Each question is asked in three ways: by an ask over the context, by one prompt with the context cut to the model's window, and by one prompt with its best passages by BM25. The table has scores with their spread, and what an answer took. Below it stands where the ask loses.",
     "It is a run of `belay batch`: the same line again continues, also after Ctrl-C or a crash, and pays nothing twice. A larger --n or another --size adds jobs. --dry-run tells the price first, --first N measures it, and --run-max-cost-usd limits it. `belay jobs`, `belay show RUN/JOB` and `belay view RUN` know the run.",
     "DIR/RUN has report.md, results.jsonl with a line for each answer, and items.jsonl with the questions in the form of --data. The contexts are beside it, by hash.",

@@ -3,18 +3,15 @@ import { FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS, WAIT } from "../flags/decla
 import { texts, toggle, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const INPUT = under("input", {
-  eval: { short: "e", type: texts("CODE"), help: "run CODE as a cell" },
-});
-
-const OUT = under("output", {
-  dryRun: {
-    type: toggle,
-    help: "send nothing, print what the sub-calls of the cell would take; exit code 1 if it threw",
-  },
-});
-
-const OWN = { ...INPUT, ...OUT };
+const OWN = {
+  ...under("input", { eval: { short: "e", type: texts("CODE"), help: "run CODE as a cell" } }),
+  ...under("output", {
+    dryRun: {
+      type: toggle,
+      help: "send nothing, print what the sub-calls of the cell would take; exit code 1 if it threw",
+    },
+  }),
+};
 
 export type ExecFlags = Given<typeof OWN>;
 

@@ -3,9 +3,7 @@ import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.
 import { flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = flags({
-  ignoreCase: { short: "i", type: toggle, help: "take upper and lower case for the same" },
-});
+const OWN = flags({ ignoreCase: { short: "i", type: toggle, help: "take upper and lower case for the same" } });
 
 export type FindFlags = Given<typeof OWN>;
 

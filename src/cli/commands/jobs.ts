@@ -6,24 +6,25 @@ import { defineCommand } from "./define.ts";
 
 const STATES = ["waiting", "running", "parked", "cancelling", "done", "failed", "cancelled"] as const;
 
-const RUN = under("run", {
-  state: {
-    type: { ...choice(STATES), word: "STATE" },
-    help: `only the jobs of RUN in this state: ${STATES.join(", ")}`,
-  },
-  costs: { type: toggle, help: "what all runs have spent, by day and by the model of the run" },
-  watch: { type: toggle, help: "follow RUN until it is over, whoever works on it" },
-  fresh: {
-    type: toggle,
-    help: "of retry: also give up jobs that were begun and wait, such as those that another build of Belay began",
-  },
-  discard: {
-    type: toggle,
-    help: "of rm: also a run whose calls wait for a provider's batch: their answers are given up",
-  },
-});
-
-const OWN = { ...RUN, ...OUT };
+const OWN = {
+  ...under("run", {
+    state: {
+      type: { ...choice(STATES), word: "STATE" },
+      help: `only the jobs of RUN in this state: ${STATES.join(", ")}`,
+    },
+    costs: { type: toggle, help: "what all runs have spent, by day and by the model of the run" },
+    watch: { type: toggle, help: "follow RUN until it is over, whoever works on it" },
+    fresh: {
+      type: toggle,
+      help: "of retry: also give up jobs that were begun and wait, such as those that another build of Belay began",
+    },
+    discard: {
+      type: toggle,
+      help: "of rm: also a run whose calls wait for a provider's batch: their answers are given up",
+    },
+  }),
+  ...OUT,
+};
 
 export type JobsFlags = Given<typeof OWN>;
 

@@ -18,11 +18,7 @@ const OWN = under("output", {
     type: toggle,
     help: "serve on 127.0.0.1 instead, to clients that bear the token which is printed, or that of BELAY_MCP_TOKEN",
   },
-  port: {
-    type: count(65_535, 0),
-    needs: ["http"],
-    help: "listen on port N (default 7431; 0: any that is free)",
-  },
+  port: { type: count(65_535, 0), needs: ["http"], help: "listen on port N (default 7431; 0: any that is free)" },
   tools: {
     type: choice(["core", "all"]),
     help: "core (default): load, exec, query, ask, status and wait; all: also helpers and memory, which cells reach without tools",

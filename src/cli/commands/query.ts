@@ -7,21 +7,20 @@ import { defineCommand } from "./define.ts";
 const MOST_SECTIONS = 50;
 
 /** Flags, by the option of a query that each fills. */
-const LIMITS = under("limits", {
-  maxSections: {
-    type: count(MOST_SECTIONS),
-    help: `sections to read at the most, 1 to ${MOST_SECTIONS} (default 10)`,
-  },
-});
-
-const INPUT = under("input", {
-  searchStrategy: {
-    type: { ...choice(SEARCH_STRATEGIES), word: "NAME" },
-    help: "regex (words of the question to the letter), bm25 (search), routing (what AGENTS.md and the like name), auto (default)",
-  },
-});
-
-const OWN = { ...LIMITS, ...INPUT };
+const OWN = {
+  ...under("limits", {
+    maxSections: {
+      type: count(MOST_SECTIONS),
+      help: `sections to read at the most, 1 to ${MOST_SECTIONS} (default 10)`,
+    },
+  }),
+  ...under("input", {
+    searchStrategy: {
+      type: { ...choice(SEARCH_STRATEGIES), word: "NAME" },
+      help: "regex (words of the question to the letter), bm25 (search), routing (what AGENTS.md and the like name), auto (default)",
+    },
+  }),
+};
 
 export type QueryFlags = Given<typeof OWN>;
 

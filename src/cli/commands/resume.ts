@@ -1,13 +1,4 @@
-import {
-  FORMAT,
-  JSON_OUTPUT,
-  OUTPUT,
-  RESEND_DOUBTFUL,
-  sessionFlagsBut,
-  TRAJECTORY,
-  VERBOSE_TURNS,
-  WAIT,
-} from "../flags/declared.ts";
+import { FORMAT, JSON_OUTPUT, OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAITING } from "../flags/declared.ts";
 import { defineCommand } from "./define.ts";
 
 /** A session that is resumed is named without a flag and has its context, and there is only one thing to do with it. */
@@ -28,8 +19,7 @@ export const resume = defineCommand({
     ...SHARED,
     { ...VERBOSE_TURNS, help: `of an ask: ${VERBOSE_TURNS.help}` },
     { ...TRAJECTORY, help: `of an ask: ${TRAJECTORY.help}` },
-    WAIT,
-    RESEND_DOUBTFUL,
+    ...Object.values(WAITING),
     OUTPUT,
     FORMAT,
     { ...JSON_OUTPUT, help: "print one JSON object per cell, as exec does" },

@@ -11,10 +11,7 @@ const OWN = flags({
     help: "write the page to FILE instead, which needs no Belay to be read; - is stdout",
   },
   noOpen: { type: toggle, excludes: ["output", "json"], help: "print the address of the page, and open no browser" },
-  noTexts: {
-    type: toggle,
-    help: "leave out prompts, answers, code, output and names: figures, codes and hashes stay",
-  },
+  noTexts: { type: toggle, help: "leave out prompts, answers, code, output and names: figures, codes and hashes stay" },
   maxMb: {
     type: count(),
     excludes: ["json", "no-texts"],

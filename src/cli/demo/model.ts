@@ -19,17 +19,14 @@ const MAX_BODY_BYTES = 100_000;
 export async function openScriptedModel(answer: (prompt: string) => string) {
   let requests = 0;
   let allowed = 0;
-  let waiting: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
   const turn = () =>
     new Promise<void>((resolve) => {
       waiting.push(resolve);
       letGo();
     });
   function letGo(): void {
-    for (const go of waiting.slice(0, allowed)) go();
-    const gone = Math.min(allowed, waiting.length);
-    waiting = waiting.slice(gone);
-    allowed -= gone;
+    for (; allowed > 0 && waiting.length > 0; allowed--) waiting.shift()?.();
   }
 
   const server = createServer(async (incoming, response) => {
@@ -53,11 +50,10 @@ export async function openScriptedModel(answer: (prompt: string) => string) {
       allowed += answers;
       letGo();
     },
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
   };
 }
 

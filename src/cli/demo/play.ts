@@ -8,7 +8,7 @@ import type { Store } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";
 import { openScriptedModel, type ScriptedModel } from "./model.ts";
 import { broken, MODEL, type Stage, say, showCommand, startBelay, succeeded, writeLetters } from "./stage.ts";
-import { ASK, EXPLORE, LETTERS, RECORDED, scriptedAnswer } from "./text.ts";
+import { ASK, EXPLORE, LETTERS, QUESTION, RECORDED, scriptedAnswer, scriptedReply } from "./text.ts";
 
 const COUNT = Object.keys(LETTERS).length;
 
@@ -86,12 +86,8 @@ async function askAndKill({ folder, stop, output }: Stage, model: ScriptedModel,
   const { calls } = await lastExec(store);
   const recorded = calls.filter(({ status }) => status === "ok").length;
   showCommand(`kill -9 ${child.pid}`, output);
-  const flying = `${calls.length - recorded} questions were in flight`;
-  say(
-    `The journal has ${amount(calls.length, "question")} and ${amount(recorded, "answer")}; ${flying}.`,
-    output,
-    "green",
-  );
+  const has = `The journal has ${amount(calls.length, "question")} and ${amount(recorded, "answer")}`;
+  say(`${has}; ${calls.length - recorded} questions were in flight.`, output, "green");
   return { pid: child.pid, recorded };
 }
 
@@ -110,3 +106,29 @@ async function journalOf(store: Store) {
   const row = await store.find("demo");
   return row ? (await store.journal(row.id)).map(({ record }) => record) : [];
 }
+
+/**
+ * Lets a scripted model answer a question about the letters by writing cells. Gives its findings, as --json prints them; its
+ * requests are turns and sub-calls. Throws if it goes wrong.
+ */
+export async function playAsk(stage: Stage) {
+  const began = performance.now();
+  const { folder, output } = stage;
+  writeLetters(folder);
+  await using model = await openScriptedModel(scriptedReply);
+  model.allow(Number.POSITIVE_INFINITY);
+  say("Belay asks a model, which answers by writing cells.", output, "bold");
+  say(INTRODUCTION_OF_ASK, output);
+  say("", output);
+  const named = ["--session", "letters", "--verbose", "--model", MODEL, "--base-url", model.url];
+  const answer = await succeeded(["ask", QUESTION, "-c", "letters", ...named], stage);
+  say("\nIts variables are still there:", output);
+  await succeeded(["exec", "--session", "letters", "-e", "complaints.map(({ id }) => id)"], stage);
+  const time_ms = Math.round(performance.now() - began);
+  const counted = `The model counted ${amount(model.requests, "request")}: 3 turns, and a sub-call for each letter.`;
+  say(`\n${counted} That took ${duration(time_ms)}, and nothing of it is left. Now with files of your own:`, output);
+  showCommand(commandLine(["ask", "QUESTION", "-c", "FOLDER", "--model", "PROVIDER/ID"]), output);
+  return { model: MODEL, question: QUESTION, answer, requests: model.requests, time_ms };
+}
+
+const INTRODUCTION_OF_ASK = `The context is ${COUNT} short letters in a temporary folder. The model is scripted: it always writes the cells that follow, and goes by words when it reads a letter. A real one finds its own way.`;

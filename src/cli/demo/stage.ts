@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { entryUrl } from "../../entries.ts";
 import type { Json } from "../../index.ts";
-import { whenAborted } from "../../platform/signals.ts";
+import { onceAborted } from "../../platform/signals.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { paragraph } from "../render/table.ts";
@@ -67,18 +68,10 @@ export function startBelay(args: readonly string[], folder: string, signal: Abor
     stdio: ["ignore", "pipe", "pipe"],
   });
   const kill = () => child.kill("SIGKILL");
-  const callOff = whenAborted(signal, kill);
-  let [stdout, stderr] = ["", ""];
-  child.stdout.on("data", (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    stderr += chunk;
-  });
-  const ended = once(child, "close")
-    .then(([code]: readonly (number | null)[]) => ({ code, stdout, stderr }))
+  const callOff = onceAborted(signal, kill);
+  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, "close")])
+    .then(([stdout, stderr]) => ({ code: child.exitCode, stdout, stderr }))
     .finally(callOff);
-  if (signal.aborted) kill();
   return { child, ended };
 }
 
@@ -86,11 +79,9 @@ const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
 /** The user's settings, sessions, keys and proxies have nothing to do with the demo. */
 function environment(folder: string): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith("BELAY_") && !PROXIES.includes(name.toUpperCase()),
-  );
+  const isKept = (name: string) => !name.startsWith("BELAY_") && !PROXIES.includes(name.toUpperCase());
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => isKept(name))),
     BELAY_HOME: join(folder, "home"),
     XDG_CONFIG_HOME: join(folder, "config"),
     PI_CODING_AGENT_DIR: join(folder, "pi"),

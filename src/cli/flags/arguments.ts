@@ -21,6 +21,8 @@ export function parseArguments(command: string, flags: readonly Flag[], args: re
   const inOrder = argumentsIn(command, flags, args);
   const help = commandLine(["help", command]);
   const textsOf = ({ name }: Flag) => inOrder.filter(({ option }) => option === name).map(({ value }) => value);
+  const wrong = (name: string) => (value: string, takes: string) =>
+    new UsageError(`--${name} is ${value || "empty"}: it takes ${takes}`, help);
   const parsed = {
     inOrder,
     /** Arguments without a flag. */
@@ -29,23 +31,21 @@ export function parseArguments(command: string, flags: readonly Flag[], args: re
     typed: args,
     isGiven: ({ name }: Flag) => inOrder.some(({ option }) => option === name),
     /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
-    get: <Value>(flag: Flag<Value>): Value =>
-      flag.type.read(
-        textsOf(flag),
-        (value, takes) =>
-          new UsageError(`--${flag.name} is ${value === "" ? "empty" : value}: it takes ${takes}`, help),
-      ),
+    get: <Value>(flag: Flag<Value>): Value => flag.type.read(textsOf(flag), wrong(flag.name)),
   };
   const given = flags.filter(parsed.isGiven);
-  for (const flag of given) checkTogether(flag, given, flags, help);
+  for (const { name, excludes = [], needs = [] } of given) {
+    const excluded = given.find((other) => excludes.includes(other.name));
+    if (excluded) throw new UsageError(`--${name} and --${excluded.name} exclude each other`, help);
+    const missing = flags.find((other) => needs.includes(other.name) && !given.includes(other));
+    if (missing) throw new UsageError(`--${name} needs ${typedForm(missing)}`, help);
+  }
   for (const flag of given) parsed.get(flag);
   return parsed;
 }
 
 /** The values of a group of flags that were given, by the names that the group has for them. */
-export type Given<Group> = {
-  readonly [name in keyof Group]?: Group[name] extends Flag<infer Value> ? Exclude<Value, undefined> : never;
-};
+export type Given<Group> = { readonly [name in keyof Group]?: Exclude<Values<Group>[name], undefined> };
 
 export function givenIn<Group extends Readonly<Record<string, Flag>>>(args: Arguments, group: Group): Given<Group>;
 export function givenIn(args: Arguments, group: Readonly<Record<string, Flag>>): object {
@@ -53,22 +53,18 @@ export function givenIn(args: Arguments, group: Readonly<Record<string, Flag>>):
   return Object.fromEntries(given.map(([name, flag]) => [name, args.get(flag)]));
 }
 
+type Values<Group> = { readonly [name in keyof Group]: Group[name] extends Flag<infer Value> ? Value : never };
+
+/** The values of a group of flags, also of those that were not given. @throws UsageError */
+export function valuesIn<Group extends Readonly<Record<string, Flag>>>(args: Arguments, group: Group): Values<Group>;
+export function valuesIn(args: Arguments, group: Readonly<Record<string, Flag>>): object {
+  return Object.fromEntries(Object.entries(group).map(([name, flag]) => [name, args.get(flag)]));
+}
+
 function argumentsIn(command: string, flags: readonly Flag[], args: readonly string[]): Argument[] {
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: Object.fromEntries(
-      flags.map(({ name, short, type: { word } }) => [
-        name,
-        { type: word ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) },
-      ]),
-    ),
-    // The code below refuses what strict mode would refuse, in words that name the cure.
-    strict: false,
-    tokens: true,
-  });
   const inOrder: Argument[] = [];
   const help = commandLine(["help", command]);
-  for (const token of tokens) {
+  for (const token of tokensIn(flags, args)) {
     if (token.kind === "positional") inOrder.push({ option: null, value: token.value });
     if (token.kind !== "option") continue;
     const flag = flags.find(({ name }) => name === token.name);
@@ -80,19 +76,20 @@ function argumentsIn(command: string, flags: readonly Flag[], args: readonly str
   return inOrder;
 }
 
-interface OptionToken {
-  readonly index: number;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-  readonly inlineValue?: boolean | undefined;
+function tokensIn(flags: readonly Flag[], args: readonly string[]) {
+  const options = Object.fromEntries(flags.map((flag) => [flag.name, optionOf(flag)]));
+  // The code above refuses what strict mode would refuse, in words that name the cure.
+  return parseArgs({ args: [...args], options, strict: false, tokens: true }).tokens;
 }
 
-function unknownFlag(
-  command: string,
-  flags: readonly Flag[],
-  args: readonly string[],
-  { rawName, index }: OptionToken,
-): UsageError {
+function optionOf({ short, type: { word } }: Flag) {
+  return { type: word ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) };
+}
+
+type OptionToken = Extract<ReturnType<typeof tokensIn>[number], { kind: "option" }>;
+
+function unknownFlag(command: string, flags: readonly Flag[], args: readonly string[], token: OptionToken): UsageError {
+  const { rawName, index } = token;
   const meant = nearest(rawName, flags.flatMap(spellings));
   if (!meant) return new UsageError(`unknown option ${rawName}`, commandLine(["help", command]));
   const corrected = args.map((argument, at) => (at === index ? argument.replace(rawName, meant) : argument));
@@ -109,22 +106,7 @@ function checkValue({ type }: Flag, flags: readonly Flag[], token: OptionToken, 
   if (!type.isPath) return;
   if (value === "") throw new UsageError(`${rawName} needs ${type.word}, but it is empty`, help);
   if (!inlineValue && /^-./.test(value)) {
-    throw new UsageError(
-      `${rawName} needs ${type.word}, but ${value} looks like an option (if it is a path, write ./${value})`,
-      help,
-    );
+    const problem = `${value} looks like an option (if it is a path, write ./${value})`;
+    throw new UsageError(`${rawName} needs ${type.word}, but ${problem}`, help);
   }
-}
-
-/** @param given the flags that were typed @param flags all that the command has */
-function checkTogether(
-  { name, excludes = [], needs = [] }: Flag,
-  given: readonly Flag[],
-  flags: readonly Flag[],
-  help: string,
-): void {
-  const excluded = given.find((other) => excludes.includes(other.name));
-  if (excluded) throw new UsageError(`--${name} and --${excluded.name} exclude each other`, help);
-  const missing = flags.find((other) => needs.includes(other.name) && !given.includes(other));
-  if (missing) throw new UsageError(`--${name} needs ${typedForm(missing)}`, help);
 }

@@ -5,7 +5,7 @@ import { choice, type Flag, type Heading, one, path, paths, session, text, toggl
 
 // The flags of more than one command. A flag of one command alone is declared with its command.
 
-const INPUT = under("input", {
+export const INPUT = under("input", {
   context: {
     short: "c",
     type: paths("PATH"),
@@ -44,41 +44,35 @@ function settings(heading: Heading, told: { readonly [key in keyof Settings]?: T
   });
 }
 
-/** A server of one's own, and its key. */
-export const MODEL_SERVER = settings("model", {
+const usual = LIMIT_DEFAULTS;
+
+const MODEL = settings("model", {
+  model: {
+    word: "PROVIDER/ID",
+    help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
+  },
   base_url: {
     word: "URL",
     help: "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",
   },
   api_key_env: { word: "NAME", help: "another environment variable that holds the API key; empty: none" },
+  price: {
+    word: "IN/OUT",
+    help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
+  },
+  thinking: {
+    word: "LEVEL",
+    help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
+  },
+  delivery: {
+    word: "HOW",
+    help: "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",
+  },
+  concurrency: { help: `sub-calls in flight at once (default ${usual.concurrency})` },
 });
 
-const usual = LIMIT_DEFAULTS;
-
-const MODEL: readonly Flag[] = [
-  ...settings("model", {
-    model: {
-      word: "PROVIDER/ID",
-      help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
-    },
-  }),
-  ...MODEL_SERVER,
-  ...settings("model", {
-    price: {
-      word: "IN/OUT",
-      help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
-    },
-    thinking: {
-      word: "LEVEL",
-      help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
-    },
-    delivery: {
-      word: "HOW",
-      help: "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",
-    },
-    concurrency: { help: `sub-calls in flight at once (default ${usual.concurrency})` },
-  }),
-];
+/** A server of one's own, and its key. */
+export const MODEL_SERVER = MODEL.filter(({ setting }) => setting === "base_url" || setting === "api_key_env");
 
 /** Flags of which some have other words in a command, by their names. */
 export function withHelps(flags: readonly Flag[], helps: Readonly<Record<string, string>>): readonly Flag[] {
@@ -109,7 +103,7 @@ const LIMIT_FLAGS = settings("limits", {
   max_session_mb: { help: `space that a session takes in the store, MB (default ${usual.max_session_mb})` },
 });
 
-const OF_SESSION = under("session", {
+export const OF_SESSION = under("session", {
   session: {
     short: "s",
     type: session,
@@ -136,7 +130,7 @@ const OF_SESSION = under("session", {
     help: "give up what was interrupted in the session, and go on from before it",
   },
 });
-export const { session: SESSION, store: STORE, reload: RELOAD, append: APPEND, discard: DISCARD } = OF_SESSION;
+export const { session: SESSION, store: STORE } = OF_SESSION;
 
 /** Flags that fill an option of the session, by the option's name. */
 export const OPTION_FLAGS = under("session", {
@@ -144,10 +138,7 @@ export const OPTION_FLAGS = under("session", {
     type: choice(["send", "fail"]),
     help: "sub-calls in flight when the process ended: send them again (default), or let them fail in the cell",
   },
-  cache: {
-    type: toggle,
-    help: "take answers of earlier identical sub-calls with `tools: []` from the store",
-  },
+  cache: { type: toggle, help: "take answers of earlier identical sub-calls with `tools: []` from the store" },
   keepSteps: {
     type: toggle,
     help: "keep the checkpoints within a cell after its end, so that `belay fork` can use them",
@@ -175,7 +166,7 @@ export const { noStore: NO_STORE } = under("session", {
   },
 });
 
-export const { wait: WAIT, resendDoubtful: RESEND_DOUBTFUL } = under("model", {
+export const WAITING = under("model", {
   /** Time that a command waits for providers' batches. */
   wait: {
     type: one("TIME", "a time such as 0, 90s, 10min or 2h", waitIn),
@@ -186,6 +177,7 @@ export const { wait: WAIT, resendDoubtful: RESEND_DOUBTFUL } = under("model", {
     help: "make batches again of which nobody can tell whether they were made: their calls may be paid for twice",
   },
 });
+export const { wait: WAIT, resendDoubtful: RESEND_DOUBTFUL } = WAITING;
 
 function waitIn(typed: string): number | undefined {
   const [, seconds] = /^(\d{1,6})s$/.exec(typed) ?? [];
@@ -196,17 +188,13 @@ function waitIn(typed: string): number | undefined {
 export const FORMATS = ["json", "jsonl", "csv", "raw"] as const;
 export type Format = (typeof FORMATS)[number];
 
-const OF_OUTPUT = under("output", {
+export const OF_OUTPUT = under("output", {
   verbose: { type: toggle, help: "list every file that a load leaves out, up to 1,000, with its reason" },
   trajectory: {
     type: toggle,
     help: "tell at the end what the model said in each turn, its cells and their output: on stderr, with --json in the object",
   },
-  quiet: {
-    short: "q",
-    type: toggle,
-    help: "no progress and no skipped files on stderr; warnings and errors stay",
-  },
+  quiet: { short: "q", type: toggle, help: "no progress and no skipped files on stderr; warnings and errors stay" },
   output: {
     short: "o",
     type: { ...one("FILE", "a file; on stdout the result is without it", fileIn, "files"), isPath: true },

@@ -35,18 +35,16 @@ export interface Type<Value> {
 export type Completion = "nothing" | "anything" | "files" | "sessions" | readonly string[];
 
 /** Flags by the names that code has for them: `maxTurns` is `--max-turns`, unless its declaration has a name. */
-export function flags<const Group extends Readonly<Record<string, Unnamed>>>(group: Group): Named<Group>;
-export function flags(group: Readonly<Record<string, Unnamed>>): object {
-  return Object.fromEntries(Object.entries(group).map(([key, declared]) => [key, { name: dashed(key), ...declared }]));
-}
+export const flags = <const Group extends Readonly<Record<string, Unnamed>>>(group: Group) => under(undefined, group);
 
 /** Flags that stand under a heading, as `flags` takes them. */
 export function under<const Group extends Readonly<Record<string, Unnamed>>>(
-  heading: Heading,
+  heading: Heading | undefined,
   group: Group,
 ): Named<Group>;
-export function under(heading: Heading, group: Readonly<Record<string, Unnamed>>): object {
-  return flags(Object.fromEntries(Object.entries(group).map(([key, declared]) => [key, { heading, ...declared }])));
+export function under(heading: Heading | undefined, group: Readonly<Record<string, Unnamed>>): object {
+  const named = (key: string) => ({ name: dashed(key), ...(heading && { heading }) });
+  return Object.fromEntries(Object.entries(group).map(([key, declared]) => [key, { ...named(key), ...declared }]));
 }
 
 type Unnamed = Omit<Flag, "name"> & Partial<Pick<Flag, "name">>;
@@ -57,11 +55,7 @@ type Named<Group> = {
 const dashed = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** A switch. */
-export const toggle: Type<boolean> = {
-  word: null,
-  completes: "nothing",
-  read: (texts) => texts.length > 0,
-};
+export const toggle: Type<boolean> = { word: null, completes: "nothing", read: (texts) => texts.length > 0 };
 
 /** One value. `parse` gives undefined for a text that the flag does not take; `takes` says what it does take. */
 export function one<Value>(

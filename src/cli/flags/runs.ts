@@ -98,8 +98,7 @@ export function formatOf(typed: string, named: Format | undefined, command: stri
   // A device or a pipe has no ending.
   const target = statsOf(typed);
   if (target && !target.isFile() && !target.isDirectory()) return "jsonl";
-  throw new UsageError(
-    `--out ${typed}: its ending is neither .jsonl (a line of JSON for each) nor .csv (a table); add --format csv or --format jsonl`,
-    commandLine(["help", command]),
-  );
+  const problem = "its ending is neither .jsonl (a line of JSON for each) nor .csv (a table)";
+  const line = commandLine(["help", command]);
+  throw new UsageError(`--out ${typed}: ${problem}; add --format csv or --format jsonl`, line);
 }

@@ -1,28 +1,8 @@
 import { resolve } from "node:path";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { optionProblem, type WaitOptions } from "../../session/index.ts";
-import { type Arguments, type Given, givenIn } from "./arguments.ts";
-import {
-  APPEND,
-  CONTEXT,
-  DISCARD,
-  FORMAT,
-  type Format,
-  INCLUDE_SECRETS,
-  JSON_OUTPUT,
-  NO_STORE,
-  OPTION_FLAGS,
-  OUTPUT,
-  QUIET,
-  RAW,
-  RELOAD,
-  RESEND_DOUBTFUL,
-  SESSION,
-  STORE,
-  VERBOSE,
-  WAIT,
-} from "./declared.ts";
-import type { Flag } from "./flag.ts";
+import { type Arguments, type Given, givenIn, valuesIn } from "./arguments.ts";
+import { type Format, INPUT, NO_STORE, OF_OUTPUT, OF_SESSION, OPTION_FLAGS, WAITING } from "./declared.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { checkName, settingsIn, storePlace } from "./values.ts";
 
@@ -41,54 +21,54 @@ export interface ResultPlace {
 /** @throws UsageError for a value that configuration refuses, a wrong name and stdin as two contexts */
 export function sessionFlags(args: Arguments, command: string) {
   const help = commandLine(["help", command]);
-  const contexts = args.get(CONTEXT);
+  const { context: contexts, raw, includeSecrets } = valuesIn(args, INPUT);
+  const { session = null, reload, append, discard } = valuesIn(args, OF_SESSION);
+  const { quiet, verbose } = valuesIn(args, OF_OUTPUT);
+  const { resendDoubtful } = valuesIn(args, WAITING);
   if (contexts.filter((path) => path === "-").length > 1) {
     throw new UsageError("stdin can be read only once: -c - is given twice", help);
   }
-  const session = args.get(SESSION) ?? null;
   if (session !== null && session !== LAST_SESSION) checkName("--session", session, help);
-  const change: "reload" | "append" | null = args.get(RELOAD) ? "reload" : args.get(APPEND) ? "append" : null;
+  const change: "reload" | "append" | null = reload ? "reload" : append ? "append" : null;
   return {
     command,
     contexts,
     /** Documents are not to become text. */
-    raw: args.get(RAW),
-    includeSecrets: args.get(INCLUDE_SECRETS),
+    raw,
+    includeSecrets,
     /** The settings among them. */
     settings: settingsIn(args, help),
     /** Absolute; null: a store in memory. */
     store: args.get(NO_STORE) ? null : storePlace(args),
     /** True if --store was given: lines for the user repeat it. */
-    isStoreNamed: args.isGiven(STORE),
+    isStoreNamed: args.isGiven(OF_SESSION.store),
     session,
     /** The effect of -c on a session that has another context. */
     change,
-    discard: args.get(DISCARD),
+    discard,
     options: optionsIn(args, help),
     /** The place of the result, if the command has one. */
     output: resultPlace(args, help),
     /** Options of waiting for providers' batches. */
-    waiting: { ...givenIn(args, { wait_ms: WAIT }), resendDoubtful: args.get(RESEND_DOUBTFUL) } satisfies WaitOptions,
-    quiet: args.get(QUIET),
-    verbose: args.get(VERBOSE),
+    waiting: { ...givenIn(args, { wait_ms: WAITING.wait }), resendDoubtful } satisfies WaitOptions,
+    quiet,
+    verbose,
     /** The arguments as they were typed, for a line that corrects them. */
     typed: args.typed,
   };
 }
 
 function optionsIn(args: Arguments, help: string): OptionFlags {
-  const options = givenIn(args, OPTION_FLAGS);
-  for (const [option, value] of Object.entries(options)) {
-    const problem = optionProblem(option, value);
-    const flag = new Map<string, Flag>(Object.entries(OPTION_FLAGS)).get(option);
-    if (problem !== null) throw new UsageError(`--${flag?.name} must be ${problem}`, help);
+  for (const [option, flag] of Object.entries(OPTION_FLAGS)) {
+    const problem = args.isGiven(flag) ? optionProblem(option, args.get<unknown>(flag)) : null;
+    if (problem !== null) throw new UsageError(`--${flag.name} must be ${problem}`, help);
   }
-  return options;
+  return givenIn(args, OPTION_FLAGS);
 }
 
 function resultPlace(args: Arguments, help: string): ResultPlace {
-  const [file, format] = [args.get(OUTPUT), args.get(FORMAT)];
-  if (args.get(JSON_OUTPUT) && format !== undefined && file === undefined) {
+  const { output: file, format, json } = valuesIn(args, OF_OUTPUT);
+  if (json && format !== undefined && file === undefined) {
     throw new UsageError("--json prints envelopes; --format needs --output", help);
   }
   return { file: file === undefined ? null : resolve(file), format: format ?? null };

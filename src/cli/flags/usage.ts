@@ -18,10 +18,8 @@ export class UsageError extends Error {
  * into BELAY_STORE.
  */
 export function commandLine(args: readonly string[]): string {
-  const isHidden = (word: string, at: number) => isSecretStore(word) || (args[at - 1] === "--store" && hasSecret(word));
-  const shown = args.filter(
-    (word, at) => !isHidden(word, at) && !(word === "--store" && hasSecret(args[at + 1] ?? "")),
-  );
+  const isNamed = (at: number) => args[at] === "--store" && hasSecret(args[at + 1] ?? "");
+  const shown = args.filter((word, at) => !isSecretStore(word) && !isNamed(at) && !isNamed(at - 1));
   return ["belay", ...shown.map(quoted)].join(" ");
 }
 
@@ -32,7 +30,7 @@ function isSecretStore(word: string): boolean {
 }
 
 /** A word for a shell. Line feeds and characters that steer or hide are escapes, which bash and zsh read. */
-function quoted(argument: string): string {
+export function quoted(argument: string): string {
   const shown = withoutPasswords(argument);
   if (/^[\w@%+=:,./-]+$/.test(shown)) return shown;
   if (inLine(shown) === shown) return `'${shown.replaceAll("'", "'\\''")}'`;

@@ -18,27 +18,23 @@ export function flagOf(key: string, flags: readonly Flag[] = SESSION_FLAGS): Fla
 /** The settings that flags name. @param flags those that the command has @throws UsageError for a value that configuration refuses */
 export function settingsIn(args: Arguments, help: string, flags: readonly Flag[] = SESSION_FLAGS): AskedSettings {
   const roots = args.get(ROOT);
-  const textOf = (key: string) => lastText(args, flagOf(key, flags));
-  const asked = orUsage(
-    () => settingsFromTexts(textOf, (key) => `--${flagOf(key, flags)?.name}`),
-    ({ message }) => new UsageError(message, help),
-  );
+  const textOf = (key: string) => {
+    const flag = flagOf(key, flags);
+    const value = flag && args.get(flag);
+    return typeof value === "string" ? value : undefined;
+  };
+  const read = () => settingsFromTexts(textOf, (key) => `--${flagOf(key, flags)?.name}`);
+  const asked = orUsage(read, help, ({ message }) => message);
   return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
 }
 
-/** Reads a value, whose mistake is wrong usage. @throws UsageError */
-function orUsage<Read>(read: () => Read, usage: (error: RlmError) => UsageError): Read {
+/** Reads a value, whose mistake is wrong usage. @param told its problem in words @throws UsageError */
+function orUsage<Read>(read: () => Read, tryThis: string, told: (error: RlmError) => string): Read {
   try {
     return read();
   } catch (error) {
-    throw error instanceof RlmError ? usage(error) : error;
+    throw error instanceof RlmError ? new UsageError(told(error), tryThis) : error;
   }
-}
-
-/** The text of a flag with one value: configuration reads it. */
-function lastText(args: Arguments, flag: Flag | undefined): string | undefined {
-  const value = flag && args.get(flag);
-  return typeof value === "string" ? value : undefined;
 }
 
 /** The place that --store or BELAY_STORE names, or the usual folder. @throws UsageError for a URL of something else */
@@ -48,14 +44,13 @@ export function storePlace(args: Pick<Arguments, "get">): string {
   const from = args.get(STORE) === undefined ? "BELAY_STORE" : "--store";
   return orUsage(
     () => placeOf(named),
-    ({ message, suggestion }) => new UsageError(`${from}: ${message}. ${suggestion}`, "belay --help"),
+    "belay --help",
+    ({ message, suggestion }) => `${from}: ${message}. ${suggestion}`,
   );
 }
 
 /** @param from the flag or variable that names it @throws UsageError for a name that a session cannot have */
 export function checkName(from: string, name: string, tryThis: string): void {
-  orUsage(
-    () => checkSessionName(name),
-    ({ message, suggestion }) => new UsageError(`${from}: ${message}. ${suggestion.replace(/\.$/, "")}`, tryThis),
-  );
+  const told = ({ message, suggestion }: RlmError) => `${from}: ${message}. ${suggestion.replace(/\.$/, "")}`;
+  orUsage(() => checkSessionName(name), tryThis, told);
 }

@@ -39,7 +39,7 @@ export async function readCells(args: readonly Argument[], signal: AbortSignal, 
   for (const { option, value } of named) {
     if (option === "eval") cells.push({ name: CODE, source: value });
     else if (value !== "-")
-      cells.push({ name: value, source: decoded(value, await readCellFile(value, args, { signal, command })) });
+      cells.push({ name: value, source: decoded(value, await readCell(value, args, signal, command)) });
     else cells.push({ name: STDIN, source: decoded(STDIN, await readStdinCell(signal)) });
   }
   return cells;
@@ -60,19 +60,18 @@ function tooLarge(name: string, cure: string): RlmError {
 
 function noCell(args: readonly Argument[]): UsageError {
   const contexts = contextsOf(args);
-  return new UsageError(
-    "no cell given: name a FILE, pass -e CODE, or - to read it from stdin",
-    commandLine(["exec", "-e", "stats()", ...(contexts.length > 0 ? contexts : ["-c", "."])]),
-  );
+  const line = commandLine(["exec", "-e", "stats()", ...(contexts.length > 0 ? contexts : ["-c", "."])]);
+  return new UsageError("no cell given: name a FILE, pass -e CODE, or - to read it from stdin", line);
 }
 
 const contextsOf = (args: readonly Argument[]) =>
   args.filter(({ option }) => option === "context").flatMap(({ value }) => ["-c", value]);
 
-async function readCellFile(
+async function readCell(
   path: string,
   args: readonly Argument[],
-  { signal, command }: { readonly signal: AbortSignal; readonly command: string },
+  signal: AbortSignal,
+  command: string,
 ): Promise<Buffer> {
   try {
     const source = await readStream(openFile(path), LIMITS.sourceBytes, signal);
@@ -81,16 +80,12 @@ async function readCellFile(
     if (error instanceof RlmError) throw error;
     const code = errorCode(error);
     if (code === "EISDIR") {
-      throw new UsageError(
-        `${path} is a folder, and a cell is a file; to load it as the context use -c`,
-        commandLine(["exec", "-e", "stats()", "-c", path]),
-      );
+      const problem = `${path} is a folder, and a cell is a file; to load it as the context use -c`;
+      throw new UsageError(problem, commandLine(["exec", "-e", "stats()", "-c", path]));
     }
     if (code === "ENOENT" && /[\s();=]/.test(path)) {
-      throw new UsageError(
-        `no such file: ${path}; code is passed with -e`,
-        commandLine(["exec", "-e", path, ...contextsOf(args)]),
-      );
+      const line = commandLine(["exec", "-e", path, ...contextsOf(args)]);
+      throw new UsageError(`no such file: ${path}; code is passed with -e`, line);
     }
     if (signal.aborted) throw error;
     const problem = code === "ENOENT" ? "no such file" : `cannot be read (${code})`;

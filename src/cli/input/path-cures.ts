@@ -1,10 +1,11 @@
-import { closeSync, globSync, openSync, readSync } from "node:fs";
+import { globSync } from "node:fs";
 import { basename } from "node:path";
 import { HEAD_BYTES, kindOf, tooLarge } from "../../context/index.ts";
 import { LIMITS, RlmError } from "../../index.ts";
+import { firstBytes } from "../../platform/bounded-file.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
-import { commandLine } from "../flags/usage.ts";
+import { commandLine, quoted } from "../flags/usage.ts";
 
 type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
 
@@ -27,7 +28,7 @@ function checkContext(path: string, flags: Typed): void {
     return;
   }
   if (!stats.isFile()) return;
-  const start = startOf(path);
+  const start = firstBytes(path, HEAD_BYTES);
   const packed = PACKINGS.find(({ magic }) => start.toString("hex").startsWith(magic));
   if (packed) {
     const suggestion = `Type: ${unpacked(path, packed.name, flags)}`;
@@ -76,21 +77,6 @@ const PACKINGS = [
   { magic: "fd377a585a00", name: "xz" },
 ] as const;
 
-/** The first bytes; none of a file that cannot be read, which its load will tell. */
-function startOf(path: string): Buffer {
-  const bytes = Buffer.alloc(HEAD_BYTES);
-  try {
-    const file = openSync(path, "r");
-    try {
-      return bytes.subarray(0, readSync(file, bytes));
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return Buffer.alloc(0);
-  }
-}
-
 function unpacked(path: string, tool: string, flags: Typed): string {
   const folder = /^(.*)\.(tar\.\w+|tbz2?|txz)$/i.exec(basename(path))?.[1];
   if (folder === undefined) return piped(`${tool} -dc ${quoted(path)}`, path, flags);
@@ -112,5 +98,3 @@ function lineWith(path: string, others: readonly string[], { command, typed }: T
   if (at < 0) return commandLine([command, ...contexts]);
   return commandLine([command, ...typed.slice(0, at - 1), ...contexts, ...typed.slice(at + 1)]);
 }
-
-const quoted = (path: string) => commandLine([path]).replace(/^belay /, "");

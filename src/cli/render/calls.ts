@@ -1,18 +1,8 @@
 import type { CallDescription, CallProgress } from "../../index.ts";
 import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
+import type { CallTotals } from "./progress.ts";
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
-
-/** The cost of the sub-calls of a cell or query. */
-export interface CallTotals {
-  readonly done: number;
-  /** Given up: they were in flight when it ended. */
-  readonly unfinished: number;
-  readonly tokens: number;
-  readonly cost_usd: number;
-  /** ms since the cell began. */
-  readonly elapsed: number;
-}
 
 /** `calls 12 done · 5 running · 33 left · 48k tokens (~9k held) · $0.021 · 14 s` */
 export function callLine(progress: CallProgress, ms: number): string {
@@ -25,9 +15,8 @@ export function callLine(progress: CallProgress, ms: number): string {
 /** `12 sub-calls · 48k tokens · $0.021 · 14 s` */
 export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: CallTotals): string {
   const ended = unfinished > 0 ? [`${unfinished} given up`] : [];
-  return [amount(done, "sub-call"), ...ended, `${compact(tokens)} tokens`, ...priced(cost_usd), elapsed(ms)].join(
-    " · ",
-  );
+  const parts = [amount(done, "sub-call"), ...ended, `${compact(tokens)} tokens`, ...priced(cost_usd), elapsed(ms)];
+  return parts.join(" · ");
 }
 
 /** A line for each call, with the first words of its prompt. */

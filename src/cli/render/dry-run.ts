@@ -13,9 +13,8 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
   if (rows.length === 0) terminal.stdout.write("no sub-calls\n");
   for (const line of table(rows, ["left", "left", "left", "left", "left"])) terminal.stdout.write(`${line}\n`);
   if (estimate.max_requests > estimate.sub_calls - estimate.children) {
-    terminal.stdout.write(
-      `of first requests: with all turns of sub-agents and repairs there may be up to ${estimate.max_requests} requests\n`,
-    );
+    const most = `up to ${estimate.max_requests} requests`;
+    terminal.stdout.write(`of first requests: with all turns of sub-agents and repairs there may be ${most}\n`);
   }
   if (estimate.children > 0) terminal.stdout.write(`${ofChildren(estimate)}\n`);
   if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");

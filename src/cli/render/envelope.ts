@@ -3,12 +3,16 @@ import { amount, size } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Format } from "../flags/declared.ts";
 import type { Written } from "../running/delivery.ts";
-import { type CallTotals, takenLine } from "./calls.ts";
+import { takenLine } from "./calls.ts";
 import { showError } from "./failure.ts";
 import { formatted } from "./formats.ts";
+import type { CallTotals } from "./progress.ts";
 import { type Output, type Terminal, writeData } from "./terminal.ts";
 import { prettyJson, showValue } from "./value.ts";
 import { isResultLeftOut, isToldByLoad, warningText } from "./warnings.ts";
+
+/** The outcome of an exec or of a query. */
+export type Outcome = ExecEnvelope | QueryEnvelope;
 
 /** The way in which the result of an exec is delivered. */
 export interface Showing {
@@ -24,25 +28,16 @@ export interface Showing {
 }
 
 /** The way in which results are shown on a terminal on which cells are typed. */
-export const inConversation = (limits: ExecLimits, written: Written | null = null): Showing => ({
-  format: null,
-  isLast: true,
-  written,
-  limits,
-  again: null,
-});
+export function inConversation(limits: ExecLimits, written: Written | null = null): Showing {
+  return { format: null, isLast: true, written, limits, again: null };
+}
 
 /**
  * Shows an exec or a query to people: its output and its result, then on stderr warnings and error. A terminal also has the meta,
  * what was read, and the cost of sub-calls. A string is shown raw, null not at all, everything else as JSON. Returns false, and
  * says so, if the result does not fit its format.
  */
-export function showOutcome(
-  envelope: ExecEnvelope | QueryEnvelope,
-  taken: CallTotals | null,
-  terminal: Terminal,
-  showing: Showing,
-): boolean {
+export function showOutcome(envelope: Outcome, taken: CallTotals | null, terminal: Terminal, showing: Showing) {
   const { stderr } = terminal;
   const isQuery = "answer" in envelope;
   const isShown = isQuery ? showAnswer(envelope, terminal, showing) : showExec(envelope, terminal, showing);
@@ -103,17 +98,13 @@ function showResult(
     return true;
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
-    showMisfit(error, again, stderr);
+    const cure = again === null ? "it is on stdout as JSON" : `\`${again}\` prints it as JSON`;
+    stderr.write(`error: ${inLine(error.message)}\n`, "red");
+    stderr.write(`suggestion: Use --format json, or change what the cell returns; ${cure}.\n`);
+    // It would be lost otherwise.
     if (again === null) writeData(stdout, `${json}\n`);
     return false;
   }
-}
-
-/** @param again prints the result; null: it is printed as JSON, since it would be lost otherwise */
-function showMisfit({ message }: RlmError, again: string | null, stderr: Output): void {
-  const cure = again === null ? "it is on stdout as JSON" : `\`${again}\` prints it as JSON`;
-  stderr.write(`error: ${inLine(message)}\n`, "red");
-  stderr.write(`suggestion: Use --format json, or change what the cell returns; ${cure}.\n`);
 }
 
 /** Warnings as sentences; `--json` has their codes. */

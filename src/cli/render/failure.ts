@@ -4,7 +4,7 @@ import { NOTHING_RUN } from "../../nothing-run.ts";
 import { amount } from "../../platform/figures.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import type { CallTotals } from "./calls.ts";
+import type { CallTotals } from "./progress.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";
 

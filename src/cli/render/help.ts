@@ -20,37 +20,25 @@ export function help(width = WIDEST): string {
 
 usage: belay COMMAND [ARGUMENT]...
 
-${COMMANDS.map(({ name, summary, example }) => commandLines(name, summary, example, width)).join("\n")}
+${COMMANDS.map(({ name, summary, example }) => `${hanging(name, summary, 12, width)}\n              $ ${example}`).join("\n")}
 
   help COMMAND, --help, --version
               $ belay help exec
 
-${paragraph(
-  "A cell is JavaScript. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.",
-  width,
-)}
+${paragraph("A cell is JavaScript. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.", width)}
 
 exit codes
-${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, { margin: 7, width })).join("\n")}
+${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, 7, width)).join("\n")}
 
 sessions
-${paragraph(
-  "Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no answer that is recorded is requested again. --session NAME keeps a session for later commands.",
-  width,
-)}
+${paragraph("Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no answer that is recorded is requested again. --session NAME keeps a session for later commands.", width)}
 
 settings
-${paragraph(
-  `Flags go before environment variables (BELAY_MODEL, BELAY_MAX_SUB_CALLS, ...), these before belay.config.json in this folder or above it in its repository, and this before ~/.belay/config.json. A file is a JSON object, such as { "model": "anthropic/claude-sonnet-4-5" }. Keys: ${KEYS.join(", ")}.`,
-  width,
-)}
-${paragraph(
-  "A project's file may choose the model and lower limits; the rest is for your own file, variables and flags.",
-  width,
-)}
+${paragraph(`Flags go before environment variables (BELAY_MODEL, BELAY_MAX_SUB_CALLS, ...), these before belay.config.json in this folder or above it in its repository, and this before ~/.belay/config.json. A file is a JSON object, such as { "model": "anthropic/claude-sonnet-4-5" }. Keys: ${KEYS.join(", ")}.`, width)}
+${paragraph("A project's file may choose the model and lower limits; the rest is for your own file, variables and flags.", width)}
 
 environment
-${ENVIRONMENT.map(([name, meaning]) => hanging(name, meaning, { margin: 14, width })).join("\n")}
+${ENVIRONMENT.map(([name, meaning]) => hanging(name, meaning, 14, width)).join("\n")}
 `;
 }
 
@@ -74,12 +62,8 @@ const ENVIRONMENT = [
   ["NO_COLOR", "no colours on a terminal"],
 ] as const;
 
-function commandLines(name: string, summary: string, example: string, width: number): string {
-  return `${hanging(name, summary, { margin: 12, width })}\n              $ ${example}`;
-}
-
 /** A word and what it means, the lines of which stand under each other. */
-function hanging(word: string, text: string, { margin, width }: { margin: number; width: number }): string {
+function hanging(word: string, text: string, margin: number, width: number): string {
   const lines = wrap(text.split(" "), width - margin);
   const lead = `  ${word}`;
   // A word that reaches into the text has a line of its own.
@@ -152,5 +136,5 @@ const NARROW = 70;
 function flagHelp({ name, short, type: { word, isList }, help }: Flag, width: number): string {
   const spelling = `${short ? `-${short}, ` : "    "}--${name}${word === null ? "" : ` ${word}`}`;
   const text = isList ? `${help} (may be repeated)` : help;
-  return hanging(spelling, text, { margin: width < NARROW ? NARROW_MARGIN : MARGIN, width });
+  return hanging(spelling, text, width < NARROW ? NARROW_MARGIN : MARGIN, width);
 }

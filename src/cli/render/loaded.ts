@@ -3,7 +3,7 @@ import type { ContextStats } from "../../index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Output } from "./terminal.ts";
-import { skippedLine, skippedSince } from "./warnings.ts";
+import { countsSince, skippedLine, skippedSince } from "./warnings.ts";
 
 type Converted = NonNullable<ContextStats["converted"]>;
 type ConvertedFile = Converted["files"][number];
@@ -17,19 +17,17 @@ const NAMED = 3;
 function convertedLines(converted: Converted | undefined, isVerbose = false): string[] {
   if (!converted || converted.count === 0) return [];
   const { count, files, lost } = converted;
-  const kinds = new Map<string, number>();
-  for (const { kind } of files) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-  const sorted = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, of]) => `${thousands(of)} ${inLine(kind)}`);
+  const kinds = [...Map.groupBy(files, ({ kind }) => kind)].sort(([, a], [, b]) => b.length - a.length);
+  const sorted = kinds.map(([kind, of]) => `${thousands(of.length)} ${inLine(kind)}`);
   const left = Object.entries(lost).filter(([kind, of]) => of > 0 && partIn(kind) === null);
+  const more = count > files.length ? ", …" : "";
   const out = left.length === 0 ? "" : `; ${left.map(([kind, of]) => lossText(kind, of)).join(", ")} left out`;
-  const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more(count, files)})${out}`);
+  const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more})${out}`);
   const told = files.flatMap((file) => linesOf(file, isVerbose));
   const shown = isVerbose ? told : told.slice(0, NAMED);
   const rest = told.length - shown.length;
   return [head, ...shown, ...(rest > 0 ? [`… ${thousands(rest)} more; --verbose lists them`] : [])];
 }
-
-const more = (count: number, files: readonly unknown[]) => (count > files.length ? ", …" : "");
 
 /** Tells on stderr what a load has converted, and which files it left out. @param source stands before the lines about all of it */
 export function showLoaded({ converted, skipped }: Loaded, stderr: Output, isVerbose: boolean, source = ""): void {
@@ -52,11 +50,10 @@ export function loadedSince(before: Loaded | null, now: Loaded): Loaded {
 
 function convertedSince(before: Converted | undefined, now: Converted | undefined): Converted | undefined {
   if (!before || !now) return now;
-  const lost = Object.entries(now.lost).map(([kind, count]) => [kind, count - (before.lost[kind] ?? 0)] as const);
   return {
     count: now.count - before.count,
     lossy: now.lossy - before.lossy,
-    lost: Object.fromEntries(lost),
+    lost: countsSince(before.lost, now.lost),
     files: now.files.slice(before.files.length),
   };
 }

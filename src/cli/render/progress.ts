@@ -2,7 +2,7 @@ import type { CallProgress, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
-import { type CallTotals, callLine } from "./calls.ts";
+import { callLine } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
 import { waitsInShort } from "./waits.ts";
@@ -97,6 +97,9 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
   };
 }
 
+/** The sub-calls of a cell or query. */
+export type CallTotals = NonNullable<ReturnType<ReturnType<typeof openCount>["end"]>>;
+
 /** Takes the difference between what the session had spent before and has spent now. */
 function openCount(now: () => number) {
   let spent = NOTHING;
@@ -111,7 +114,8 @@ function openCount(now: () => number) {
       if (!latest && progress.done === 0) spent = { tokens: progress.tokens, cost_usd: progress.cost_usd };
       latest = progress;
     },
-    end(): CallTotals | null {
+    /** Gives the calls that were done, those that were in flight and are given up, and ms since the cell began. */
+    end() {
       if (!latest) return null;
       const { done, running, tokens, cost_usd } = latest;
       const taken = { tokens: tokens - spent.tokens, cost_usd: cost_usd - spent.cost_usd };

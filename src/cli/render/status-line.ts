@@ -2,16 +2,13 @@ import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Output, Style } from "./terminal.ts";
 
 /** Time as a status line needs it. */
-export interface StatusClock {
-  /** ms, monotonic. */
-  now(): number;
-  /** Calls again and again, that many ms apart, until the function that it returns is called; does not keep the process alive. */
-  every(ms: number, work: () => void): () => void;
-}
+export type StatusClock = typeof processClock;
 
-export const processClock: StatusClock = {
+export const processClock = {
+  /** ms, monotonic. */
   now: () => performance.now(),
-  every(ms, work) {
+  /** Calls again and again, that many ms apart, until the function that it returns is called; does not keep the process alive. */
+  every(ms: number, work: () => void) {
     const timer = setInterval(work, ms).unref();
     return () => clearInterval(timer);
   },

@@ -61,11 +61,8 @@ function fitting(columns: readonly Measured[], width: number): readonly Measured
 }
 
 function lengthOf(columns: readonly Measured[]): number {
-  const gaps = GAP.length * (columns.length - 1);
-  return columns.reduce(
-    (sum, { width }, at) => sum + (at === columns.length - 1 ? Math.min(width, LAST) : width),
-    gaps,
-  );
+  const widths = columns.map(({ width }, at) => (at === columns.length - 1 ? Math.min(width, LAST) : width));
+  return widths.reduce((sum, width) => sum + width, GAP.length * (columns.length - 1));
 }
 
 const dropOf = (column: Column) => Number(column.split(" ")[1] ?? 0);

@@ -5,24 +5,9 @@ import { visible } from "../../platform/visible.ts";
 export type Style = Parameters<typeof styleText>[0];
 
 /** One of the process's streams. On a terminal, text is shown so that it cannot steer the terminal. */
-export interface Output {
-  readonly isTerminal: boolean;
-  /** Characters in a line, for layout. */
-  readonly columns: number;
-  /** True if styles show: on a terminal that is not dumb, without NO_COLOR. */
-  readonly colours: boolean;
-  /** Text as a person reads it: on a terminal styled; what steers or hides is a code point on a terminal and elsewhere. */
-  paint(text: string, style?: Style): string;
-  /** Writes text as `paint` shows it. */
-  write(text: string, style?: Style): void;
-  /** Writes as it is: control sequences, JSON, and data into a pipe. */
-  writeRaw(text: string): void;
-}
+export type Output = Readonly<ReturnType<typeof outputOver>>;
 
-export interface Terminal {
-  readonly stdout: Output;
-  readonly stderr: Output;
-}
+export type Terminal = Readonly<ReturnType<typeof processTerminal>>;
 
 const COLUMNS_OF_A_FILE = 100;
 
@@ -30,7 +15,7 @@ const COLUMNS_OF_A_FILE = 100;
  * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to stdout. It
  * gets the exit code: 0 if the reader has gone away, 1 if writing failed (stderr then says why).
  */
-export function processTerminal(onClosed: (exitCode: number) => void): Terminal {
+export function processTerminal(onClosed: (exitCode: number) => void) {
   let isClosed = false;
   process.stdout.on("error", (error) => {
     if (isClosed) return;
@@ -50,7 +35,7 @@ export function processTerminal(onClosed: (exitCode: number) => void): Terminal 
 type Stream = Pick<NodeJS.WriteStream, "isTTY" | "columns"> & { write(text: string): unknown };
 
 /** Writes to one stream. */
-export function outputOver(stream: Stream, env: NodeJS.ProcessEnv): Output {
+export function outputOver(stream: Stream, env: NodeJS.ProcessEnv) {
   const isTerminal = stream.isTTY === true;
   const colours = isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   const paint = (text: string, style?: Style) => {
@@ -59,17 +44,18 @@ export function outputOver(stream: Stream, env: NodeJS.ProcessEnv): Output {
   };
   return {
     isTerminal,
+    /** Characters in a line, for layout. */
     get columns() {
-      return isTerminal ? stream.columns || COLUMNS_OF_A_FILE : COLUMNS_OF_A_FILE;
+      return (isTerminal && stream.columns) || COLUMNS_OF_A_FILE;
     },
+    /** True if styles show: on a terminal that is not dumb, without NO_COLOR. */
     colours,
+    /** Text as a person reads it: on a terminal styled; what steers or hides is a code point on a terminal and elsewhere. */
     paint,
-    write: (text, style) => {
-      stream.write(paint(text, style));
-    },
-    writeRaw: (text) => {
-      stream.write(text);
-    },
+    /** Writes text as `paint` shows it. */
+    write: (text: string, style?: Style): void => void stream.write(paint(text, style)),
+    /** Writes as it is: control sequences, JSON, and data into a pipe. */
+    writeRaw: (text: string): void => void stream.write(text),
   };
 }
 

@@ -16,12 +16,7 @@ export function showValue(value: Json, output: Output): void {
   }
   const json = prettyJson(value, output.columns);
   if (!output.colours) output.write(`${json}\n`);
-  else
-    output.writeRaw(
-      `${jsonParts(json)
-        .map(({ text, kind }) => output.paint(text, COLOURS[kind]))
-        .join("")}\n`,
-    );
+  else output.writeRaw([...jsonParts(json).map(({ text, kind }) => output.paint(text, COLOURS[kind])), "\n"].join(""));
 }
 
 const COLOURS: Record<ReturnType<typeof jsonParts>[number]["kind"], Style | undefined> = {
@@ -79,7 +74,7 @@ const PlaceSchema = v.object({
   ...{ id: v.string(), line: count, column: count, place: part },
   text: v.exactOptional(v.string()),
 });
-type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & { readonly column?: number };
+export type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & { readonly column?: number };
 
 /** A hit as `search` gives it, whose text is a chunk of several lines. */
 const HitSchema = v.pipe(

@@ -49,16 +49,12 @@ export function hasLoss(warnings: readonly string[], isWritten: boolean): boolea
 const RESULT_LEFT_OUT = "result_too_large";
 
 /** True if the load itself has said it on stderr. */
-export function isToldByLoad(warning: string): boolean {
-  return TOLD_BY_LOAD.includes(partsOfWarning(warning).code);
-}
+export const isToldByLoad = (warning: string) => TOLD_BY_LOAD.includes(partsOfWarning(warning).code);
 
 const TOLD_BY_LOAD = ["documents_lost", "places_capped", "files_skipped"];
 
 /** The result was left out. It may still have been written to a file whole. */
-export function isResultLeftOut(warning: string): boolean {
-  return partsOfWarning(warning).code === RESULT_LEFT_OUT;
-}
+export const isResultLeftOut = (warning: string) => partsOfWarning(warning).code === RESULT_LEFT_OUT;
 
 type Skipped = ContextStats["skipped"];
 
@@ -86,21 +82,23 @@ export function skippedLine({ count, files, reasons }: Skipped, isVerbose = fals
 /** Files that an append has left out, beside those that were left out before. */
 export function skippedSince(before: Skipped | undefined, now: Skipped): Skipped {
   if (!before) return now;
-  const { reasons } = now;
-  const more = Object.entries(reasons ?? {})
-    .map(([kind, count]) => [kind, count - (before.reasons?.[kind] ?? 0)] as const)
-    .filter(([, count]) => count > 0);
   return {
     count: now.count - before.count,
     files: now.files.slice(before.files.length),
-    ...(reasons ? { reasons: Object.fromEntries(more) } : {}),
+    ...(now.reasons ? { reasons: countsSince(before.reasons, now.reasons) } : {}),
   };
 }
 
-/** `binary` for `binary (NUL in the first 8 KB)`. */
-function brief(reason: string): string {
-  return reason.startsWith("binary") ? "binary" : withFlag(reason);
+type Counts = Readonly<Record<string, number>>;
+
+/** The growth of each kind, of those that have grown. */
+export function countsSince(before: Counts = {}, now: Counts): Counts {
+  const more = Object.entries(now).map(([kind, count]) => [kind, count - (before[kind] ?? 0)] as const);
+  return Object.fromEntries(more.filter(([, count]) => count > 0));
 }
+
+/** `binary` for `binary (NUL in the first 8 KB)`. */
+const brief = (reason: string) => (reason.startsWith("binary") ? "binary" : withFlag(reason));
 
 /** A reason or kind, with the flag that lets such files in. */
 export const withFlag = (reason: string) => (reason === MAY_BE_SECRET ? `${reason}: --include-secrets` : reason);

@@ -1,20 +1,12 @@
 import { readdirSync } from "node:fs";
-import { basename, dirname } from "node:path";
 import { builtins, MACHINE_NAMES } from "../../../builtins/index.ts";
-import { DOT_COMMANDS } from "./dot-commands.ts";
+import { DOT_NAMES } from "./dot-commands.ts";
 
 /** Completes names of builtins and their members, dot-commands, and paths after .load and .append; as readline asks. */
 export function complete(line: string): [completions: string[], completed: string] {
   const path = /^\.(?:load|append)\s+(.*)$/.exec(line)?.[1];
   if (path !== undefined) return [paths(path), path];
-  if (line.startsWith("."))
-    return [
-      matching(
-        DOT_COMMANDS.map(({ name }) => `.${name}`),
-        line,
-      ),
-      line,
-    ];
+  if (line.startsWith(".")) return [matching(DOT_NAMES, line), line];
   const word = /(?:^|[^\w$.])([\w$.]+)$/.exec(line)?.[1] ?? "";
   return [word === "" ? [] : matching(guestNames(), word), word];
 }
@@ -30,12 +22,10 @@ function memberName(signature: string): string {
 }
 
 function paths(typed: string): string[] {
-  const folder = typed.endsWith("/") ? typed : dirname(typed);
-  const lead = typed.endsWith("/") ? typed : typed.slice(0, typed.length - basename(typed).length);
+  const folder = typed.slice(0, typed.lastIndexOf("/") + 1);
   try {
-    const names = readdirSync(folder, { withFileTypes: true }).map((entry) =>
-      entry.isDirectory() ? `${lead}${entry.name}/` : `${lead}${entry.name}`,
-    );
+    const entries = readdirSync(folder || ".", { withFileTypes: true });
+    const names = entries.map((entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`);
     return matching(names, typed);
   } catch {
     return [];

@@ -3,20 +3,9 @@ import { meantBy } from "../../platform/nearest.ts";
 import { showAsk } from "../render/ask.ts";
 import { inConversation, showOutcome } from "../render/envelope.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { showValue } from "../render/value.ts";
 import { openDelivery } from "../running/delivery.ts";
 import type { CliSession } from "../session/session.ts";
-import {
-  contextLine,
-  type DotHelp,
-  describe,
-  helpNames,
-  overview,
-  showHelpers,
-  showMemory,
-  showPlace,
-  showStats,
-} from "./show.ts";
+import { contextLine, type DotHelp, showHelp, showHelpers, showMemory, showPlace, showStats } from "./show.ts";
 
 /** The session, terminal and settings that a dot-command works with. */
 export interface DotScope {
@@ -38,13 +27,7 @@ const COMMANDS: readonly DotCommand[] = [
     name: "help",
     argument: "[NAME]",
     summary: "this list, or what a builtin does",
-    async run(name, { terminal }) {
-      if (name === "") terminal.stdout.write(overview(DOT_COMMANDS));
-      else if (!describe(name, DOT_COMMANDS, terminal.stdout)) {
-        return unknown("builtin or command", name, helpNames(DOT_COMMANDS));
-      }
-      return undefined;
-    },
+    run: async (name, { terminal }) => showHelp(name, DOT_COMMANDS, terminal.stdout),
   },
   {
     name: "load",
@@ -62,36 +45,19 @@ const COMMANDS: readonly DotCommand[] = [
     name: "stats",
     argument: "",
     summary: "size and sources of the context, and which files were skipped",
-    run: async (_argument, { opened, terminal }) =>
-      showStats(opened.session, terminal.stdout) ? undefined : contextLine(opened.session),
+    run: async (_argument, { opened, terminal }) => showStats(opened.session, terminal.stdout),
   },
   {
     name: "memory",
     argument: "[KEY]",
     summary: "what cells have put into memory",
-    async run(key, { opened, terminal }) {
-      const { memory } = opened.session;
-      if (key === "") return void (await showMemory(opened.session, terminal.stdout));
-      const keys = await memory.list();
-      if (!keys.includes(key)) return unknown("key", key, keys);
-      return void showValue(await memory.get(key), terminal.stdout);
-    },
+    run: (key, { opened, terminal }) => showMemory(opened.session, terminal.stdout, key),
   },
   {
     name: "helpers",
     argument: "[NAME]",
     summary: "scripts that run before each cell",
-    async run(name, { opened, terminal }) {
-      if (name === "") return void (await showHelpers(opened.session, terminal.stdout));
-      const helpers = await opened.session.helpers.list();
-      const found = helpers.find((helper) => helper.name === name);
-      if (found) return void showValue(found.code, terminal.stdout);
-      return unknown(
-        "helper",
-        name,
-        helpers.map((helper) => helper.name),
-      );
-    },
+    run: (name, { opened, terminal }) => showHelpers(opened.session, terminal.stdout, name),
   },
   {
     name: "session",
@@ -140,14 +106,14 @@ export const DOT_COMMANDS: readonly DotHelp[] = [
   { name: "exit", argument: "", summary: "end the session (so does Ctrl-D)" },
 ];
 
+/** The commands as they are typed. */
+export const DOT_NAMES: readonly string[] = DOT_COMMANDS.map(({ name }) => `.${name}`);
+
 /** Runs a line such as `.load src`; gives what is wrong with it, or undefined. @throws RlmError */
 export async function runDotCommand(line: string, scope: DotScope): Promise<string | undefined> {
   const [, name = "", argument = ""] = /^\.(\S*)\s*(.*?)\s*$/s.exec(line) ?? [];
   const command = COMMANDS.find((known) => known.name === name);
-  if (!command) {
-    const names = DOT_COMMANDS.map((known) => `.${known.name}`);
-    return `unknown command .${name}${meantBy(`.${name}`, names) || "; .help lists the commands"}`;
-  }
+  if (!command) return `unknown command .${name}${meantBy(`.${name}`, DOT_NAMES) || "; .help lists the commands"}`;
   if (command.argument === "" && argument !== "") return `.${name} takes no argument`;
   if (argument === "" && /^[A-Z]/.test(command.argument)) return `type .${name} ${command.argument}`;
   return command.run(argument, scope);
@@ -158,8 +124,4 @@ async function load(argument: string, kind: "load" | "append", scope: DotScope):
   const path = argument.replace(/^(["'])(.*)\1$/, "$2").replace(/^~(?=\/|$)/, homedir());
   await scope.opened.load(path === "-" ? "./-" : path, kind, scope.signal);
   if (!scope.quiet) scope.terminal.stderr.write(`${contextLine(scope.opened.session)}\n`, "dim");
-}
-
-function unknown(noun: string, name: string, names: readonly string[]): string {
-  return `${noun} ${name} not found${meantBy(name, names)}`;
 }

@@ -1,6 +1,6 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface, type Interface } from "node:readline";
+import { createInterface } from "node:readline";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { folderProblem, homeFolder } from "../../platform/home.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
@@ -14,7 +14,13 @@ export type Lines = ReturnType<typeof openLines>;
 export function openLines(control: Control) {
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const history = isInteractive ? openHistory(process.env) : undefined;
-  const reader = openReader(history?.lines);
+  const reader = createInterface({
+    input: process.stdin,
+    terminal: isInteractive,
+    historySize: HISTORY_LINES,
+    removeHistoryDuplicates: true,
+    ...(history && { output: process.stdout, completer: complete, history: history.lines }),
+  });
   const waiting: (string | { readonly dropped: true })[] = [];
   let wake: (() => void) | undefined;
   let isOver = false;
@@ -76,19 +82,6 @@ export function openLines(control: Control) {
 
 export const FIRST_PROMPT = "belay> ";
 export const NEXT_PROMPT = "... ";
-
-/** @param history newest first; none for piped input */
-function openReader(history: string[] | undefined): Interface {
-  if (!history) return createInterface({ input: process.stdin, terminal: false });
-  return createInterface({
-    input: process.stdin,
-    output: process.stdout,
-    completer: complete,
-    history,
-    historySize: HISTORY_LINES,
-    removeHistoryDuplicates: true,
-  });
-}
 
 const HISTORY_LINES = 1000;
 /** The largest history file that is read, more than its lines take. */

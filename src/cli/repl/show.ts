@@ -1,7 +1,8 @@
 import { builtins } from "../../../builtins/index.ts";
-import type { Session } from "../../index.ts";
+import type { Json, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
+import { meantBy } from "../../platform/nearest.ts";
 import { firstWords } from "../render/calls.ts";
 import { paragraph, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
@@ -16,13 +17,13 @@ export function contextLine(session: Session): string {
   return `${amount(stats.document_count, "document")}, ${amount(stats.length_chars, "character")} (${tokens})`;
 }
 
-/** The context's facts as JSON. Returns false if no context is loaded. */
-export function showStats(session: Session, output: Output): boolean {
+/** The context's facts as JSON. Gives a line if no context is loaded. */
+export function showStats(session: Session, output: Output): string | undefined {
   const stats = session.stats();
-  if (!stats) return false;
+  if (!stats) return contextLine(session);
   const { count, files } = stats.skipped;
   showValue(JSON.parse(JSON.stringify({ ...stats, skipped: { count, files } })), output);
-  return true;
+  return undefined;
 }
 
 /** Prints the session's name, and the line that continues it. */
@@ -31,28 +32,49 @@ export function showPlace({ session, kept, replCommand }: CliSession, output: Ou
   else output.write(`${displayName(session)}\n${replCommand()}\n`);
 }
 
-/** Every key of memory with the beginning of its value. */
-export async function showMemory({ memory }: Session, output: Output): Promise<void> {
-  const texts: [string, string][] = [];
-  for (const key of await memory.list()) texts.push([key, JSON.stringify(await memory.get(key))]);
-  if (texts.length === 0) output.write("memory is empty; a cell fills it with memory.put(key, value)\n");
-  showTexts(texts, output);
+/** The value of a key of memory, or every key. Gives what is wrong with the key, or undefined. */
+export async function showMemory({ memory }: Session, output: Output, key = ""): Promise<string | undefined> {
+  const kept: Kept[] = [];
+  for (const name of await memory.list()) {
+    // Values may be large: those of other keys are not asked for.
+    const value = key === "" || name === key ? await memory.get(name) : null;
+    kept.push({ name, value, text: JSON.stringify(value) });
+  }
+  return showKept("key", key, kept, output, "memory is empty; a cell fills it with memory.put(key, value)");
 }
 
-/** Every helper with the beginning of its code. */
-export async function showHelpers({ helpers }: Session, output: Output): Promise<void> {
-  const texts = (await helpers.list()).map(
-    ({ name, code, set_aside }) =>
-      [name, `${set_aside === undefined ? "" : `(left out: ${set_aside}) `}${code}`] as const,
-  );
-  if (texts.length === 0) output.write("there are no helpers; a cell adds one with helpers.add(name, code)\n");
-  showTexts(texts, output);
+/** The code of a helper, or every helper. Gives what is wrong with the name, or undefined. */
+export async function showHelpers({ helpers }: Session, output: Output, name: string): Promise<string | undefined> {
+  const kept = (await helpers.list()).map(({ name, code, set_aside }): Kept => {
+    return { name, value: code, text: `${set_aside === undefined ? "" : `(left out: ${set_aside}) `}${code}` };
+  });
+  return showKept("helper", name, kept, output, "there are no helpers; a cell adds one with helpers.add(name, code)");
 }
 
-/** Name, size and beginning of each text, a line each. */
-function showTexts(texts: readonly (readonly [name: string, text: string])[], output: Output): void {
-  const rows = texts.map(([name, text]) => [name, amount(Buffer.byteLength(text), "byte"), firstWords(text)]);
+/** Something that a session keeps by a name: its value, and the text whose beginning a list has. */
+interface Kept {
+  readonly name: string;
+  readonly value: Json;
+  readonly text: string;
+}
+
+/** The value of this name; without a name a line for each, with the size and the beginning of its text. */
+function showKept(noun: string, name: string, kept: readonly Kept[], output: Output, none: string): string | undefined {
+  const found = kept.find((each) => each.name === name);
+  if (name !== "") {
+    if (!found) return unknown(noun, name, kept);
+    showValue(found.value, output);
+    return undefined;
+  }
+  if (kept.length === 0) output.write(`${none}\n`);
+  const rows = kept.map(({ name, text }) => [name, amount(Buffer.byteLength(text), "byte"), firstWords(text)]);
   for (const line of table(rows, ["left", "right", "left"], output)) output.write(`${line}\n`);
+  return undefined;
+}
+
+function unknown(noun: string, name: string, known: readonly { readonly name: string }[]): string {
+  const names = known.map((each) => each.name);
+  return `${noun} ${name} not found${meantBy(name, names)}`;
 }
 
 /** The help of a dot-command. */
@@ -62,8 +84,27 @@ export interface DotHelp {
   readonly summary: string;
 }
 
-/** `.help`: every dot-command and the signature of every builtin. */
-export function overview(commands: readonly DotHelp[]): string {
+/** `.help`: what a builtin or a command does, or all of them. Gives what is wrong with the name, or undefined. */
+export function showHelp(name: string, commands: readonly DotHelp[], output: Output): string | undefined {
+  if (name === "") {
+    output.write(overview(commands));
+    return undefined;
+  }
+  const builtin = builtins.find((known) => known.name === name.replace(/[.(].*$/s, ""));
+  const command = commands.find((known) => `.${known.name}` === name || known.name === name);
+  if (!builtin && !command) return unknown("builtin or command", name, [...builtins, ...commands]);
+  if (builtin) {
+    const { signature, summary, types, example } = builtin;
+    const parts = [signature, paragraph(summary, output.columns), ...(types ? [types] : [])];
+    output.write(`${parts.join("\n\n")}\n\nexample:\n${example.replace(/^/gm, "  ")}\n`);
+  } else if (command) {
+    output.write(`.${command.name} ${command.argument}  ${command.summary}\n`);
+  }
+  return undefined;
+}
+
+/** Every dot-command and the signature of every builtin. */
+function overview(commands: readonly DotHelp[]): string {
   const listed = commands.map(({ name, argument, summary }) => `  ${`.${name} ${argument}`.padEnd(17)}${summary}`);
   const signatures = builtins.flatMap(({ signature }) =>
     signature.split("\n").map((line) => `  ${line.replace(/^(function|const) /, "")}`),
@@ -75,23 +116,4 @@ ${signatures.join("\n")}
 
 .help NAME explains one. Code with an open bracket goes on in the next line; two empty lines run it as it is.
 `;
-}
-
-/** `.help NAME`. Returns false if neither a builtin nor a command has this name. */
-export function describe(name: string, commands: readonly DotHelp[], output: Output): boolean {
-  const builtin = builtins.find((known) => known.name === name.replace(/[.(].*$/s, ""));
-  const command = commands.find((known) => `.${known.name}` === name || known.name === name);
-  if (builtin) {
-    const { signature, summary, types, example } = builtin;
-    const parts = [signature, paragraph(summary, output.columns), ...(types ? [types] : [])];
-    output.write(`${parts.join("\n\n")}\n\nexample:\n${example.replace(/^/gm, "  ")}\n`);
-  } else if (command) {
-    output.write(`.${command.name} ${command.argument}  ${command.summary}\n`);
-  }
-  return builtin !== undefined || command !== undefined;
-}
-
-/** Names that `.help` knows. */
-export function helpNames(commands: readonly DotHelp[]): string[] {
-  return [...builtins, ...commands].map(({ name }) => name);
 }

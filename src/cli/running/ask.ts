@@ -40,11 +40,8 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
 }
 
 /** Tells how an ask ended. Gives the exit code. */
-export function endOfAsk(
-  answer: AskEnvelope,
-  opened: CliSession,
-  { terminal, stop, isJson, flags }: InSession,
-): number {
+export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSession): number {
+  const { terminal, stop, isJson, flags } = parts;
   // The reader of stdout has gone: there is no reader to report to.
   if (stop.exitCode === 0) return 0;
   const isLeftOpen = opened.kept !== null && isOpen(answer);
@@ -71,21 +68,18 @@ export const isOpen = (answer: AskEnvelope): boolean => !answer.success && answe
 
 /** @throws RlmError `path_not_found`, `invalid_argument` */
 async function schemaIn(file: string): Promise<Json> {
-  const schema = readJson(file);
-  await checkSchema(schema);
-  return schema;
-}
-
-function readJson(file: string): Json {
   const suggestion = "Name a file that holds a JSON Schema.";
   const read = readBoundedFile(file, { maxBytes: SCHEMA_BYTES, followsLink: true });
   if (!read) throw new RlmError("path_not_found", `${file} does not exist`, { suggestion });
   if ("problem" in read) throw new RlmError("invalid_argument", `${file} ${read.problem}`, { suggestion });
+  let schema: Json;
   try {
-    return JSON.parse(read.text);
+    schema = JSON.parse(read.text);
   } catch (error) {
     throw new RlmError("invalid_argument", `${file} is not valid JSON: ${messageOf(error)}`, { suggestion });
   }
+  await checkSchema(schema);
+  return schema;
 }
 
 const SCHEMA_BYTES = 2 ** 20;

@@ -1,6 +1,6 @@
-import { type ExecEnvelope, type QueryEnvelope, RlmError } from "../../index.ts";
+import { RlmError } from "../../index.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
-import type { Format } from "../flags/declared.ts";
+import type { Outcome } from "../render/envelope.ts";
 import { formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
 import type { CliSession } from "../session/session.ts";
@@ -15,47 +15,34 @@ export interface Written {
  * @param isLast the result of an earlier cell goes nowhere but to stdout
  */
 export function openDelivery({ output, session, kept }: CliSession, isLast = true) {
-  const { file, format } = output;
-  const path = isLast ? file : null;
-  return path === null ? NO_DELIVERY : deliveryTo(path, format, session.id, kept !== null);
-}
-
-const NO_DELIVERY = { asked: {}, again: async () => {}, written: () => null };
-
-function deliveryTo(path: string, format: Format | null, session: string, isKept: boolean) {
+  const { file: path, format } = output;
+  if (path === null || !isLast) return { asked: {}, again: async () => {}, written: () => null };
   let written: Written | null = null;
-  const write = (pieces: Iterable<string>) => writeResultFile(path, pieces, session);
-  async function deliver(json: string): Promise<void> {
-    const pieces = fitting(json, format);
-    if (!("misfit" in pieces)) {
-      written = { path, bytes: await write(pieces) };
-      return;
+  const write = (pieces: Iterable<string>) => writeResultFile(path, pieces, session.id);
+  const deliver = async (json: string): Promise<void> => {
+    let pieces: Iterable<string>;
+    try {
+      pieces = formatted(json, format);
+    } catch (error) {
+      if (!(error instanceof RlmError)) throw error;
+      // An exec that can be resumed is not over, and loses nothing.
+      if (!kept) await write(formatted(json, "json"));
+      const cure = kept
+        ? "Resume it with --format json: nothing that was answered is asked for again."
+        : `${path} has it as JSON.`;
+      throw new RlmError("output_failed", error.message, { suggestion: cure, cause: error });
     }
-    // An exec that can be resumed is not over, and loses nothing.
-    if (!isKept) await write(formatted(json, "json"));
-    const cure = isKept
-      ? "Resume it with --format json: nothing that was answered is asked for again."
-      : `${path} has it as JSON.`;
-    throw new RlmError("output_failed", pieces.misfit.message, { suggestion: cure, cause: pieces.misfit });
-  }
+    written = { path, bytes: await write(pieces) };
+  };
   return {
     /** Options of `exec`, `query` and `resume` of a session. */
     asked: { deliver },
     /** Delivers an outcome that was recorded before. Its exec is over, so only its kept result can be written. @throws RlmError */
-    async again(envelope: ExecEnvelope | QueryEnvelope) {
+    async again(envelope: Outcome) {
       const isThere = envelope.success && !envelope.warnings.some(isResultLeftOut);
       if (isThere) await deliver(JSON.stringify("answer" in envelope ? envelope.answer : envelope.result_json));
     },
     /** The written result, or null. */
     written: () => written,
   };
-}
-
-function fitting(json: string, format: Format | null): Iterable<string> | { readonly misfit: RlmError } {
-  try {
-    return formatted(json, format);
-  } catch (error) {
-    if (error instanceof RlmError) return { misfit: error };
-    throw error;
-  }
 }

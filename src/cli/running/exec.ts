@@ -32,10 +32,8 @@ export function execCommand(args: Arguments, host: Host, { dryRun }: ExecFlags):
 function onlyCell(cells: readonly Cell[]): Cell {
   const [cell] = cells;
   if (cell && cells.length === 1) return cell;
-  throw new UsageError(
-    `--dry-run takes one cell, and there are ${cells.length}; put them into one file`,
-    commandLine(["help", "exec"]),
-  );
+  const problem = `--dry-run takes one cell, and there are ${cells.length}; put them into one file`;
+  throw new UsageError(problem, commandLine(["help", "exec"]));
 }
 
 /** A dry run changes nothing; without a session's name there is nothing that it could look at. */

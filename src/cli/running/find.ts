@@ -9,7 +9,7 @@ import { contextOf, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { processTerminal } from "../render/terminal.ts";
-import { placeLine } from "../render/value.ts";
+import { type Place, placeLine } from "../render/value.ts";
 import { documentOptions } from "../session/settings.ts";
 
 /** The exit code of a search that could not look, as grep has it. */
@@ -49,13 +49,7 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
   }
 }
 
-interface Line {
-  readonly id: string;
-  readonly line: number;
-  readonly column: number;
-  readonly place: string | null;
-  readonly text: string;
-}
+type Line = Required<Place>;
 
 const AT_ONCE = 500;
 

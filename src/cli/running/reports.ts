@@ -1,27 +1,18 @@
-import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope, RlmError } from "../../index.ts";
+import type { DryRun, ExecFailure, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Cell } from "../input/cells.ts";
-import type { CallTotals } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
-import { type Showing, showOutcome } from "../render/envelope.ts";
+import { type Outcome, type Showing, showOutcome } from "../render/envelope.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
+import type { CallTotals } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
 import { isToGoOn } from "./run-cells.ts";
 
 /** The form in which the outcome of cells and queries is printed. */
-export interface Report {
-  /** False if the result does not fit its format, which is then told. */
-  outcome(envelope: ExecEnvelope | QueryEnvelope, taken: CallTotals | null, showing: Showing): boolean;
-  /** A cell, or the cells after it, can be continued with the line `resume`. */
-  suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void;
-  dryRun(dry: DryRun): void;
-  /** Reports a failure outside cells, with the session if one is open already. */
-  failure(error: RlmError, session: string | null): void;
-  stoppedAt(cell: Cell, index: number, count: number): void;
-}
+export type Report = ReturnType<typeof textReport>;
 
 export const reportOf = (isJson: boolean, terminal: Terminal): Report =>
   isJson ? jsonReport(terminal) : textReport(terminal);
@@ -46,17 +37,21 @@ const jsonReport = ({ stdout }: Terminal): Report => {
   };
 };
 
-const textReport = (terminal: Terminal): Report => ({
-  outcome: (envelope, taken, showing) => showOutcome(envelope, taken, terminal, showing),
-  suspended(open, taken, resume, showing) {
+const textReport = (terminal: Terminal) => ({
+  /** Gives false if the result does not fit its format, which is then told. */
+  outcome: (envelope: Outcome, taken: CallTotals | null, showing: Showing) =>
+    showOutcome(envelope, taken, terminal, showing),
+  /** A cell, or the cells after it, can be continued with the line `resume`. */
+  suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void {
     // Another failure, such as that of a store on a full disk, says why.
     if (open && !isToGoOn(open)) showOutcome(open, taken, terminal, showing);
     for (const line of waitLines(open?.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
     terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   },
-  dryRun: (dry) => showDryRun(dry, terminal),
-  failure: (error) => showFailure(error, terminal),
-  stoppedAt(cell, index, count) {
+  dryRun: (dry: DryRun): void => showDryRun(dry, terminal),
+  /** Reports a failure outside cells, with the session if one is open already. */
+  failure: (error: RlmError, _session: string | null): void => showFailure(error, terminal),
+  stoppedAt(cell: Cell, index: number, count: number): void {
     const left = count - index - 1;
     const rest = left > 0 ? `; ${amount(left, "cell")} not run` : "";
     terminal.stderr.write(`stopped at cell ${index + 1} of ${count} (${inLine(cell.name)})${rest}\n`);

@@ -1,15 +1,8 @@
-import { RlmError } from "../../index.ts";
+import { type ExecDescription, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
-import {
-  canBeChosen,
-  describeExecs,
-  type ExecDescription,
-  readableRows,
-  sessionNamed,
-  summaryOf,
-} from "../../session/index.ts";
+import { canBeChosen, describeExecs, readableRows, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { TRAJECTORY } from "../flags/declared.ts";

@@ -1,7 +1,7 @@
-import type { ExecEnvelope, ExecFailure, QueryEnvelope, Resumed } from "../../index.ts";
+import type { ExecFailure, Resumed } from "../../index.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
-import type { CallTotals } from "../render/calls.ts";
-import type { Showing } from "../render/envelope.ts";
+import type { Outcome } from "../render/envelope.ts";
+import type { CallTotals } from "../render/progress.ts";
 import { hasLoss } from "../render/warnings.ts";
 import type { CliSession } from "../session/session.ts";
 import type { Stop } from "../stop.ts";
@@ -41,7 +41,7 @@ export async function runCells({ cells, opened, report, stop, isBegun }: CellRun
 }
 
 /** The envelope of a cell or query that was resumed. */
-export function envelopeIn(resumed: Resumed | null): ExecEnvelope | QueryEnvelope | null {
+export function envelopeIn(resumed: Resumed | null): Outcome | null {
   return resumed && resumed.kind !== "ask" ? resumed.envelope : null;
 }
 
@@ -69,34 +69,25 @@ export function failedCode({ error_code, waits }: Pick<ExecFailure, "error_code"
 }
 
 /** Reports how an exec ended. Gives the exit code, and whether the command ends with it. */
-export function ending(
-  envelope: ExecEnvelope | QueryEnvelope,
-  { rest, taken, opened, report, stop, written }: Ending,
-): { readonly code: number; readonly isOver: boolean } {
+export function ending(envelope: Outcome, { rest, taken, opened, report, stop, written }: Ending) {
   // The reader of stdout has gone, so nothing is reported.
   if (stop.exitCode === 0) return { code: 0, isOver: true };
-  const showing = showingOf(opened, rest.length === 0, written);
-  const isOpen = opened.kept !== null && !envelope.success && envelope.resumable === true;
-  const line = opened.resumeCommand();
+  const { output, limits, kept, resumeCommand } = opened;
+  const again = kept === null ? null : resumeCommand("--format", "json");
+  const format = output.file === null ? output.format : null;
+  const showing = { format, isLast: rest.length === 0, written, limits, again };
+  const isOpen = kept !== null && !envelope.success && envelope.resumable === true;
+  const line = resumeCommand();
   let isShown = true;
   if (isOpen) report.suspended(envelope, taken, line, showing);
   else isShown = report.outcome(envelope, taken, showing);
   if (stop.exitCode !== undefined) {
-    if (envelope.success && rest.length > 0 && opened.kept) report.suspended(null, null, line, showing);
+    if (envelope.success && rest.length > 0 && kept) report.suspended(null, null, line, showing);
     return { code: stop.exitCode, isOver: true };
   }
   if (!envelope.success) return { code: failedCode(envelope), isOver: true };
   if (!isShown) return { code: 1, isOver: true };
   return { code: hasLoss(envelope.warnings, written !== null) ? INCOMPLETE : 0, isOver: false };
-}
-
-function showingOf(
-  { output, limits, kept, resumeCommand }: CliSession,
-  isLast: boolean,
-  written: Written | null,
-): Showing {
-  const again = kept === null ? null : resumeCommand("--format", "json");
-  return { format: output.file === null ? output.format : null, isLast, written, limits, again };
 }
 
 /** The signals that end an exec: they suspend a session that is kept, and cancel another one. */

@@ -25,8 +25,7 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     const cell = `search(${JSON.stringify(wanted.text)}, ${most})`;
     const envelope = await session.exec(cell, signalsOf(opened, stop));
     progress.end();
-    const { stats } = session;
-    const loaded = stats();
+    const loaded = session.stats();
     if (loaded && !args.get(QUIET)) showLoaded(loaded, terminal.stderr, args.get(VERBOSE));
     if (!envelope.success) {
       const { error_code, error_message } = envelope;

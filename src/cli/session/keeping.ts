@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Json } from "../../index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -5,7 +7,7 @@ import { keepSettings } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
-import { goneRoots, rowOf, settingsToKeep, withoutRoots, withRoot } from "./kept-settings.ts";
+import { rowOf, settingsToKeep, withRoots } from "./kept-settings.ts";
 import { doubtedSettings, recordedSettings, shown } from "./recorded-settings.ts";
 import { readSettings, withModel } from "./settings.ts";
 
@@ -25,17 +27,14 @@ interface Place {
  *
  * @throws RlmError `invalid_config`
  */
-export async function openKeeping(
-  { kept: place, row, isTakenUp, looksOnly }: Place,
-  flags: SessionFlags,
-  stderr: Output,
-) {
+export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Output) {
+  const { kept: place, row, isTakenUp, looksOnly } = opened;
   const signer = place && openSigner(place.folder, process.env);
   const recorded = row && signer && recordedSettings(row, signer);
   const kept = recorded?.kept ?? null;
-  const gone = kept === null ? [] : goneRoots(kept);
+  const gone = (kept?.settings.roots ?? []).filter((root) => !existsSync(root));
   const isReload = flags.change === "reload";
-  const before = kept && isReload ? withoutRoots(kept, gone) : kept;
+  const before = kept && isReload ? withRoots(kept, gone) : kept;
   if (gone.length > 0 && !isReload) stderr.write(`${inLine(goneLine(gone))}\n`, "yellow");
   const output = placeOfResult(flags.output, isTakenUp ? before?.output : undefined);
   const named = readSettings(flags, before?.settings);
@@ -65,7 +64,7 @@ export async function openKeeping(
      * the context drops the roots that are gone.
      */
     async addRoot(session: string, path: string, kind: "load" | "append"): Promise<void> {
-      now = withRoot(kind === "load" ? withoutRoots(now, gone) : now, path);
+      now = withRoots(now, kind === "load" ? gone : [], [resolve(path)]);
       if (keeper && place) await keepSettings(place.store, session, signed(session));
     },
     /** Refuses to go on with the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */

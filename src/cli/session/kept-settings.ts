@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { type Settings, SettingsSchema } from "../../config/index.ts";
@@ -78,20 +77,10 @@ export function settingsToKeep(
   };
 }
 
-/** Recorded roots that do not exist any more. */
-export function goneRoots({ settings: { roots = [] } }: Pick<KeptSettings, "settings">): readonly string[] {
-  return roots.filter((root) => !existsSync(root));
-}
-
-export function withoutRoots(kept: KeptSettings, left: readonly string[]): KeptSettings {
-  const { roots = [] } = kept.settings;
-  return { ...kept, settings: { ...kept.settings, roots: roots.filter((root) => !left.includes(root)) } };
-}
-
-/** Kept settings with one more context that the user named. */
-export function withRoot(kept: KeptSettings, path: string): KeptSettings {
-  const { roots = [] } = kept.settings;
-  return { ...kept, settings: { ...kept.settings, roots: [...new Set([...roots, resolve(path)])] } };
+/** Kept settings without some roots, and with others. */
+export function withRoots(kept: KeptSettings, without: readonly string[], more: readonly string[] = []): KeptSettings {
+  const roots = (kept.settings.roots ?? []).filter((root) => !without.includes(root));
+  return { ...kept, settings: { ...kept.settings, roots: [...new Set([...roots, ...more])] } };
 }
 
 /** The kept settings, as the session takes them. */

@@ -5,6 +5,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
 import type { Host } from "../host.ts";
+import { bringContexts } from "../input/contexts.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Report, reportOf } from "../running/reports.ts";
 import { type Stop, untilStopped } from "../stop.ts";
@@ -76,7 +77,7 @@ export async function makeReady(
 ): Promise<boolean> {
   const isBegun = await meetUnfinished(opened, flags, asked);
   if (isBegun) opened.checkRecorded();
-  await opened.loadAll(signal);
+  await bringContexts(opened, flags, signal);
   if (!signal.aborted) return isBegun;
   throw new RlmError("cancelled", "cancelled before anything started", { suggestion: "Run the command again." });
 }
@@ -96,11 +97,9 @@ export async function closeWithGc(opened: CliSession, isHurried: boolean): Promi
  *
  * @throws RlmError `exec_unfinished` if it is something else
  */
-async function meetUnfinished(
-  { session, resumeCommand }: CliSession,
-  { contexts, change, discard }: SessionFlags,
-  asked: Opening["asked"],
-): Promise<boolean> {
+async function meetUnfinished(opened: CliSession, flags: SessionFlags, asked: Opening["asked"]): Promise<boolean> {
+  const { session, resumeCommand } = opened;
+  const { contexts, change, discard } = flags;
   const unfinished = session.unfinished();
   if (!unfinished) return false;
   if (discard) {

@@ -30,7 +30,12 @@ export function doubtedSettings(
   now: KeptSettings,
   flags: SessionFlags,
 ) {
-  const others = otherSettings(refused, now, flags);
+  const others = [
+    ...otherValues(refused.settings, now.settings, flags),
+    ...otherRoots(refused.settings, now.settings, flags),
+    ...otherOptions(refused, now, flags),
+    ...otherPlaces(refused, now),
+  ];
   const open = others.filter(({ isSettled }) => !isSettled);
   const what = `the settings stored with ${displayName(row)} are ignored: ${inLine(doubt)}`;
   const listed = others.slice(0, LISTED);
@@ -65,15 +70,6 @@ interface Other {
   readonly isSettled: boolean;
 }
 
-function otherSettings(refused: KeptSettings, now: KeptSettings, flags: SessionFlags): Other[] {
-  return [
-    ...otherValues(refused.settings, now.settings, flags),
-    ...otherRoots(refused.settings, now.settings, flags),
-    ...otherOptions(refused, now, flags),
-    ...otherPlaces(refused, now),
-  ];
-}
-
 function otherValues(refused: Settings, now: Settings, { settings }: SessionFlags): Other[] {
   const held = new Map<string, unknown>(Object.entries({ ...LIMIT_DEFAULTS, ...now }));
   return Object.entries({ ...refused, roots: undefined }).flatMap(([key, recorded]) => {
@@ -86,10 +82,14 @@ function otherValues(refused: Settings, now: Settings, { settings }: SessionFlag
 
 function otherRoots(refused: Settings, now: Settings, { settings, contexts }: SessionFlags): Other[] {
   const isSettled = settings.roots !== undefined || contexts.length > 0;
-  return rootsBeyond(refused.roots ?? [], now.roots ?? []).map((root) => {
-    return { typed: words("--root", root), here: "not allowed", isSettled };
-  });
+  const allowed = (now.roots ?? []).map((root) => canonical(root));
+  const isBeyond = (root: string) => !allowed.some((folder) => isWithin(folder, canonical(root)));
+  const beyond = (refused.roots ?? []).slice(0, ROOTS).filter(isBeyond);
+  return beyond.map((root) => ({ typed: words("--root", root), here: "not allowed", isSettled }));
 }
+
+/** The number of roots that are compared, more than a person types. Each is looked up in the file system. */
+const ROOTS = 100;
 
 function otherOptions(refused: KeptSettings, now: KeptSettings, { options }: SessionFlags): Other[] {
   const [{ onRestart: recorded = "send" }, { onRestart: here = "send" }] = [refused.options, now.options];
@@ -111,14 +111,6 @@ function otherPlaces({ output: { file, format }, cwd }: KeptSettings, now: KeptS
   }
   if (cwd !== now.cwd) others.push({ typed: words("cd", cwd), here: shown(now.cwd), isSettled: true });
   return others;
-}
-
-/** The number of roots that are compared, more than a person types. Each is looked up in the file system. */
-const ROOTS = 100;
-
-function rootsBeyond(recorded: readonly string[], here: readonly string[]): string[] {
-  const allowed = here.map((root) => canonical(root));
-  return recorded.slice(0, ROOTS).filter((root) => !allowed.some((folder) => isWithin(folder, canonical(root))));
 }
 
 function typedAs(key: string, value: string): string {

@@ -10,11 +10,7 @@ const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
  * @param otlp the setting; what a session has recorded never counts
  * @param say takes a line for people
  */
-export async function withSpansSent(
-  store: Store,
-  otlp: string | undefined,
-  say: (line: string) => void,
-): Promise<Store> {
+export async function withSpansSent(store: Store, otlp: string | undefined, say: (line: string) => void) {
   const url = otlp === "env" ? process.env[ENDPOINT] : otlp;
   if (!url) return store;
   if (!isCollector(url)) {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
-import type { LoadSource } from "../../index.ts";
+import type { LoadSource, Session } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import { given } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
@@ -13,13 +13,12 @@ import type { SessionRow, Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { bringContexts, type Target } from "../input/contexts.ts";
 import { checkContexts } from "../input/path-cures.ts";
-import { checkPaths, contextSource } from "../input/sources.ts";
+import { checkPaths, contextSource, type OneSource } from "../input/sources.ts";
 import { turnText } from "../render/ask.ts";
 import { passedOver } from "../render/failure.ts";
 import { loadedSince, showLoaded } from "../render/loaded.ts";
-import { openProgress } from "../render/progress.ts";
+import { openProgress, type ProgressLine } from "../render/progress.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { openStoreIn } from "../store/opened-store.ts";
@@ -115,7 +114,7 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   const stored = flags.isStoreNamed && flags.store !== null ? ["--store", flags.store] : [];
   const lineAbout = (...command: readonly string[]) => commandLine([...command, displayName(session), ...stored]);
   const resumeCommand = (...own: readonly string[]) => lineAbout("resume", ...own);
-  const loadSource = loaderOf({ session, progress, cwd: now.cwd }, opening);
+  const loadSource = loaderOf(session, progress, now.cwd, opening);
   return {
     session,
     kept,
@@ -129,14 +128,10 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
     resumeCommand,
     /** `belay repl --session NAME`. */
     replCommand: () => lineAbout("repl", "--session"),
-    /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
-    loadAll: (signal: AbortSignal) =>
-      bringContexts(
-        flags,
-        roots,
-        { session, journal: () => kept?.store.journal(session.id) ?? [], progress, resumeCommand, load: loadSource },
-        signal,
-      ),
+    /** Folders and files in which contexts may lie. */
+    roots,
+    /** Loads a source that lies in them. @throws RlmError */
+    loadSource,
     checkRecorded: keeping.checkRecorded,
     /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
     async load(path: string, kind: "load" | "append", signal: AbortSignal) {
@@ -152,14 +147,11 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
 }
 
 /** Loads sources into a session, with progress and a line about files that are left out. */
-function loaderOf(
-  { session, progress, cwd }: Pick<Target, "session" | "progress"> & { readonly cwd: string },
-  { flags, terminal: { stderr } }: Opening,
-): Target["load"] {
+function loaderOf(session: Session, progress: ProgressLine, cwd: string, { flags, terminal: { stderr } }: Opening) {
   // A session goes on in the folder in which it was begun.
   const isElsewhere = process.cwd() !== cwd;
   const place = (source: LoadSource) => (typeof source === "string" && isElsewhere ? resolve(source) : source);
-  return async (source, path, kind, signal) => {
+  return async (source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void> => {
     const name = path === "-" ? "stdin" : path;
     const before = kind === "append" ? session.stats() : null;
     progress.begin(name);

@@ -66,26 +66,15 @@ export function configPlaces(): ConfigPlaces {
 
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
-  const { model, base_url, api_key_env, thinking, delivery, price } = settings;
-  const { concurrency, memory_mb, max_session_mb, max_turns, max_depth } = settings;
+  const { model, base_url: baseUrl, api_key_env: apiKeyEnv, thinking, delivery, price, concurrency } = settings;
+  const { memory_mb: memoryMb, max_session_mb: maxSessionMb, max_depth: maxDepth, max_turns: maxTurns } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
     limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
     budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
-    subAgents: given({ maxTurns: max_turns }),
-    ...given({
-      model,
-      baseUrl: base_url,
-      apiKeyEnv: api_key_env,
-      thinking,
-      delivery,
-      price,
-      concurrency,
-      memoryMb: memory_mb,
-      maxSessionMb: max_session_mb,
-      maxDepth: max_depth,
-    }),
+    subAgents: given({ maxTurns }),
+    ...given({ model, baseUrl, apiKeyEnv, thinking, delivery, price, concurrency, memoryMb, maxSessionMb, maxDepth }),
   };
 }
 
@@ -113,16 +102,13 @@ export async function cancelBatches(store: Store, { stderr }: Pick<Terminal, "st
 export function checkPrice(settings: Settings): void {
   const { model, max_cost_usd } = settings;
   if (model === undefined || max_cost_usd === undefined || modelsOf(settings).price(model) !== null) return;
-  throw unknownPrice(
-    model,
-    "max_cost_usd",
-    'Tell it with --price IN/OUT, or limit by --max-tokens; --max-cost-usd "" takes back a limit that a file sets.',
-  );
+  const cure =
+    'Tell it with --price IN/OUT, or limit by --max-tokens; --max-cost-usd "" takes back a limit that a file sets.';
+  throw unknownPrice(model, "max_cost_usd", cure);
 }
 
 /** The refusal of a limit of dollars. @param limit as it was typed */
 export function unknownPrice(model: string, limit: string, suggestion: string): RlmError {
-  return new RlmError("invalid_argument", `the price of ${model} is not known, so ${limit} cannot be kept`, {
-    suggestion,
-  });
+  const problem = `the price of ${model} is not known, so ${limit} cannot be kept`;
+  return new RlmError("invalid_argument", problem, { suggestion });
 }

@@ -1,19 +1,10 @@
+import { messageOf } from "../../platform/errors.ts";
 import { amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, visible } from "../../platform/visible.ts";
 import { EXEC_TEXTS, GRADES, type Head, NONE, type Texts, type TracedCitation, type TracedExec } from "../format.ts";
 import { button, type Child, clockTime, facts, fill, h, lasting, type Pair, quoted, tint } from "./dom.ts";
-import {
-  execOf,
-  foldSums,
-  isOver,
-  kindOf,
-  percentile,
-  ranFor,
-  type Stretch,
-  type Sums,
-  sumsOf,
-  waitedFor,
-} from "./model.ts";
+import type { Stretch, Sums } from "./model.ts";
+import { execOf, foldSums, isOver, kindOf, percentile, ranFor, sumsOf, waitedFor } from "./model.ts";
 import { skyline } from "./pictures.ts";
 import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, type View } from "./view.ts";
 
@@ -26,7 +17,7 @@ export async function showDetails(aside: HTMLElement, view: View): Promise<void>
     if (kind === "call") texts = await view.texts.of(index);
     if (kind === "exec" && model.head.subject === "session") texts = await view.texts.of(model.head.calls + index);
   } catch (error) {
-    problem = `These texts cannot be read: ${error instanceof Error ? error.message : error}`;
+    problem = `These texts cannot be read: ${messageOf(error)}`;
   }
   // Something else may have been chosen meanwhile.
   if (chosen === view.chosen) fill(aside, ...PARTS[kind](view, index, texts), problem && note(problem));
@@ -299,12 +290,8 @@ function histogram(sorted: readonly number[]): Child[] {
     counts[at] = (counts[at] ?? 0) + 1;
   }
   const bars = skyline("paid", counts, Math.max(...counts));
-  const ends = h(
-    "p",
-    { class: "key" },
-    h("span", { class: "grow" }, "0"),
-    h("span", {}, `${lasting(longest)} and more`),
-  );
+  const most = h("span", {}, `${lasting(longest)} and more`);
+  const ends = h("p", { class: "key" }, h("span", { class: "grow" }, "0"), most);
   const label = `Running times: ${percentiles(sorted)}`;
   return [heading("running times"), h("div", { class: "histogram", role: "img", "aria-label": label }, bars), ends];
 }

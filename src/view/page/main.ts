@@ -1,3 +1,4 @@
+import { messageOf } from "../../platform/errors.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { type Head, PAGE_CALLS } from "../format.ts";
 import { openCompared } from "./compared.ts";
@@ -21,17 +22,16 @@ async function start(): Promise<void> {
   const head = await source.head();
   if (head?.trace !== 2) throw new Error(`its format is ${head?.trace}, and this page reads 2`);
   const place = new URLSearchParams(location.hash.slice(1));
-  const { page, view } = openPage(source, await modelFor(head, source));
+  const opened = openPage(source, await modelFor(head, source));
+  const { page } = opened;
   await page.refresh();
   page.goTo(place);
   document.documentElement.dataset.ready = "1";
   while (source.isLive) {
     await new Promise((resolve) => setTimeout(resolve, POLL));
-    if (document.visibilityState === "visible") await update(source, view, page);
+    if (document.visibilityState === "visible") await update(source, opened);
   }
 }
-
-type Page = ReturnType<typeof openPage>["page"];
 
 /** Reads the columns page by page, so that no task is long. */
 async function modelFor(head: Head, source: Source): Promise<Model> {
@@ -45,7 +45,7 @@ async function modelFor(head: Head, source: Source): Promise<Model> {
 }
 
 /** Takes what is new from the server. Selection, order and scroll position stay. */
-async function update(source: Source, view: View, page: Page): Promise<void> {
+async function update(source: Source, { view, page }: Opened): Promise<void> {
   try {
     const head = await source.head();
     page.tell(null);
@@ -128,15 +128,11 @@ function openPage(source: Source, model: Model) {
   const parts = { rows, search, overview, execs };
   listen(view, parts);
   const page = { refresh, tell, search: search.search, goTo: (place: URLSearchParams) => goTo(place, view, parts) };
-  return { page, view };
+  return { page, view, parts };
 }
 
-interface Parts {
-  readonly rows: ReturnType<typeof openRows>;
-  readonly search: ReturnType<typeof openSearch>;
-  readonly execs: ReturnType<typeof openExecs>;
-  readonly overview: ReturnType<typeof openOverview>;
-}
+type Opened = ReturnType<typeof openPage>;
+type Parts = Opened["parts"];
 
 function figuresOf(model: Model): Child[] {
   const { head, sums, clock } = model;
@@ -253,8 +249,6 @@ function save({ head, columns }: Model): void {
   link.click();
   URL.revokeObjectURL(link.href);
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 start().catch((error: unknown) => {
   document.documentElement.dataset.failed = messageOf(error);

@@ -75,7 +75,7 @@ export const foldKey = ({ exec, from, batches }: Fold, { head }: Model) =>
 export function passes(
   { model, kinds, error, found }: Pick<View, "model" | "kinds" | "error" | "found">,
   call: number,
-): boolean {
+) {
   const { of } = model.columns;
   if (kinds.size > 0 && !kinds.has(of("kind", call))) return false;
   if (error > 0 && of("error", call) !== error) return false;
