@@ -25,15 +25,17 @@ export function grown(records: ExecRecords, changes: Changes, added?: ToolCall |
   return recordsOf(
     { start, resumed, replayed, complete, ...changes },
     {
-      calls: added?.record === "rlm_tool_call" ? calls.with(added) : calls,
-      results: added?.record === "rlm_tool_result" ? results.with(added) : results,
+      calls: added?.record === "rlm_tool_call" ? longer(calls, added) : calls,
+      results: added?.record === "rlm_tool_result" ? longer(results, added) : results,
     },
   );
 }
 
 /** The call with this id, if the exec has made it. Its time does not grow with the calls of the exec. */
 export function callIn(records: ExecRecords, call_id: string): ToolCall | undefined {
-  return listsOf(records).calls.find(call_id);
+  const { items, length, places } = listsOf(records).calls;
+  const place = places.get(call_id) ?? length;
+  return place < length ? items[place] : undefined;
 }
 
 /** Counts the calls that the exec has made. Its time does not grow with them. */
@@ -43,7 +45,8 @@ export function callCount(records: ExecRecords): number {
 
 /** The calls after the first `from`. Its time grows only with how many these are. */
 export function callsFrom(records: ExecRecords, from: number): readonly ToolCall[] {
-  return listsOf(records).calls.from(from);
+  const { items, length } = listsOf(records).calls;
+  return items.slice(from, length);
 }
 
 interface Lists {
@@ -60,64 +63,39 @@ function listsOf(records: ExecRecords): Lists {
 
 /** Reads the lists as arrays only if somebody asks for them. */
 function recordsOf(facts: Omit<ExecRecords, "calls" | "results">, lists: Lists): ExecRecords {
-  const { calls, results } = lists;
+  let { calls, results }: Partial<ExecRecords> = {};
   const records = {
     ...facts,
     get calls() {
-      return calls.all();
+      calls ??= lists.calls.items.slice(0, lists.calls.length);
+      return calls;
     },
     get results() {
-      return results.all();
+      results ??= lists.results.items.slice(0, lists.results.length);
+      return results;
     },
   };
   known.set(records, lists);
   return records;
 }
 
-/** A list that never changes. A longer one that is made of it shares its items. */
+/** A list that never changes: as many of the first items as it is long. A longer one that is made of it shares the items. */
 interface GrowingList<T> {
-  readonly length: number;
-  with(item: T): GrowingList<T>;
-  find(call_id: string): T | undefined;
-  from(place: number): readonly T[];
-  all(): readonly T[];
-}
-
-/** The items of the longest of some lists; each of them is as many of the first items as it is long. */
-interface Shared<T> {
   readonly items: T[];
+  readonly length: number;
+  /** Of each item by its id. */
   readonly places: Map<string, number>;
 }
 
-function listOf<T extends { readonly call_id: string }>(items: readonly T[]): GrowingList<T> {
-  const shared: Shared<T> = { items: [], places: new Map() };
-  for (const item of items) add(shared, item);
-  return firstOf(shared, items.length);
+function listOf<T extends ToolCall | ToolResult>(items: readonly T[]): GrowingList<T> {
+  return items.reduce<GrowingList<T>>(longer, { items: [], length: 0, places: new Map() });
 }
 
-function firstOf<T extends { readonly call_id: string }>(shared: Shared<T>, length: number): GrowingList<T> {
-  let all: readonly T[] | undefined;
-  return {
-    length,
-    with(item) {
-      // Another list has grown from this one already: the new one shares nothing with that.
-      if (shared.items.length > length) return listOf([...shared.items.slice(0, length), item]);
-      add(shared, item);
-      return firstOf(shared, length + 1);
-    },
-    find(call_id) {
-      const place = shared.places.get(call_id) ?? length;
-      return place < length ? shared.items[place] : undefined;
-    },
-    from: (place) => shared.items.slice(place, length),
-    all() {
-      all ??= shared.items.slice(0, length);
-      return all;
-    },
-  };
-}
-
-function add<T extends { readonly call_id: string }>({ items, places }: Shared<T>, item: T): void {
-  if (!places.has(item.call_id)) places.set(item.call_id, items.length);
+function longer<T extends ToolCall | ToolResult>(list: GrowingList<T>, item: T): GrowingList<T> {
+  const { items, length, places } = list;
+  // Another list has grown from this one already: the new one shares nothing with that.
+  if (items.length > length) return longer(listOf(items.slice(0, length)), item);
+  if (!places.has(item.call_id)) places.set(item.call_id, length);
   items.push(item);
+  return { ...list, length: length + 1 };
 }
