@@ -9,6 +9,7 @@ import {
   pathsName,
   type Source,
 } from "../../context/index.ts";
+import { given } from "../../platform/json.ts";
 import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput, sourceIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
@@ -66,16 +67,9 @@ export function loadRequest(kind: LoadRequest["kind"], from: LoadSource, options
 }
 
 function sourceOf({ paths, maxFiles, maxBytes }: LoadPaths, cwd: string): PathsSource {
-  const most = {
-    ...(maxFiles === undefined ? {} : { files: maxFiles }),
-    ...(maxBytes === undefined ? {} : { bytes: maxBytes }),
-  };
-  return {
-    kind: "paths",
-    paths: paths.map((path) => (path === "" ? path : resolve(cwd, path))),
-    folder: resolve(cwd),
-    most,
-  };
+  const absolute = paths.map((path) => (path === "" ? path : resolve(cwd, path)));
+  const most = given({ files: maxFiles, bytes: maxBytes });
+  return { kind: "paths", paths: absolute, folder: resolve(cwd), most };
 }
 
 /** Options and services of a session's loads. */
