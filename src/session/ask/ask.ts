@@ -2,22 +2,20 @@ import { builtins, cellReference, contextNotLoaded, functionLines } from "../../
 import { type Json, RlmError, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import { loadSubCallLayer } from "../../model/index.ts";
 import type { Env, Rules } from "../env.ts";
-import type { ExecAsked } from "../exec/request.ts";
 import type { Setup } from "../setup.ts";
 import type { Answers } from "../sub-calls/port.ts";
 import type { AskEnvelope, AskOptions } from "./api.ts";
 import { beginAsk } from "./ends.ts";
 import { runAsk } from "./loop.ts";
 import { PROMPT_VERSION, systemPrompt } from "./prompt.ts";
-import type { AskSettings } from "./rounds.ts";
+import type { AskSettings } from "./records.ts";
 
 /** Asks a question about the context. @throws RlmError for what the caller got wrong; all else is an envelope */
 export async function ask(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
   const { signal, suspend, trajectory = false, ...wanted } = options;
   if (!setup.state().context) throw contextNotLoaded();
   await beginAsk(setup, await begin(question, wanted, setup)); // ▣ rlm_start of the ask
-  const asked: ExecAsked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
-  return runAsk(setup, asked, { isResumed: false, trajectory });
+  return runAsk(setup, { signal, suspend }, { isResumed: false, trajectory });
 }
 
 const DEFAULT_TURNS = 20;

@@ -13,7 +13,7 @@ interface ChildAsked {
   /** Aborting ends the child; the reason is an RlmError that says why. */
   readonly signal: AbortSignal;
   /** Aborting stops the child where it is. */
-  readonly suspend?: AbortSignal;
+  readonly suspend?: AbortSignal | undefined;
 }
 
 /** The answer of a child. Citations are places of the child's P. */
@@ -45,19 +45,18 @@ type ChildSession = Pick<Session, "ask" | "discard" | "resume">;
 
 async function askOnce(session: ChildSession, asked: ChildAsked): Promise<AskEnvelope> {
   const { request, settings, thinking, signal, suspend } = asked;
-  const signals = { signal, ...(suspend ? { suspend } : {}) };
-  const before = await session.resume(signals);
+  const before = await session.resume({ signal, suspend });
   if (before?.kind === "ask") return before.envelope;
   const { model, protocol, turn_tokens } = settings;
-  const root = request.model ?? model;
   return session.ask(request.prompt, {
-    ...(root === null ? {} : { model: root }),
+    model: request.model ?? model ?? undefined,
     protocol,
     thinking,
-    ...(turn_tokens === null ? {} : { turnTokens: turn_tokens }),
-    ...(request.schema === undefined ? {} : { schema: request.schema }),
+    turnTokens: turn_tokens ?? undefined,
+    schema: request.schema,
     maxTurns: request.max_turns ?? CHILD_TURNS,
-    ...signals,
+    signal,
+    suspend,
   });
 }
 
@@ -70,15 +69,12 @@ function endOf(envelope: AskEnvelope, { request, signal, suspend }: ChildAsked):
   const { error_code, error_message, suggestion } = envelope;
   if (suspend?.aborted) return { ok: false, error: failure("cancelled", error_message) };
   if (envelope.resumable) throw new RlmError(error_code, error_message, { suggestion });
-  return { ok: false, error: whyStopped(signal) ?? failedWith(error_code, error_message) };
+  const code = isFailureCode(error_code) ? error_code : "sub_agent_error";
+  return { ok: false, error: whyStopped(signal) ?? failure(code, error_message) };
 }
 
 /** Why the caller has stopped the child; null: it has not. */
 function whyStopped({ aborted, reason }: AbortSignal): SubCallError | null {
   if (!aborted || !(reason instanceof RlmError) || !isFailureCode(reason.code)) return null;
   return failure(reason.code, reason.message);
-}
-
-function failedWith(code: string, message: string): SubCallError {
-  return failure(isFailureCode(code) ? code : "sub_agent_error", message);
 }

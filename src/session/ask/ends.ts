@@ -2,13 +2,13 @@ import { type Json, RlmError } from "../../../runtime/index.ts";
 import { cancelUnwanted } from "../../shipping/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
 import { openRecorder } from "../exec/recorder.ts";
-import { discard, openWork } from "../exec/run-exec.ts";
-import { resumeOf, startOf } from "../exec/work.ts";
-import { type Account, type AskRecords, interruptedIn, openAskIn } from "../journal/account.ts";
+import { giveUpInterrupted, openWork } from "../exec/run-exec.ts";
+import { plainEnd, resumeOf, startOf } from "../exec/work.ts";
+import { type Account, type AskRecords, openAskIn } from "../journal/account.ts";
 import type { Complete } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import { citationsCapped, citationsOf } from "./cite.ts";
-import { wayOf } from "./envelope.ts";
+import { countsOf } from "./envelope.ts";
 import type { Ending } from "./next.ts";
 import { type AskInput, askIn } from "./records.ts";
 
@@ -46,14 +46,6 @@ export async function discardInterrupted(setup: Setup): Promise<void> {
   if (!setup.above) await cancelUnwanted(setup.env);
 }
 
-/** Ends the exec that was interrupted as cancelled, if there is one. */
-export async function giveUpInterrupted(setup: Setup): Promise<void> {
-  const interrupted = interruptedIn(setup.state().account);
-  if (!interrupted) return;
-  await setup.guest.end();
-  await discard(setup, interrupted);
-}
-
 function failed(error_code: string, error_message: string): AskEnding {
   return { success: false, error_code, error_message, answer: null };
 }
@@ -84,30 +76,12 @@ export function endingOf({ answers, state }: Setup, { settings }: AskInput, endi
   const notices = settings.depth === 0 ? (answers.noticesOf?.(models, true) ?? []) : [];
   const ofLoad = settings.depth === 0 ? loadWarnings(state()) : [];
   const all = [...warnings, ...citationsCapped(answer.cite), ...notices, ...ofLoad];
-  const recorded = { value: answer.value, answered_by, citations, warnings: all, ...wayOf(askIn(state())) };
+  const { turns, cells, depth_reached } = countsOf(askIn(state()));
+  const recorded = { value: answer.value, answered_by, citations, warnings: all, turns, cells, depth_reached };
   return { success: true, error_code: null, error_message: null, answer: recorded };
 }
 
 /** The end of an ask of this account. Its time is that of its turns and cells. @param at ms since the epoch */
 export function askEnd({ start, resumed }: AskRecords, account: Account, ending: AskEnding, at: number): Complete {
-  const { answer, ...how } = ending;
-  return {
-    record: "rlm_complete",
-    exec_id: start.exec_id,
-    kind: "ask",
-    ...how,
-    end: null,
-    state: null,
-    events: [],
-    call_count: 0,
-    time_ms: 0,
-    resumed,
-    replayed_sub_calls: 0,
-    checkpoint_id: null,
-    helpers_hash: account.helpers_hash,
-    context_hash: account.context_hash,
-    context_key: account.context_key,
-    answer,
-    at,
-  };
+  return { ...plainEnd(account, start.exec_id, at), kind: "ask", resumed, ...ending };
 }

@@ -1,11 +1,10 @@
 import type { GivenAnswer, Json } from "../../../runtime/index.ts";
-import type { ModelMessage } from "../../model/index.ts";
 import type { EndedBy } from "../journal/records.ts";
 import { elided, halved, saidIn } from "./conversation.ts";
 import * as notes from "./notes.ts";
 import { failedCells, hasLooked, sameTurns, textAlone } from "./patterns.ts";
+import type { AddedMessage, AskSettings, FailedTurn, Protocol, Round, TurnInput } from "./records.ts";
 import { type AskedCell, type Reply, readReply } from "./reply.ts";
-import type { AskSettings, FailedTurn, Protocol, Round } from "./rounds.ts";
 
 /** An ask as its records tell it, with what its driver knows at this moment. */
 export interface AskView {
@@ -27,15 +26,7 @@ export interface AskView {
 
 /** The next step of an ask. */
 export type Next =
-  | {
-      readonly kind: "turn";
-      readonly turn: number;
-      readonly closing: boolean;
-      readonly protocol: Protocol;
-      readonly messages: readonly ModelMessage[];
-      /** Turns whose observations are left out of the request. */
-      readonly elide: readonly number[];
-    }
+  | ({ readonly kind: "turn" } & TurnInput)
   | { readonly kind: "cell"; readonly source: string }
   /** The provider failed for longer than retries take. The ask stays open. */
   | { readonly kind: "pause"; readonly code: string; readonly message: string }
@@ -182,7 +173,7 @@ function isAnswerWithBlock({ rounds, settings, misfit }: AskView, language: stri
 }
 
 /** The next turn with these messages: the closing one if turns or budget are spent, or if the model goes in circles. */
-function turnWith(ask: AskView, messages: readonly ModelMessage[]): Next {
+function turnWith(ask: AskView, messages: readonly AddedMessage[]): Next {
   const { rounds, settings, room } = ask;
   if (room === "none") {
     return { kind: "end", ok: false, code: "budget_exceeded", message: "the budget does not allow another turn" };
@@ -209,7 +200,7 @@ function protocolOf({ settings, rounds }: AskView): Protocol {
 }
 
 /** The observations of a round: one message for each tool call, or one of the user. */
-function observed(round: Round, reply: Reply, remarks: readonly string[], footer: string): readonly ModelMessage[] {
+function observed(round: Round, reply: Reply, remarks: readonly string[], footer: string): readonly AddedMessage[] {
   const seen = reply.cells.map((cell, at) => ({ use: cell.use, ...observationOf(cell, round, at) }));
   const tail = [...remarks, footer].join("\n");
   return seen.map(({ use, text, isError }, at) => {
@@ -228,15 +219,15 @@ function observationOf({ asked }: AskedCell, { cells }: Round, at: number): { te
 }
 
 /** A turn that is asked for again adds nothing to what the failed one has said. */
-function withNote(messages: readonly ModelMessage[], note: string, rounds: readonly Round[]): readonly ModelMessage[] {
+function withNote(messages: readonly AddedMessage[], note: string, rounds: readonly Round[]): readonly AddedMessage[] {
   const last = messages.at(-1);
   const said = rounds.flatMap((round) => round.messages).at(-1);
-  if (!last && said && said.role !== "assistant" && said.text.endsWith(note)) return messages;
-  if (!last || last.role === "assistant") return [...messages, user(note)];
+  if (!last && said?.text.endsWith(note)) return messages;
+  if (!last) return [user(note)];
   return [...messages.slice(0, -1), { ...last, text: `${last.text}\n${note}` }];
 }
 
-const user = (text: string): ModelMessage => ({ role: "user", text });
+const user = (text: string): AddedMessage => ({ role: "user", text });
 const told = ({ footer }: AskView, note: string) => `${note}\n${footer}`;
 
 function textOf({ text }: Reply): string | undefined {

@@ -1,5 +1,5 @@
+import type { Round } from "./records.ts";
 import { readReply } from "./reply.ts";
-import type { Round } from "./rounds.ts";
 
 /** The kind of a reply without a cell: a text, or one with a block in another language; null if it had one, or if it failed. */
 export function textAlone({ outcome }: Round): "plain" | "with a block" | null {

@@ -1,9 +1,8 @@
 import type { Thinking } from "../../../runtime/index.ts";
 import { type Asked, loadSubCallLayer, type Model, type ModelMessage, type RequestBudget } from "../../model/index.ts";
-import type { ToolResult } from "../journal/records.ts";
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
+import type { FailedTurn, Protocol, Round } from "./records.ts";
 import { CELL_TOOL, endOfFirstCell } from "./reply.ts";
-import type { FailedTurn, Protocol, Round } from "./rounds.ts";
 
 /** A request to the root model. */
 export interface TurnRequest {
@@ -25,18 +24,11 @@ export interface TurnParts {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** The result of a turn, and its cost. */
-export interface TurnTaken extends Pick<ToolResult, "usage" | "attempts"> {
-  readonly outcome: Round["outcome"];
-  /** When the first request left, ms since the epoch; null: none has. */
-  readonly sent_at: number | null;
-}
-
 /** A turn with its retries, ms. */
 const TURN_MS = 300_000;
 
 /** Asks the root model once, with the retries of a sub-call and within the budget. Never rejects. */
-export async function takeTurn(request: TurnRequest, parts: TurnParts, signal: AbortSignal): Promise<TurnTaken> {
+export async function takeTurn(request: TurnRequest, parts: TurnParts, signal: AbortSignal) {
   const { openRequests } = await loadSubCallLayer();
   const { system, messages, protocol, maxTokens, thinking, conversation } = request;
   const requests = openRequests(parts.model, { max_tokens: maxTokens, thinking, conversation }, parts, {
@@ -45,7 +37,7 @@ export async function takeTurn(request: TurnRequest, parts: TurnParts, signal: A
   });
   const asked = await requests.ask(system, messages, protocol === "tools" ? [CELL_TOOL_SPEC] : []);
   const { usage, attempts, sent_at } = requests.spent();
-  const outcome = asked.ok ? await usable(asked.turn, request) : failed(asked, protocol);
+  const outcome: Round["outcome"] = asked.ok ? await usable(asked.turn, request) : failed(asked, protocol);
   return { outcome, usage, attempts, sent_at };
 }
 

@@ -6,32 +6,25 @@ import { partOf, readExcerptInput } from "../contexts/excerpts.ts";
 import type { ExecAsked } from "../exec/request.ts";
 import type { SessionState } from "../exec/session-state.ts";
 import { leftOf } from "../exec/work.ts";
-import type { AskRecords } from "../journal/account.ts";
-import type { ExecRecords } from "../journal/exec-records.ts";
+import { type AskRecords, interruptedIn } from "../journal/account.ts";
 import type { Setup } from "../setup.ts";
 import { conversationOf, unitsOfMessage } from "./conversation.ts";
 import { type AskView, type Candidate, candidate, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
-import { type AskInput, askIn, readTurn, roundsOf } from "./records.ts";
+import { type AskInput, askIn, type Round, readTurn, roundsOf } from "./records.ts";
 import type { TurnRequest } from "./request.ts";
 import { roomFor, roomOnceSettled } from "./room.ts";
-import type { Round } from "./rounds.ts";
 
 /** The next step of an ask, with the output tokens that a turn may take, thinking included. */
 export type Step = Exclude<Next, { kind: "turn" }> | TurnStep;
 type TurnStep = Extract<Next, { kind: "turn" }> & { readonly maxTokens: number };
 
-interface Moment {
-  /** A turn or cell of the ask that has begun and not ended; null: there is none. */
-  readonly interrupted: ExecRecords | null;
-  /** True if the caller already knows of the provider's failure. The turn is then sent again. */
-  readonly isRetry: boolean;
-  readonly signals: ExecAsked;
-}
-
-/** Waits until the budget has room for a turn, or never will, and decides by the records of the ask. */
-export async function nextStep(setup: Setup, ask: AskInput, { interrupted, isRetry, signals }: Moment): Promise<Step> {
+/**
+ * Waits until the budget has room for a turn, or never will, and decides by the records of the ask.
+ * @param isRetry the caller already knows of the provider's failure: the turn is then sent again
+ */
+export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, isRetry: boolean): Promise<Step> {
   const { env, state } = setup;
   const { question, settings } = ask;
   // A child leaves nothing open: its caller gets the failure.
@@ -54,7 +47,8 @@ export async function nextStep(setup: Setup, ask: AskInput, { interrupted, isRet
     isRetry: isRetry && !isChild,
   };
   // A turn that was sent goes out again as it was: another budget would put other words into it.
-  const begun = interrupted?.start.kind === "turn" ? readTurn(interrupted.start.input) : null;
+  const start = interruptedIn(state().account)?.start;
+  const begun = start?.kind === "turn" ? readTurn(start.input) : null;
   const step = begun ? ({ kind: "turn", ...begun } as const) : next(view);
   if (step.kind === "pause" && isChild) return { ...step, kind: "end", ok: false };
   if (step.kind !== "turn") return step;

@@ -3,6 +3,7 @@ import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { keepContext } from "../contexts/contexts.ts";
 import { refuseMissing } from "../functions.ts";
+import { interruptedIn } from "../journal/account.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -104,18 +105,20 @@ async function begun(
 }
 
 /**
- * Ends an interrupted exec as cancelled, and the children of its open calls, which are charged to it. The session's state is
- * that before the exec.
+ * Ends the exec that was interrupted as cancelled, if there is one, and the children of its open calls, which are charged to it.
+ * The session's state is that before the exec.
  */
-export async function discard(setup: Setup, records: ExecRecords): Promise<void> {
-  const { start, calls } = records;
-  const { exec_id, kind, cell, limits } = start;
-  const charged = await giveUpCalls(setup, records);
+export async function giveUpInterrupted(setup: Setup): Promise<void> {
+  const interrupted = interruptedIn(setup.state().account);
+  if (!interrupted) return;
+  await setup.guest.end();
+  const { exec_id, kind, cell, limits } = interrupted.start;
+  const charged = await giveUpCalls(setup, interrupted);
   const work = openWork(setup, exec_id);
   const state = cell === null ? null : { ...unstarted(work), limits: { ...setup.rules.limits, ...limits } };
   const end: CellEnd | null = cell === null ? null : { kind: "cancelled" };
   const complete = completeOf(work, { kind, success: false, error_code: "cancelled", end, state });
-  await work.recorder.commit([...charged, complete], { drop: setup.rules.keepSteps ? [] : stepsOf({ calls }) });
+  await work.recorder.commit([...charged, complete], { drop: setup.rules.keepSteps ? [] : stepsOf(interrupted) });
 }
 
 /** The work of an exec that begins or goes on. */

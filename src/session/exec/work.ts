@@ -116,28 +116,41 @@ export function resultOf(
 /** The record of the exec's end, by what the recorder has kept. */
 export function completeOf({ setup, recorder, exec_id, startedAt, events }: Work, fields: Partial<Complete>): Complete {
   const { account, context } = recorder.state();
-  const last = account.last;
+  const { last } = account;
   return {
-    record: "rlm_complete",
-    exec_id,
+    ...plainEnd(account, exec_id, setup.env.clock.now()),
     kind: last?.start.kind ?? "cell",
-    success: true,
-    error_code: null,
-    error_message: null,
-    end: null,
-    state: null,
     events,
     call_count: last?.calls.length ?? 0,
     time_ms: setup.env.clock.monotonic() - startedAt,
     resumed: last?.resumed ?? 0,
     replayed_sub_calls: last?.replayed ?? 0,
-    checkpoint_id: null,
-    helpers_hash: account.helpers_hash,
     context_hash: context?.hash ?? null,
     context_key: context?.key ?? null,
-    at: setup.env.clock.now(),
     ...fields,
   };
+}
+
+/** The end of an exec that ran nothing and succeeded, with the state of the account. @param at ms since the epoch */
+export function plainEnd({ helpers_hash, context_hash, context_key }: Account, exec_id: string, at: number) {
+  return {
+    record: "rlm_complete",
+    exec_id,
+    success: true,
+    error_code: null,
+    error_message: null,
+    end: null,
+    state: null,
+    events: [],
+    call_count: 0,
+    time_ms: 0,
+    replayed_sub_calls: 0,
+    checkpoint_id: null,
+    helpers_hash,
+    context_hash,
+    context_key,
+    at,
+  } as const;
 }
 
 /** The state of an exec that has run nothing yet. */

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../runtime/index.ts";
+import type { ExecRecords } from "./exec-records.ts";
 import type { JournalRecord, ToolCall, ToolResult } from "./records.ts";
 
 /** The limits of a session's spending since its last load. */
@@ -94,6 +95,20 @@ const allotted = (sub_calls: number) => Math.min(Math.max(0, Math.floor(sub_call
 /** Another user may have written the store: a negative figure in a record must not raise the budget. */
 function plus(spent: number, more: number): number {
   return more > 0 ? spent + more : spent;
+}
+
+/** The answered sub-calls of some execs. @param depth of the session that ran the execs */
+export function treeOf(execs: readonly Pick<ExecRecords, "results">[], depth: number) {
+  const results = execs.flatMap((exec) => exec.results);
+  const children = results.flatMap(({ child }) => (child ? [child] : []));
+  return {
+    /** Sub-calls of the execs and of all children below. */
+    sub_calls: results.reduce((sum, result) => sum + subCallsOf(result), 0),
+    /** Children of the execs themselves. */
+    children: children.length,
+    /** Depth of the deepest session that was reached. */
+    depth_reached: children.reduce((deepest, { depth_reached }) => Math.max(deepest, depth_reached), depth),
+  };
 }
 
 export function remaining(ledger: Ledger, limits: BudgetLimits): RemainingBudget {

@@ -3,9 +3,8 @@ import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
 import { inFlight } from "../exec/interrupted.ts";
 import { EMPTY_ACCOUNT, follow } from "../journal/account.ts";
-import { ROOT_CALL } from "../journal/ledger.ts";
+import { ROOT_CALL, treeOf } from "../journal/ledger.ts";
 import { type ChildRecord, type EndedBy, readJournal } from "../journal/records.ts";
-import { treeOf } from "../journal/tree.ts";
 import { childName } from "./children.ts";
 
 /** The spending of a child so far, whatever became of it: it is charged to the call that it answers. */
