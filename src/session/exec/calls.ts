@@ -7,18 +7,10 @@ import type { Setup } from "../setup.ts";
 import type { Budget } from "../sub-calls/budget.ts";
 import { FREE } from "../sub-calls/plan.ts";
 import type { Answered } from "../sub-calls/port.ts";
-import type { Continuation, LoopCalls } from "./ports.ts";
+import type { Continuation } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 
-/** The calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */
-export interface ExecCalls extends LoopCalls<Answered> {
-  /** The facts of a new call that its record keeps: the level of thinking of one that names none, the effects of a function. */
-  marks(call: Pick<PendingCall, "name">): Pick<ToolCall, "thinking" | "effects">;
-  /** The records of new calls are kept. */
-  made(): void;
-  /** The record of an answer is kept: the ledger has what the call spent. */
-  answered(call: PendingCall, isDone: boolean): void;
-}
+export type ExecCalls = ReturnType<typeof openCalls>;
 
 export interface ExecCallsOptions {
   readonly setup: Pick<Setup, "answers" | "job"> & {
@@ -38,7 +30,8 @@ export interface ExecCallsOptions {
   readonly suspend: AbortSignal | undefined;
 }
 
-export function openCalls(options: ExecCallsOptions): ExecCalls {
+/** Opens the calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */
+export function openCalls(options: ExecCallsOptions) {
   const { setup, budget, time, ledger, from, history, suspend } = options;
   const running = new Set<string>();
   /** Open calls that a child answers. */
@@ -46,26 +39,20 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
   let done = 0;
   const tell = () => {
     const { tokens, cost_usd } = ledger();
-    const held = budget.held();
+    const { tokens: held_tokens, cost_usd: held_cost_usd } = budget.held();
     const { remaining_sub_calls: left, remaining_functions: functions_left } = budget.left();
-    setup.env.emit({
-      kind: "calls",
-      done,
-      running: running.size,
-      left,
-      tokens,
-      cost_usd,
-      held_tokens: held.tokens,
-      held_cost_usd: held.cost_usd,
-      ...(functions_left === undefined ? {} : { functions_left }),
-    });
+    const spent = { tokens, cost_usd, held_tokens, held_cost_usd };
+    const lent = functions_left === undefined ? {} : { functions_left };
+    setup.env.emit({ kind: "calls", done, running: running.size, left, ...spent, ...lent });
   };
   return {
-    marks(call) {
+    /** The facts of a new call that its record keeps: the level of thinking of one that names none, the effects of a function. */
+    marks(call: Pick<PendingCall, "name">): Pick<ToolCall, "thinking" | "effects"> {
       const effects = setup.answers.effectsOf?.(call);
       const { thinking = "off" } = setup.answers;
       return { ...(thinking === "off" ? {} : { thinking }), ...(effects === undefined ? {} : { effects }) };
     },
+    /** The session's facts as they stand now. */
     facts: (): Json => ({
       ...setup.answers.facts,
       ...budget.left(),
@@ -73,7 +60,8 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       job: setup.job,
       for_model: options.isForModel,
     }),
-    async answer(call, signal) {
+    /** Must not reject: a call that fails is an answer. Ends early when the signal aborts. */
+    async answer(call: PendingCall, signal: AbortSignal): Promise<Answered> {
       const hasChild = setup.answers.resumes?.(call) === true;
       if (hasChild) children.add(call.id);
       const isAgain = from?.recorded.has(call.id) === true;
@@ -105,12 +93,15 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
         },
       });
     },
+    /** Time that the calls that are out may take to end when they are aborted, ms; undefined: as plain calls. */
     callOffMs: () => (children.size > 0 ? CHILD_OFF_MS : undefined),
+    /** The records of new calls are kept. */
     made() {
       budget.follow(ledger());
       tell();
     },
-    answered({ id }, isDone) {
+    /** The record of an answer is kept: the ledger has what the call spent. */
+    answered({ id }: PendingCall, isDone: boolean) {
       budget.close(id, ledger());
       children.delete(id);
       // A call that was aborted counts as running to the end: it was given up.

@@ -1,7 +1,6 @@
 import {
   type CellEnd,
   clampLimits,
-  type ExecLimits,
   type ExecSignals,
   type ExecState,
   type Over,
@@ -33,7 +32,6 @@ import { keepCellEnd, keepFullEnd, keepQueryEnd } from "./keep-end.ts";
 import { type Lending, openLending } from "./lending.ts";
 import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
-import type { Recorder } from "./recorder.ts";
 import { openAtState, reopen } from "./reopening.ts";
 import type { CellRequest, ExecAsked } from "./request.ts";
 import { openTime, timeIsSpent } from "./time.ts";
@@ -93,9 +91,7 @@ export async function execCell(
   } catch (error) {
     await giveUp(work, kind, machine);
     const failed = notKept(error);
-    const complete = completeOf(work, { success: false, error_code: codeOf(failed) });
-    const facts = envelopeFacts(work.setup, work.recorder.state().account, true);
-    return envelope({ ...complete, end: failed, state }, facts);
+    return answer(completeOf(work, { success: false, error_code: codeOf(failed), end: failed }), true);
   }
 }
 
@@ -188,7 +184,7 @@ async function runCell(
   const { origin } = setup.row;
   const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
   const lent = { isForModel, setup, budget, time, ledger, recorded, from, history: history.context, suspend };
-  const calls = sparing(noticing(openCalls(lent), recorder), work);
+  const calls = sparing(openCalls(lent), work);
   const journal = openExecJournal(work, lending, { calls, time, clock: setup.env.clock, history });
   const ports = { machine: lending, journal, calls, clock: setup.env.clock, parking: setup.parking };
   const sites = request.kind === "cell" && request.sites === true;
@@ -200,10 +196,7 @@ async function runCell(
     ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
     : { kind: "start", input: { ...given, sites, kept, seed: seed(setup.env.random) }, replay };
   using out = joinSignals(signal, time.out);
-  const over = await runLoop(ports, beginning, {
-    signal: out.signal,
-    ...(suspend ? { suspend } : {}),
-  });
+  const over = await runLoop(ports, beginning, { signal: out.signal, suspend });
   if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
   const asked = recorder.state().account.last?.results.map(({ model }) => model) ?? [];
   // An ask tells its caller, and not its model.
@@ -227,16 +220,10 @@ function failedInBatches({ calls, results }: ExecRecords): string | null {
   return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of a batch failed${message}`;
 }
 
-/** The calls; the recorder is told of a store that fails while it is looked up whether one was answered before. */
-function noticing(calls: ExecCalls, recorder: Recorder): ExecCalls {
-  const noticed = (error: unknown) => {
-    recorder.noticed(error);
-    throw error;
-  };
-  return { ...calls, answer: (call, signal) => calls.answer(call, signal).catch(noticed) };
-}
-
-/** The calls; one that the same cell has made before, and that was answered before it was cancelled, takes that answer over. */
+/**
+ * The calls; one that the same cell has made before, and that was answered before it was cancelled, takes that answer over. The
+ * recorder is told of a store that fails while it is looked up whether a call was answered before.
+ */
 function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): ExecCalls {
   const { account } = recorder.state();
   const spared = openSpared(account.spared, () => recorder.state().account.last?.calls ?? []);
@@ -246,7 +233,12 @@ function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): Exec
       const answer = spared(call.id);
       // Another model may be the reason why the cell is run again.
       const isOfOther = answer?.model && (answers.modelOf?.(call) ?? answer.model) !== answer.model;
-      if (!answer || isOfOther) return calls.answer(call, signal);
+      try {
+        if (!answer || isOfOther) return await calls.answer(call, signal);
+      } catch (error) {
+        recorder.noticed(error);
+        throw error;
+      }
       const { value, model } = answer;
       return { settlement: { ok: true, value }, record: { ...FREE, model, cached: true }, cacheKey: null };
     },
@@ -256,14 +248,13 @@ function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): Exec
 /** The state that the exec has gathered so far. A store may come from somebody else: its state cannot raise the limits. */
 function stateOf(work: Work, request: CellRequest, from: Continuation | null): ExecState {
   const { limits } = work.setup.rules;
-  if (from?.at) return withinLimits(from.at.state, limits);
+  if (from?.at) {
+    const { state } = from.at;
+    return { ...state, limits: clampLimits(limits, state.limits), running_ms: Math.max(0, state.running_ms) };
+  }
   const fresh = unstarted(work);
   if (request.kind === "query") return { ...fresh, cell: 0, limits: clampLimits(limits, {}) };
   return { ...fresh, limits: clampLimits(limits, request.limits) };
-}
-
-function withinLimits(state: ExecState, limits: ExecLimits): ExecState {
-  return { ...state, limits: clampLimits(limits, state.limits), running_ms: Math.max(0, state.running_ms) };
 }
 
 function seed(random: () => number): Seed {

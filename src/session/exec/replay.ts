@@ -15,7 +15,7 @@ export interface BeginParts {
  * out has all calls that still want an answer. Only what follows the last recorded answer is new, so no earlier image is taken.
  */
 export async function begin(machine: LoopMachine, from: Beginning, parts: BeginParts): Promise<Slice> {
-  const signals = { signal: parts.cancel, ...(parts.suspend ? { suspend: parts.suspend } : {}) };
+  const signals = { signal: parts.cancel, suspend: parts.suspend };
   let slice =
     from.kind === "resume"
       ? await machine.resume(from.input, signals)
