@@ -22,14 +22,11 @@ const CURES = {
   moreSubCalls: remedy("moreSubCalls"),
 };
 
-let files: { readonly sections: string; readonly query: string } | undefined;
-
 /** The cell that answers a question. @throws RlmError `invalid_argument` */
 export function queryCell(
   prompt: string,
   { maxSections = DEFAULT_SECTIONS, searchStrategy = "auto" }: QueryOptions,
 ): string {
-  const refuse = (what: string, suggestion: string) => new RlmError("invalid_argument", what, { suggestion });
   if (prompt.trim() === "") throw refuse("the question is empty", "Ask something.");
   if (!(Number.isInteger(maxSections) && maxSections > 0)) {
     throw refuse(`maxSections is ${maxSections}`, `Pass a whole number from 1 to ${MAX_SECTIONS}.`);
@@ -38,11 +35,13 @@ export function queryCell(
     throw refuse(`searchStrategy is ${searchStrategy}`, `Pass one of ${SEARCH_STRATEGIES.join(", ")}.`);
   }
   const read = (name: string) => readGuestFile(new URL(name, import.meta.url)).trimEnd();
-  files ??= { sections: read("./sections.guest.js").replace(/;$/, ""), query: read("./query.guest.js") };
   const input = { prompt, max_sections: Math.min(maxSections, MAX_SECTIONS), strategy: searchStrategy, cures: CURES };
+  const sections = read("./sections.guest.js").replace(/;$/, "");
   const given = `const QUERY = ${JSON.stringify(input)};`;
-  return `${given}\nconst SECTIONS = ${files.sections}(${BUILTINS});\n${files.query}\n`;
+  return `${given}\nconst SECTIONS = ${sections}(${BUILTINS});\n${read("./query.guest.js")}\n`;
 }
+
+export const refuse = (what: string, suggestion: string) => new RlmError("invalid_argument", what, { suggestion });
 
 /** The code of a failure; one that this build does not know is told as `sub_agent_error`. */
 const Code = v.pipe(

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtime/index.ts";
 import type { ModelTurn } from "../../model/index.ts";
 import { remembered } from "../../platform/remembered.ts";
-import type { SessionState } from "../exec/session-state.ts";
+import type { SessionState } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { cellIn, envelope, NO_FACTS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";

@@ -17,8 +17,7 @@ import type { Machine } from "../machine/machines.ts";
 import { continuationAt } from "./interrupted.ts";
 import type { Continuation, LoopMachine } from "./ports.ts";
 import { begin } from "./replay.ts";
-import { positionOf } from "./session-state.ts";
-import type { Work } from "./work.ts";
+import { positionOf, type Work } from "./work.ts";
 
 export interface LendingParts {
   readonly work: Pick<Work, "setup" | "recorder">;

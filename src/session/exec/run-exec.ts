@@ -14,8 +14,7 @@ import { giveUpCalls, stepsOf } from "./interrupted.ts";
 import { keepEnd } from "./keep-end.ts";
 import { openRecorder } from "./recorder.ts";
 import type { CellRequest, CommandRequest, ExecAsked, ExecRequest, LoadRequest } from "./request.ts";
-import { positionOf } from "./session-state.ts";
-import { completeOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
+import { completeOf, positionOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
  * One exec: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept before it answers, in

@@ -1,10 +1,12 @@
 import { type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import { type Account, cellFiles } from "../journal/account.ts";
 import type { EnvelopeFacts } from "../journal/envelope.ts";
 import { callIn } from "../journal/exec-records.ts";
 import { type RemainingBudget, remaining } from "../journal/ledger.ts";
 import type { Complete, Resume, Start, ToolResult } from "../journal/records.ts";
+import type { Position } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { Recorder } from "./recorder.ts";
@@ -19,6 +21,18 @@ export interface Work {
   startedAt: number;
   /** Decisions on tools. */
   readonly events: ToolOverrideEvent[];
+}
+
+/** The state from which an exec starts, and the state that it leaves. */
+export interface SessionState {
+  /** The account of the journal, up to the last commit. */
+  readonly account: Account;
+  readonly context: Context | null;
+}
+
+/** The position at which the machine of the next exec opens. */
+export function positionOf({ account, context }: SessionState): Position {
+  return { checkpoint: account.checkpoint, context, sources: account.sources, given: account.given };
 }
 
 /** The budget that a session may still spend between execs: at its own level and above. */
