@@ -2,7 +2,7 @@ import { type Checkpoint, type Json, PAGE_BYTES, RlmError } from "../../../runti
 import type { Context } from "../../context/index.ts";
 import type { Step } from "../../store/index.ts";
 import { factsAfter, follow } from "../journal/account.ts";
-import type { EndExtras, JournalRecord, SessionFacts, StepExtras } from "../journal/records.ts";
+import type { EndExtras, JournalRecord, StepExtras } from "../journal/records.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
@@ -35,7 +35,8 @@ export function openRecorder({ row, env, run, parking, deliveries, space, state,
   let failed = false;
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
-    const facts = factsAfter(current.account, records, contextFacts(context));
+    const told = context && { hash: context.hash, sources: context.stats.sources, chars: context.text.length };
+    const facts = factsAfter(current.account, records, told);
     const results = records.filter((record) => record.record === "rlm_tool_result");
     const settle = run ? results.map((result) => run.settles(result.call_id, spentOn(result))) : [];
     const delivered = results.map(({ call_id }) => call_id).filter((id) => deliveries.has(id));
@@ -101,7 +102,3 @@ const OF_STORE: ReadonlySet<string> = new Set(["store_failed", "lease_lost"]);
 
 /** Guest commands whose answers are kept with an exec's end: its memory, and its helpers. */
 const EXPORTS = ["memory.export", "helpers.sources"];
-
-function contextFacts(context: Context | null): SessionFacts["context"] {
-  return context && { hash: context.hash, sources: context.stats.sources, chars: context.text.length };
-}

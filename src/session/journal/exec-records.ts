@@ -1,4 +1,4 @@
-import type { Complete, Start, ToolCall, ToolResult } from "./records.ts";
+import type { Complete, JournalRecord, Start, ToolCall, ToolResult } from "./records.ts";
 
 /** All records of one exec, in journal order. */
 export interface ExecRecords {
@@ -11,24 +11,28 @@ export interface ExecRecords {
   readonly complete: Complete | null;
 }
 
-type Changes = Partial<Pick<ExecRecords, "resumed" | "replayed" | "complete">>;
-
 /** The records of an exec that has begun. */
 export function begun(start: Start): ExecRecords {
   return recordsOf({ start, resumed: 0, replayed: 0, complete: null }, { calls: listOf([]), results: listOf([]) });
 }
 
-/** The records with some facts changed, and one more call or result. Its time does not grow with the calls of the exec. */
-export function grown(records: ExecRecords, changes: Changes, added?: ToolCall | ToolResult): ExecRecords {
+/** The records with one more. Its time does not grow with the calls of the exec. */
+export function grown(records: ExecRecords, added: JournalRecord): ExecRecords {
   const { start, resumed, replayed, complete } = records;
   const { calls, results } = listsOf(records);
   return recordsOf(
-    { start, resumed, replayed, complete, ...changes },
+    { start, resumed, replayed, complete, ...changesBy(added, records) },
     {
-      calls: added?.record === "rlm_tool_call" ? longer(calls, added) : calls,
-      results: added?.record === "rlm_tool_result" ? longer(results, added) : results,
+      calls: added.record === "rlm_tool_call" ? longer(calls, added) : calls,
+      results: added.record === "rlm_tool_result" ? longer(results, added) : results,
     },
   );
+}
+
+/** Facts of an exec that one more record changes. */
+export function changesBy(added: JournalRecord, { resumed }: Pick<ExecRecords, "resumed">) {
+  if (added.record === "rlm_resume") return { resumed: resumed + 1, replayed: added.replayed };
+  return added.record === "rlm_complete" ? { complete: added } : {};
 }
 
 /** The call with this id, if the exec has made it. Its time does not grow with the calls of the exec. */
@@ -83,7 +87,7 @@ function recordsOf(facts: Omit<ExecRecords, "calls" | "results">, lists: Lists):
 interface GrowingList<T> {
   readonly items: T[];
   readonly length: number;
-  /** Of each item by its id. */
+  /** The place of each item, by its id. */
   readonly places: Map<string, number>;
 }
 
