@@ -1,9 +1,8 @@
-import type { Answer, ExecSignals, Over } from "../../../runtime/index.ts";
+import type { Answer, CheckpointRequest, ExecSignals, Over, PendingCall, Slice } from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
-import { notRecorded } from "./ends.ts";
+import { notRecorded, recordsDoNotFit } from "./ends.ts";
 import { openInFlight } from "./in-flight.ts";
-import type { Beginning, LoopParts } from "./ports.ts";
-import { begin } from "./replay.ts";
+import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
 
 /**
  * Runs an exec to its end, in the order of docs/durability.md. Nothing is sent before the step that waits for it is kept, and
@@ -25,8 +24,8 @@ export async function runLoop(
   const settle = (answers: readonly Answer[], image: boolean) =>
     machine.settle(answers, calls.facts(), image ? journal.nextImage() : null);
 
-  const until = { cancel: cancelled.signal, suspend, stop };
-  let slice = await begin(machine, beginning, { ...until, settle, image: journal.nextImage });
+  const signals = { signal: cancelled.signal, suspend };
+  let slice = await begin(machine, beginning, { signals, stop, settle, image: journal.nextImage });
   while (slice.kind === "waiting") {
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
     if (isKept) {
@@ -43,3 +42,46 @@ export async function runLoop(
 /** Time that calls may take to end when they are aborted. */
 const CALL_OFF_MS = 1000;
 const SUSPEND_MS = 500;
+
+interface BeginParts {
+  readonly signals: ExecSignals;
+  readonly stop: AbortSignal;
+  settle(answers: readonly Answer[], image: boolean): Promise<Slice>;
+  image(): CheckpointRequest | null;
+}
+
+/**
+ * Starts or resumes the exec and gives it its recorded answers, each by itself as it was given at first. The slice that comes
+ * out has all calls that still want an answer. Only what follows the last recorded answer is new, so no earlier image is taken.
+ */
+export async function begin(machine: LoopMachine, from: Beginning, parts: BeginParts): Promise<Slice> {
+  const { signals, stop, settle, image } = parts;
+  let slice =
+    from.kind === "resume"
+      ? await machine.resume(from.input, signals)
+      : await machine.start(from.input, from.replay.length > 0 ? null : image(), signals);
+  const open = new Map<string, PendingCall>();
+  for (const [index, recorded] of from.replay.entries()) {
+    if (slice.kind === "over" || stop.aborted) return slice;
+    for (const call of slice.calls) open.set(call.id, call);
+    const misfit = misfitOf(recorded, open.get(recorded.id));
+    if (misfit !== undefined) {
+      await machine.end(misfit);
+      return { kind: "over", end: recordsDoNotFit(misfit), state: slice.state, lost: misfit, whole: null, asides: [] };
+    }
+    open.delete(recorded.id);
+    slice = await settle([recorded], index === from.replay.length - 1);
+  }
+  return slice.kind === "over" ? slice : { ...slice, calls: [...open.values(), ...slice.calls].sort(byNumber) };
+}
+
+/** Why a recorded answer cannot be given to the guest. */
+function misfitOf(recorded: Replayed, call: PendingCall | undefined): string | undefined {
+  if (!call) return `the cell did not make the recorded call ${recorded.id} (${recorded.name})`;
+  if (call.name !== recorded.name) return `call ${call.id} is ${call.name}, recorded was ${recorded.name}`;
+  if (JSON.stringify(call.args) === JSON.stringify(recorded.args)) return undefined;
+  return `the arguments of call ${call.id} (${call.name}) are not those that were recorded`;
+}
+
+const byNumber = (a: PendingCall, b: PendingCall) => numberOf(a) - numberOf(b);
+const numberOf = ({ id }: PendingCall) => Number(id.slice(id.lastIndexOf(".") + 1));
