@@ -12,8 +12,6 @@ export interface QueryOptions {
 
 const DEFAULT_SECTIONS = 10;
 const MAX_SECTIONS = 50;
-/** Builtins that choose the sections. */
-const BUILTINS = "{ peek, find, search, find_routes, list_docs, doc_at, stats }";
 
 /** The remedies that a failed query suggests. The library, the command and Pi each have words for them. */
 const CURES = {
@@ -34,11 +32,9 @@ export function queryCell(
   if (!SEARCH_STRATEGIES.includes(searchStrategy)) {
     throw refuse(`searchStrategy is ${searchStrategy}`, `Pass one of ${SEARCH_STRATEGIES.join(", ")}.`);
   }
-  const read = (name: string) => readGuestFile(new URL(name, import.meta.url)).trimEnd();
+  const guest = readGuestFile(new URL("./query.guest.js", import.meta.url)).trimEnd();
   const input = { prompt, max_sections: Math.min(maxSections, MAX_SECTIONS), strategy: searchStrategy, cures: CURES };
-  const sections = read("./sections.guest.js").replace(/;$/, "");
-  const given = `const QUERY = ${JSON.stringify(input)};`;
-  return `${given}\nconst SECTIONS = ${sections}(${BUILTINS});\n${read("./query.guest.js")}\n`;
+  return `const QUERY = ${JSON.stringify(input)};\n${guest}\n`;
 }
 
 export const refuse = (what: string, suggestion: string) => new RlmError("invalid_argument", what, { suggestion });
