@@ -73,9 +73,8 @@ export function endingOf({ answers, state }: Setup, { settings }: AskInput, endi
   const { context } = state();
   const citations = context ? citationsOf(answer.cite, context).map((one) => ({ ...one })) : [];
   const models = [settings.model, settings.sub_model];
-  const notices = settings.depth === 0 ? (answers.noticesOf?.(models, true) ?? []) : [];
-  const ofLoad = settings.depth === 0 ? loadWarnings(state()) : [];
-  const all = [...warnings, ...citationsCapped(answer.cite), ...notices, ...ofLoad];
+  const toCaller = () => [...(answers.noticesOf?.(models, true) ?? []), ...loadWarnings(state())];
+  const all = [...warnings, ...citationsCapped(answer.cite), ...(settings.depth === 0 ? toCaller() : [])];
   const { turns, cells, depth_reached } = countsOf(askIn(state()));
   const recorded = { value: answer.value, answered_by, citations, warnings: all, turns, cells, depth_reached };
   return { success: true, error_code: null, error_message: null, answer: recorded };

@@ -1,11 +1,12 @@
 import { contextNotLoaded } from "../../../builtins/index.ts";
 import type { Json } from "../../../runtime/index.ts";
-import { estimateTokens, loadSubCallLayer } from "../../model/index.ts";
+import { estimateTokens, loadSubCallLayer, type Model, ratesFor } from "../../model/index.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
 import { partOf, readExcerptInput } from "../contexts/excerpts.ts";
 import type { ExecAsked } from "../exec/request.ts";
 import { leftOf, type SessionState } from "../exec/work.ts";
 import { type AskRecords, interruptedIn } from "../journal/account.ts";
+import type { RemainingBudget } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
 import { conversationOf, unitsOfMessage } from "./conversation.ts";
 import { type AskView, type Candidate, candidate, type Next, next, turnsDone } from "./next.ts";
@@ -13,7 +14,6 @@ import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
 import { type AskInput, askIn, type Round, readTurn, roundsOf } from "./records.ts";
 import type { TurnRequest } from "./request.ts";
-import { roomFor, roomOnceSettled } from "./room.ts";
 
 /** The next step of an ask, with the output tokens that a turn may take, thinking included. */
 export type Step = Exclude<Next, { kind: "turn" }> | TurnStep;
@@ -75,6 +75,49 @@ function inputTokens({ question, system }: AskInput, rounds: readonly Round[]): 
   const said = conversationOf(rounds, { turn: 0, messages: [] }, rounds.at(-1)?.elide ?? []);
   const units = said.reduce((sum, message) => sum + unitsOfMessage(message), question.length);
   return estimateTokens(system.length + units + RESERVE_UNITS);
+}
+
+/** Fewer tokens are not enough for a turn with a cell, and for the closing one. */
+const LEAST_TURN = 1024;
+const LEAST_CLOSING = 256;
+
+/** The room of the budget, and the output tokens that the next turn may take. */
+export interface Room {
+  readonly room: AskView["room"];
+  readonly turnTokens: number;
+  readonly closingTokens: number;
+}
+
+/**
+ * Before a turn is sent, the closing turn after it must fit too: its request holds this turn's reply.
+ * @param input tokens of the next request @param most output tokens of a turn, by the ask's settings
+ */
+export function roomFor(input: number, most: number, left: RemainingBudget, price: Model["price"]): Room {
+  const tokens = Math.min(left.remaining_tokens, tokensFor(left.remaining_cost_usd, price, input));
+  const turnTokens = Math.min(most, Math.floor((tokens - 2 * input - LEAST_TURN) / 2));
+  const closingTokens = Math.min(most, tokens - input);
+  if (turnTokens >= Math.min(most, LEAST_TURN)) return { room: "turn", turnTokens, closingTokens };
+  if (closingTokens >= Math.min(most, LEAST_CLOSING)) return { room: "closing", turnTokens: 0, closingTokens };
+  return { room: "none", turnTokens: 0, closingTokens: 0 };
+}
+
+/**
+ * Resolves with room for a turn, once there is some. Requests of other sessions hold more than they will take, so their ends
+ * are awaited before the ask is closed.
+ * @param more waits for such an end; false: nothing is held
+ */
+export async function roomOnceSettled(room: () => Room, more: () => Promise<boolean>): Promise<Room> {
+  let now = room();
+  while (now.room !== "turn" && (await more())) now = room();
+  return now;
+}
+
+/** Tokens that the dollars pay for, if each had the higher of the two prices. */
+function tokensFor(dollars: number | undefined, price: Model["price"], input: number): number {
+  if (dollars === undefined || price === null) return Number.POSITIVE_INFINITY;
+  const rates = ratesFor(price, input);
+  const most = Math.max(rates.input, rates.output);
+  return most === 0 ? Number.POSITIVE_INFINITY : Math.floor((dollars / most) * 1e6);
 }
 
 /** The first message of the conversation. A child's says which part of its caller's context P is. */
