@@ -150,7 +150,7 @@ async function enter(work: Work, { kind, input }: CommandRequest): Promise<Json>
 
 async function end(work: Work, machine: Machine, context: Context | null): Promise<void> {
   try {
-    await keepEnd(work, machine, { context, fields: {}, drop: [] });
+    await keepEnd(work, machine, context, {});
   } catch (error) {
     // The machine has what the session has not.
     await work.setup.guest.end();
