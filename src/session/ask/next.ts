@@ -72,7 +72,7 @@ export function next(ask: AskView): Next {
 }
 
 /** The answer that the last round gives, which the driver checks against the schema before it asks for what comes next. */
-export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null {
+export function candidate({ rounds }: Pick<AskView, "rounds">) {
   const last = rounds.at(-1);
   if (!last?.outcome.ok) return null;
   const reply = readReply(last.outcome.reply);
@@ -83,10 +83,7 @@ export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null
 }
 
 /** The value that a cell gave to `answer`, or the text of a reply. */
-export interface Candidate {
-  readonly value: Json;
-  readonly isText: boolean;
-}
+export type Candidate = NonNullable<ReturnType<typeof candidate>>;
 
 function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
   if (code === TOOLS_REFUSED) return turnWith(ask, []);

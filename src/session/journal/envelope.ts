@@ -61,17 +61,11 @@ export interface EnvelopeFacts {
 
 /** The error code of a cell's end, or null for a success. */
 export function codeOf(end: CellEnd): ErrorCode | null {
-  switch (end.kind) {
-    case "ok":
-      return null;
-    case "error":
-      return isErrorCode(end.code) ? end.code : "js_error";
-    case "timeout":
-      return "js_timeout";
-    case "cancelled":
-      return "cancelled";
-  }
+  if (end.kind === "error") return isErrorCode(end.code) ? end.code : "js_error";
+  return CODES[end.kind];
 }
+
+const CODES = { ok: null, timeout: "js_timeout", cancelled: "cancelled" } as const;
 
 /** The envelope of an exec that ran a cell, from its record. */
 export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnvelope {

@@ -112,14 +112,13 @@ export function treeOf(execs: readonly Pick<ExecRecords, "results">[], depth: nu
 }
 
 export function remaining(ledger: Ledger, limits: BudgetLimits): RemainingBudget {
+  const { max_functions: functions, max_cost_usd: dollars } = limits;
   const left = (limit: number, spent: number) => Math.max(0, limit - spent);
   return {
     remaining_tokens: left(limits.max_tokens, ledger.tokens),
     remaining_sub_calls: left(limits.max_sub_calls, ledger.sub_calls),
     remaining_time_ms: Math.floor(left(limits.max_time_ms, ledger.time_ms)),
-    ...(limits.max_functions === undefined
-      ? {}
-      : { remaining_functions: left(limits.max_functions, ledger.functions ?? 0) }),
-    ...(limits.max_cost_usd === null ? {} : { remaining_cost_usd: left(limits.max_cost_usd, ledger.cost_usd) }),
+    ...(functions === undefined ? {} : { remaining_functions: left(functions, ledger.functions ?? 0) }),
+    ...(dollars === null ? {} : { remaining_cost_usd: left(dollars, ledger.cost_usd) }),
   };
 }
