@@ -167,7 +167,8 @@ async function runCell(
   const ledger = () => recorder.state().account.ledger;
   const { last } = recorder.state().account;
   const wasUnused = ledger().tokens === 0;
-  const unrecorded = (await setup.answers.unrecorded?.(last ? inFlight(last) : [])) ?? [];
+  const open = last ? inFlight(last).map(({ call_id }) => call_id) : [];
+  const unrecorded = (await setup.answers.unrecorded?.(open)) ?? [];
   const budget = openBudget(setup.rules.budget, ledger(), { above: setup.above?.budget, unrecorded });
   const wholeMs = budget.left().remaining_time_ms;
   const spent = timeIsSpent(setup.rules.budget.max_time_ms);
@@ -177,10 +178,7 @@ async function runCell(
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(setup.env.clock, startedAt, wholeMs);
-  const recorded = (callId: string) => {
-    const { last: now } = recorder.state().account;
-    return now ? callIn(now, callId) : undefined;
-  };
+  const recorded = (callId: string) => callIn(recorder.state().account.last, callId);
   const { origin } = setup.row;
   const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
   const lent = { isForModel, setup, budget, time, ledger, recorded, from, history: history.context, suspend };

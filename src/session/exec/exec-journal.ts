@@ -29,7 +29,7 @@ export function openExecJournal(
     /** Keeps the image and the calls that have no record yet. Without such calls it keeps nothing. */
     async keepStep({ calls: waiting, state, image }: Waiting): Promise<void> {
       const { last } = recorder.state().account;
-      const made = waiting.filter(({ id }) => !last || !callIn(last, id));
+      const made = waiting.filter(({ id }) => !callIn(last, id));
       if (made.length === 0) return;
       await history.keep(state.library);
       const at = clock.now();

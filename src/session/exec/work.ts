@@ -3,9 +3,8 @@ import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import { type Account, cellFiles } from "../journal/account.ts";
 import type { EnvelopeFacts } from "../journal/envelope.ts";
-import { callIn } from "../journal/exec-records.ts";
 import { type RemainingBudget, remaining } from "../journal/ledger.ts";
-import type { Complete, Resume, Start, ToolResult } from "../journal/records.ts";
+import type { Complete, Resume, Start, ToolCall, ToolResult } from "../journal/records.ts";
 import type { Position } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
 import type { Answered } from "../sub-calls/port.ts";
@@ -92,27 +91,22 @@ function inputOf(request: ExecRequest | AskStart): Json {
 
 /** The record of a process that takes the exec over. */
 export function resumeOf(
-  { setup, recorder, exec_id }: Work,
+  { setup, exec_id }: Pick<Work, "setup" | "exec_id">,
   checkpoint_id: string | null,
   replay: readonly unknown[],
-  open: string[],
+  open: readonly ToolCall[],
 ): Resume {
-  const { last } = recorder.state().account;
   // A call that a child answers goes on where it was.
-  const goesOn = (id: string) => {
-    const call = last ? callIn(last, id) : undefined;
-    return call !== undefined && setup.answers.resumes?.(call) === true;
-  };
-  const isOnce = (id: string) => last !== null && callIn(last, id)?.effects === "once";
-  const isAgain = (id: string) => (setup.rules.onRestart === "fail" ? goesOn(id) : !isOnce(id));
-  const [resent, failed] = [open.filter(isAgain), open.filter((id) => !isAgain(id))];
+  const isAgain = (call: ToolCall) =>
+    setup.rules.onRestart === "fail" ? setup.answers.resumes?.(call) === true : call.effects !== "once";
+  const idsOf = (calls: readonly ToolCall[]) => calls.map(({ call_id }) => call_id);
   return {
     record: "rlm_resume",
     exec_id,
     checkpoint_id,
     replayed: replay.length,
-    resent,
-    failed,
+    resent: idsOf(open.filter(isAgain)),
+    failed: idsOf(open.filter((call) => !isAgain(call))),
     at: setup.env.clock.now(),
   };
 }

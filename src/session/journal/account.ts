@@ -97,7 +97,7 @@ const SOURCES_KEPT = 200;
 /** The account after one more record. */
 export function follow(before: Account, record: JournalRecord): Account {
   const { ask, last, totals } = before;
-  const call = record.record === "rlm_tool_result" && last ? callIn(last, record.call_id) : undefined;
+  const call = record.record === "rlm_tool_result" ? callIn(last, record.call_id) : undefined;
   const account = { ...before, ledger: spend(before.ledger, record, call) };
   if (record.record === "rlm_start" && record.kind === "ask") {
     return { ...account, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };

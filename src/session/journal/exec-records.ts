@@ -36,7 +36,8 @@ export function changesBy(added: JournalRecord, { resumed }: Pick<ExecRecords, "
 }
 
 /** The call with this id, if the exec has made it. Its time does not grow with the calls of the exec. */
-export function callIn(records: ExecRecords, call_id: string): ToolCall | undefined {
+export function callIn(records: ExecRecords | null, call_id: string): ToolCall | undefined {
+  if (!records) return undefined;
   const { items, length, places } = listsOf(records).calls;
   const place = places.get(call_id) ?? length;
   return place < length ? items[place] : undefined;
@@ -67,16 +68,14 @@ function listsOf(records: ExecRecords): Lists {
 
 /** Reads the lists as arrays only if somebody asks for them. */
 function recordsOf(facts: Omit<ExecRecords, "calls" | "results">, lists: Lists): ExecRecords {
-  let { calls, results }: Partial<ExecRecords> = {};
+  const { calls, results } = lists;
   const records = {
     ...facts,
     get calls() {
-      calls ??= lists.calls.items.slice(0, lists.calls.length);
-      return calls;
+      return calls.items.slice(0, calls.length);
     },
     get results() {
-      results ??= lists.results.items.slice(0, lists.results.length);
-      return results;
+      return results.items.slice(0, results.length);
     },
   };
   known.set(records, lists);

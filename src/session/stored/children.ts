@@ -76,7 +76,7 @@ export async function spentBy(
   const results = records.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
   // Each may have a child, whose spending no record of its parent has yet.
   const open = last && last.start.kind !== "turn" ? inFlight(last) : [];
-  const found = await Promise.all(open.map((callId) => spentBy(store, childName(row.id, callId), depth + 1)));
+  const found = await Promise.all(open.map(({ call_id }) => spentBy(store, childName(row.id, call_id), depth + 1)));
   const below = found.filter((one) => one !== null);
   const usage = [...results, ...below].reduce((sum, one) => addUsage(sum, one.usage), NO_USAGE);
   const tree = treeOf([{ results }], depth);
