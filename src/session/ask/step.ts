@@ -124,7 +124,7 @@ function tokensFor(dollars: number | undefined, price: Model["price"], input: nu
 function messageOf(question: string, schema: Json, { account, context }: SessionState): string {
   if (!context) throw contextNotLoaded();
   const load = account.loads[0] && readExcerptInput(account.loads[0].input);
-  return firstMessage(question, { stats: context.stats, schema, part: load ? partOf(load, context.key) : null });
+  return firstMessage(question, context.stats, schema, load ? partOf(load, context.key) : null);
 }
 
 /**

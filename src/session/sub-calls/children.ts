@@ -195,15 +195,9 @@ async function settled(
   const asked = { callId, context: request.context, history, settings, delivery: request.delivery, above };
   const { session, toCaller } = await parts.open(name, asked);
   try {
-    const { signal } = stop;
-    const { suspend } = context;
-    const end = await askChild(session, {
-      request,
-      thinking: request.thinking ?? context.thinking,
-      settings,
-      signal,
-      ...(suspend ? { suspend } : {}),
-    });
+    const { suspend, thinking } = context;
+    const ownSettings = { ...settings, thinking: request.thinking ?? thinking };
+    const end = await askChild(session, request, ownSettings, { signal: stop.signal, suspend });
     if (end.ok) return { ok: true, value: request.cites ? withCites(end, request, toCaller) : end.answer };
     // The child's time is that of its call.
     const isOver = end.error.code === "budget_exceeded" && session.budget().remaining_time_ms <= 0;
