@@ -6,7 +6,6 @@ import {
   type Over,
   placeless,
   RlmError,
-  type Seed,
 } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
@@ -15,7 +14,7 @@ import { readQueryResult } from "../../query/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/envelope.ts";
-import { callIn, type ExecRecords } from "../journal/exec-records.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Complete } from "../journal/records.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -34,7 +33,7 @@ import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
 import { openAtState, reopen } from "./reopening.ts";
 import type { CellRequest, ExecAsked } from "./request.ts";
-import { openTime, timeIsSpent } from "./time.ts";
+import { openTime } from "./time.ts";
 import { completeOf, envelopeFacts, unstarted, type Work } from "./work.ts";
 
 /** Runs a cell, or that of a query: opens its machine, runs the loop, delivers the whole result, keeps the end. */
@@ -54,11 +53,10 @@ export async function execCell(
   const code = kind === "query" ? queryCodeOf(end) : codeOf(end);
   const coverage = coverageIn(library);
   const fields = { success: code === null, error_code: code, end, state, ...(coverage ? { coverage } : {}) };
-  const answer = (complete: Complete, isUnfinished = false) =>
-    envelope(
-      { ...complete, end: complete.end ?? end, state },
-      envelopeFacts(work.setup, work.recorder.state().account, isUnfinished),
-    );
+  const answer = (complete: Complete, isUnfinished = false) => {
+    const facts = envelopeFacts(work.setup, work.recorder.state().account, isUnfinished);
+    return envelope({ ...complete, end: complete.end ?? end, state }, facts);
+  };
   // The exec of a job whose store failed is not over: a later process goes on where the store is.
   const isGivenBack = work.setup.run !== undefined && work.recorder.hasFailed();
   if (isGivenBack || (signals.suspend?.aborted && lost !== null)) {
@@ -171,28 +169,33 @@ async function runCell(
   const unrecorded = (await setup.answers.unrecorded?.(open)) ?? [];
   const budget = openBudget(setup.rules.budget, ledger(), { above: setup.above?.budget, unrecorded });
   const wholeMs = budget.left().remaining_time_ms;
-  const spent = timeIsSpent(setup.rules.budget.max_time_ms);
+  const spent = placeless(
+    "budget_exceeded",
+    "BudgetExceededError",
+    `the session's time is spent (${setup.rules.budget.max_time_ms} ms inside execs)`,
+    "Summarise and finish, or load the context again, which begins a new budget.",
+  );
   const state = stateOf(work, request, from);
   // A machine that waits in the middle of a cell cannot be used again.
   if (wholeMs === 0) {
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(setup.env.clock, startedAt, wholeMs);
-  const recorded = (callId: string) => callIn(recorder.state().account.last, callId);
   const { origin } = setup.row;
   const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
-  const lent = { isForModel, setup, budget, time, ledger, recorded, from, history: history.context, suspend };
+  const lent = { setup, recorder, budget, time, isForModel, from, history: history.context, suspend };
   const calls = sparing(openCalls(lent), work);
-  const journal = openExecJournal(work, lending, { calls, time, clock: setup.env.clock, history });
+  const journal = openExecJournal(work, lending, calls, time, history);
   const ports = { machine: lending, journal, calls, clock: setup.env.clock, parking: setup.parking };
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
   const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];
   const given = { source: request.source, state, wantsWhole, facts: calls.facts() };
   const replay = from?.replay ?? [];
+  const word = () => Math.floor(setup.env.random() * 2 ** 32);
   const beginning: Beginning = from?.at
     ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
-    : { kind: "start", input: { ...given, sites, kept, seed: seed(setup.env.random) }, replay };
+    : { kind: "start", input: { ...given, sites, kept, seed: [word(), word(), word(), word()] }, replay };
   using out = joinSignals(signal, time.out);
   const over = await runLoop(ports, beginning, { signal: out.signal, suspend });
   if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
@@ -253,9 +256,4 @@ function stateOf(work: Work, request: CellRequest, from: Continuation | null): E
   const fresh = unstarted(work);
   if (request.kind === "query") return { ...fresh, cell: 0, limits: clampLimits(limits, {}) };
   return { ...fresh, limits: clampLimits(limits, request.limits) };
-}
-
-function seed(random: () => number): Seed {
-  const word = () => Math.floor(random() * 2 ** 32);
-  return [word(), word(), word(), word()];
 }

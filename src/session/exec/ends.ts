@@ -12,11 +12,10 @@ export function recordsDoNotFit(why: string): CellEnd {
 
 export function notRecorded(cause: unknown): CellEnd {
   if (cause instanceof RlmError) return placeless(cause.code, cause.name, cause.message, cause.suggestion);
-  const why = messageOf(cause);
   return placeless(
     "checkpoint_failed",
     "CheckpointError",
-    `the exec could not be recorded: ${why}`,
+    `the exec could not be recorded: ${messageOf(cause)}`,
     "Nothing was sent without a record. Free space or check the store's folder, then run the cell again.",
   );
 }

@@ -1,5 +1,4 @@
 import type { CheckpointRequest, PendingCall, Waiting } from "../../../runtime/index.ts";
-import type { Env } from "../env.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";
 import { hashOf } from "../journal/records.ts";
 import type { Answered } from "../sub-calls/port.ts";
@@ -9,20 +8,17 @@ import type { Lending } from "./lending.ts";
 import type { ExecTime } from "./time.ts";
 import { resultOf, type Work } from "./work.ts";
 
-interface JournalParts extends Pick<Env, "clock"> {
-  readonly calls: ExecCalls;
-  readonly time: ExecTime;
-  readonly history: Pick<ExecHistory, "keep">;
-}
-
 export type ExecJournal = ReturnType<typeof openExecJournal>;
 
 /** Keeps the records of an exec that runs, one commit each. Each `keep` resolves when its commit is on disk. */
 export function openExecJournal(
-  { exec_id, recorder, events }: Pick<Work, "exec_id" | "recorder" | "events">,
+  { setup, exec_id, recorder, events }: Omit<Work, "startedAt">,
   lending: Pick<Lending, "machine" | "kept">,
-  { calls, time, clock, history }: JournalParts,
+  calls: ExecCalls,
+  time: ExecTime,
+  history: Pick<ExecHistory, "keep">,
 ) {
+  const { clock } = setup.env;
   return {
     /** The image that the machine takes by itself when its guest next waits for new calls. */
     nextImage: (): CheckpointRequest | null => lending.machine().images.step(),

@@ -98,7 +98,11 @@ export function loadRequestOf(
 ): LoadRequest {
   const from = readLoadInput(input);
   if ("kind" in from) return excerptRequest(from, loading);
-  if (!("roots" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
+  if (!("roots" in from)) {
+    const why = `${from.name} was loaded from text at hand, and the process that had it is gone`;
+    const gone = new RlmError("context_lost", why, { suggestion: "Load it again." });
+    return { kind, input: from, read: () => Promise.reject(gone) };
+  }
   const { raw = false, secrets = false } = from;
   const documents = { ...loading.documents, raw, secrets };
   return reading(kind, from, sourceIn(from), { ...loading, documents, roots: granted.among(from.roots) });
@@ -106,10 +110,4 @@ export function loadRequestOf(
 
 function reading(kind: LoadRequest["kind"], input: LoadInput, source: Source, options: LoadOptions): LoadRequest {
   return { kind, input, read: (current) => (current ? loadAppend(current, source, options) : load(source, options)) };
-}
-
-function textIsGone(name: string): RlmError {
-  return new RlmError("context_lost", `${name} was loaded from text at hand, and the process that had it is gone`, {
-    suggestion: "Load it again.",
-  });
 }
