@@ -73,7 +73,7 @@ const Result = v.object({
 });
 
 /** The cell's result. */
-export type QueryResult = Readonly<v.InferOutput<typeof Result>>;
+type QueryResult = Readonly<v.InferOutput<typeof Result>>;
 
 /** The cell's result; a cell that gave none has an empty one. */
 export function readQueryResult(result: Json): QueryResult {

@@ -126,20 +126,16 @@ export function follow(before: Account, record: JournalRecord): Account {
       const cost_usd = totals.cost_usd + record.usage.cost_usd;
       return { ...now, totals: { ...totals, sub_calls, tokens, cost_usd } };
     }
-    case "rlm_complete":
-      return over(withAskExec(now), last.start, record);
+    case "rlm_complete": {
+      const isOfAsk = ask && last.start.ask === ask.start.exec_id;
+      const ended = isOfAsk ? { ...now, ask: { ...ask, execs: [...ask.execs, now.last] } } : now;
+      return over(ended, last.start, record);
+    }
   }
 }
 
 /** Sub-calls that a call counts as in the totals while it is open: without those that the ledger allots to its child. */
 const madeBy = ({ name }: ToolCall | ToolResult) => (isSubCall(name) ? 1 : 0);
-
-/** Adds the exec that is over to its ask, if it is one of an ask. */
-function withAskExec(account: Account): Account {
-  const { ask, last } = account;
-  if (!ask || !last || last.start.ask !== ask.start.exec_id) return account;
-  return { ...account, ask: { ...ask, execs: [...ask.execs, last] } };
-}
 
 function over(before: Account, start: Start, { checkpoint_id: made, ...complete }: Complete): Account {
   const checkpoint = made ?? before.checkpoint;

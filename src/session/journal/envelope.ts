@@ -73,7 +73,8 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
   if (answer.success) return answer;
   const named = { ...answer, traceback: withFiles(answer.traceback, facts.files ?? new Map()) };
   if (!facts.unfinished) return named;
-  const suggestion = complete.end.kind === "cancelled" ? resumeSuggestion : named.suggestion;
+  // To run a suspended cell again would pay for its answers twice.
+  const suggestion = complete.end.kind === "cancelled" ? `${firstly("resume")}.` : named.suggestion;
   return { ...named, suggestion, resumable: true };
 }
 
@@ -99,9 +100,6 @@ export function withFiles(traceback: string, files: ReadonlyMap<number, string>)
     },
   );
 }
-
-/** A suspended exec is not over: to run its cell again would pay for its answers twice. */
-const resumeSuggestion = `${firstly("resume")}.`;
 
 function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecEnvelope {
   switch (end.kind) {

@@ -32,14 +32,10 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly forked_from: string | null;
 }
 
-/** Sessions as far as their rows can be read. */
-export interface ReadableSessions {
-  /** The one changed last first. */
-  readonly sessions: readonly SessionSummary[];
-  readonly damaged: readonly DamagedRow[];
-}
+export type ReadableSessions = Awaited<ReturnType<typeof listReadableSessions>>;
 
-export async function listReadableSessions(store: Listing): Promise<ReadableSessions> {
+/** Sessions as far as their rows can be read, the one changed last first. */
+export async function listReadableSessions(store: Listing) {
   const { found, damaged } = await readableRows(store);
   return { sessions: found.map(summaryOf), damaged };
 }
@@ -235,13 +231,8 @@ async function nearestTo(store: Store, { id }: SessionRow, typed: string, kept: 
   return at < 0 ? null : nearest;
 }
 
-/** A session that is to be dropped. */
-export interface Removing {
-  readonly id: string;
-  readonly name: string | null;
-  /** null: its row is damaged. */
-  readonly bytes: number | null;
-}
+/** A session that is to be dropped. `bytes` is null if its row is damaged. */
+export type Removing = Pick<SessionRow, "id" | "name"> & { readonly bytes: number | null };
 
 /**
  * The session that is meant. One whose row is damaged is meant by its whole id alone.
