@@ -37,7 +37,7 @@ export type {
 export { estimateTokens, ratesFor } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
-export type { Asked, SubCallTurn } from "./sub-call/requests.ts";
+export type { Asked, RequestParts, SubCallTurn } from "./sub-call/requests.ts";
 export type { SubCall } from "./sub-call/sub-call.ts";
 export { TaskEnded, taskThread } from "./tasks/task-thread.ts";
 export { addUsage, NO_USAGE, tokensOf } from "./usage.ts";

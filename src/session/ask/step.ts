@@ -61,7 +61,7 @@ export function requestFor({ system, settings }: AskInput, records: AskRecords, 
     system,
     messages: conversationOf(roundsOf(records), { turn, messages }, elide),
     protocol,
-    maxTokens,
+    max_tokens: maxTokens,
     thinking: settings.thinking,
     conversation: records.start.exec_id,
   };
