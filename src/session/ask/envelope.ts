@@ -89,6 +89,7 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
 function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
   const rounds = roundsOf(ask);
   const hasFence = rounds.some(({ protocol }, at) => at > 0 && protocol === "fence" && rounds[0]?.protocol === "tools");
+  const ofExecs = ask.execs.reduce((times, { resumed }) => times + resumed, 0);
   const hasElided = rounds.some(({ elide }) => elide.length > 0);
   return {
     session_id,
@@ -100,10 +101,7 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
     budget,
     coverage: context && coverageIn(context, ask),
     // An earlier build recorded the resumes of turns and cells alone.
-    resumed: Math.max(
-      ask.resumed,
-      ask.execs.reduce((times, { resumed }) => times + resumed, 0),
-    ),
+    resumed: Math.max(ask.resumed, ofExecs),
     replayed_turns: ask.replayed,
     ...(trajectory ? { trajectory: trajectoryOf(ask) } : {}),
   };
@@ -112,10 +110,8 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
 /** The parts of the context that the ask's cells have looked at. */
 function coverageIn(context: CoveredContext, { execs }: AskRecords) {
   const cells = execs.filter(({ start, complete }) => start.kind === "cell" && complete);
-  return sumCoverage(
-    context,
-    cells.map(({ complete }) => ({ coverage: toldCoverage(complete?.coverage) })),
-  ).totals;
+  const looks = cells.map(({ complete }) => ({ coverage: toldCoverage(complete?.coverage) }));
+  return sumCoverage(context, looks).totals;
 }
 
 /** Turns and cells of an ask, the sessions below it, and what all of these took. */
