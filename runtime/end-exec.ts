@@ -9,7 +9,7 @@ import { suggestionFor } from "./suggestions.ts";
 
 /**
  * Ends the exec. The guest drops all calls and callbacks of the exec, so that no guest code runs after it.
- * @param atRest whether the guest has come to rest
+ * @param atRest true if the guest has come to rest
  */
 export function endExec(guest: Guest, end: CellEnd, whole: string | null = null, atRest = true): Ended {
   const { engine, clock, running } = guest;

@@ -41,7 +41,6 @@ export type {
   PendingCall,
   Restoration,
   ResumeInput,
-  Seed,
   Settlement,
 } from "./protocol.ts";
 export { firstly, remedy, type Wording, worded, wordedEnvelope } from "./remedies.ts";

@@ -60,7 +60,7 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions) {
    * Sends a message and waits for its answer, one at a time. If the thread takes too long, the answer is `failed`: see
    * `watchThread`.
    * @param limitMs how long the guest may run
-   * @param listensToCancel whether the `cancel` word shortens that
+   * @param listensToCancel true if the `cancel` word shortens that
    */
   async function ask(message: ToThread<Message>, limitMs: number, listensToCancel = true): Promise<FromThread> {
     const unwatch = watchThread({ shared, clock, limitMs, listensToCancel }, fail);

@@ -23,7 +23,7 @@ export type * from "./port.ts";
 export { estimateTokens, knownPrice, ratesFor } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
-export type { Asked, Spent, SubCallTurn } from "./sub-call/requests.ts";
+export type { Asked, RequestParts, Spent, SubCallTurn } from "./sub-call/requests.ts";
 export type { SubCall } from "./sub-call/sub-call.ts";
 export { TaskEnded, taskThread } from "./tasks/task-thread.ts";
 export { addUsage, NO_USAGE, tokensOf } from "./usage.ts";

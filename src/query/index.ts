@@ -14,7 +14,6 @@ export {
 export {
   type QueryNote,
   type QueryOptions,
-  type QueryResult,
   queryCell,
   readQueryResult,
   SEARCH_STRATEGIES,

@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { type Json, RlmError, readGuestFile } from "../../runtime/index.ts";
+import { type Json, readGuestFile } from "../../runtime/index.ts";
+import { refuse } from "./query.ts";
 
 /** A text that a model is to read, or why nobody can: the failure then stands in the place of an answer. */
 export type ObjectToRead = FoundObject | MissingObject;
@@ -50,8 +51,6 @@ const CHILD_TURNS = 10;
 /** Objects of one call. */
 const MOST_OBJECTS = 100;
 
-let guest: string | undefined;
-
 /** @throws RlmError `invalid_argument` for objects that cannot be read so */
 export function checkObjects(instructions: string, objects: readonly ObjectToRead[]): void {
   if (instructions.trim() === "") throw refuse("the instructions are empty", "Say what is to be found out.");
@@ -66,10 +65,6 @@ export function checkText({ id, name, start, end }: FoundObject): void {
   if (start >= end) throw refuse(`the object ${id} (${name}) has no text`, "Leave it out.");
 }
 
-function refuse(what: string, suggestion: string): RlmError {
-  return new RlmError("invalid_argument", what, { suggestion });
-}
-
 /** The cell that has each object read by a model. @throws RlmError `invalid_argument` */
 export function objectsCell(
   instructions: string,
@@ -77,7 +72,7 @@ export function objectsCell(
   { model, inlineTokens, maxTokens, together = false, estimate }: ReadingOptions,
 ): string {
   checkObjects(instructions, objects);
-  guest ??= readGuestFile(new URL("./objects.guest.js", import.meta.url)).trimEnd();
+  const guest = readGuestFile(new URL("./objects.guest.js", import.meta.url)).trimEnd();
   const input = {
     instructions,
     objects,

@@ -12,8 +12,6 @@ export interface QueryOptions {
 
 const DEFAULT_SECTIONS = 10;
 const MAX_SECTIONS = 50;
-/** Builtins that choose the sections. */
-const BUILTINS = "{ peek, find, search, find_routes, list_docs, doc_at, stats }";
 
 /** The remedies that a failed query suggests. The library, the command and Pi each have words for them. */
 const CURES = {
@@ -22,14 +20,11 @@ const CURES = {
   moreSubCalls: remedy("moreSubCalls"),
 };
 
-let files: { readonly sections: string; readonly query: string } | undefined;
-
 /** The cell that answers a question. @throws RlmError `invalid_argument` */
 export function queryCell(
   prompt: string,
   { maxSections = DEFAULT_SECTIONS, searchStrategy = "auto" }: QueryOptions,
 ): string {
-  const refuse = (what: string, suggestion: string) => new RlmError("invalid_argument", what, { suggestion });
   if (prompt.trim() === "") throw refuse("the question is empty", "Ask something.");
   if (!(Number.isInteger(maxSections) && maxSections > 0)) {
     throw refuse(`maxSections is ${maxSections}`, `Pass a whole number from 1 to ${MAX_SECTIONS}.`);
@@ -37,12 +32,12 @@ export function queryCell(
   if (!SEARCH_STRATEGIES.includes(searchStrategy)) {
     throw refuse(`searchStrategy is ${searchStrategy}`, `Pass one of ${SEARCH_STRATEGIES.join(", ")}.`);
   }
-  const read = (name: string) => readGuestFile(new URL(name, import.meta.url)).trimEnd();
-  files ??= { sections: read("./sections.guest.js").replace(/;$/, ""), query: read("./query.guest.js") };
+  const guest = readGuestFile(new URL("./query.guest.js", import.meta.url)).trimEnd();
   const input = { prompt, max_sections: Math.min(maxSections, MAX_SECTIONS), strategy: searchStrategy, cures: CURES };
-  const given = `const QUERY = ${JSON.stringify(input)};`;
-  return `${given}\nconst SECTIONS = ${files.sections}(${BUILTINS});\n${files.query}\n`;
+  return `const QUERY = ${JSON.stringify(input)};\n${guest}\n`;
 }
+
+export const refuse = (what: string, suggestion: string) => new RlmError("invalid_argument", what, { suggestion });
 
 /** The code of a failure; one that this build does not know is told as `sub_agent_error`. */
 const Code = v.pipe(
@@ -78,7 +73,7 @@ const Result = v.object({
 });
 
 /** The cell's result. */
-export type QueryResult = Readonly<v.InferOutput<typeof Result>>;
+type QueryResult = Readonly<v.InferOutput<typeof Result>>;
 
 /** The cell's result; a cell that gave none has an empty one. */
 export function readQueryResult(result: Json): QueryResult {

@@ -11,7 +11,7 @@ import { type Granted, openGranted } from "./contexts/granted.ts";
 import { type Env, type Host, type Root, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
 import type { Loading } from "./exec/request.ts";
-import type { SessionState } from "./exec/session-state.ts";
+import type { SessionState } from "./exec/work.ts";
 import { factsOfFunctions } from "./functions.ts";
 import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 import { readJournal } from "./journal/records.ts";

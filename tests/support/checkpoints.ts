@@ -23,9 +23,11 @@ import {
 import { DEFAULT_EXEC_LIMITS } from "../../runtime/limits.ts";
 import type { Context } from "../../src/context/context.ts";
 import { load } from "../../src/context/load/load.ts";
-import { type LoopParts, runLoop } from "../../src/session/exec/loop.ts";
-import type { LoopMachine, Replayed } from "../../src/session/exec/ports.ts";
+import { runLoop } from "../../src/session/exec/loop.ts";
+import type { LoopMachine, LoopParts, Replayed } from "../../src/session/exec/ports.ts";
 import { type ContextMessage, contextMessage } from "../../src/session/machine/context-message.ts";
+import { openParking } from "../../src/session/parking.ts";
+import { FREE } from "../../src/session/sub-calls/plan.ts";
 import { threadEntry } from "./command.ts";
 import { unpacked } from "./unpacked.ts";
 
@@ -129,7 +131,7 @@ export function resume(
   return runLoop(loopParts(machine, host), { kind: "resume", input, replay }, signals);
 }
 
-function loopParts(machine: LoopMachine, host: CallHost): LoopParts<{ settlement: Settlement }> {
+function loopParts(machine: LoopMachine, host: CallHost): LoopParts {
   return {
     machine,
     journal: {
@@ -137,8 +139,13 @@ function loopParts(machine: LoopMachine, host: CallHost): LoopParts<{ settlement
       keepStep: async ({ calls, state, image }) => (calls.length > 0 ? host.begin(calls, state, image) : undefined),
       keepResult: async () => {},
     },
-    calls: { facts: host.facts, answer: async (call, signal) => ({ settlement: await host.run(call, signal) }) },
+    calls: {
+      facts: host.facts,
+      callOffMs: () => undefined,
+      answer: async (call, signal) => ({ settlement: await host.run(call, signal), record: FREE, cacheKey: null }),
+    },
     clock: systemClock,
+    parking: openParking(),
   };
 }
 

@@ -5,7 +5,7 @@ import type { ExecFailure } from "../journal/envelope.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import type { ChildRecord } from "../journal/records.ts";
 import type { CoverageTotals } from "../stored/coverage.ts";
-import type { AskSettings, Protocol } from "./rounds.ts";
+import type { AskSettings, Protocol } from "./records.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
 export interface Citation {

@@ -1,20 +1,8 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
-import { type Json, RlmError, type Thinking } from "../../../runtime/index.ts";
+import { type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
 import { failure, isFailureCode, type SubCallError } from "../../model/index.ts";
 import type { Session } from "../api.ts";
 import type { AskEnvelope, CellSettings, Citation } from "./api.ts";
-
-/** A call that a child answers. */
-interface ChildAsked {
-  readonly request: SubCallRequest;
-  /** The level of thinking of the call. */
-  readonly thinking: Thinking;
-  readonly settings: CellSettings;
-  /** Aborting ends the child; the reason is an RlmError that says why. */
-  readonly signal: AbortSignal;
-  /** Aborting stops the child where it is. */
-  readonly suspend?: AbortSignal;
-}
 
 /** The answer of a child. Citations are places of the child's P. */
 export type ChildEnd =
@@ -28,11 +16,17 @@ const CHILD_TURNS = 10;
  * Answers a call with context, by the ask of a child. A child is asked at most once. So an ask that an earlier process left
  * open is resumed, and one that is over answers with its record.
  *
+ * @param settings with the level of thinking of the call. @param signals for the child: `signal` aborts with an RlmError that says why
  * @throws RlmError if the store fails: the call has no answer then, and is to be made again
  */
-export async function askChild(session: ChildSession, asked: ChildAsked): Promise<ChildEnd> {
+export async function askChild(
+  session: ChildSession,
+  request: SubCallRequest,
+  settings: CellSettings,
+  signals: ChildSignals,
+): Promise<ChildEnd> {
   try {
-    return endOf(await askOnce(session, asked), asked);
+    return endOf(await askOnce(session, request, settings, signals), request, signals);
   } catch (error) {
     if (!(error instanceof RlmError) || !isFailureCode(error.code)) throw error;
     // What cannot go on is not left to be resumed.
@@ -42,26 +36,28 @@ export async function askChild(session: ChildSession, asked: ChildAsked): Promis
 }
 
 type ChildSession = Pick<Session, "ask" | "discard" | "resume">;
+type ChildSignals = ExecSignals & { readonly signal: AbortSignal };
 
-async function askOnce(session: ChildSession, asked: ChildAsked): Promise<AskEnvelope> {
-  const { request, settings, thinking, signal, suspend } = asked;
-  const signals = { signal, ...(suspend ? { suspend } : {}) };
+async function askOnce(
+  session: ChildSession,
+  request: SubCallRequest,
+  { model, protocol, thinking, turn_tokens }: CellSettings,
+  signals: ChildSignals,
+): Promise<AskEnvelope> {
   const before = await session.resume(signals);
   if (before?.kind === "ask") return before.envelope;
-  const { model, protocol, turn_tokens } = settings;
-  const root = request.model ?? model;
   return session.ask(request.prompt, {
-    ...(root === null ? {} : { model: root }),
+    model: request.model ?? model ?? undefined,
     protocol,
     thinking,
-    ...(turn_tokens === null ? {} : { turnTokens: turn_tokens }),
-    ...(request.schema === undefined ? {} : { schema: request.schema }),
+    turnTokens: turn_tokens ?? undefined,
+    schema: request.schema,
     maxTurns: request.max_turns ?? CHILD_TURNS,
     ...signals,
   });
 }
 
-function endOf(envelope: AskEnvelope, { request, signal, suspend }: ChildAsked): ChildEnd {
+function endOf(envelope: AskEnvelope, request: SubCallRequest, { signal, suspend }: ChildSignals): ChildEnd {
   if (envelope.success) {
     const { answer, citations } = envelope;
     const isValue = request.schema !== undefined || typeof answer === "string";
@@ -70,15 +66,12 @@ function endOf(envelope: AskEnvelope, { request, signal, suspend }: ChildAsked):
   const { error_code, error_message, suggestion } = envelope;
   if (suspend?.aborted) return { ok: false, error: failure("cancelled", error_message) };
   if (envelope.resumable) throw new RlmError(error_code, error_message, { suggestion });
-  return { ok: false, error: whyStopped(signal) ?? failedWith(error_code, error_message) };
+  const code = isFailureCode(error_code) ? error_code : "sub_agent_error";
+  return { ok: false, error: whyStopped(signal) ?? failure(code, error_message) };
 }
 
 /** Why the caller has stopped the child; null: it has not. */
 function whyStopped({ aborted, reason }: AbortSignal): SubCallError | null {
   if (!aborted || !(reason instanceof RlmError) || !isFailureCode(reason.code)) return null;
   return failure(reason.code, reason.message);
-}
-
-function failedWith(code: string, message: string): SubCallError {
-  return failure(isFailureCode(code) ? code : "sub_agent_error", message);
 }

@@ -1,5 +1,5 @@
 import type { ModelMessage } from "../../model/index.ts";
-import type { Round } from "./rounds.ts";
+import type { Round } from "./records.ts";
 
 /** A turn that is to be asked, and what it adds to the conversation. */
 type Added = Pick<Round, "turn" | "messages">;
@@ -13,7 +13,8 @@ export function conversationOf(
   added: Added,
   elide: readonly number[],
 ): readonly ModelMessage[] {
-  return without(saidIn(rounds, added), elide);
+  const gone = new Set(elide);
+  return saidIn(rounds, added).map((one) => sent(one, gone));
 }
 
 /** The whole conversation, as long as nothing is left out. */
@@ -52,12 +53,6 @@ export function elided(said: readonly Said[], before: readonly number[], most: n
 /** Elides a request that the provider refused since it was too long, until half of that request is left. */
 export function halved(said: readonly Said[], before: readonly number[]): readonly number[] {
   return leaveOut(said, before, unitsOf(said, new Set(before)) / 2);
-}
-
-/** The conversation without the observations of these turns. */
-function without(said: readonly Said[], elide: readonly number[]): readonly ModelMessage[] {
-  const gone = new Set(elide);
-  return said.map((one) => sent(one, gone));
 }
 
 function leaveOut(said: readonly Said[], before: readonly number[], aim: number): readonly number[] {

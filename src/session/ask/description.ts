@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import type { Complete, Start, ToolResult } from "../journal/records.ts";
-import { json } from "./rounds.ts";
+import { json } from "./records.ts";
 
 /** The question of an ask, and its answer. */
 export interface AskDescription {

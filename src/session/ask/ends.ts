@@ -2,39 +2,31 @@ import { type Json, RlmError } from "../../../runtime/index.ts";
 import { cancelUnwanted } from "../../shipping/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
 import { openRecorder } from "../exec/recorder.ts";
-import { discard, openWork } from "../exec/run-exec.ts";
-import { resumeOf, startOf } from "../exec/work.ts";
-import { type Account, type AskRecords, interruptedIn, openAskIn } from "../journal/account.ts";
+import { giveUpInterrupted, openWork } from "../exec/run-exec.ts";
+import { plainEnd, resumeOf } from "../exec/work.ts";
+import { type Account, type AskRecords, openAskIn } from "../journal/account.ts";
 import type { Complete } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import { citationsCapped, citationsOf } from "./cite.ts";
-import { wayOf } from "./envelope.ts";
+import { countsOf } from "./envelope.ts";
 import type { Ending } from "./next.ts";
 import { type AskInput, askIn } from "./records.ts";
 
 /** The end of an ask, as its last record keeps it: for an answer with how it was given, and its citations. */
 type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "ended_by"> & { readonly answer: Json };
 
-/** ▣ Records that an ask begins. Its turns and cells name it. */
-export async function beginAsk(setup: Setup, input: Json): Promise<void> {
-  const id = setup.env.newId();
-  await openRecorder(setup, id).commit([startOf(setup, { kind: "ask", input }, id)]);
-}
-
 /** ▣ Records that a process goes on with the session's open ask. Its recorded replies are not asked for again. */
 export async function resumeOfAsk(setup: Setup): Promise<void> {
-  const { ask, checkpoint } = setup.state().account;
-  if (!ask) return;
+  const ask = askIn(setup.state());
   const work = openWork(setup, ask.start.exec_id);
   const replies = ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success);
-  await work.recorder.commit([resumeOf(work, checkpoint, replies, [])]);
+  await work.recorder.commit([resumeOf(work, setup.state().account.checkpoint, replies, [])]);
 }
 
 /** ▣ Records how the session's open ask ended. */
 export async function endAsk(setup: Setup, ending: AskEnding): Promise<void> {
-  const { account } = setup.state();
-  if (!account.ask) return;
-  const end = askEnd(account.ask, account, ending, setup.env.clock.now());
+  const state = setup.state();
+  const end = askEnd(askIn(state), state.account, ending, setup.env.clock.now());
   await openRecorder(setup, end.exec_id).commit([end]);
 }
 
@@ -46,20 +38,10 @@ export async function discardInterrupted(setup: Setup): Promise<void> {
   if (!setup.above) await cancelUnwanted(setup.env);
 }
 
-/** Ends the exec that was interrupted as cancelled, if there is one. */
-export async function giveUpInterrupted(setup: Setup): Promise<void> {
-  const interrupted = interruptedIn(setup.state().account);
-  if (!interrupted) return;
-  await setup.guest.end();
-  await discard(setup, interrupted);
-}
-
-function failed(error_code: string, error_message: string): AskEnding {
-  return { success: false, error_code, error_message, answer: null };
-}
+const FAILED = { success: false, answer: null };
 
 /** The end of an ask that is given up. */
-export const GIVEN_UP = failed("cancelled", "discarded");
+export const GIVEN_UP: AskEnding = { ...FAILED, error_code: "cancelled", error_message: "discarded" };
 
 /**
  * The end of an ask that its caller cancels. The reason is kept, since it answers a call whose process ends before the call
@@ -75,39 +57,20 @@ export function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } &
 export function endingOf({ answers, state }: Setup, { settings }: AskInput, ending: Ending): AskEnding {
   if (!ending.ok) {
     const { code, message, ended_by } = ending;
-    return { ...failed(code, message), ...(ended_by ? { ended_by } : {}) };
+    return { ...FAILED, error_code: code, error_message: message, ...(ended_by ? { ended_by } : {}) };
   }
   const { answer, answered_by, warnings } = ending;
   const { context } = state();
   const citations = context ? citationsOf(answer.cite, context).map((one) => ({ ...one })) : [];
   const models = [settings.model, settings.sub_model];
-  const notices = settings.depth === 0 ? (answers.noticesOf?.(models, true) ?? []) : [];
-  const ofLoad = settings.depth === 0 ? loadWarnings(state()) : [];
-  const all = [...warnings, ...citationsCapped(answer.cite), ...notices, ...ofLoad];
-  const recorded = { value: answer.value, answered_by, citations, warnings: all, ...wayOf(askIn(state())) };
+  const toCaller = () => [...(answers.noticesOf?.(models, true) ?? []), ...loadWarnings(state())];
+  const all = [...warnings, ...citationsCapped(answer.cite), ...(settings.depth === 0 ? toCaller() : [])];
+  const { turns, cells, depth_reached } = countsOf(askIn(state()));
+  const recorded = { value: answer.value, answered_by, citations, warnings: all, turns, cells, depth_reached };
   return { success: true, error_code: null, error_message: null, answer: recorded };
 }
 
 /** The end of an ask of this account. Its time is that of its turns and cells. @param at ms since the epoch */
 export function askEnd({ start, resumed }: AskRecords, account: Account, ending: AskEnding, at: number): Complete {
-  const { answer, ...how } = ending;
-  return {
-    record: "rlm_complete",
-    exec_id: start.exec_id,
-    kind: "ask",
-    ...how,
-    end: null,
-    state: null,
-    events: [],
-    call_count: 0,
-    time_ms: 0,
-    resumed,
-    replayed_sub_calls: 0,
-    checkpoint_id: null,
-    helpers_hash: account.helpers_hash,
-    context_hash: account.context_hash,
-    context_key: account.context_key,
-    answer,
-    at,
-  };
+  return { ...plainEnd(account, start.exec_id, at), kind: "ask", resumed, ...ending };
 }

@@ -5,16 +5,15 @@ import { leftOf } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { toldCoverage } from "../journal/coverage.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
-import type { RemainingBudget } from "../journal/ledger.ts";
-import { treeOf } from "../journal/tree.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
+import { type RemainingBudget, treeOf } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
 import { type CoveredContext, sumCoverage } from "../stored/coverage.ts";
-import type { AskEnvelope, TurnProgress } from "./api.ts";
+import type { AskEnvelope, TrajectoryCall, TrajectoryTurn, TurnProgress } from "./api.ts";
 import { AskAnswer } from "./description.ts";
 import { TOO_LONG, turnsDone } from "./next.ts";
 import { readAsk, roundsOf } from "./records.ts";
 import { proseIn } from "./reply.ts";
-import { trajectoryOf } from "./trajectory.ts";
 
 /** An ask as its envelope reports it. */
 interface AskFacts {
@@ -87,35 +86,22 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
   timeout: "Resume: the turn is asked for again.",
 };
 
-/** The way to an answer, as its record keeps it. */
-export function wayOf(ask: AskRecords) {
-  const { turns, cells } = countsOf(ask);
-  return { turns, cells, depth_reached: treeOf(ask.execs, readAsk(ask).settings.depth).depth_reached };
-}
-
 function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
-  const { question, settings } = readAsk(ask);
   const rounds = roundsOf(ask);
-  const counts = countsOf(ask);
   const hasFence = rounds.some(({ protocol }, at) => at > 0 && protocol === "fence" && rounds[0]?.protocol === "tools");
+  const ofExecs = ask.execs.reduce((times, { resumed }) => times + resumed, 0);
   const hasElided = rounds.some(({ elide }) => elide.length > 0);
   return {
     session_id,
     ask_id: ask.start.exec_id,
-    question,
-    turns: counts.turns,
-    cells: counts.cells,
-    ...treeOf(ask.execs, settings.depth),
-    usage: counts.usage,
+    question: readAsk(ask).question,
+    ...countsOf(ask),
     warnings: [...(hasFence ? ["protocol_fence"] : []), ...(hasElided ? ["history_elided"] : [])],
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget,
     coverage: context && coverageIn(context, ask),
     // An earlier build recorded the resumes of turns and cells alone.
-    resumed: Math.max(
-      ask.resumed,
-      ask.execs.reduce((times, { resumed }) => times + resumed, 0),
-    ),
+    resumed: Math.max(ask.resumed, ofExecs),
     replayed_turns: ask.replayed,
     ...(trajectory ? { trajectory: trajectoryOf(ask) } : {}),
   };
@@ -124,20 +110,52 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
 /** The parts of the context that the ask's cells have looked at. */
 function coverageIn(context: CoveredContext, { execs }: AskRecords) {
   const cells = execs.filter(({ start, complete }) => start.kind === "cell" && complete);
-  return sumCoverage(
-    context,
-    cells.map(({ complete }) => ({ coverage: toldCoverage(complete?.coverage) })),
-  ).totals;
+  const looks = cells.map(({ complete }) => ({ coverage: toldCoverage(complete?.coverage) }));
+  return sumCoverage(context, looks).totals;
 }
 
-function countsOf({ execs }: AskRecords) {
-  const cells = execs.filter(({ start }) => start.kind === "cell");
-  return {
-    turns: execs.length - cells.length,
-    cells: cells.length,
-    sub_calls: treeOf(cells, 0).sub_calls,
-    usage: execs.flatMap(({ results }) => results).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
-  };
+/** Turns and cells of an ask, the sessions below it, and what all of these took. */
+export function countsOf(ask: AskRecords) {
+  const { execs } = ask;
+  const turns = execs.filter(({ start }) => start.kind === "turn").length;
+  const results = execs.flatMap((exec) => exec.results);
+  const usage = results.reduce((sum, result) => addUsage(sum, result.usage), NO_USAGE);
+  return { turns, cells: execs.length - turns, ...treeOf(execs, readAsk(ask).settings.depth), usage };
+}
+
+/** Each turn with its cells and their calls, as the records tell them. */
+function trajectoryOf(ask: AskRecords): readonly TrajectoryTurn[] {
+  const rounds = roundsOf(ask);
+  const turns = ask.execs.filter(({ start }) => start.kind === "turn");
+  return turns.map((turn, at) => {
+    const next = turns[at + 1];
+    const from = ask.execs.indexOf(turn) + 1;
+    const cells = ask.execs.slice(from, next ? ask.execs.indexOf(next) : undefined);
+    const round = rounds[at];
+    return {
+      turn: round?.turn ?? at + 1,
+      text: round?.outcome.ok ? round.outcome.reply.text : "",
+      error_code: round && !round.outcome.ok ? round.outcome.code : null,
+      usage: turn.results[0]?.usage ?? NO_USAGE,
+      elapsed_ms: Math.round(turn.complete?.time_ms ?? 0),
+      cells: cells.map((cell, index) => ({
+        exec_id: cell.start.exec_id,
+        code: cell.start.cell ?? "",
+        success: cell.complete?.success === true,
+        observation: round?.cells[index]?.observation ?? "",
+        calls: callsOf(cell),
+      })),
+    };
+  });
+}
+
+function callsOf({ calls, results }: Pick<ExecRecords, "calls" | "results">): readonly TrajectoryCall[] {
+  const answered = new Map(results.map((result) => [result.call_id, result]));
+  return calls.map(({ call_id }) => {
+    const result = answered.get(call_id);
+    const status = !result ? "pending" : result.success ? "ok" : "failed";
+    return { call_id, model: result?.model ?? "", status, ...(result?.child ? { child: result.child } : {}) };
+  });
 }
 
 /** The progress of an ask after one of its steps, for a person who waits. */

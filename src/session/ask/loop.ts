@@ -1,12 +1,12 @@
 import { DEFAULT_ASK_MS, RlmError, remedy } from "../../../runtime/index.ts";
 import { cellRequestOf, type ExecAsked } from "../exec/request.ts";
-import { runCell, whileLeased } from "../exec/run-exec.ts";
+import { giveUpInterrupted, runCell, whileLeased } from "../exec/run-exec.ts";
 import { interruptedIn } from "../journal/account.ts";
 import type { Setup } from "../setup.ts";
 import type { AskEnvelope, TurnProgress } from "./api.ts";
-import { cancelledBy, endAsk, endingOf, giveUpInterrupted, resumeOfAsk } from "./ends.ts";
+import { cancelledBy, endAsk, endingOf, resumeOfAsk } from "./ends.ts";
 import { askEnvelope, factsOf, pausedEnvelope, progressOf, suspendedEnvelope } from "./envelope.ts";
-import { type AskInput, askIn, readAsk, turnInput } from "./records.ts";
+import { type AskInput, askIn, readAsk } from "./records.ts";
 import { nextStep, requestFor } from "./step.ts";
 import { keepReply, keepTurn, sendTurn } from "./turn.ts";
 
@@ -35,13 +35,12 @@ export async function runAsk(
     for (let isFirst = true; ; isFirst = false) {
       if (suspend?.aborted) return suspendedEnvelope(facts());
       const interrupted = interruptedIn(state().account);
-      const moment = { interrupted, isRetry: isResumed && isFirst, signals };
-      const step = signal?.aborted ? cancelledBy(signal) : await nextStep(timed, ask, moment);
+      const step = signal?.aborted ? cancelledBy(signal) : await nextStep(timed, ask, signals, isResumed && isFirst);
       switch (step.kind) {
         case "turn": {
           report("asked");
           const request = requestFor(ask, askIn(state()), step);
-          const turn = await keepTurn(timed, turnInput(step), interrupted); // ▣ rlm_start + rlm_tool_call
+          const turn = await keepTurn(timed, step, interrupted); // ▣ rlm_start + rlm_tool_call
           const reply = await sendTurn(turn, model, request, signals); // only now
           if (suspend?.aborted) return suspendedEnvelope(facts());
           await keepReply(turn, reply); // ▣ rlm_tool_result + rlm_complete

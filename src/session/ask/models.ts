@@ -1,7 +1,8 @@
 import type { Json } from "../../../runtime/index.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { Signer } from "../../platform/signed-settings.ts";
 import type { HostedOptions } from "../api.ts";
-import type { AskSettings } from "./rounds.ts";
+import type { AskSettings } from "./records.ts";
 
 /** The models of an ask: those of its turns and of its plain sub-calls, `provider/id`. */
 type NamedModels = Pick<AskSettings, "model" | "sub_model">;
@@ -34,13 +35,9 @@ export function openAskModels(
       if (hasAll || baseUrl !== undefined) return null;
       const others = [model, sub_model].filter((name) => name !== own && !begunHere.has(name));
       if (others.length === 0) return null;
-      const isSigned = signer?.doubt(signed, SUBJECT) === null && isOf(signed, { model, sub_model });
+      const isOf = isRecord(signed) && signed.model === model && signed.sub_model === sub_model;
+      const isSigned = signer?.doubt(signed, SUBJECT) === null && isOf;
       return isSigned ? null : (others[0] ?? null);
     },
   };
-}
-
-function isOf(signed: Json, { model, sub_model }: NamedModels): boolean {
-  if (typeof signed !== "object" || signed === null) return false;
-  return Reflect.get(signed, "model") === model && Reflect.get(signed, "sub_model") === sub_model;
 }

@@ -1,11 +1,9 @@
 import type { GivenAnswer, Json } from "../../../runtime/index.ts";
-import type { ModelMessage } from "../../model/index.ts";
 import type { EndedBy } from "../journal/records.ts";
 import { elided, halved, saidIn } from "./conversation.ts";
 import * as notes from "./notes.ts";
-import { failedCells, hasLooked, sameTurns, textAlone } from "./patterns.ts";
+import type { AddedMessage, AskSettings, FailedTurn, Protocol, Round, TurnInput } from "./records.ts";
 import { type AskedCell, type Reply, readReply } from "./reply.ts";
-import type { AskSettings, FailedTurn, Protocol, Round } from "./rounds.ts";
 
 /** An ask as its records tell it, with what its driver knows at this moment. */
 export interface AskView {
@@ -27,15 +25,7 @@ export interface AskView {
 
 /** The next step of an ask. */
 export type Next =
-  | {
-      readonly kind: "turn";
-      readonly turn: number;
-      readonly closing: boolean;
-      readonly protocol: Protocol;
-      readonly messages: readonly ModelMessage[];
-      /** Turns whose observations are left out of the request. */
-      readonly elide: readonly number[];
-    }
+  | ({ readonly kind: "turn" } & TurnInput)
   | { readonly kind: "cell"; readonly source: string }
   /** The provider failed for longer than retries take. The ask stays open. */
   | { readonly kind: "pause"; readonly code: string; readonly message: string }
@@ -81,7 +71,7 @@ export function next(ask: AskView): Next {
 }
 
 /** The answer that the last round gives, which the driver checks against the schema before it asks for what comes next. */
-export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null {
+export function candidate({ rounds }: Pick<AskView, "rounds">) {
   const last = rounds.at(-1);
   if (!last?.outcome.ok) return null;
   const reply = readReply(last.outcome.reply);
@@ -92,10 +82,7 @@ export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null
 }
 
 /** The value that a cell gave to `answer`, or the text of a reply. */
-export interface Candidate {
-  readonly value: Json;
-  readonly isText: boolean;
-}
+export type Candidate = NonNullable<ReturnType<typeof candidate>>;
 
 function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
   if (code === TOOLS_REFUSED) return turnWith(ask, []);
@@ -182,7 +169,7 @@ function isAnswerWithBlock({ rounds, settings, misfit }: AskView, language: stri
 }
 
 /** The next turn with these messages: the closing one if turns or budget are spent, or if the model goes in circles. */
-function turnWith(ask: AskView, messages: readonly ModelMessage[]): Next {
+function turnWith(ask: AskView, messages: readonly AddedMessage[]): Next {
   const { rounds, settings, room } = ask;
   if (room === "none") {
     return { kind: "end", ok: false, code: "budget_exceeded", message: "the budget does not allow another turn" };
@@ -209,7 +196,7 @@ function protocolOf({ settings, rounds }: AskView): Protocol {
 }
 
 /** The observations of a round: one message for each tool call, or one of the user. */
-function observed(round: Round, reply: Reply, remarks: readonly string[], footer: string): readonly ModelMessage[] {
+function observed(round: Round, reply: Reply, remarks: readonly string[], footer: string): readonly AddedMessage[] {
   const seen = reply.cells.map((cell, at) => ({ use: cell.use, ...observationOf(cell, round, at) }));
   const tail = [...remarks, footer].join("\n");
   return seen.map(({ use, text, isError }, at) => {
@@ -228,15 +215,15 @@ function observationOf({ asked }: AskedCell, { cells }: Round, at: number): { te
 }
 
 /** A turn that is asked for again adds nothing to what the failed one has said. */
-function withNote(messages: readonly ModelMessage[], note: string, rounds: readonly Round[]): readonly ModelMessage[] {
+function withNote(messages: readonly AddedMessage[], note: string, rounds: readonly Round[]): readonly AddedMessage[] {
   const last = messages.at(-1);
   const said = rounds.flatMap((round) => round.messages).at(-1);
-  if (!last && said && said.role !== "assistant" && said.text.endsWith(note)) return messages;
-  if (!last || last.role === "assistant") return [...messages, user(note)];
+  if (!last && said?.text.endsWith(note)) return messages;
+  if (!last) return [user(note)];
   return [...messages.slice(0, -1), { ...last, text: `${last.text}\n${note}` }];
 }
 
-const user = (text: string): ModelMessage => ({ role: "user", text });
+const user = (text: string): AddedMessage => ({ role: "user", text });
 const told = ({ footer }: AskView, note: string) => `${note}\n${footer}`;
 
 function textOf({ text }: Reply): string | undefined {
@@ -249,3 +236,48 @@ function answered(by: "answer" | "text" | "closing", answer: GivenAnswer, warnin
 }
 
 const noAnswer = (message: string): Next => ({ kind: "end", ok: false, code: "no_answer", message });
+
+/** The kind of a reply without a cell: a text, or one with a block in another language; null if it had one, or if it failed. */
+function textAlone({ outcome }: Round): "plain" | "with a block" | null {
+  if (!outcome.ok) return null;
+  const { cells, foreign } = readReply(outcome.reply);
+  if (cells.length > 0) return null;
+  return foreign === null ? "plain" : "with a block";
+}
+
+/** True if a cell has succeeded: the model has seen something. */
+function hasLooked(rounds: readonly Round[]): boolean {
+  return rounds.some(({ cells }) => cells.some(({ success }) => success));
+}
+
+/** The number of turns at the end that ran the same cells with the same output, or said the same without a cell. */
+function sameTurns(rounds: readonly Round[]): number {
+  const ran = rounds.filter(({ outcome }) => outcome.ok);
+  const last = keyOf(ran.at(-1));
+  if (last === null) return 0;
+  const different = ran.toReversed().findIndex((round) => keyOf(round) !== last);
+  return different < 0 ? ran.length : different;
+}
+
+function keyOf(round: Round | undefined): string | null {
+  if (!round?.outcome.ok) return null;
+  if (textAlone(round) !== null) return JSON.stringify(round.outcome.reply.text);
+  if (round.cells.length === 0) return null;
+  return JSON.stringify(round.cells.map(({ source, observation }) => [source, observation]));
+}
+
+/** The number of failed cells at the end. One that could not be run counts: it was not JavaScript, or not of the tool. */
+function failedCells(rounds: readonly Round[]): number {
+  const cells = rounds.flatMap(successesOf).toReversed();
+  const succeeded = cells.indexOf(true);
+  return succeeded < 0 ? cells.length : succeeded;
+}
+
+function successesOf(round: Round): readonly boolean[] {
+  const { outcome, cells } = round;
+  if (!outcome.ok) return [];
+  const ran = cells.map(({ success }) => success);
+  const reply = readReply(outcome.reply);
+  const isUnrunnable = reply.cells[cells.length]?.asked.ok === false && !ran.includes(false);
+  return isUnrunnable || textAlone(round) === "with a block" ? [...ran, false] : ran;
+}

@@ -21,12 +21,9 @@ export function closing(hasSchema: boolean): string {
 
 /** Why a reply could not be used. @param tokens that a reply may have */
 export function failedReply(code: string, tokens: number): string {
-  switch (code) {
-    case "truncated_answer":
-      return `Your reply was cut at ${tokens} tokens, and nothing of it was run: write a shorter cell.`;
-    case "content_filtered":
-      return "Your reply was withheld by the provider's filter: put it differently.";
-    default:
-      return "Your reply was empty: run a cell, or answer.";
+  if (code === "truncated_answer") {
+    return `Your reply was cut at ${tokens} tokens, and nothing of it was run: write a shorter cell.`;
   }
+  if (code === "content_filtered") return "Your reply was withheld by the provider's filter: put it differently.";
+  return "Your reply was empty: run a cell, or answer.";
 }

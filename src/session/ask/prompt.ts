@@ -27,28 +27,24 @@ const RECURSION =
 const ENDING =
   "End with answer(value) in a cell, once you have seen in an output what you claim; answer(value, { cite: [[start, end], …] }) names the places of P that it rests on. A value computed in code need not be printed first.";
 
-/** The first message: the question, and what is known of P without reading it. */
-export function firstMessage(question: string, about: AskedContext): string {
-  const { stats, schema } = about;
+/**
+ * The first message: the question, and what is known of P without reading it.
+ * @param schema of the answer, or null. @param part a sentence that says what part of a larger context P is, for a child; else null
+ */
+export function firstMessage(question: string, stats: Stats, schema: Json, part: string | null): string {
   return [
     question,
     contextLine(stats),
-    ...(about.part === null ? [] : [about.part]),
+    ...(part === null ? [] : [part]),
     ...(schema === null ? [] : [`Answer as JSON that fits: ${JSON.stringify(schema)}`]),
   ].join("\n\n");
 }
 
-export interface AskedContext {
-  readonly stats: Pick<ContextStats, "length_chars" | "document_count" | "sources">;
-  /** JSON Schema of the answer, or null. */
-  readonly schema: Json;
-  /** A sentence that says what part of a larger context P is, for a child. */
-  readonly part: string | null;
-}
+type Stats = Pick<ContextStats, "length_chars" | "document_count" | "sources">;
 
 const SOURCES_SHOWN = 5;
 
-function contextLine({ length_chars, document_count, sources }: AskedContext["stats"]): string {
+function contextLine({ length_chars, document_count, sources }: Stats): string {
   const shown = sources.slice(0, SOURCES_SHOWN).join(", ");
   const more = sources.length > SOURCES_SHOWN ? `, … ${sources.length - SOURCES_SHOWN} more` : "";
   const documents = document_count === 1 ? "1 document" : `${document_count} documents`;

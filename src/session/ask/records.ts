@@ -1,19 +1,46 @@
 import * as v from "valibot";
-import { type Json, RlmError } from "../../../runtime/index.ts";
-import type { ModelMessage, ModelTurn } from "../../model/index.ts";
+import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtime/index.ts";
+import type { ModelTurn } from "../../model/index.ts";
 import { remembered } from "../../platform/remembered.ts";
-import type { SessionState } from "../exec/session-state.ts";
+import type { SessionState } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
-import { envelopeOfCell } from "../journal/envelope.ts";
+import { cellIn, envelope, NO_FACTS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Start } from "../journal/records.ts";
 import { observationOf } from "./observe.ts";
-import { AskSettings, json, type RanCell, type Round } from "./rounds.ts";
 
-/** The input of a turn, as its first record keeps it. */
-export type TurnInput = Pick<Round, "turn" | "closing" | "protocol" | "messages" | "elide">;
+/** Any JSON value of a record. */
+export const json = v.custom<Json>((value) => value !== undefined);
 
-const use = v.object({ id: v.string(), name: v.string() });
+/** The way in which a root model runs cells: by calls of a tool, or in fenced blocks of its text. */
+export type Protocol = "tools" | "fence";
+
+/** The settings of an ask. They never change within the ask, whatever process continues it. */
+export const AskSettings = v.object({
+  /** The root model, `provider/id`: a name, and no grant of a key or a server. */
+  model: v.string(),
+  /** The model of plain sub-calls, `provider/id`. */
+  sub_model: v.string(),
+  /** `auto`: tools, and fenced blocks once the provider has refused tools. */
+  protocol: v.picklist(["auto", "tools", "fence"]),
+  max_turns: v.number(),
+  /** Output tokens of a turn, thinking included. */
+  turn_tokens: v.number(),
+  /** The level of thinking of its turns, and of calls of its cells that name none. */
+  thinking: v.optional(v.picklist(THINKING), "off"),
+  /** 0 for an ask of a caller; a child is one deeper than its parent. */
+  depth: v.number(),
+  /** The depth that children may have. */
+  max_depth: v.number(),
+  /** JSON Schema that the answer fits, or null. */
+  schema: json,
+  /** Characters of the conversation beyond which observations of the oldest turns are left out. */
+  history_chars: v.number(),
+  /** Version of the prompt's text. */
+  prompt: v.literal(1),
+});
+
+export type AskSettings = Readonly<v.InferOutput<typeof AskSettings>>;
 
 /** The input of an ask, as its first record keeps it. */
 const AskInput = v.object({
@@ -26,18 +53,56 @@ const AskInput = v.object({
 
 export type AskInput = Readonly<v.InferOutput<typeof AskInput>>;
 
-const TurnInputSchema = v.object({
+const use = v.object({ id: v.string(), name: v.string() });
+
+/** The input of a turn, as its first record keeps it. */
+const TurnInput = v.object({
+  /** 1 for the first. A turn that the provider failed has the number of the one that takes its place. */
   turn: v.number(),
+  /** The model was told to answer in text: its tool calls are not run. */
   closing: v.boolean(),
   protocol: v.picklist(["tools", "fence"]),
-  messages: v.array(
-    v.variant("role", [
-      v.object({ role: v.literal("user"), text: v.string() }),
-      v.object({ role: v.literal("tool"), use, text: v.string(), isError: v.boolean() }),
-    ]),
+  /** The messages that the turn adds to the conversation, as they were sent. */
+  messages: v.pipe(
+    v.array(
+      v.variant("role", [
+        v.object({ role: v.literal("user"), text: v.string() }),
+        v.object({ role: v.literal("tool"), use, text: v.string(), isError: v.boolean() }),
+      ]),
+    ),
+    v.readonly(),
   ),
-  elide: v.array(v.number()),
+  /** Turns whose observations are left out of the request. */
+  elide: v.pipe(v.array(v.number()), v.readonly()),
 });
+
+export type TurnInput = Readonly<v.InferOutput<typeof TurnInput>>;
+
+/** A message that a turn adds to the conversation. */
+export type AddedMessage = TurnInput["messages"][number];
+
+/** A turn of the root model and the cells that its reply asked for, as far as they have run. */
+export interface Round extends TurnInput {
+  readonly outcome: { readonly ok: true; readonly reply: ModelTurn } | FailedTurn;
+  readonly cells: readonly RanCell[];
+}
+
+export interface FailedTurn {
+  readonly ok: false;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface RanCell {
+  readonly source: string;
+  readonly success: boolean;
+  /** Why the store had no space for its state; null if it had. */
+  readonly full: string | null;
+  /** The model's observation of it. */
+  readonly observation: string;
+  /** The value that the cell gave to `answer`, if it succeeded. */
+  readonly answer: GivenAnswer | null;
+}
 
 const ReplySchema = v.object({
   text: v.string(),
@@ -61,7 +126,7 @@ const inputOf = remembered(({ input }: Start): AskInput => parsed(AskInput, inpu
 
 /** The input of a turn. @throws RlmError `store_corrupt` for a record that no build has written */
 export function readTurn(input: Json): TurnInput {
-  return parsed(TurnInputSchema, input, "start of a turn");
+  return parsed(TurnInput, input, "start of a turn");
 }
 
 /** The rounds of an ask: each turn with the cells that follow it. Its time hardly grows with turns that were read before. */
@@ -85,12 +150,12 @@ const roundOf = remembered(({ start, results, complete }: ExecRecords): Omit<Rou
 const replyOf = (value: Json): ModelTurn => parsed(ReplySchema, value, "reply of a turn");
 
 const cellOf = remembered(({ start, complete }: ExecRecords): RanCell => {
-  const envelope = complete && envelopeOfCell(complete);
+  const cell = complete && cellIn(complete);
   return {
     source: start.cell ?? "",
     success: complete?.success === true,
     full: complete?.error_code === "store_full" && complete.end?.kind === "error" ? complete.end.error.message : null,
-    observation: envelope ? observationOf(envelope) : "[error cancelled]\nthe cell was given up",
+    observation: cell ? observationOf(envelope(cell, NO_FACTS)) : "[error cancelled]\nthe cell was given up",
     answer: (complete?.success && complete.state?.answer) || null,
   };
 });
@@ -101,14 +166,4 @@ function parsed<Schema extends v.GenericSchema>(schema: Schema, value: Json, wha
   throw new RlmError("store_corrupt", `the ${what} cannot be read`, {
     suggestion: "Discard the ask, and ask again.",
   });
-}
-
-/** The JSON of a turn's first record. */
-export function turnInput({ turn, closing, protocol, messages, elide }: TurnInput): Json {
-  return { turn, closing, protocol, elide, messages: messages.map(plain) };
-}
-
-function plain(message: ModelMessage): Json {
-  if (message.role === "assistant") throw new Error("a turn adds no replies");
-  return message.role === "user" ? { ...message } : { ...message, use: { ...message.use } };
 }

@@ -1,9 +1,15 @@
 import type { Thinking } from "../../../runtime/index.ts";
-import { type Asked, loadSubCallLayer, type Model, type ModelMessage, type RequestBudget } from "../../model/index.ts";
-import type { ToolResult } from "../journal/records.ts";
+import {
+  type Asked,
+  loadSubCallLayer,
+  type Model,
+  type ModelMessage,
+  type ModelTurn,
+  type RequestParts,
+} from "../../model/index.ts";
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
+import type { FailedTurn, Protocol, Round } from "./records.ts";
 import { CELL_TOOL, endOfFirstCell } from "./reply.ts";
-import type { FailedTurn, Protocol, Round } from "./rounds.ts";
 
 /** A request to the root model. */
 export interface TurnRequest {
@@ -11,41 +17,28 @@ export interface TurnRequest {
   readonly messages: readonly ModelMessage[];
   readonly protocol: Protocol;
   /** Output tokens, thinking included. */
-  readonly maxTokens: number;
+  readonly max_tokens: number;
   readonly thinking: Thinking;
   /** Id of the ask, by which providers find their cache. */
   readonly conversation: string;
-}
-
-export interface TurnParts {
-  readonly model: Model;
-  readonly budget: RequestBudget;
-  readonly clock: { now(): number; monotonic(): number };
-  random(): number;
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-}
-
-/** The result of a turn, and its cost. */
-export interface TurnTaken extends Pick<ToolResult, "usage" | "attempts"> {
-  readonly outcome: Round["outcome"];
-  /** When the first request left, ms since the epoch; null: none has. */
-  readonly sent_at: number | null;
 }
 
 /** A turn with its retries, ms. */
 const TURN_MS = 300_000;
 
 /** Asks the root model once, with the retries of a sub-call and within the budget. Never rejects. */
-export async function takeTurn(request: TurnRequest, parts: TurnParts, signal: AbortSignal): Promise<TurnTaken> {
+export async function takeTurn(
+  request: TurnRequest,
+  parts: RequestParts & { readonly model: Model },
+  signal: AbortSignal,
+) {
   const { openRequests } = await loadSubCallLayer();
-  const { system, messages, protocol, maxTokens, thinking, conversation } = request;
-  const requests = openRequests(parts.model, { max_tokens: maxTokens, thinking, conversation }, parts, {
-    deadline: parts.clock.monotonic() + TURN_MS,
-    signal,
-  });
+  const { system, messages, protocol } = request;
+  const deadline = parts.clock.monotonic() + TURN_MS;
+  const requests = openRequests(parts.model, request, parts, { deadline, signal });
   const asked = await requests.ask(system, messages, protocol === "tools" ? [CELL_TOOL_SPEC] : []);
   const { usage, attempts, sent_at } = requests.spent();
-  const outcome = asked.ok ? await usable(asked.turn, request) : failed(asked, protocol);
+  const outcome: Round["outcome"] = asked.ok ? await usable(asked.turn, request) : failed(asked, protocol);
   return { outcome, usage, attempts, sent_at };
 }
 
@@ -60,12 +53,10 @@ const CELL_TOOL_SPEC = {
   },
 } as const;
 
-type Reply = Extract<Round["outcome"], { ok: true }>["reply"];
-
 /** A reply that can be run: one that was cut holds half a cell. Only the first fenced block is kept. */
-async function usable(reply: Reply, { protocol, maxTokens }: TurnRequest): Promise<Round["outcome"]> {
+async function usable(reply: ModelTurn, { protocol, max_tokens }: TurnRequest): Promise<Round["outcome"]> {
   if (reply.stop === "length") {
-    return { ok: false, code: "truncated_answer", message: `the reply was cut at ${maxTokens} tokens` };
+    return { ok: false, code: "truncated_answer", message: `the reply was cut at ${max_tokens} tokens` };
   }
   const end = protocol === "fence" ? endOfFirstCell(reply.text) : null;
   if (end === null) return { ok: true, reply };

@@ -1,37 +1,29 @@
 import { contextNotLoaded } from "../../../builtins/index.ts";
 import type { Json } from "../../../runtime/index.ts";
-import { estimateTokens, loadSubCallLayer } from "../../model/index.ts";
+import { estimateTokens, loadSubCallLayer, type Model, ratesFor } from "../../model/index.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
 import { partOf, readExcerptInput } from "../contexts/excerpts.ts";
 import type { ExecAsked } from "../exec/request.ts";
-import type { SessionState } from "../exec/session-state.ts";
-import { leftOf } from "../exec/work.ts";
-import type { AskRecords } from "../journal/account.ts";
-import type { ExecRecords } from "../journal/exec-records.ts";
+import { leftOf, type SessionState } from "../exec/work.ts";
+import { type AskRecords, interruptedIn } from "../journal/account.ts";
+import type { RemainingBudget } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
 import { conversationOf, unitsOfMessage } from "./conversation.ts";
 import { type AskView, type Candidate, candidate, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
-import { type AskInput, askIn, readTurn, roundsOf } from "./records.ts";
+import { type AskInput, askIn, type Round, readTurn, roundsOf } from "./records.ts";
 import type { TurnRequest } from "./request.ts";
-import { roomFor, roomOnceSettled } from "./room.ts";
-import type { Round } from "./rounds.ts";
 
 /** The next step of an ask, with the output tokens that a turn may take, thinking included. */
 export type Step = Exclude<Next, { kind: "turn" }> | TurnStep;
 type TurnStep = Extract<Next, { kind: "turn" }> & { readonly maxTokens: number };
 
-interface Moment {
-  /** A turn or cell of the ask that has begun and not ended; null: there is none. */
-  readonly interrupted: ExecRecords | null;
-  /** True if the caller already knows of the provider's failure. The turn is then sent again. */
-  readonly isRetry: boolean;
-  readonly signals: ExecAsked;
-}
-
-/** Waits until the budget has room for a turn, or never will, and decides by the records of the ask. */
-export async function nextStep(setup: Setup, ask: AskInput, { interrupted, isRetry, signals }: Moment): Promise<Step> {
+/**
+ * Waits until the budget has room for a turn, or never will, and decides by the records of the ask.
+ * @param isRetry the caller already knows of the provider's failure: the turn is then sent again
+ */
+export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, isRetry: boolean): Promise<Step> {
   const { env, state } = setup;
   const { question, settings } = ask;
   // A child leaves nothing open: its caller gets the failure.
@@ -54,7 +46,8 @@ export async function nextStep(setup: Setup, ask: AskInput, { interrupted, isRet
     isRetry: isRetry && !isChild,
   };
   // A turn that was sent goes out again as it was: another budget would put other words into it.
-  const begun = interrupted?.start.kind === "turn" ? readTurn(interrupted.start.input) : null;
+  const start = interruptedIn(state().account)?.start;
+  const begun = start?.kind === "turn" ? readTurn(start.input) : null;
   const step = begun ? ({ kind: "turn", ...begun } as const) : next(view);
   if (step.kind === "pause" && isChild) return { ...step, kind: "end", ok: false };
   if (step.kind !== "turn") return step;
@@ -68,7 +61,7 @@ export function requestFor({ system, settings }: AskInput, records: AskRecords, 
     system,
     messages: conversationOf(roundsOf(records), { turn, messages }, elide),
     protocol,
-    maxTokens,
+    max_tokens: maxTokens,
     thinking: settings.thinking,
     conversation: records.start.exec_id,
   };
@@ -84,11 +77,54 @@ function inputTokens({ question, system }: AskInput, rounds: readonly Round[]): 
   return estimateTokens(system.length + units + RESERVE_UNITS);
 }
 
+/** Fewer tokens are not enough for a turn with a cell, and for the closing one. */
+const LEAST_TURN = 1024;
+const LEAST_CLOSING = 256;
+
+/** The room of the budget, and the output tokens that the next turn may take. */
+export interface Room {
+  readonly room: AskView["room"];
+  readonly turnTokens: number;
+  readonly closingTokens: number;
+}
+
+/**
+ * Before a turn is sent, the closing turn after it must fit too: its request holds this turn's reply.
+ * @param input tokens of the next request @param most output tokens of a turn, by the ask's settings
+ */
+export function roomFor(input: number, most: number, left: RemainingBudget, price: Model["price"]): Room {
+  const tokens = Math.min(left.remaining_tokens, tokensFor(left.remaining_cost_usd, price, input));
+  const turnTokens = Math.min(most, Math.floor((tokens - 2 * input - LEAST_TURN) / 2));
+  const closingTokens = Math.min(most, tokens - input);
+  if (turnTokens >= Math.min(most, LEAST_TURN)) return { room: "turn", turnTokens, closingTokens };
+  if (closingTokens >= Math.min(most, LEAST_CLOSING)) return { room: "closing", turnTokens: 0, closingTokens };
+  return { room: "none", turnTokens: 0, closingTokens: 0 };
+}
+
+/**
+ * Resolves with room for a turn, once there is some. Requests of other sessions hold more than they will take, so their ends
+ * are awaited before the ask is closed.
+ * @param more waits for such an end; false: nothing is held
+ */
+export async function roomOnceSettled(room: () => Room, more: () => Promise<boolean>): Promise<Room> {
+  let now = room();
+  while (now.room !== "turn" && (await more())) now = room();
+  return now;
+}
+
+/** Tokens that the dollars pay for, if each had the higher of the two prices. */
+function tokensFor(dollars: number | undefined, price: Model["price"], input: number): number {
+  if (dollars === undefined || price === null) return Number.POSITIVE_INFINITY;
+  const rates = ratesFor(price, input);
+  const most = Math.max(rates.input, rates.output);
+  return most === 0 ? Number.POSITIVE_INFINITY : Math.floor((dollars / most) * 1e6);
+}
+
 /** The first message of the conversation. A child's says which part of its caller's context P is. */
 function messageOf(question: string, schema: Json, { account, context }: SessionState): string {
   if (!context) throw contextNotLoaded();
   const load = account.loads[0] && readExcerptInput(account.loads[0].input);
-  return firstMessage(question, { stats: context.stats, schema, part: load ? partOf(load, context.key) : null });
+  return firstMessage(question, context.stats, schema, load ? partOf(load, context.key) : null);
 }
 
 /**

@@ -1,71 +1,51 @@
 import type { Json, PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import type { Env, Rules } from "../env.ts";
-import type { Ledger } from "../journal/ledger.ts";
+import { callIn } from "../journal/exec-records.ts";
 import type { ToolCall } from "../journal/records.ts";
-import type { Setup } from "../setup.ts";
 import type { Budget } from "../sub-calls/budget.ts";
 import { FREE } from "../sub-calls/plan.ts";
 import type { Answered } from "../sub-calls/port.ts";
-import type { Continuation, LoopCalls } from "./ports.ts";
+import type { Continuation } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
+import type { Work } from "./work.ts";
 
-/** The calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */
-export interface ExecCalls extends LoopCalls<Answered> {
-  /** The facts of a new call that its record keeps: the level of thinking of one that names none, the effects of a function. */
-  marks(call: Pick<PendingCall, "name">): Pick<ToolCall, "thinking" | "effects">;
-  /** The records of new calls are kept. */
-  made(): void;
-  /** The record of an answer is kept: the ledger has what the call spent. */
-  answered(call: PendingCall, isDone: boolean): void;
-}
+export type ExecCalls = ReturnType<typeof openCalls>;
 
-export interface ExecCallsOptions {
-  readonly setup: Pick<Setup, "answers" | "job"> & {
-    readonly rules: Pick<Rules, "onRestart">;
-    readonly env: Pick<Env, "emit">;
-  };
+export interface ExecCallsOptions extends Pick<Work, "setup" | "recorder"> {
   readonly budget: Budget;
   readonly time: ExecTime;
-  /** The record of a call, if it has one. */
-  recorded(callId: string): Pick<ToolCall, "thinking" | "effects"> | undefined;
   /** A root model reads what the cell prints. */
   readonly isForModel: boolean;
-  /** By the records committed so far. */
-  ledger(): Ledger;
   readonly from: Continuation | null;
   readonly history: Context | null;
   readonly suspend: AbortSignal | undefined;
 }
 
-export function openCalls(options: ExecCallsOptions): ExecCalls {
-  const { setup, budget, time, ledger, from, history, suspend } = options;
+/** Opens the calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */
+export function openCalls(options: ExecCallsOptions) {
+  const { setup, recorder, budget, time, from, history, suspend } = options;
+  /** By the records committed so far. */
+  const account = () => recorder.state().account;
   const running = new Set<string>();
   /** Open calls that a child answers. */
   const children = new Set<string>();
   let done = 0;
   const tell = () => {
-    const { tokens, cost_usd } = ledger();
-    const held = budget.held();
+    const { tokens, cost_usd } = account().ledger;
+    const { tokens: held_tokens, cost_usd: held_cost_usd } = budget.held();
     const { remaining_sub_calls: left, remaining_functions: functions_left } = budget.left();
-    setup.env.emit({
-      kind: "calls",
-      done,
-      running: running.size,
-      left,
-      tokens,
-      cost_usd,
-      held_tokens: held.tokens,
-      held_cost_usd: held.cost_usd,
-      ...(functions_left === undefined ? {} : { functions_left }),
-    });
+    const spent = { tokens, cost_usd, held_tokens, held_cost_usd };
+    const lent = functions_left === undefined ? {} : { functions_left };
+    setup.env.emit({ kind: "calls", done, running: running.size, left, ...spent, ...lent });
   };
   return {
-    marks(call) {
+    /** The facts of a new call that its record keeps: the level of thinking of one that names none, the effects of a function. */
+    marks(call: Pick<PendingCall, "name">): Pick<ToolCall, "thinking" | "effects"> {
       const effects = setup.answers.effectsOf?.(call);
       const { thinking = "off" } = setup.answers;
       return { ...(thinking === "off" ? {} : { thinking }), ...(effects === undefined ? {} : { effects }) };
     },
+    /** The session's facts as they stand now. */
     facts: (): Json => ({
       ...setup.answers.facts,
       ...budget.left(),
@@ -73,12 +53,13 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       job: setup.job,
       for_model: options.isForModel,
     }),
-    async answer(call, signal) {
+    /** Must not reject: a call that fails is an answer. Ends early when the signal aborts. */
+    async answer(call: PendingCall, signal: AbortSignal): Promise<Answered> {
       const hasChild = setup.answers.resumes?.(call) === true;
       if (hasChild) children.add(call.id);
       const isAgain = from?.recorded.has(call.id) === true;
       const interrupted = isAgain && !hasChild;
-      const { thinking = "off", effects } = options.recorded(call.id) ?? {};
+      const { thinking = "off", effects } = callIn(account().last, call.id) ?? {};
       const mayRepeat = effects !== "once" && setup.answers.repeatable(call);
       const fails = interrupted && (setup.rules.onRestart === "fail" || !mayRepeat);
       if (fails && !(await setup.answers.isUnderWay?.(call.id))) return PROCESS_RESTARTED;
@@ -105,13 +86,16 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
         },
       });
     },
+    /** Time that the calls that are out may take to end when they are aborted, ms; undefined: as plain calls. */
     callOffMs: () => (children.size > 0 ? CHILD_OFF_MS : undefined),
+    /** The records of new calls are kept. */
     made() {
-      budget.follow(ledger());
+      budget.follow(account().ledger);
       tell();
     },
-    answered({ id }, isDone) {
-      budget.close(id, ledger());
+    /** The record of an answer is kept: the ledger has what the call spent. */
+    answered({ id }: PendingCall, isDone: boolean) {
+      budget.close(id, account().ledger);
       children.delete(id);
       // A call that was aborted counts as running to the end: it was given up.
       if (isDone) {

@@ -1,13 +1,11 @@
 import {
   type CellEnd,
   clampLimits,
-  type ExecLimits,
   type ExecSignals,
   type ExecState,
   type Over,
   placeless,
   RlmError,
-  type Seed,
 } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
@@ -16,7 +14,7 @@ import { readQueryResult } from "../../query/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/envelope.ts";
-import { callIn, type ExecRecords } from "../journal/exec-records.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Complete } from "../journal/records.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -33,10 +31,9 @@ import { keepCellEnd, keepFullEnd, keepQueryEnd } from "./keep-end.ts";
 import { type Lending, openLending } from "./lending.ts";
 import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
-import type { Recorder } from "./recorder.ts";
 import { openAtState, reopen } from "./reopening.ts";
 import type { CellRequest, ExecAsked } from "./request.ts";
-import { openTime, timeIsSpent } from "./time.ts";
+import { openTime } from "./time.ts";
 import { completeOf, envelopeFacts, unstarted, type Work } from "./work.ts";
 
 /** Runs a cell, or that of a query: opens its machine, runs the loop, delivers the whole result, keeps the end. */
@@ -56,11 +53,10 @@ export async function execCell(
   const code = kind === "query" ? queryCodeOf(end) : codeOf(end);
   const coverage = coverageIn(library);
   const fields = { success: code === null, error_code: code, end, state, ...(coverage ? { coverage } : {}) };
-  const answer = (complete: Complete, isUnfinished = false) =>
-    envelope(
-      { ...complete, end: complete.end ?? end, state },
-      envelopeFacts(work.setup, work.recorder.state().account, isUnfinished),
-    );
+  const answer = (complete: Complete, isUnfinished = false) => {
+    const facts = envelopeFacts(work.setup, work.recorder.state().account, isUnfinished);
+    return envelope({ ...complete, end: complete.end ?? end, state }, facts);
+  };
   // The exec of a job whose store failed is not over: a later process goes on where the store is.
   const isGivenBack = work.setup.run !== undefined && work.recorder.hasFailed();
   if (isGivenBack || (signals.suspend?.aborted && lost !== null)) {
@@ -93,9 +89,7 @@ export async function execCell(
   } catch (error) {
     await giveUp(work, kind, machine);
     const failed = notKept(error);
-    const complete = completeOf(work, { success: false, error_code: codeOf(failed) });
-    const facts = envelopeFacts(work.setup, work.recorder.state().account, true);
-    return envelope({ ...complete, end: failed, state }, facts);
+    return answer(completeOf(work, { success: false, error_code: codeOf(failed), end: failed }), true);
   }
 }
 
@@ -171,39 +165,39 @@ async function runCell(
   const ledger = () => recorder.state().account.ledger;
   const { last } = recorder.state().account;
   const wasUnused = ledger().tokens === 0;
-  const unrecorded = (await setup.answers.unrecorded?.(last ? inFlight(last) : [])) ?? [];
+  const open = last ? inFlight(last).map(({ call_id }) => call_id) : [];
+  const unrecorded = (await setup.answers.unrecorded?.(open)) ?? [];
   const budget = openBudget(setup.rules.budget, ledger(), { above: setup.above?.budget, unrecorded });
   const wholeMs = budget.left().remaining_time_ms;
-  const spent = timeIsSpent(setup.rules.budget.max_time_ms);
+  const spent = placeless(
+    "budget_exceeded",
+    "BudgetExceededError",
+    `the session's time is spent (${setup.rules.budget.max_time_ms} ms inside execs)`,
+    "Summarise and finish, or load the context again, which begins a new budget.",
+  );
   const state = stateOf(work, request, from);
   // A machine that waits in the middle of a cell cannot be used again.
   if (wholeMs === 0) {
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(setup.env.clock, startedAt, wholeMs);
-  const recorded = (callId: string) => {
-    const { last: now } = recorder.state().account;
-    return now ? callIn(now, callId) : undefined;
-  };
   const { origin } = setup.row;
   const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
-  const lent = { isForModel, setup, budget, time, ledger, recorded, from, history: history.context, suspend };
-  const calls = sparing(noticing(openCalls(lent), recorder), work);
-  const journal = openExecJournal(work, lending, { calls, time, clock: setup.env.clock, history });
+  const lent = { setup, recorder, budget, time, isForModel, from, history: history.context, suspend };
+  const calls = sparing(openCalls(lent), work);
+  const journal = openExecJournal(work, lending, calls, time, history);
   const ports = { machine: lending, journal, calls, clock: setup.env.clock, parking: setup.parking };
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
   const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];
   const given = { source: request.source, state, wantsWhole, facts: calls.facts() };
   const replay = from?.replay ?? [];
+  const word = () => Math.floor(setup.env.random() * 2 ** 32);
   const beginning: Beginning = from?.at
     ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
-    : { kind: "start", input: { ...given, sites, kept, seed: seed(setup.env.random) }, replay };
+    : { kind: "start", input: { ...given, sites, kept, seed: [word(), word(), word(), word()] }, replay };
   using out = joinSignals(signal, time.out);
-  const over = await runLoop(ports, beginning, {
-    signal: out.signal,
-    ...(suspend ? { suspend } : {}),
-  });
+  const over = await runLoop(ports, beginning, { signal: out.signal, suspend });
   if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
   const asked = recorder.state().account.last?.results.map(({ model }) => model) ?? [];
   // An ask tells its caller, and not its model.
@@ -227,16 +221,10 @@ function failedInBatches({ calls, results }: ExecRecords): string | null {
   return `sub_calls_failed: ${more.length + 1} of ${amount(answers.length, "sub-call")} of a batch failed${message}`;
 }
 
-/** The calls; the recorder is told of a store that fails while it is looked up whether one was answered before. */
-function noticing(calls: ExecCalls, recorder: Recorder): ExecCalls {
-  const noticed = (error: unknown) => {
-    recorder.noticed(error);
-    throw error;
-  };
-  return { ...calls, answer: (call, signal) => calls.answer(call, signal).catch(noticed) };
-}
-
-/** The calls; one that the same cell has made before, and that was answered before it was cancelled, takes that answer over. */
+/**
+ * The calls; one that the same cell has made before, and that was answered before it was cancelled, takes that answer over. The
+ * recorder is told of a store that fails while it is looked up whether a call was answered before.
+ */
 function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): ExecCalls {
   const { account } = recorder.state();
   const spared = openSpared(account.spared, () => recorder.state().account.last?.calls ?? []);
@@ -246,7 +234,12 @@ function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): Exec
       const answer = spared(call.id);
       // Another model may be the reason why the cell is run again.
       const isOfOther = answer?.model && (answers.modelOf?.(call) ?? answer.model) !== answer.model;
-      if (!answer || isOfOther) return calls.answer(call, signal);
+      try {
+        if (!answer || isOfOther) return await calls.answer(call, signal);
+      } catch (error) {
+        recorder.noticed(error);
+        throw error;
+      }
       const { value, model } = answer;
       return { settlement: { ok: true, value }, record: { ...FREE, model, cached: true }, cacheKey: null };
     },
@@ -256,17 +249,11 @@ function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): Exec
 /** The state that the exec has gathered so far. A store may come from somebody else: its state cannot raise the limits. */
 function stateOf(work: Work, request: CellRequest, from: Continuation | null): ExecState {
   const { limits } = work.setup.rules;
-  if (from?.at) return withinLimits(from.at.state, limits);
+  if (from?.at) {
+    const { state } = from.at;
+    return { ...state, limits: clampLimits(limits, state.limits), running_ms: Math.max(0, state.running_ms) };
+  }
   const fresh = unstarted(work);
   if (request.kind === "query") return { ...fresh, cell: 0, limits: clampLimits(limits, {}) };
   return { ...fresh, limits: clampLimits(limits, request.limits) };
-}
-
-function withinLimits(state: ExecState, limits: ExecLimits): ExecState {
-  return { ...state, limits: clampLimits(limits, state.limits), running_ms: Math.max(0, state.running_ms) };
-}
-
-function seed(random: () => number): Seed {
-  const word = () => Math.floor(random() * 2 ** 32);
-  return [word(), word(), word(), word()];
 }

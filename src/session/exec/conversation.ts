@@ -6,17 +6,11 @@ import type { Start } from "../journal/records.ts";
 import type { GivenHistory } from "../machine/context-message.ts";
 import type { Work } from "./work.ts";
 
-/** The conversation in which an exec runs. It stays the same until the exec is over. */
-export interface ExecHistory {
-  /** null: there is none. */
-  readonly given: GivenHistory | null;
-  /** null: there is none, or it is lost. */
-  readonly context: Context | null;
-  /** To be called before a commit, with what the machine has kept: from the first touch on the store has the text. */
-  keep(kept: Json | undefined): Promise<void>;
-}
+export type ExecHistory = Awaited<ReturnType<typeof openHistory>>;
 
 /**
+ * Opens the conversation in which an exec runs. It stays the same until the exec is over.
+ *
  * @param now the conversation as its host has it: for an exec that is resumed, made again up to its start
  * @param start of an exec that is resumed: its conversation is that of the same hash, this one or that in the store
  */
@@ -24,7 +18,7 @@ export async function openHistory(
   { setup: { env, space } }: Pick<Work, "setup">,
   now: Context | null,
   start: Start | null,
-): Promise<ExecHistory> {
+) {
   const given = start === null ? now : await formerHistory(start.history_hash ?? null);
   const context = given && "lost" in given ? null : given;
   let isKept = false;
@@ -39,9 +33,12 @@ export async function openHistory(
   }
 
   return {
+    /** null: there is none. */
     given,
+    /** null: there is none, or it is lost. */
     context,
-    async keep(kept) {
+    /** To be called before a commit, with what the machine has kept: from the first touch on the store has the text. */
+    async keep(kept: Json | undefined): Promise<void> {
       if (isKept || !context || touchedIn(kept) === null) return;
       await keepContext(env.store, context, space);
       isKept = true;

@@ -1,4 +1,4 @@
-import { type CellEnd, type ExecState, isErrorCode, placeless, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, type ExecState, placeless, RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 
 export function recordsDoNotFit(why: string): CellEnd {
@@ -12,11 +12,10 @@ export function recordsDoNotFit(why: string): CellEnd {
 
 export function notRecorded(cause: unknown): CellEnd {
   if (cause instanceof RlmError) return placeless(cause.code, cause.name, cause.message, cause.suggestion);
-  const why = messageOf(cause);
   return placeless(
     "checkpoint_failed",
     "CheckpointError",
-    `the exec could not be recorded: ${why}`,
+    `the exec could not be recorded: ${messageOf(cause)}`,
     "Nothing was sent without a record. Free space or check the store's folder, then run the cell again.",
   );
 }
@@ -36,7 +35,7 @@ export function notKept(error: unknown): CellEnd {
     return placeless(error.code, "CheckpointError", why, error.suggestion);
   }
   return placeless(
-    isErrorCode(code) && code === "session_busy" ? code : "checkpoint_failed",
+    code === "session_busy" ? code : "checkpoint_failed",
     "CheckpointError",
     why,
     "Free space or check the store's folder, then resume the session: it goes on from the last checkpoint.",

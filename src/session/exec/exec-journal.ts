@@ -1,35 +1,31 @@
-import type { Clock } from "../../../runtime/index.ts";
+import type { CheckpointRequest, PendingCall, Waiting } from "../../../runtime/index.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";
 import { hashOf } from "../journal/records.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { ExecHistory } from "./conversation.ts";
 import type { Lending } from "./lending.ts";
-import type { LoopJournal } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 import { resultOf, type Work } from "./work.ts";
 
-/** The records of an exec that runs, one commit each. */
+export type ExecJournal = ReturnType<typeof openExecJournal>;
+
+/** Keeps the records of an exec that runs, one commit each. Each `keep` resolves when its commit is on disk. */
 export function openExecJournal(
-  { exec_id, recorder, events }: Pick<Work, "exec_id" | "recorder" | "events">,
+  { setup, exec_id, recorder, events }: Omit<Work, "startedAt">,
   lending: Pick<Lending, "machine" | "kept">,
-  {
-    calls,
-    time,
-    clock,
-    history,
-  }: {
-    readonly calls: ExecCalls;
-    readonly time: ExecTime;
-    readonly clock: Clock;
-    readonly history: Pick<ExecHistory, "keep">;
-  },
-): LoopJournal<Answered> {
+  calls: ExecCalls,
+  time: ExecTime,
+  history: Pick<ExecHistory, "keep">,
+) {
+  const { clock } = setup.env;
   return {
-    nextImage: () => lending.machine().images.step(),
-    async keepStep({ calls: waiting, state, image }) {
+    /** The image that the machine takes by itself when its guest next waits for new calls. */
+    nextImage: (): CheckpointRequest | null => lending.machine().images.step(),
+    /** Keeps the image and the calls that have no record yet. Without such calls it keeps nothing. */
+    async keepStep({ calls: waiting, state, image }: Waiting): Promise<void> {
       const { last } = recorder.state().account;
-      const made = waiting.filter(({ id }) => !last || !callIn(last, id));
+      const made = waiting.filter(({ id }) => !callIn(last, id));
       if (made.length === 0) return;
       await history.keep(state.library);
       const at = clock.now();
@@ -55,7 +51,11 @@ export function openExecJournal(
       lending.kept({ id: capture.checkpoint.id, state });
       calls.made();
     },
-    async keepResult(call, { settlement, record, cacheKey }, signal) {
+    async keepResult(
+      call: PendingCall,
+      { settlement, record, cacheKey }: Answered,
+      signal: AbortSignal,
+    ): Promise<void> {
       const result = resultOf(call, { settlement, record }, { exec_id, elapsed_ms: time.elapsed(), at: clock.now() });
       const { value, at } = result;
       await recorder.commit([result], cacheKey === null ? {} : { cache: [{ key: cacheKey, value: { value }, at }] });

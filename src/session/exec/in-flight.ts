@@ -1,11 +1,9 @@
-import type { Answer, Clock, PendingCall, Settlement } from "../../../runtime/index.ts";
+import type { Answer, PendingCall } from "../../../runtime/index.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
-import type { Parking } from "../parking.ts";
+import type { LoopParts } from "./ports.ts";
 
-export interface InFlightOptions<Answered> extends Pick<Parking, "active"> {
-  answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
-  /** Keeps an answer. If it rejects, the exec has failed. */
-  keep(call: PendingCall, answered: Answered, signal: AbortSignal): Promise<void>;
+interface Ends {
+  /** The exec has failed: an answer could not be kept. */
   failed(error: unknown): void;
   /** The exec is to stop. */
   readonly stop: AbortSignal;
@@ -14,8 +12,10 @@ export interface InFlightOptions<Answered> extends Pick<Parking, "active"> {
 }
 
 /** Opens the calls that are being answered, and the queue of the answers that are kept. */
-export function openInFlight<Answered extends { readonly settlement: Settlement }>(options: InFlightOptions<Answered>) {
-  const { stop, suspend } = options;
+export function openInFlight(
+  { calls, journal, clock, parking }: Omit<LoopParts, "machine">,
+  { failed, stop, suspend }: Ends,
+) {
   const over = new AbortController();
   const abort = joinSignals(stop, over.signal);
   const out = new Set<Promise<void>>();
@@ -26,9 +26,9 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
   stop.addEventListener("abort", () => wake(), { once: true });
 
   async function run(call: PendingCall): Promise<void> {
-    const answered = await options.answer(call, abort.signal);
+    const answered = await calls.answer(call, abort.signal);
     if (closed || suspend?.aborted) return;
-    await options.keep(call, answered, abort.signal);
+    await journal.keepResult(call, answered, abort.signal); // ▣ rlm_tool_result, as each answer comes
     queue.push({ id: call.id, settlement: answered.settlement });
     wake();
   }
@@ -37,19 +37,18 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
     /** Answers whether the work was done. If the exec is to stop, it does not begin; a suspended exec does not wait for it. */
     async unlessStopped<T>(work: (of: T) => Promise<void>, of: T): Promise<boolean> {
       if (stop.aborted) return false;
-      const failed = (error: unknown) => options.failed(error ?? "unknown reason");
-      const done = work(of).catch(failed);
+      const done = work(of).catch((error: unknown) => failed(error ?? "unknown reason"));
       using suspended = joinSignals(suspend);
       await (suspend ? Promise.race([done, aborted(suspended.signal)]) : done);
       return !stop.aborted;
     },
     /** Sends the calls that were not sent before: a guest that was opened again names those that are out. */
-    send(calls: readonly PendingCall[]): void {
-      for (const call of calls.filter(({ id }) => !sent.has(id))) {
+    send(waiting: readonly PendingCall[]): void {
+      for (const call of waiting.filter(({ id }) => !sent.has(id))) {
         sent.add(call.id);
-        const running = options
-          .active(() => run(call))
-          .catch(options.failed)
+        const running = parking
+          .active(() => run(call)) // until its answer is kept
+          .catch(failed)
           .finally(() => out.delete(running));
         out.add(running);
       }
@@ -66,7 +65,7 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
       return answers;
     },
     /** Aborts the calls that are still out and waits up to `ms` for their answers to be kept. Later answers are not kept. */
-    async callOff(clock: Clock, ms: number): Promise<void> {
+    async callOff(ms: number): Promise<void> {
       if (out.size > 0) {
         over.abort();
         await Promise.race([Promise.all(out), new Promise<void>((resolve) => clock.after(ms, resolve))]);

@@ -40,10 +40,10 @@ export function continuationFromStart(records: Pick<ExecRecords, "calls" | "resu
   };
 }
 
-/** Ids of the calls that were in flight when the process ended. */
-export function inFlight({ calls, results }: ExecRecords): string[] {
+/** The calls that were in flight when the process ended. */
+export function inFlight({ calls, results }: ExecRecords): readonly ToolCall[] {
   const answered = new Set(results.map(({ call_id }) => call_id));
-  return calls.map(({ call_id }) => call_id).filter((id) => !answered.has(id));
+  return calls.filter(({ call_id }) => !answered.has(call_id));
 }
 
 /** Time that the exec had run by its records, ms. */
@@ -91,11 +91,10 @@ export async function giveUpCalls(
   { answers, env }: Pick<Setup, "answers" | "env">,
   records: ExecRecords,
 ): Promise<ToolResult[]> {
-  const open = new Set(inFlight(records));
   const elapsed_ms = elapsedIn(records, null);
   const charged: ToolResult[] = [];
-  for (const { exec_id, call_id: id, name, args } of records.calls) {
-    const given = open.has(id) && name !== ROOT_CALL ? await answers.discard?.({ id, name, args }) : null;
+  for (const { exec_id, call_id: id, name, args } of inFlight(records)) {
+    const given = name !== ROOT_CALL ? await answers.discard?.({ id, name, args }) : null;
     if (given) charged.push(resultOf({ id, name }, given, { exec_id, elapsed_ms, at: env.clock.now() }));
   }
   return charged;

@@ -8,17 +8,13 @@ import { stepsOf } from "./interrupted.ts";
 import { restored, toldRestored } from "./reopening.ts";
 import { completeOf, type Work } from "./work.ts";
 
-/** Facts that are kept with an exec's end. */
-interface Ending {
-  readonly fields: Partial<Complete>;
-  /** The context after the exec. */
-  readonly context: Context | null;
-  /** Checkpoints that are dropped. */
-  readonly drop: readonly string[];
-}
-
-/** ▣ Keeps the state of the machine and the record of the exec's end, in one commit. */
-export async function keepEnd(work: Work, machine: Machine, { fields, context, drop }: Ending): Promise<Complete> {
+/** ▣ Keeps the state of the machine and the record of the exec's end, in one commit. @param context after the exec */
+export async function keepEnd(
+  work: Work,
+  machine: Machine,
+  context: Context | null,
+  fields: Partial<Complete>,
+): Promise<Complete> {
   const { setup, recorder } = work;
   await thinEnds(work);
   const capture = await recorder.capture(machine, "end", null);
@@ -33,7 +29,7 @@ export async function keepEnd(work: Work, machine: Machine, { fields, context, d
   await recorder.keep(capture, {
     records: [complete],
     extras: { kind: "end", memory, helpers, context_hash, ledger, cells },
-    drop: [...drop, ...setup.gcEnds({ id, isWhole })],
+    drop: [...finishedSteps(work), ...setup.gcEnds({ id, isWhole })],
     context,
   });
   return complete;
@@ -50,13 +46,11 @@ export async function keepCellEnd(
   fields: Partial<Complete>,
 ): Promise<Complete> {
   const { recorder } = work;
-  const drop = finishedSteps(work);
-  const keep = (standing: Machine) =>
-    keepEnd(work, standing, { fields, context: recorder.state().context, drop }).catch(unlessUnfit);
+  const keep = (standing: Machine) => keepEnd(work, standing, recorder.state().context, fields).catch(unlessUnfit);
   const kept = machine && ((over.lost === null ? await keep(machine) : null) ?? (await restored(work, over, keep)));
   if (kept) return kept;
   const complete = completeOf(work, fields);
-  await recorder.commit([complete], { drop });
+  await recorder.commit([complete], { drop: finishedSteps(work) });
   return complete;
 }
 

@@ -15,10 +15,9 @@ import {
 } from "../../../runtime/index.ts";
 import type { Machine } from "../machine/machines.ts";
 import { continuationAt } from "./interrupted.ts";
+import { begin } from "./loop.ts";
 import type { Continuation, LoopMachine } from "./ports.ts";
-import { begin } from "./replay.ts";
-import { positionOf } from "./session-state.ts";
-import type { Work } from "./work.ts";
+import { positionOf, type Work } from "./work.ts";
 
 export interface LendingParts {
   readonly work: Pick<Work, "setup" | "recorder">;
@@ -76,14 +75,13 @@ export function openLending(first: Machine, parts: LendingParts): Lending {
     facts: Json,
     image: CheckpointRequest | null,
   ): Promise<Slice> {
-    const { signal: cancel = NEVER, suspend } = exec.signals;
     const wanted = new Set([...given, ...answers.map(({ id }) => id)]);
     try {
       const { at, replay } = await lent.openAt(id);
       const input = { ...exec.input, facts, waiting: at?.waiting ?? [], state };
       const beginning = { kind: "resume", input, replay: replay.filter(({ id }) => wanted.has(id)) } as const;
       return await begin(sandbox(), beginning, {
-        ...{ cancel, suspend, stop: suspend ?? NEVER, image: () => null },
+        ...{ signals: exec.signals, stop: exec.signals.suspend ?? NEVER, image: () => null },
         settle: (some, isLast) => sandbox().settle(some, facts, isLast ? image : null),
       });
     } catch (error) {

@@ -1,14 +1,15 @@
 import type {
-  CheckpointRequest,
+  Clock,
   ExecInput,
   ExecState,
-  Json,
   PendingCall,
   ResumeInput,
   Sandbox,
   Settlement,
-  Waiting,
 } from "../../../runtime/index.ts";
+import type { Parking } from "../parking.ts";
+import type { ExecCalls } from "./calls.ts";
+import type { ExecJournal } from "./exec-journal.ts";
 
 /** The part of a machine that the loop needs: to advance it until it rests. */
 export interface LoopMachine extends Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end"> {
@@ -16,30 +17,17 @@ export interface LoopMachine extends Pick<Sandbox, "start" | "resume" | "settle"
   lend?(): void;
 }
 
-/** Keeps the records of a running exec. Each `keep` resolves when its commit is on disk. */
-export interface LoopJournal<Answered> {
-  /** The image that the machine takes by itself when its guest next waits for new calls. */
-  nextImage(): CheckpointRequest | null;
-  /** Keeps the image and the calls that have no record yet. Without such calls it keeps nothing. */
-  keepStep(slice: Waiting): Promise<void>;
-  keepResult(call: PendingCall, answered: Answered, signal: AbortSignal): Promise<void>;
-}
-
-/** Answers calls. */
-export interface LoopCalls<Answered> {
-  /** Must not reject: a call that fails is an answer. Ends early when the signal aborts. */
-  answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
-  /** The session's facts as they stand now. */
-  facts(): Json;
-  /** Time that the calls that are out may take to end when they are aborted, ms; undefined: as plain calls. */
-  callOffMs?(): number | undefined;
+export interface LoopParts {
+  readonly machine: LoopMachine;
+  readonly journal: ExecJournal;
+  readonly calls: Pick<ExecCalls, "answer" | "facts" | "callOffMs">;
+  readonly clock: Clock;
+  /** Learns what can get further. */
+  readonly parking: Pick<Parking, "active" | "idle">;
 }
 
 /** A recorded call with its answer. It is used only for a call with the same id, name and arguments. */
-export interface Replayed {
-  readonly id: string;
-  readonly name: string;
-  readonly args: readonly Json[];
+export interface Replayed extends PendingCall {
   readonly settlement: Settlement;
 }
 

@@ -2,31 +2,14 @@ import { type Checkpoint, type Json, PAGE_BYTES, RlmError } from "../../../runti
 import type { Context } from "../../context/index.ts";
 import type { Step } from "../../store/index.ts";
 import { factsAfter, follow } from "../journal/account.ts";
-import type { EndExtras, JournalRecord, SessionFacts, StepExtras } from "../journal/records.ts";
+import type { EndExtras, JournalRecord, StepExtras } from "../journal/records.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
 import { isFull } from "../space.ts";
 import { spentOn } from "../sub-calls/run-part.ts";
-import type { SessionState } from "./session-state.ts";
 
-/** Writes the records and checkpoints of one exec. `commit` and `keep` are one transaction each, on disk when they resolve. */
-export interface Recorder {
-  /** The session's state after the last commit. */
-  state(): SessionState;
-  commit(records: readonly JournalRecord[], more?: Pick<Step, "cache" | "drop" | "checkpoint">): Promise<void>;
-  /**
-   * Captures the machine, which must be at rest. Nothing is kept yet.
-   * @param image the image that the machine has captured by itself, or null
-   */
-  capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture>;
-  /** Keeps what was captured together with the records that name it. */
-  keep(capture: Capture, kept: Kept): Promise<void>;
-  /** Takes note of an error that something else has met: the store may have failed there too. */
-  noticed(error: unknown): void;
-  /** True if a commit of this exec, or a read for it, has failed. */
-  hasFailed(): boolean;
-}
+export type Recorder = ReturnType<typeof openRecorder>;
 
 export interface Capture extends Captured {
   /** When capturing began, on the scale of `clock.monotonic()`. The time in the guest's thread is subtracted. */
@@ -45,16 +28,15 @@ export interface Kept {
 /** Memory and helpers as the guest gave them. */
 type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
-export function openRecorder(
-  { row, env, run, parking, deliveries, space, state, moved }: Setup,
-  exec_id: string,
-): Recorder {
+/** Writes the records and checkpoints of one exec. `commit` and `keep` are one transaction each, on disk when they resolve. */
+export function openRecorder({ row, env, run, parking, deliveries, space, state, moved }: Setup, exec_id: string) {
   const { store, clock } = env;
   let current = state();
   let failed = false;
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
-    const facts = factsAfter(current.account, records, contextFacts(context));
+    const told = context && { hash: context.hash, sources: context.stats.sources, chars: context.text.length };
+    const facts = factsAfter(current.account, records, told);
     const results = records.filter((record) => record.record === "rlm_tool_result");
     const settle = run ? results.map((result) => run.settles(result.call_id, spentOn(result))) : [];
     const delivered = results.map(({ call_id }) => call_id).filter((id) => deliveries.has(id));
@@ -79,19 +61,28 @@ export function openRecorder(
   }
 
   return {
+    /** The session's state after the last commit. */
     state: () => current,
-    noticed(error) {
+    /** Takes note of an error that something else has met: the store may have failed there too. */
+    noticed(error: unknown) {
       if (error instanceof RlmError && OF_STORE.has(error.code)) failed = true;
     },
+    /** True if a commit of this exec, or a read for it, has failed. */
     hasFailed: () => failed,
-    commit: (records, more = {}) => write(records, more, current.context),
-    async capture(machine, kind, image) {
+    commit: (records: readonly JournalRecord[], more: Pick<Step, "cache" | "drop" | "checkpoint"> = {}) =>
+      write(records, more, current.context),
+    /**
+     * Captures the machine, which must be at rest. Nothing is kept yet.
+     * @param image the image that the machine has captured by itself, or null
+     */
+    async capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture> {
       const since = clock.monotonic() - (image?.ms ?? 0);
       const commands = kind === "end" ? EXPORTS : [];
       const capturing = { kind, exec_id, after: current.account.checkpoint, commands, at: clock.now() };
       return { ...(await machine.images.capture(machine.sandbox, capturing, image)), since };
     },
-    async keep({ checkpoint, pages, since, kept }, { records, extras, drop, context }) {
+    /** Keeps what was captured together with the records that name it. */
+    async keep({ checkpoint, pages, since, kept }: Capture, { records, extras, drop, context }: Kept) {
       await write(records, { checkpoint: { ...checkpoint, extras }, drop }, context);
       kept();
       const { id, kind } = checkpoint;
@@ -111,7 +102,3 @@ const OF_STORE: ReadonlySet<string> = new Set(["store_failed", "lease_lost"]);
 
 /** Guest commands whose answers are kept with an exec's end: its memory, and its helpers. */
 const EXPORTS = ["memory.export", "helpers.sources"];
-
-function contextFacts(context: Context | null): SessionFacts["context"] {
-  return context && { hash: context.hash, sources: context.stats.sources, chars: context.text.length };
-}

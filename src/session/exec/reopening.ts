@@ -5,8 +5,7 @@ import type { Machine } from "../machine/machines.ts";
 import { warn } from "./ends.ts";
 import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
 import type { Continuation } from "./ports.ts";
-import { positionOf } from "./session-state.ts";
-import { resumeOf, type Work } from "./work.ts";
+import { positionOf, resumeOf, type Work } from "./work.ts";
 
 /**
  * The machine that an exec begins in: the session's.

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type ExecLimits, type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
 import { type Context, type LoadOptions, load, type PathsSource, pathsName, type Source } from "../../context/index.ts";
+import { given } from "../../platform/json.ts";
 import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput, sourceIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
@@ -58,16 +59,9 @@ export function loadRequest(kind: LoadRequest["kind"], from: LoadSource, options
 }
 
 function sourceOf({ paths, maxFiles, maxBytes }: LoadPaths, cwd: string): PathsSource {
-  const most = {
-    ...(maxFiles === undefined ? {} : { files: maxFiles }),
-    ...(maxBytes === undefined ? {} : { bytes: maxBytes }),
-  };
-  return {
-    kind: "paths",
-    paths: paths.map((path) => (path === "" ? path : resolve(cwd, path))),
-    folder: resolve(cwd),
-    most,
-  };
+  const absolute = paths.map((path) => (path === "" ? path : resolve(cwd, path)));
+  const most = given({ files: maxFiles, bytes: maxBytes });
+  return { kind: "paths", paths: absolute, folder: resolve(cwd), most };
 }
 
 /** Options and services of a session's loads. */
@@ -96,7 +90,11 @@ export function loadRequestOf(
 ): LoadRequest {
   const from = readLoadInput(input);
   if ("kind" in from) return excerptRequest(from, loading);
-  if (!("roots" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
+  if (!("roots" in from)) {
+    const why = `${from.name} was loaded from text at hand, and the process that had it is gone`;
+    const gone = new RlmError("context_lost", why, { suggestion: "Load it again." });
+    return { kind, input: from, read: () => Promise.reject(gone) };
+  }
   const { raw = false, secrets = false } = from;
   const documents = { ...loading.documents, raw, secrets };
   return reading(kind, from, sourceIn(from), { ...loading, documents, roots: granted.among(from.roots) });
@@ -104,10 +102,4 @@ export function loadRequestOf(
 
 function reading(kind: LoadRequest["kind"], input: LoadInput, source: Source, options: LoadOptions): LoadRequest {
   return { kind, input, read: (current) => load(source, options, current ?? undefined) };
-}
-
-function textIsGone(name: string): RlmError {
-  return new RlmError("context_lost", `${name} was loaded from text at hand, and the process that had it is gone`, {
-    suggestion: "Load it again.",
-  });
 }

@@ -3,6 +3,7 @@ import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { keepContext } from "../contexts/contexts.ts";
 import { refuseMissing } from "../functions.ts";
+import { interruptedIn } from "../journal/account.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -13,8 +14,7 @@ import { giveUpCalls, stepsOf } from "./interrupted.ts";
 import { keepEnd } from "./keep-end.ts";
 import { openRecorder } from "./recorder.ts";
 import type { CellRequest, CommandRequest, ExecAsked, ExecRequest, LoadRequest } from "./request.ts";
-import { positionOf } from "./session-state.ts";
-import { completeOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
+import { completeOf, positionOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
  * One exec: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept before it answers, in
@@ -104,18 +104,20 @@ async function begun(
 }
 
 /**
- * Ends an interrupted exec as cancelled, and the children of its open calls, which are charged to it. The session's state is
- * that before the exec.
+ * Ends the exec that was interrupted as cancelled, if there is one, and the children of its open calls, which are charged to it.
+ * The session's state is that before the exec.
  */
-export async function discard(setup: Setup, records: ExecRecords): Promise<void> {
-  const { start, calls } = records;
-  const { exec_id, kind, cell, limits } = start;
-  const charged = await giveUpCalls(setup, records);
+export async function giveUpInterrupted(setup: Setup): Promise<void> {
+  const interrupted = interruptedIn(setup.state().account);
+  if (!interrupted) return;
+  await setup.guest.end();
+  const { exec_id, kind, cell, limits } = interrupted.start;
+  const charged = await giveUpCalls(setup, interrupted);
   const work = openWork(setup, exec_id);
   const state = cell === null ? null : { ...unstarted(work), limits: { ...setup.rules.limits, ...limits } };
   const end: CellEnd | null = cell === null ? null : { kind: "cancelled" };
   const complete = completeOf(work, { kind, success: false, error_code: "cancelled", end, state });
-  await work.recorder.commit([...charged, complete], { drop: setup.rules.keepSteps ? [] : stepsOf({ calls }) });
+  await work.recorder.commit([...charged, complete], { drop: setup.rules.keepSteps ? [] : stepsOf(interrupted) });
 }
 
 /** The work of an exec that begins or goes on. */
@@ -148,7 +150,7 @@ async function enter(work: Work, { kind, input }: CommandRequest): Promise<Json>
 
 async function end(work: Work, machine: Machine, context: Context | null): Promise<void> {
   try {
-    await keepEnd(work, machine, { context, fields: {}, drop: [] });
+    await keepEnd(work, machine, context, {});
   } catch (error) {
     // The machine has what the session has not.
     await work.setup.guest.end();

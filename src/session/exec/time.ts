@@ -1,4 +1,4 @@
-import { type CellEnd, type Clock, LIMITS, placeless } from "../../../runtime/index.ts";
+import { type Clock, LIMITS } from "../../../runtime/index.ts";
 
 export type ExecTime = ReturnType<typeof openTime>;
 
@@ -26,13 +26,4 @@ export function openTime(clock: Clock, startedAt: number, wholeMs: number) {
       for (const callOff of timers) callOff();
     },
   };
-}
-
-export function timeIsSpent(maxMs: number): CellEnd {
-  return placeless(
-    "budget_exceeded",
-    "BudgetExceededError",
-    `the session's time is spent (${maxMs} ms inside execs)`,
-    "Summarise and finish, or load the context again, which begins a new budget.",
-  );
 }

@@ -1,10 +1,11 @@
 import { type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import { type Account, cellFiles } from "../journal/account.ts";
 import type { EnvelopeFacts } from "../journal/envelope.ts";
-import { callIn } from "../journal/exec-records.ts";
 import { type RemainingBudget, remaining } from "../journal/ledger.ts";
-import type { Complete, Resume, Start, ToolResult } from "../journal/records.ts";
+import type { Complete, Resume, Start, ToolCall, ToolResult } from "../journal/records.ts";
+import type { Position } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { Recorder } from "./recorder.ts";
@@ -19,6 +20,18 @@ export interface Work {
   startedAt: number;
   /** Decisions on tools. */
   readonly events: ToolOverrideEvent[];
+}
+
+/** The state from which an exec starts, and the state that it leaves. */
+export interface SessionState {
+  /** The account of the journal, up to the last commit. */
+  readonly account: Account;
+  readonly context: Context | null;
+}
+
+/** The position at which the machine of the next exec opens. */
+export function positionOf({ account, context }: SessionState): Position {
+  return { checkpoint: account.checkpoint, context, sources: account.sources, given: account.given };
 }
 
 /** The budget that a session may still spend between execs: at its own level and above. */
@@ -78,27 +91,22 @@ function inputOf(request: ExecRequest | AskStart): Json {
 
 /** The record of a process that takes the exec over. */
 export function resumeOf(
-  { setup, recorder, exec_id }: Work,
+  { setup, exec_id }: Pick<Work, "setup" | "exec_id">,
   checkpoint_id: string | null,
   replay: readonly unknown[],
-  open: string[],
+  open: readonly ToolCall[],
 ): Resume {
-  const { last } = recorder.state().account;
   // A call that a child answers goes on where it was.
-  const goesOn = (id: string) => {
-    const call = last ? callIn(last, id) : undefined;
-    return call !== undefined && setup.answers.resumes?.(call) === true;
-  };
-  const isOnce = (id: string) => last !== null && callIn(last, id)?.effects === "once";
-  const isAgain = (id: string) => (setup.rules.onRestart === "fail" ? goesOn(id) : !isOnce(id));
-  const [resent, failed] = [open.filter(isAgain), open.filter((id) => !isAgain(id))];
+  const isAgain = (call: ToolCall) =>
+    setup.rules.onRestart === "fail" ? setup.answers.resumes?.(call) === true : call.effects !== "once";
+  const idsOf = (calls: readonly ToolCall[]) => calls.map(({ call_id }) => call_id);
   return {
     record: "rlm_resume",
     exec_id,
     checkpoint_id,
     replayed: replay.length,
-    resent,
-    failed,
+    resent: idsOf(open.filter(isAgain)),
+    failed: idsOf(open.filter((call) => !isAgain(call))),
     at: setup.env.clock.now(),
   };
 }
@@ -116,28 +124,41 @@ export function resultOf(
 /** The record of the exec's end, by what the recorder has kept. */
 export function completeOf({ setup, recorder, exec_id, startedAt, events }: Work, fields: Partial<Complete>): Complete {
   const { account, context } = recorder.state();
-  const last = account.last;
+  const { last } = account;
   return {
-    record: "rlm_complete",
-    exec_id,
+    ...plainEnd(account, exec_id, setup.env.clock.now()),
     kind: last?.start.kind ?? "cell",
-    success: true,
-    error_code: null,
-    error_message: null,
-    end: null,
-    state: null,
     events,
     call_count: last?.calls.length ?? 0,
     time_ms: setup.env.clock.monotonic() - startedAt,
     resumed: last?.resumed ?? 0,
     replayed_sub_calls: last?.replayed ?? 0,
-    checkpoint_id: null,
-    helpers_hash: account.helpers_hash,
     context_hash: context?.hash ?? null,
     context_key: context?.key ?? null,
-    at: setup.env.clock.now(),
     ...fields,
   };
+}
+
+/** The end of an exec that ran nothing and succeeded, with the state of the account. @param at ms since the epoch */
+export function plainEnd({ helpers_hash, context_hash, context_key }: Account, exec_id: string, at: number) {
+  return {
+    record: "rlm_complete",
+    exec_id,
+    success: true,
+    error_code: null,
+    error_message: null,
+    end: null,
+    state: null,
+    events: [],
+    call_count: 0,
+    time_ms: 0,
+    replayed_sub_calls: 0,
+    checkpoint_id: null,
+    helpers_hash,
+    context_hash,
+    context_key,
+    at,
+  } as const;
 }
 
 /** The state of an exec that has run nothing yet. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
 import { givenAfter } from "./coverage.ts";
-import { begun, callIn, type ExecRecords, grown } from "./exec-records.ts";
+import { begun, callIn, changesBy, type ExecRecords, grown } from "./exec-records.ts";
 import { EMPTY_LEDGER, isSubCall, type Ledger, spend, subCallsOf } from "./ledger.ts";
 import {
   type Complete,
@@ -96,57 +96,46 @@ const SOURCES_KEPT = 200;
 
 /** The account after one more record. */
 export function follow(before: Account, record: JournalRecord): Account {
-  const account = { ...before, ledger: spend(before.ledger, record, callOf(before, record)) };
-  const { ask, last, totals } = account;
+  const { ask, last, totals } = before;
+  const call = record.record === "rlm_tool_result" ? callIn(last, record.call_id) : undefined;
+  const account = { ...before, ledger: spend(before.ledger, record, call) };
   if (record.record === "rlm_start" && record.kind === "ask") {
     return { ...account, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };
   }
   if (ask && record.exec_id === ask.start.exec_id) {
-    return { ...account, untold: account.untold && record.record !== "rlm_complete", ask: askAfter(ask, record) };
+    return {
+      ...account,
+      untold: account.untold && record.record !== "rlm_complete",
+      ask: { ...ask, ...changesBy(record, ask) },
+    };
   }
   if (record.record === "rlm_start") {
     const spared = sparedFor(record, last, account.spared);
     return { ...account, last: begun(record), spared, totals: { ...totals, execs: totals.execs + 1 } };
   }
   if (!last) return account;
+  const now = { ...account, last: grown(last, record) };
   switch (record.record) {
     case "rlm_resume":
-      return { ...account, last: grown(last, { resumed: last.resumed + 1, replayed: record.replayed }) };
-    case "rlm_tool_call": {
-      const sub_calls = totals.sub_calls + madeBy(record);
-      return { ...account, last: grown(last, {}, record), totals: { ...totals, sub_calls } };
-    }
+      return now;
+    case "rlm_tool_call":
+      return { ...now, totals: { ...totals, sub_calls: totals.sub_calls + madeBy(record) } };
     case "rlm_tool_result": {
       const sub_calls = totals.sub_calls - madeBy(record) + subCallsOf(record);
       const tokens = totals.tokens + tokensOf(record.usage);
       const cost_usd = totals.cost_usd + record.usage.cost_usd;
-      return { ...account, last: grown(last, {}, record), totals: { ...totals, sub_calls, tokens, cost_usd } };
+      return { ...now, totals: { ...totals, sub_calls, tokens, cost_usd } };
     }
-    case "rlm_complete":
-      return over(withAskExec({ ...account, last: grown(last, { complete: record }) }), last.start, record);
+    case "rlm_complete": {
+      const isOfAsk = ask && last.start.ask === ask.start.exec_id;
+      const ended = isOfAsk ? { ...now, ask: { ...ask, execs: [...ask.execs, now.last] } } : now;
+      return over(ended, last.start, record);
+    }
   }
 }
 
 /** Sub-calls that a call counts as in the totals while it is open: without those that the ledger allots to its child. */
 const madeBy = ({ name }: ToolCall | ToolResult) => (isSubCall(name) ? 1 : 0);
-
-/** The call that a result belongs to. */
-function callOf({ last }: Account, record: JournalRecord): ToolCall | undefined {
-  if (record.record !== "rlm_tool_result" || !last) return undefined;
-  return callIn(last, record.call_id);
-}
-
-function askAfter(ask: AskRecords, record: JournalRecord): AskRecords {
-  if (record.record === "rlm_resume") return { ...ask, resumed: ask.resumed + 1, replayed: record.replayed };
-  return record.record === "rlm_complete" ? { ...ask, complete: record } : ask;
-}
-
-/** Adds the exec that is over to its ask, if it is one of an ask. */
-function withAskExec(account: Account): Account {
-  const { ask, last } = account;
-  if (!ask || !last || last.start.ask !== ask.start.exec_id) return account;
-  return { ...account, ask: { ...ask, execs: [...ask.execs, last] } };
-}
 
 function over(before: Account, start: Start, { checkpoint_id: made, ...complete }: Complete): Account {
   const checkpoint = made ?? before.checkpoint;

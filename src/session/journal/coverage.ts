@@ -94,8 +94,7 @@ export function coverageIn(kept: Json | undefined): Coverage | null {
 
 /** Hash of the conversation in what a machine has kept of an exec, if a cell has touched it; else null. */
 export function touchedIn(kept: Json | undefined): string | null {
-  const read = v.safeParse(TouchedSchema, kept);
-  return read.success ? read.output.history_hash : null;
+  return v.is(TouchedSchema, kept) ? kept.history_hash : null;
 }
 
 const TouchedSchema = v.object({ history_hash: v.string() });

@@ -1,13 +1,7 @@
 import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../../runtime/index.ts";
 import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
-import {
-  type ObjectsRead,
-  type QueryNote,
-  type QueryResult,
-  readObjectsResult,
-  readQueryResult,
-} from "../../query/index.ts";
+import { type ObjectsRead, type QueryNote, readObjectsResult, readQueryResult } from "../../query/index.ts";
 import type { ProviderWait } from "../provider-wait.ts";
 import type { RemainingBudget } from "./ledger.ts";
 import type { CellComplete, Complete } from "./records.ts";
@@ -67,17 +61,11 @@ export interface EnvelopeFacts {
 
 /** The error code of a cell's end, or null for a success. */
 export function codeOf(end: CellEnd): ErrorCode | null {
-  switch (end.kind) {
-    case "ok":
-      return null;
-    case "error":
-      return isErrorCode(end.code) ? end.code : "js_error";
-    case "timeout":
-      return "js_timeout";
-    case "cancelled":
-      return "cancelled";
-  }
+  if (end.kind === "error") return isErrorCode(end.code) ? end.code : "js_error";
+  return CODES[end.kind];
 }
+
+const CODES = { ok: null, timeout: "js_timeout", cancelled: "cancelled" } as const;
 
 /** The envelope of an exec that ran a cell, from its record. */
 export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnvelope {
@@ -85,7 +73,8 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
   if (answer.success) return answer;
   const named = { ...answer, traceback: withFiles(answer.traceback, facts.files ?? new Map()) };
   if (!facts.unfinished) return named;
-  const suggestion = complete.end.kind === "cancelled" ? resumeSuggestion : named.suggestion;
+  // To run a suspended cell again would pay for its answers twice.
+  const suggestion = complete.end.kind === "cancelled" ? `${firstly("resume")}.` : named.suggestion;
   return { ...named, suggestion, resumable: true };
 }
 
@@ -94,13 +83,8 @@ export function cellIn({ end, state, ...complete }: Complete): CellComplete | nu
   return end && state && { ...complete, end, state };
 }
 
-/** The envelope of an ask's cell, as far as its record has it; null if it never ended. */
-export function envelopeOfCell(complete: Complete): ExecEnvelope | null {
-  const cell = cellIn(complete);
-  return cell && envelope(cell, NO_FACTS);
-}
-
-const NO_FACTS: EnvelopeFacts = {
+/** Facts of no session, for an envelope of which only a record's own part is read. */
+export const NO_FACTS: EnvelopeFacts = {
   session_id: "",
   budget: { remaining_tokens: 0, remaining_sub_calls: 0, remaining_time_ms: 0 },
   unfinished: false,
@@ -116,9 +100,6 @@ export function withFiles(traceback: string, files: ReadonlyMap<number, string>)
     },
   );
 }
-
-/** A suspended exec is not over: to run its cell again would pay for its answers twice. */
-const resumeSuggestion = `${firstly("resume")}.`;
 
 function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecEnvelope {
   switch (end.kind) {
@@ -215,33 +196,29 @@ interface QueryRead extends Partial<ObjectsRead> {
 export function queryEnvelope(answer: ExecEnvelope): QueryEnvelope {
   const result = readQueryResult(answer.result_json);
   const objects = readObjectsResult(answer.result_json);
-  const read = { ...readOf(result), ...objects };
-  const { error, notes } = result;
-  // Each of the results says by itself whether it failed.
-  const failed = objects ? 0 : result.failed;
+  const { error, notes, sections, failed, strategy } = result;
+  const sections_analyzed = sections.length - failed;
+  const read = { sections_analyzed, sections, search_strategy_used: strategy, ...objects };
   if (!answer.success) return { ...answer, ...read, answer: null, notes };
   // A text that was read may say "[object Promise]": nothing of the query's own cell is unawaited.
   const own = answer.warnings.filter((warning) => !warning.startsWith("unawaited_value_in_prompt"));
-  const warnings = [...own, ...result.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])];
-  if (error || result.answer === null)
-    return { ...queryFailure(answer, result), ...read, answer: null, notes, warnings };
+  // Each of the objects' results says by itself whether it failed.
+  const told = failed > 0 && !objects ? [`sections_failed: ${failed}`] : [];
+  const warnings = [...own, ...result.warnings, ...told];
+  if (error || result.answer === null) {
+    const { success, ...fields } = answer;
+    const { code, message, name, suggestion } = error ?? NO_ANSWER;
+    const failed = failure(code, message, { ...fields, result_json: null }, { name, suggestion });
+    return { ...failed, ...read, answer: null, notes, warnings };
+  }
   const { session_id, exec_id, execution_time_ms, budget, resumed, replayed_sub_calls } = answer;
   const facts = { session_id, exec_id, warnings, execution_time_ms, budget, resumed, replayed_sub_calls };
   return { success: true, ...facts, ...read, answer: result.answer };
 }
 
-function readOf({ sections, failed, strategy }: QueryResult): QueryRead {
-  return { sections_analyzed: sections.length - failed, sections, search_strategy_used: strategy };
-}
-
 /** The error code of a query's end. The query's cell succeeds even if it has no answer. */
 export function queryCodeOf(end: CellEnd): ErrorCode | null {
   return end.kind === "ok" ? (readQueryResult(JSON.parse(end.result)).error?.code ?? null) : codeOf(end);
-}
-
-function queryFailure({ success, ...fields }: ExecSuccess, { error }: QueryResult): ExecFailure {
-  const { code, message, name, suggestion } = error ?? NO_ANSWER;
-  return failure(code, message, { ...fields, result_json: null }, { name, suggestion });
 }
 
 const NO_ANSWER = {

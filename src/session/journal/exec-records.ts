@@ -1,4 +1,4 @@
-import type { Complete, Start, ToolCall, ToolResult } from "./records.ts";
+import type { Complete, JournalRecord, Start, ToolCall, ToolResult } from "./records.ts";
 
 /** All records of one exec, in journal order. */
 export interface ExecRecords {
@@ -11,29 +11,36 @@ export interface ExecRecords {
   readonly complete: Complete | null;
 }
 
-type Changes = Partial<Pick<ExecRecords, "resumed" | "replayed" | "complete">>;
-
 /** The records of an exec that has begun. */
 export function begun(start: Start): ExecRecords {
   return recordsOf({ start, resumed: 0, replayed: 0, complete: null }, { calls: listOf([]), results: listOf([]) });
 }
 
-/** The records with some facts changed, and one more call or result. Its time does not grow with the calls of the exec. */
-export function grown(records: ExecRecords, changes: Changes, added?: ToolCall | ToolResult): ExecRecords {
+/** The records with one more. Its time does not grow with the calls of the exec. */
+export function grown(records: ExecRecords, added: JournalRecord): ExecRecords {
   const { start, resumed, replayed, complete } = records;
   const { calls, results } = listsOf(records);
   return recordsOf(
-    { start, resumed, replayed, complete, ...changes },
+    { start, resumed, replayed, complete, ...changesBy(added, records) },
     {
-      calls: added?.record === "rlm_tool_call" ? calls.with(added) : calls,
-      results: added?.record === "rlm_tool_result" ? results.with(added) : results,
+      calls: added.record === "rlm_tool_call" ? longer(calls, added) : calls,
+      results: added.record === "rlm_tool_result" ? longer(results, added) : results,
     },
   );
 }
 
+/** Facts of an exec that one more record changes. */
+export function changesBy(added: JournalRecord, { resumed }: Pick<ExecRecords, "resumed">) {
+  if (added.record === "rlm_resume") return { resumed: resumed + 1, replayed: added.replayed };
+  return added.record === "rlm_complete" ? { complete: added } : {};
+}
+
 /** The call with this id, if the exec has made it. Its time does not grow with the calls of the exec. */
-export function callIn(records: ExecRecords, call_id: string): ToolCall | undefined {
-  return listsOf(records).calls.find(call_id);
+export function callIn(records: ExecRecords | null, call_id: string): ToolCall | undefined {
+  if (!records) return undefined;
+  const { items, length, places } = listsOf(records).calls;
+  const place = places.get(call_id) ?? length;
+  return place < length ? items[place] : undefined;
 }
 
 /** Counts the calls that the exec has made. Its time does not grow with them. */
@@ -43,7 +50,8 @@ export function callCount(records: ExecRecords): number {
 
 /** The calls after the first `from`. Its time grows only with how many these are. */
 export function callsFrom(records: ExecRecords, from: number): readonly ToolCall[] {
-  return listsOf(records).calls.from(from);
+  const { items, length } = listsOf(records).calls;
+  return items.slice(from, length);
 }
 
 interface Lists {
@@ -64,60 +72,33 @@ function recordsOf(facts: Omit<ExecRecords, "calls" | "results">, lists: Lists):
   const records = {
     ...facts,
     get calls() {
-      return calls.all();
+      return calls.items.slice(0, calls.length);
     },
     get results() {
-      return results.all();
+      return results.items.slice(0, results.length);
     },
   };
   known.set(records, lists);
   return records;
 }
 
-/** A list that never changes. A longer one that is made of it shares its items. */
+/** A list that never changes: as many of the first items as it is long. A longer one that is made of it shares the items. */
 interface GrowingList<T> {
-  readonly length: number;
-  with(item: T): GrowingList<T>;
-  find(call_id: string): T | undefined;
-  from(place: number): readonly T[];
-  all(): readonly T[];
-}
-
-/** The items of the longest of some lists; each of them is as many of the first items as it is long. */
-interface Shared<T> {
   readonly items: T[];
+  readonly length: number;
+  /** The place of each item, by its id. */
   readonly places: Map<string, number>;
 }
 
-function listOf<T extends { readonly call_id: string }>(items: readonly T[]): GrowingList<T> {
-  const shared: Shared<T> = { items: [], places: new Map() };
-  for (const item of items) add(shared, item);
-  return firstOf(shared, items.length);
+function listOf<T extends ToolCall | ToolResult>(items: readonly T[]): GrowingList<T> {
+  return items.reduce<GrowingList<T>>(longer, { items: [], length: 0, places: new Map() });
 }
 
-function firstOf<T extends { readonly call_id: string }>(shared: Shared<T>, length: number): GrowingList<T> {
-  let all: readonly T[] | undefined;
-  return {
-    length,
-    with(item) {
-      // Another list has grown from this one already: the new one shares nothing with that.
-      if (shared.items.length > length) return listOf([...shared.items.slice(0, length), item]);
-      add(shared, item);
-      return firstOf(shared, length + 1);
-    },
-    find(call_id) {
-      const place = shared.places.get(call_id) ?? length;
-      return place < length ? shared.items[place] : undefined;
-    },
-    from: (place) => shared.items.slice(place, length),
-    all() {
-      all ??= shared.items.slice(0, length);
-      return all;
-    },
-  };
-}
-
-function add<T extends { readonly call_id: string }>({ items, places }: Shared<T>, item: T): void {
-  if (!places.has(item.call_id)) places.set(item.call_id, items.length);
+function longer<T extends ToolCall | ToolResult>(list: GrowingList<T>, item: T): GrowingList<T> {
+  const { items, length, places } = list;
+  // Another list has grown from this one already: the new one shares nothing with that.
+  if (items.length > length) return longer(listOf(items.slice(0, length)), item);
+  if (!places.has(item.call_id)) places.set(item.call_id, length);
   items.push(item);
+  return { ...list, length: length + 1 };
 }

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../runtime/index.ts";
+import type { ExecRecords } from "./exec-records.ts";
 import type { JournalRecord, ToolCall, ToolResult } from "./records.ts";
 
 /** The limits of a session's spending since its last load. */
@@ -96,15 +97,28 @@ function plus(spent: number, more: number): number {
   return more > 0 ? spent + more : spent;
 }
 
+/** The answered sub-calls of some execs. @param depth of the session that ran the execs */
+export function treeOf(execs: readonly Pick<ExecRecords, "results">[], depth: number) {
+  const results = execs.flatMap((exec) => exec.results);
+  const children = results.flatMap(({ child }) => (child ? [child] : []));
+  return {
+    /** Sub-calls of the execs and of all children below. */
+    sub_calls: results.reduce((sum, result) => sum + subCallsOf(result), 0),
+    /** Children of the execs themselves. */
+    children: children.length,
+    /** Depth of the deepest session that was reached. */
+    depth_reached: children.reduce((deepest, { depth_reached }) => Math.max(deepest, depth_reached), depth),
+  };
+}
+
 export function remaining(ledger: Ledger, limits: BudgetLimits): RemainingBudget {
+  const { max_functions: functions, max_cost_usd: dollars } = limits;
   const left = (limit: number, spent: number) => Math.max(0, limit - spent);
   return {
     remaining_tokens: left(limits.max_tokens, ledger.tokens),
     remaining_sub_calls: left(limits.max_sub_calls, ledger.sub_calls),
     remaining_time_ms: Math.floor(left(limits.max_time_ms, ledger.time_ms)),
-    ...(limits.max_functions === undefined
-      ? {}
-      : { remaining_functions: left(limits.max_functions, ledger.functions ?? 0) }),
-    ...(limits.max_cost_usd === null ? {} : { remaining_cost_usd: left(limits.max_cost_usd, ledger.cost_usd) }),
+    ...(functions === undefined ? {} : { remaining_functions: left(functions, ledger.functions ?? 0) }),
+    ...(dollars === null ? {} : { remaining_cost_usd: left(dollars, ledger.cost_usd) }),
   };
 }

@@ -265,10 +265,7 @@ export function readStepExtras(extras: Json): StepExtras {
 }
 
 /** The key of the context after an exec. */
-export function contextKeyIn(at: {
-  context_key?: string | null | undefined;
-  context_hash: string | null;
-}): string | null {
+export function contextKeyIn(at: { context_key?: string | null | undefined; context_hash: string | null }) {
   return at.context_key ?? at.context_hash;
 }
 

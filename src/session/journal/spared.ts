@@ -1,6 +1,5 @@
-import type { Json } from "../../../runtime/index.ts";
 import type { ExecRecords } from "./exec-records.ts";
-import type { Start, ToolCall } from "./records.ts";
+import type { Start, ToolCall, ToolResult } from "./records.ts";
 
 /**
  * Answers that a cancelled cell got, for the same cell that is run next: by what was asked, in the order of the calls. A
@@ -8,11 +7,7 @@ import type { Start, ToolCall } from "./records.ts";
  */
 export type Spared = ReadonlyMap<string, readonly SparedAnswer[]>;
 
-export interface SparedAnswer {
-  readonly value: Json;
-  /** The model that gave it, `provider/id`; empty: none was asked. */
-  readonly model: string;
-}
+type SparedAnswer = Pick<ToolResult, "value" | "model">;
 
 export const NOTHING_SPARED: Spared = new Map();
 

@@ -70,15 +70,13 @@ export interface ChildDescription {
   readonly description: SessionDescription | null;
 }
 
-export interface GatheredCall {
-  readonly call: ToolCall;
-  /** When it was sent last, as far as the journal tells. */
-  sent_at: number;
-  resent: number;
-  result: ToolResult | null;
-}
-
-export function describeCall({ call, sent_at, resent, result }: GatheredCall, number: number): CallDescription {
+/** @param resent when resumes sent it again, as far as the journal tells: ms since the epoch */
+export function describeCall(
+  call: ToolCall,
+  number: number,
+  result: ToolResult | null,
+  resent: readonly number[] = [],
+): CallDescription {
   const { call_id, name, args, at } = call;
   const [prompt] = args;
   const { usage = NO_USAGE, attempts = [] } = result ?? {};
@@ -98,7 +96,7 @@ export function describeCall({ call, sent_at, resent, result }: GatheredCall, nu
     asked_at: at,
     sent_at: result?.sent_at ?? null,
     ended_at: result?.at ?? null,
-    time_ms: result ? Math.max(0, result.at - (result.delivery ? at : sent_at)) : null,
+    time_ms: result ? Math.max(0, result.at - (result.delivery ? at : (resent.at(-1) ?? at))) : null,
     tokens: tokensOf(usage),
     cost_usd: usage.cost_usd,
     usage,
@@ -107,7 +105,7 @@ export function describeCall({ call, sent_at, resent, result }: GatheredCall, nu
     attempts: attempts.length,
     retries: attempts,
     // A call by batch is made anew in each wave, and sent once.
-    resent: result?.delivery ? 0 : resent,
+    resent: result?.delivery ? 0 : resent.length,
     delivery: result?.delivery ?? null,
     turns: result?.turns ?? null,
     child: result?.child ? { ...result.child, description: null } : null,

@@ -26,10 +26,7 @@ export interface Asked {
   readonly hash: string;
 }
 
-export const placeOf = ({ exec, call }: Pick<Asked, "exec" | "call">): CallPlace => ({
-  exec: exec.number,
-  call: call.number,
-});
+export const placeOf = ({ exec, call }: Pick<Asked, "exec" | "call">) => ({ exec: exec.number, call: call.number });
 
 /** The prompt; of a turn what it added to the conversation. */
 export const promptOf = ({ exec, call }: Pick<Asked, "exec" | "call">): string =>

@@ -158,12 +158,10 @@ function recordedSettings({ settings }: SessionRow): Json {
 
 /** The session with what the store tells of those that answer its calls, while some may be described. */
 async function withChildren(store: Store, session: SessionDescription, left: Left): Promise<SessionDescription> {
-  const execs: ExecDescription[] = [];
-  for (const exec of session.execs.toReversed()) {
-    const calls: CallDescription[] = [];
-    for (const call of exec.calls) calls.push(await withChild(store, session.id, call, left));
-    execs.push(calls.some((call, at) => call !== exec.calls[at]) ? { ...exec, calls } : exec);
-  }
+  const execs = await Array.fromAsync(session.execs.toReversed(), async (exec) => {
+    const calls = await Array.fromAsync(exec.calls, (call) => withChild(store, session.id, call, left));
+    return calls.some((call, at) => call !== exec.calls[at]) ? { ...exec, calls } : exec;
+  });
   return { ...session, execs: execs.toReversed() };
 }
 

@@ -4,8 +4,9 @@ import { type AskDescription, describeAsk, describeTurn, type TurnDescription } 
 import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../journal/account.ts";
 import { type ToldCoverage, toldCoverage } from "../journal/coverage.ts";
 import { withFiles } from "../journal/envelope.ts";
-import { type Complete, type ExecKind, readRecord, type Start } from "../journal/records.ts";
-import { type CallDescription, describeCall, type GatheredCall } from "./call-description.ts";
+import { begun, type ExecRecords, grown } from "../journal/exec-records.ts";
+import { type Complete, type ExecKind, readRecord } from "../journal/records.ts";
+import { type CallDescription, describeCall } from "./call-description.ts";
 
 /** The journal's facts about one exec. Times are ms since the epoch. */
 export interface ExecDescription {
@@ -71,10 +72,10 @@ export interface ResumeDescription {
 }
 
 interface Gathered {
-  readonly start: Start;
+  records: ExecRecords;
   readonly resumes: ResumeDescription[];
-  readonly calls: Map<string, GatheredCall>;
-  complete: Complete | null;
+  /** When resumes sent calls again, by the calls' ids: ms since the epoch. */
+  readonly resent: Map<string, readonly number[]>;
   /** The files that cells were from when it ended, by the cells' numbers. */
   files: ReadonlyMap<number, string>;
 }
@@ -95,36 +96,30 @@ export function describeExecs(records: readonly StoredRecord[]): ExecDescription
     const since = takeover?.since ?? before;
     before = record.at;
     if (record.record === "rlm_start") {
-      execs.set(record.exec_id, { start: record, resumes: [], calls: new Map(), complete: null, files: new Map() });
+      execs.set(record.exec_id, { records: begun(record), resumes: [], resent: new Map(), files: new Map() });
       continue;
     }
     const exec = execs.get(record.exec_id);
     if (!exec) continue;
-    if (record.record === "rlm_tool_call") {
-      exec.calls.set(record.call_id, { call: record, sent_at: record.at, resent: 0, result: null });
-    } else if (record.record === "rlm_tool_result") {
-      const called = exec.calls.get(record.call_id);
-      if (called) called.result = record;
-    } else if (record.record === "rlm_complete") {
-      Object.assign(exec, { complete: record, files: cellFiles(account) });
-    } else {
-      const { at, checkpoint_id, replayed, resent, failed } = record;
-      const gap_ms = Math.max(0, at - since);
-      exec.resumes.push({ at, gap_ms, checkpoint_id, replayed, resent: resent.length, failed: failed.length });
-      for (const id of record.resent) {
-        const called = exec.calls.get(id);
-        if (called) Object.assign(called, { sent_at: record.at, resent: called.resent + 1 });
-      }
-    }
+    exec.records = grown(exec.records, record);
+    if (record.record === "rlm_complete") exec.files = cellFiles(account);
+    if (record.record !== "rlm_resume") continue;
+    const { at, checkpoint_id, replayed, resent, failed } = record;
+    const gap_ms = Math.max(0, at - since);
+    exec.resumes.push({ at, gap_ms, checkpoint_id, replayed, resent: resent.length, failed: failed.length });
+    for (const id of resent) exec.resent.set(id, [...(exec.resent.get(id) ?? []), at]);
   }
   return inTree(
-    [...execs.values()].map((exec, index) => ({ ask: exec.start.ask, exec: describeExec(exec, index + 1) })),
+    [...execs.values()].map((exec, index) => ({ ask: exec.records.start.ask, exec: describeExec(exec, index + 1) })),
   );
 }
 
-function describeExec({ start, resumes, calls, complete, files }: Gathered, number: number): ExecDescription {
-  const gathered = [...calls.values()];
-  const described = gathered.map((call, index) => describeCall(call, index + 1));
+function describeExec({ records, resumes, resent, files }: Gathered, number: number): ExecDescription {
+  const { start, calls, results, complete } = records;
+  const answered = new Map(results.map((result) => [result.call_id, result]));
+  const described = calls.map((call, index) =>
+    describeCall(call, index + 1, answered.get(call.call_id) ?? null, resent.get(call.call_id)),
+  );
   const { kind, input, cell, rest, exec_id, at, name } = start;
   const { output, warnings } = complete?.state ?? { output: { stdout: "", stderr: "" }, warnings: [] };
   return {
@@ -154,7 +149,7 @@ function describeExec({ start, resumes, calls, complete, files }: Gathered, numb
     checkpoint_id: complete?.checkpoint_id ?? null,
     coverage: toldCoverage(complete?.coverage),
     ask: kind === "ask" ? describeAsk(start, complete) : null,
-    turn: kind === "turn" ? describeTurn(start, gathered[0]?.result ?? null) : null,
+    turn: kind === "turn" ? describeTurn(start, results[0] ?? null) : null,
   };
 }
 

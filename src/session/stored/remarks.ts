@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 
 /**
@@ -40,14 +41,10 @@ export function remarksOf({ settings }: Pick<SessionRow, "settings">): SessionRe
 
 /** Settings that keep these remarks. */
 export function withRemarks(settings: Json, remarks: { readonly [name in keyof RemarkOptions]?: string | null }): Json {
-  const { remarks: _before, ...rest } = isObject(settings) ? settings : {};
+  const { remarks: _before, ...rest } = isRecord(settings) ? settings : {};
   const made = Object.entries(remarks).flatMap(([name, text]) => (text ? [[name, text]] : []));
   if (made.length > 0) return { ...rest, remarks: Object.fromEntries(made) };
   return settings === null ? null : rest;
-}
-
-function isObject(value: Json): value is { readonly [field: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The remarks among the options of a session: those that are not given stay as the row has them. */

@@ -58,9 +58,7 @@ export async function openStore(place: string, { clock = systemClock } = {}): Pr
       const forking = { id, name, origin: "library", checkpoint, at, settings: signer.forFork(id) } as const;
       return forkSession(store, session, forking);
     },
-    async remove(session) {
-      await removeSession(store, session);
-    },
+    remove: (session) => removeSession(store, session),
     async collect(options = {}) {
       checkOptions("collect()", COLLECT_OPTIONS, options);
       const { anonymousMs = DAY_MS, namedMs = null, pi = false, dryRun = false } = options;

@@ -32,14 +32,10 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly forked_from: string | null;
 }
 
-/** Sessions as far as their rows can be read. */
-export interface ReadableSessions {
-  /** The one changed last first. */
-  readonly sessions: readonly SessionSummary[];
-  readonly damaged: readonly DamagedRow[];
-}
+export type ReadableSessions = Awaited<ReturnType<typeof listReadableSessions>>;
 
-export async function listReadableSessions(store: Listing): Promise<ReadableSessions> {
+/** Sessions as far as their rows can be read, the one changed last first. */
+export async function listReadableSessions(store: Listing) {
   const { found, damaged } = await readableRows(store);
   return { sessions: found.map(summaryOf), damaged };
 }
@@ -162,20 +158,14 @@ export interface Forking {
 export async function forkSession(store: Store, nameOrId: string, forking: Forking): Promise<SessionSummary> {
   if (forking.name !== null) checkNewName(forking.name);
   const parent = await sessionNamed(store, nameOrId);
-  const { checkpoint, settings, endsAsk = false, ...fork } = forking;
+  const { checkpoint, settings, endsAsk, ...fork } = forking;
   const from = checkpoint === null ? null : await checkpointNamed(store, parent, checkpoint);
   const forked = await store.fork(parent.id, from, {
     ...fork,
     settings: withRemarks(settings(parent), remarksOf(parent)),
   });
   const copied = (await readJournal(store, forked.id)).reduce(follow, EMPTY_ACCOUNT);
-  const ended = await endOfAsk(store, parent, {
-    copied,
-    seq: forked.last_seq,
-    isHead: from === null,
-    endsAsk,
-    at: fork.at,
-  });
+  const ended = await endOfAsk(store, parent, { copied, seq: forked.last_seq, forking });
   // Only at the parent's head is its context certain to be the fork's: another one may have the same text.
   const context = forked.head === parent.head ? factsIn(parent).context : await contextAt(store, copied);
   const facts = JSON.parse(JSON.stringify(factsOf(ended.reduce(follow, copied), context)));
@@ -192,15 +182,15 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
 async function endOfAsk(
   store: Pick<Store, "journal">,
   parent: SessionRow,
-  fork: { copied: Account; seq: number; isHead: boolean; endsAsk: boolean; at: number },
+  { copied, seq, forking }: { readonly copied: Account; readonly seq: number; readonly forking: Forking },
 ): Promise<JournalRecord[]> {
-  const open = openAskIn(fork.copied);
+  const open = openAskIn(copied);
   if (!open) return [];
   const { exec_id } = open.start;
-  const behind = fork.isHead ? await readJournal(store, parent.id, fork.seq + 1) : [];
+  const behind = forking.checkpoint === null ? await readJournal(store, parent.id, seq + 1) : [];
   const end = behind.findIndex((record) => record.record === "rlm_complete" && record.exec_id === exec_id);
   if (end >= 0) return behind.slice(0, end + 1);
-  return fork.endsAsk ? [askEnd(open, fork.copied, GIVEN_UP, fork.at)] : [];
+  return forking.endsAsk ? [askEnd(open, copied, GIVEN_UP, forking.at)] : [];
 }
 
 /** Facts of the context that an account names. */
@@ -241,13 +231,8 @@ async function nearestTo(store: Store, { id }: SessionRow, typed: string, kept: 
   return at < 0 ? null : nearest;
 }
 
-/** A session that is to be dropped. */
-export interface Removing {
-  readonly id: string;
-  readonly name: string | null;
-  /** null: its row is damaged. */
-  readonly bytes: number | null;
-}
+/** A session that is to be dropped. `bytes` is null if its row is damaged. */
+export type Removing = Pick<SessionRow, "id" | "name"> & { readonly bytes: number | null };
 
 /**
  * The session that is meant. One whose row is damaged is meant by its whole id alone.
@@ -288,13 +273,7 @@ const FactsSchema = v.object({
   tokens: count,
   cost_usd: count,
   context: v.nullable(v.object({ hash: v.string(), sources: v.array(v.string()), chars: count })),
-  last: v.nullable(
-    v.object({
-      exec_id: v.string(),
-      kind: v.picklist(EXEC_KINDS),
-      input: v.string(),
-    }),
-  ),
+  last: v.nullable(v.object({ exec_id: v.string(), kind: v.picklist(EXEC_KINDS), input: v.string() })),
 });
 
 /** A session that has done nothing yet has said nothing of itself. */

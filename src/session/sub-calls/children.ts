@@ -7,8 +7,7 @@ import type { Session } from "../api.ts";
 import type { CellSettings, Citation } from "../ask/api.ts";
 import { askChild, type ChildEnd } from "../ask/child.ts";
 import type { Setup } from "../setup.ts";
-import { childName } from "../stored/children.ts";
-import { type Spent, spentBy } from "../stored/spent.ts";
+import { childName, type Spent, spentBy } from "../stored/children.ts";
 import type { Unrecorded } from "./budget.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
 import { FREE, guestError } from "./plan.ts";
@@ -180,9 +179,8 @@ async function settled(
   const max_sub_calls = Math.min(calls - 1, LIMITS.childSubCalls);
   const limits = { ...parts.rules.budget, max_time_ms: time.wholeMs, max_sub_calls };
   return withChild(parts, name, { ...asked, budget, history, limits }, async ({ session, toCaller }) => {
-    const thinking = request.thinking ?? context.thinking;
-    const { signal } = stop;
-    const end = await askChild(session, { request, thinking, settings, signal, ...(suspend ? { suspend } : {}) });
+    const ownSettings = { ...settings, thinking: request.thinking ?? context.thinking };
+    const end = await askChild(session, request, ownSettings, { signal: stop.signal, suspend });
     if (end.ok) return { ok: true, value: request.cites ? withCites(end, request, toCaller) : end.answer };
     // The child's time is that of its call.
     const isOver = end.error.code === "budget_exceeded" && session.budget().remaining_time_ms <= 0;

@@ -6,7 +6,7 @@ import type { HostedOptions, Session, SessionEvent } from "../api.ts";
 import { storedContext } from "../contexts/contexts.ts";
 import { excerptInput, rangesInParent } from "../contexts/excerpts.ts";
 import type { Host } from "../env.ts";
-import type { SessionState } from "../exec/session-state.ts";
+import type { SessionState } from "../exec/work.ts";
 import type { Setup } from "../setup.ts";
 import type { ChildrenParts } from "./children.ts";
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Model, Models } from "../../../../src/model/index.ts";
 import { begin } from "../../../../src/session/ask/ask.ts";
+import type { Setup } from "../../../../src/session/setup.ts";
 
 /** Models of which each has this window. */
 function modelsOf(window: number | null): Models {
@@ -12,15 +13,18 @@ function modelsOf(window: number | null): Models {
 }
 
 const askModels = { sign: (models: object) => ({ ...models, by: "this user" }), foreign: () => null };
-const session = {
-  functions: [],
-  env: { models: modelsOf(null) },
-  rules: { depth: 0, maxDepth: 2 },
-  answers: {},
-  askModels,
-};
+const sessionWith = (parts: object): Setup =>
+  Object.assign(Object.create(null), {
+    functions: [],
+    env: { models: modelsOf(null) },
+    rules: { depth: 0, maxDepth: 2 },
+    answers: {},
+    askModels,
+    ...parts,
+  });
+const session = sessionWith({});
 /** A session that is a child. */
-const child = { ...session, rules: { depth: 1, maxDepth: 3 } };
+const child = sessionWith({ rules: { depth: 1, maxDepth: 3 } });
 
 test.each([
   [null, 400_000],
@@ -28,7 +32,7 @@ test.each([
   [32_768, 65_536],
 ])("of a model with a window of %j tokens the conversation takes %i characters", async (window, history_chars) => {
   const settings = { history_chars };
-  expect(await begin("Which?", {}, { ...session, env: { models: modelsOf(window) } })).toMatchObject({ settings });
+  expect(await begin("Which?", {}, sessionWith({ env: { models: modelsOf(window) } }))).toMatchObject({ settings });
 });
 
 test.each([
@@ -52,7 +56,7 @@ test.each([
 });
 
 test("an ask that names no level of thinking takes the session's", async () => {
-  expect(await begin("Which?", {}, { ...session, answers: { thinking: "low" } })).toMatchObject({
+  expect(await begin("Which?", {}, sessionWith({ answers: { thinking: "low" } }))).toMatchObject({
     settings: { thinking: "low" },
   });
 });

@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ModelMessage } from "../../../../src/model/index.ts";
 import { conversationOf, elided, halved, saidIn, unitsOfMessage } from "../../../../src/session/ask/conversation.ts";
-import type { Round } from "../../../../src/session/ask/rounds.ts";
+import type { AddedMessage, Round } from "../../../../src/session/ask/records.ts";
 
-const user = (text: string): ModelMessage => ({ role: "user", text });
-const tool = (id: string, text: string): ModelMessage => ({
+const user = (text: string): AddedMessage => ({ role: "user", text });
+const tool = (id: string, text: string): AddedMessage => ({
   ...{ role: "tool", use: { id, name: "rlm_exec" }, text, isError: false },
 });
 const reply = (text: string) => ({ text, toolUses: [], stop: "end" as const, raw: null });
 
-function round(turn: number, messages: readonly ModelMessage[], ok: boolean): Round {
+function round(turn: number, messages: readonly AddedMessage[], ok: boolean): Round {
   const outcome = ok ? { ok, reply: reply(`reply ${turn}`) } : { ok, code: "timeout", message: "" };
   return { turn, closing: false, protocol: "tools", messages, elide: [], outcome, cells: [] };
 }
@@ -20,7 +20,7 @@ const roundsArbitrary = fc
   .map((turns) => turns.map(({ units, ok }, at) => round(at + 1, [tool(`${at}`, "x".repeat(units))], ok)));
 
 /** All that is said before a turn that adds this. */
-const next = (rounds: readonly Round[], ...messages: readonly ModelMessage[]) => ({
+const next = (rounds: readonly Round[], ...messages: readonly AddedMessage[]) => ({
   turn: (rounds.at(-1)?.turn ?? 0) + 1,
   messages,
 });

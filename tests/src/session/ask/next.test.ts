@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { ModelMessage, ToolUse } from "../../../../src/model/index.ts";
+import type { ToolUse } from "../../../../src/model/index.ts";
 import { type AskView, candidate, type Next, next, TOO_LONG, TOOLS_REFUSED } from "../../../../src/session/ask/next.ts";
-import type { AskSettings, RanCell, Round } from "../../../../src/session/ask/rounds.ts";
+import type { AddedMessage, AskSettings, RanCell, Round } from "../../../../src/session/ask/records.ts";
 
 const SETTINGS: AskSettings = {
   ...{ model: "m/root", sub_model: "m/sub", protocol: "auto", max_turns: 20, turn_tokens: 16_000, thinking: "off" },
@@ -42,11 +42,11 @@ function round(
 const failed = (code: string): Round => round("", [], [], { outcome: { ok: false, code, message: `it was ${code}` } });
 const looked = round("", [use("1")], [ran("1")]);
 
-function messagesOf(step: Next): readonly ModelMessage[] {
+function messagesOf(step: Next): readonly AddedMessage[] {
   if (step.kind !== "turn") throw new Error(`${step.kind} is not a turn`);
   return step.messages;
 }
-const texts = (step: Next) => messagesOf(step).map((message) => (message.role === "assistant" ? "" : message.text));
+const texts = (step: Next) => messagesOf(step).map(({ text }) => text);
 
 test("an ask begins with a turn that asks the question", () => {
   const messages = [{ role: "user", text: "Which?" }];

@@ -25,11 +25,11 @@ test("a model reads of calls with a context only if it may make some", () => {
 
 test("the first message has the question and what is known of P, and nothing of P itself", () => {
   const stats = { length_chars: 1234, document_count: 7, sources: ["a", "b", "c", "d", "e", "f"] };
-  expect(firstMessage("Which?", { stats, schema: null, part: null })).toBe(
+  expect(firstMessage("Which?", stats, null, null)).toBe(
     "Which?\n\nP has 1234 characters in 7 documents, from a, b, c, d, e, … 1 more.",
   );
   const schema = { type: "integer" };
-  expect(firstMessage("Which?", { stats, schema, part: "P is a part." })).toMatch(
+  expect(firstMessage("Which?", stats, schema, "P is a part.")).toMatch(
     /\n\nP is a part\.\n\nAnswer as JSON that fits: {"type":"integer"}$/,
   );
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { costOf } from "../../../../src/model/sub-call/estimate.ts";
-import { type Room, roomFor, roomOnceSettled } from "../../../../src/session/ask/room.ts";
+import { type Room, roomFor, roomOnceSettled } from "../../../../src/session/ask/step.ts";
 
 const PRICE = { input: 1, output: 4 };
 /** What is left: tokens, and dollars if they are limited. */

@@ -4,7 +4,7 @@ import { type TurnRequest, takeTurn } from "../../../../src/session/ask/request.
 import { serve } from "../../../support/scripted-model.ts";
 
 const REQUEST: TurnRequest = {
-  ...{ system: "You answer.", messages: [{ role: "user", text: "Which?" }], protocol: "tools", maxTokens: 500 },
+  ...{ system: "You answer.", messages: [{ role: "user", text: "Which?" }], protocol: "tools", max_tokens: 500 },
   ...{ thinking: "off", conversation: "ask-1" },
 };
 

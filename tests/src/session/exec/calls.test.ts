@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import type { PendingCall } from "../../../../runtime/index.ts";
-import type { CallProgress, OnRestart } from "../../../../src/session/api.ts";
+import type { CallProgress, OnRestart, SessionEvent } from "../../../../src/session/api.ts";
 import { openCalls } from "../../../../src/session/exec/calls.ts";
 import { openTime } from "../../../../src/session/exec/time.ts";
+import { EMPTY_ACCOUNT } from "../../../../src/session/journal/account.ts";
 import { EMPTY_LEDGER } from "../../../../src/session/journal/ledger.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
 import { FREE } from "../../../../src/session/sub-calls/plan.ts";
-import type { Answered, CallContext } from "../../../../src/session/sub-calls/port.ts";
+import type { Answered, Answers, CallContext } from "../../../../src/session/sub-calls/port.ts";
 
 const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cost_usd: null };
 const clock = { now: () => 0, monotonic: () => 0, after: () => () => {} };
@@ -21,27 +22,23 @@ function scene(
   answer: (context: CallContext) => void = () => {},
 ) {
   const progress: CallProgress[] = [];
+  const answers: Answers = {
+    facts: {},
+    async answer(_, context) {
+      answer(context);
+      return ANSWERED;
+    },
+    repeatable: () => true,
+    resumes: ({ args }) => args.length > 1,
+  };
+  const emit = (event: SessionEvent) => event.kind === "calls" && progress.push(event);
   const calls = openCalls({
     isForModel: false,
-    setup: {
-      answers: {
-        facts: {},
-        async answer(_, context) {
-          answer(context);
-          return ANSWERED;
-        },
-        repeatable: () => true,
-        resumes: ({ args }) => args.length > 1,
-      },
-      rules: { onRestart },
-      job: null,
-      env: { emit: (event) => event.kind === "calls" && progress.push(event) },
-    },
+    setup: Object.assign(Object.create(null), { answers, rules: { onRestart }, job: null, env: { emit } }),
+    recorder: Object.assign(Object.create(null), { state: () => ({ account: EMPTY_ACCOUNT, context: null }) }),
     budget: openBudget(BUDGET, EMPTY_LEDGER),
     time: openTime(clock, 0, 1000),
-    ledger: () => EMPTY_LEDGER,
     from: interrupted.length === 0 ? null : { at: null, replay: [], recorded: new Set(interrupted) },
-    recorded: () => undefined,
     history: null,
     suspend: undefined,
   });

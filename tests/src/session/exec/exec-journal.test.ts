@@ -8,7 +8,7 @@ import { EMPTY_ACCOUNT, follow } from "../../../../src/session/journal/account.t
 import type { JournalRecord } from "../../../../src/session/journal/records.ts";
 import { openImageChain } from "../../../../src/session/machine/image-chain.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
-import type { Answered, CallContext } from "../../../../src/session/sub-calls/port.ts";
+import type { Answered, Answers, CallContext } from "../../../../src/session/sub-calls/port.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
 const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cost_usd: null };
@@ -42,22 +42,6 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
   };
   const budget = openBudget(BUDGET, account.ledger);
   const time = openTime(clock, 0, 1000);
-  const calls = openCalls({
-    isForModel: false,
-    setup: {
-      answers: { facts: {}, answer: (_, context) => answer(context), repeatable: () => true },
-      rules: { onRestart: "send" },
-      env: { emit: () => {} },
-      job: null,
-    },
-    budget,
-    time,
-    ledger: () => account.ledger,
-    from: null,
-    recorded: () => undefined,
-    history: null,
-    suspend: undefined,
-  });
   const recorder: Recorder = {
     state: () => ({ account, context: null }),
     noticed: () => {},
@@ -72,10 +56,24 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
       capture.kept();
     },
   };
+  const answers: Answers = { facts: {}, answer: (_, context) => answer(context), repeatable: () => true };
+  const setup = Object.assign(Object.create(null), {
+    ...{ answers, rules: { onRestart: "send" }, env: { emit: () => {}, clock }, job: null },
+  });
+  const calls = openCalls({
+    isForModel: false,
+    setup,
+    recorder,
+    budget,
+    time,
+    from: null,
+    history: null,
+    suspend: undefined,
+  });
   const machine = Object.assign(Object.create(null), { images });
   const lending = { machine: () => machine, kept: () => {} };
-  const parts = { calls, time, clock, history: { keep: async () => {} } };
-  const journal = openExecJournal({ exec_id: "x", recorder, events: [] }, lending, parts);
+  const work = { setup, exec_id: "x", recorder, events: [] };
+  const journal = openExecJournal(work, lending, calls, time, { keep: async () => {} });
   return { journal, calls, budget, records, asked };
 }
 

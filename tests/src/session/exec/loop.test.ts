@@ -2,8 +2,11 @@ import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFailed, test, vi } from "vitest";
 import type { Answer, Checkpoint, ExecState, PendingCall, Settlement, Slice } from "../../../../runtime/index.ts";
-import { type LoopParts, runLoop } from "../../../../src/session/exec/loop.ts";
-import type { Beginning, LoopMachine, Replayed } from "../../../../src/session/exec/ports.ts";
+import { runLoop } from "../../../../src/session/exec/loop.ts";
+import type { Beginning, LoopMachine, LoopParts, Replayed } from "../../../../src/session/exec/ports.ts";
+import { openParking } from "../../../../src/session/parking.ts";
+import { FREE } from "../../../../src/session/sub-calls/plan.ts";
+import type { Answered } from "../../../../src/session/sub-calls/port.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
 // Nothing here waits for a clock: a loop that waits for what never comes fails soon.
@@ -21,6 +24,7 @@ const image = (id: string): Checkpoint => ({
   isSpent: false,
 });
 const settled = (name: string): Settlement => ({ ok: true, value: name });
+const answered = (settlement: Settlement): Answered => ({ settlement, record: FREE, cacheKey: null });
 
 interface Knobs {
   /** What a commit waits for. */
@@ -77,7 +81,7 @@ function scene({ first, on }: Scripted) {
     },
   };
   const recorded = new Set<string>();
-  const parts: LoopParts<{ settlement: Settlement }> & Knobs = {
+  const parts: LoopParts & Knobs = {
     machine,
     journal: {
       nextImage: () => ({ id: `i${++images}`, base: null, kind: "step", commands: [] }),
@@ -96,14 +100,15 @@ function scene({ first, on }: Scripted) {
     },
     calls: {
       facts: () => null,
+      callOffMs: () => undefined,
       answer({ id }, signal) {
         log.push(`send ${id}`);
         return new Promise((resolve) => {
           const cancelled = { name: "Error", code: "cancelled", message: "", suggestion: "" };
-          const give = () => resolve({ settlement: settled(id) });
+          const give = () => resolve(answered(settled(id)));
           if (parts.atOnce) return give();
           held.set(id.slice(2), give);
-          signal.addEventListener("abort", () => resolve({ settlement: { ok: false, error: cancelled } }));
+          signal.addEventListener("abort", () => resolve(answered({ ok: false, error: cancelled })));
         });
       },
     },
@@ -115,6 +120,7 @@ function scene({ first, on }: Scripted) {
         return () => {};
       },
     },
+    parking: openParking(),
     async step() {},
     async result() {},
     atOnce: false,
@@ -266,7 +272,7 @@ test("calls that were not awaited are called off and recorded before the exec's 
 
 test("a call that does not end when it is aborted is not waited for, and its answer is not kept", async () => {
   const { parts, log, timers } = scene({ first: ["1"], on: () => null });
-  let late = (_: { settlement: Settlement }) => {};
+  let late = (_: Answered) => {};
   parts.calls.answer = () => new Promise((resolve) => (late = resolve));
   const cancel = new AbortController();
   const done = runLoop(parts, start(), { signal: cancel.signal });
@@ -276,7 +282,7 @@ test("a call that does not end when it is aborted is not waited for, and its ans
   expect(timers.map(({ ms }) => ms)).toEqual([1000]);
   timers[0]?.run();
   expect((await done).end.kind).toBe("cancelled");
-  late({ settlement: settled("1") });
+  late(answered(settled("1")));
   await ticks();
   expect(log.at(-1)).toBe("stop");
 });

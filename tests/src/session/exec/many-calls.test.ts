@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { elapsedIn, giveUpCalls } from "../../../../src/session/exec/interrupted.ts";
-import { begin } from "../../../../src/session/exec/replay.ts";
+import { begin } from "../../../../src/session/exec/loop.ts";
 import { begun, callCount, callsFrom, type ExecRecords, grown } from "../../../../src/session/journal/exec-records.ts";
+import { treeOf } from "../../../../src/session/journal/ledger.ts";
 import { hashOf, type ToolCall } from "../../../../src/session/journal/records.ts";
-import { treeOf } from "../../../../src/session/journal/tree.ts";
 import { openCache } from "../../../../src/session/sub-calls/cache.ts";
 import { newState } from "../../../support/checkpoints.ts";
 import { resultOf, startOf } from "../../../support/journals.ts";
@@ -60,7 +60,7 @@ test("any number of calls that a guest made at once is given its recorded answer
   const input = { source: "", state: newState(), facts: null };
   const signal = new AbortController().signal;
   const settle = async () => ({ ...waiting, calls: [] });
-  const around = { cancel: signal, suspend: undefined, stop: signal, image: () => null, settle };
+  const around = { signals: { signal }, stop: signal, image: () => null, settle };
   const slice = await begin(machine, { kind: "start", input, replay }, around);
   if (slice.kind === "over") throw new Error("it is over");
   expect(slice.calls).toHaveLength(MANY - 1);
@@ -68,7 +68,7 @@ test("any number of calls that a guest made at once is given its recorded answer
 
 test("the calls of an exec are counted and read from a place on without those before it", () => {
   let records = begun(start());
-  for (let n = 0; n < 5; n++) records = grown(records, {}, callOf(n));
+  for (let n = 0; n < 5; n++) records = grown(records, callOf(n));
   expect(callCount(records)).toBe(5);
   expect(callsFrom(records, 3).map(({ call_id }) => call_id)).toEqual(["x.3", "x.4"]);
 });
@@ -88,7 +88,7 @@ test("a job's cache reads each call of an exec once", () => {
   );
   const keys = new Set<string | null>();
   for (let n = 0; n < 5; n++) {
-    records = grown(records, {}, callOf(n));
+    records = grown(records, callOf(n));
     keys.add(cache.keyOf({ prompt: "p", tools: [] }, `x.${n}`, "off"));
   }
   expect(keys.size).toBe(5);

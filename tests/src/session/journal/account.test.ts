@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { NO_USAGE } from "../../../../src/model/index.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow, interruptedIn } from "../../../../src/session/journal/account.ts";
-import { EMPTY_LEDGER, spend } from "../../../../src/session/journal/ledger.ts";
+import { EMPTY_LEDGER, spend, treeOf } from "../../../../src/session/journal/ledger.ts";
 import {
   type ChildRecord,
   type JournalRecord,
@@ -10,7 +10,6 @@ import {
   type ToolCall,
   type ToolResult,
 } from "../../../../src/session/journal/records.ts";
-import { treeOf } from "../../../../src/session/journal/tree.ts";
 import { describeExecs } from "../../../../src/session/stored/exec-description.ts";
 import { journals, resultOf } from "../../../support/journals.ts";
 
