@@ -1,4 +1,5 @@
 import { INGEST_DEFAULTS, type PiSettings } from "../config/index.ts";
+import { openedOnce } from "../platform/opened-once.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
 import { type BranchView, readBranch, type Unanswered } from "./branch/entries.ts";
@@ -197,23 +198,6 @@ function openShownOutside(parts: OutsideParts, board: StateBoard) {
   });
   const rested = () => showConversation(board, outside.asked);
   return { outside, rested };
-}
-
-/** Opens when it is needed first. What was wrong may have been corrected by the next call. */
-function openedOnce(open: () => Promise<Opened>) {
-  let opening: Promise<Opened> | undefined;
-  return {
-    begun: () => opening,
-    opened(): Promise<Opened> {
-      if (opening) return opening;
-      const begun = open();
-      opening = begun;
-      begun.catch(() => {
-        if (opening === begun) opening = undefined;
-      });
-      return begun;
-    },
-  };
 }
 
 /** The host's part in calls. An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */
