@@ -1,17 +1,7 @@
 import type { Api, Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
-import {
-  type Authorization,
-  type Model,
-  type Models,
-  nearestNames,
-  type PiAi,
-  piAiModel,
-  priceIn,
-} from "../../model/index.ts";
+import { type Authorization, type Model, type Models, nearestNames, piAiModel, priceIn } from "../../model/index.ts";
 import { fromHost } from "../host-functions.ts";
-
-type Stream = typeof streamSimple;
 
 /** Pi's registry of models and keys, as far as it is used. */
 export interface PiRegistry {
@@ -19,7 +9,7 @@ export interface PiRegistry {
   getAll(): readonly PiModel<Api>[];
   getApiKeyAndHeaders(model: PiModel<Api>): Promise<PiAuthorization>;
   /** Newer Pi: sends with the provider that extensions may have registered. */
-  readonly streamSimple?: Stream;
+  readonly streamSimple?: typeof streamSimple;
 }
 
 type PiAuthorization =
@@ -33,12 +23,10 @@ export interface PiModelsParts {
   current(): PiModel<Api> | undefined;
   /** Setting `sub_model`, `provider/id`. */
   readonly subModel: string | undefined;
-  /** The function that sends: that of the host (semantics 36). */
-  readonly stream?: Stream;
 }
 
 /** Models of Pi: its registry, its keys and logins, its copy of pi-ai. */
-export function openPiModels({ registry, current, subModel, stream }: PiModelsParts): Models {
+export function openPiModels({ registry, current, subModel }: PiModelsParts): Models {
   function modelOf(name: string | null): PiModel<Api> {
     const wanted = name ?? subModel;
     if (wanted !== undefined) return find(registry(), wanted);
@@ -57,26 +45,17 @@ export function openPiModels({ registry, current, subModel, stream }: PiModelsPa
     resolve(name) {
       const model = modelOf(name);
       const from = registry();
-      const streamSimple = from.streamSimple?.bind(from) ?? stream ?? fromHost("pi-ai", "streamSimple");
+      // The host's function sends (semantics 36), of an older or newer copy than ours: what is used of it is the same in all.
+      const stream = from.streamSimple ?? fromHost("pi-ai", "streamSimple");
       return piAiModel({
         model,
         price: priceOf(model),
         window: model.contextWindow > 0 ? model.contextWindow : null,
         authorize: () => authorization(from, model),
-        load: () => ({ streamSimple: asOurs(streamSimple) }),
+        load: () => ({ streamSimple: (...asked) => Reflect.apply(stream, from, asked) }),
       });
     },
   };
-}
-
-/** Pi's copy may be older or newer than ours: what is used of it is the same in all known versions. */
-function asOurs(stream: unknown): PiAi["streamSimple"] {
-  if (isStream(stream)) return stream;
-  throw new TypeError("Pi's pi-ai has no streamSimple");
-}
-
-function isStream(value: unknown): value is PiAi["streamSimple"] {
-  return typeof value === "function";
 }
 
 /** Pi gives models without a price the price 0. */
