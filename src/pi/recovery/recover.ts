@@ -34,7 +34,6 @@ type Recovered =
   | {
       readonly how: "recorded" | "finished" | "again";
       readonly outcome: RunOutcome;
-      readonly exec: RecordedExec | null;
       /** Turns of an ask and answers to sub-calls that were recorded when the process ended. */
       readonly kept?: { readonly turns: number; readonly answers: number };
     }
@@ -78,12 +77,12 @@ async function recoverCall(parts: RecoveryParts, tool: Tool, call: Unanswered): 
   if (exec?.complete) {
     mirrorEnd(parts, exec);
     const goneOn = call.isTail ? await goOn(parts, tool, call, exec) : null;
-    if (goneOn) return { how: "finished", outcome: goneOn, exec };
+    if (goneOn) return { how: "finished", outcome: goneOn };
     const outcome = await outcomeOfRecord(parts, tool, call, exec);
-    return outcome && { how: "recorded", outcome, exec };
+    return outcome && { how: "recorded", outcome };
   }
   if (!call.isTail) return null;
-  if (!exec) return { how: "again", outcome: await parts.again(tool, call), exec: null };
+  if (!exec) return { how: "again", outcome: await parts.again(tool, call) };
   const holder = await holderOf(parts, exec.session);
   if (holder !== null) return { how: "held", holder };
   return finish(parts, tool, call, exec);
@@ -112,36 +111,33 @@ async function finish(
   call: Unanswered,
   { session: id, records }: RecordedExec,
 ): Promise<Recovered> {
+  const { tool_call_id, args } = call;
+  const { store, sessions, budget } = parts.opened;
   const exec_id = records[0]?.exec_id ?? "";
-  let finished: RecordedExec | null = null;
   const work = async (signals: { signal: AbortSignal; suspend: AbortSignal }): Promise<ToolEnvelope> => {
-    const session = await parts.opened.sessions.interrupted(id);
-    const open = session.unfinished();
+    const session = await sessions.interrupted(id);
     // A load or a change of memory that fails rejects; it is over then, and its record says how.
-    const resuming =
-      open?.exec_id === exec_id
-        ? session.resume({ ...signals, history: await parts.historyBefore(exec_id) })
-        : Promise.resolve(null);
-    const [resumed] = await Promise.allSettled([resuming]);
-    finished = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
-    const rest = finished && (await restOf(parts.opened.store, tool, call.args, finished));
+    const isOpen = session.unfinished()?.exec_id === exec_id;
+    const history = isOpen ? await parts.historyBefore(exec_id) : null;
+    const [resumed] = await Promise.allSettled([history && session.resume({ ...signals, history })]);
+    const finished = await recordedExec(store, id, exec_id, budget);
+    const rest = finished && (await restOf(store, tool, args, finished));
     if (rest) return rest(session);
-    const answer = finished && (await recordedAnswer(parts.opened.store, tool, call.args, finished));
+    const answer = finished && (await recordedAnswer(store, tool, args, finished));
     if (answer) return answer;
     if (resumed.status === "rejected") throw resumed.reason;
     const envelope = resumed.value?.envelope;
     const said = envelope && !envelope.success ? envelope.error_message : `the exec ${exec_id} is not over`;
     throw new RlmError("exec_unfinished", said, { suggestion: "Start Pi on this session again." });
   };
-  const { tool_call_id, args } = call;
   const run = { tool, tool_call_id, args, cwd: parts.context().cwd, signal: undefined };
   const outcome = await parts.runs.run(run, "recovering", work);
-  const exec = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
+  const exec = await recordedExec(store, id, exec_id, budget);
   const details = { ...outcome.details, session: id, exec_id, calls: tallyOf(exec?.records ?? []) };
   const results = records.filter((record) => record.record === "rlm_tool_result");
   const turns = results.filter(({ name }) => name === ROOT_CALL).length;
   const kept = { turns, answers: results.length - turns };
-  return { how: "finished", outcome: { ...outcome, details }, exec, kept };
+  return { how: "finished", outcome: { ...outcome, details }, kept };
 }
 
 /** Does what is left of a call after the exec that is over; null: nothing. */
