@@ -1,6 +1,6 @@
 import type { Epoch } from "../events.ts";
 import { nextMessages, readOutside } from "./branch.ts";
-import { type CompactionWish, lastCompaction, type OurCompaction } from "./compaction.ts";
+import { type CompactionWish, lastCompaction, type PiAnswer } from "./compaction.ts";
 import type { EpochEntry } from "./entries.ts";
 import type { ObjectIds } from "./keys.ts";
 import { outlook, triggerOf } from "./outlook.ts";
@@ -27,7 +27,7 @@ export interface Asked {
   overview(): Overview;
   size(): NextSize;
   /** The summary that `leave` asked for; null if it did not. */
-  compacts(wish: CompactionWish): { readonly cancel?: true; readonly compaction?: OurCompaction } | null;
+  compacts(wish: CompactionWish): PiAnswer | null;
 }
 
 /** `tokens`: by how much requests are smaller. */
