@@ -1,4 +1,5 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
+import { nullIf } from "../platform/errors.ts";
 import type { Session } from "../session/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import { namesOf } from "./session-name.ts";
@@ -48,14 +49,7 @@ const PREDECESSOR_MS = 3_000;
 const POLL_MS = 100;
 
 /** Another process may have been faster. */
-async function unlessTaken(opening: Promise<Session>): Promise<Session | null> {
-  try {
-    return await opening;
-  } catch (error) {
-    if (error instanceof RlmError && (error.code === "session_busy" || error.code === "session_exists")) return null;
-    throw error;
-  }
-}
+const unlessTaken = (opening: Promise<Session>) => nullIf("session_busy", nullIf("session_exists", opening));
 
 function processOf({ holder }: SessionRow): string {
   return holder ? `process ${holder.pid}` : "another process";

@@ -1,4 +1,4 @@
-import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
+import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ObjectSource } from "../context/index.ts";
 import { compare } from "../model/schema/compare.ts";
 import { messageOf } from "../platform/errors.ts";
@@ -168,15 +168,9 @@ function wire(fields: object): ToolEnvelope {
 
 function failureOf(error: unknown, { signal }: ToolCall): Failure {
   if (error instanceof RlmError) return error;
-  const code: ErrorCode = signal.aborted ? "cancelled" : "machine_lost";
   const message = messageOf(error);
-  return {
-    code,
-    message,
-    suggestion: signal.aborted
-      ? "Call the tool again."
-      : `Call the tool again; if it fails again, ${remedy("verify")}.`,
-  };
+  if (signal.aborted) return { code: "cancelled", message, suggestion: "Call the tool again." };
+  return { code: "machine_lost", message, suggestion: `Call the tool again; if it fails again, ${remedy("verify")}.` };
 }
 
 /** Problems of arguments, in words. Schemas of tools have no patterns. */

@@ -67,15 +67,9 @@ export async function finished(session: Session, tool: Tool, args: unknown, sign
   if (resumed?.kind === "ask") return askAnswer(resumed.envelope);
   const { envelope = null } = resumed ?? {};
   if (envelope) return { success: envelope.success, ...JSON.parse(JSON.stringify(envelope)) };
-  const record = {
-    envelope: null,
-    query: null,
-    input: null,
-    stats: session.stats(),
-    before: { memory: {}, helpers: [] },
-    ingested: null,
-  };
-  return (await tool.recorded(args, record)) ?? { success: true, kind: resumed?.kind ?? null };
+  const record = { envelope: null, query: null, input: null, before: { memory: {}, helpers: [] }, ingested: null };
+  const answer = await tool.recorded(args, { ...record, stats: session.stats() });
+  return answer ?? { success: true, kind: resumed?.kind ?? null };
 }
 
 async function finish(session: Session, signals: Signals): Promise<void> {

@@ -1,4 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
+import { given } from "../platform/json.ts";
 import { checkObjects, checkText, type FoundObject, isFound, type ObjectToRead } from "../query/index.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
 import { type ConversationObjects, objectNamed } from "./conversation.ts";
@@ -46,12 +47,8 @@ export async function readObjects(
   // Read last: a resume makes it of what stands before the exec's start. Until then it only grows, so places stay.
   const history = found.some(({ of }) => of === "history") ? await conversation.history() : undefined;
   return session.readObjects(instructions, objects, {
-    ...terms,
-    together,
-    ...(model === undefined ? {} : { model }),
-    ...(history === undefined ? {} : { history }),
-    signal,
-    suspend,
+    ...{ ...terms, together, signal, suspend },
+    ...given({ model, history }),
   });
 }
 

@@ -39,10 +39,5 @@ export async function sectionsRead(
   { signal, suspend }: Pick<ToolCall, "signal" | "suspend">,
 ): Promise<object> {
   checkContext(session);
-  return session.query(prompt, {
-    ...(max_sections === undefined ? {} : { maxSections: max_sections }),
-    ...(search_strategy === undefined ? {} : { searchStrategy: search_strategy }),
-    signal,
-    suspend,
-  });
+  return session.query(prompt, { maxSections: max_sections, searchStrategy: search_strategy, signal, suspend });
 }

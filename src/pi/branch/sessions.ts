@@ -1,4 +1,5 @@
 import { RlmError } from "../../../runtime/index.ts";
+import { nullIf } from "../../platform/errors.ts";
 import { forkSession, type Session } from "../../session/index.ts";
 import type { SessionRow } from "../../store/index.ts";
 import type { BranchHead } from "./entries.ts";
@@ -60,12 +61,8 @@ export function openBranchSessions(parts: BranchSessionsParts) {
     const row = await store.find(id);
     if (!row) throw missing(id);
     if (row.head !== checkpoint || row.busy) return null;
-    try {
-      const session = await switchTo(id);
-      if (session.unfinished() === null && store.head(id) === checkpoint) return session;
-    } catch (error) {
-      if (!(error instanceof RlmError) || error.code !== "session_busy") throw error;
-    }
+    const session = await nullIf("session_busy", switchTo(id));
+    if (session?.unfinished() === null && store.head(id) === checkpoint) return session;
     await close();
     return null;
   }
