@@ -3,8 +3,7 @@ import { contextKeyIn } from "../../session/index.ts";
 import { callsOf } from "../outside/message.ts";
 import { messageOn } from "./messages.ts";
 
-/** Entries about our execs on Pi's branch: ids, hashes and counts; all else is in the store (≤ 2 KB each). */
-export type RlmEntry = "rlm_start" | "rlm_tool_call" | "rlm_tool_result" | "rlm_complete";
+// Entries about our execs on Pi's branch have ids, hashes and counts; all else is in the store (≤ 2 KB each).
 
 const text = v.string();
 
