@@ -5,9 +5,8 @@ import { nearest } from "../../platform/nearest.ts";
 import { inPi } from "../wording.ts";
 import { type Control, isRunning } from "./control.ts";
 import { clear, externalize, off } from "./outside-verbs.ts";
-import { page } from "./page-verb.ts";
 import { checkpointChoices, sessionsPage, settingsPage, statusPage } from "./pages.ts";
-import { inspect, store, trace } from "./report-verbs.ts";
+import { inspect, page, store, trace } from "./report-verbs.ts";
 import { oneLine, say } from "./texts.ts";
 import { type CommandContext, type CommandParts, cancelled, type Verb } from "./verb.ts";
 

@@ -3,7 +3,7 @@ import { ago, amount, compact, elapsed, priced } from "../../platform/figures.ts
 import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
 import type { ReadableSessions, SessionDescription } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
-import { columns } from "./columns.ts";
+import { columns } from "./item.ts";
 import { budgetLeft, outsideParts, progress } from "./summary.ts";
 import { harmless, oneLine } from "./texts.ts";
 
