@@ -17,13 +17,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions) {
   const { clock } = parts;
   const branch = openBranch(parts, actions);
   const { answers, board, context, opened, outside, rested, runs } = branch;
-  const recovery = openBackgroundRecovery({
-    board,
-    clock,
-    context,
-    isSuspended: runs.isSuspended,
-    promptWait: async () => (await opened().catch(() => null))?.settings.prompt_wait_s ?? PROMPT_WAIT_S,
-  });
+  const recovery = openBackgroundRecovery(branch);
 
   async function recoverAll(): Promise<void> {
     const goesOn = await recover(branch);
@@ -83,7 +77,6 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions) {
   };
 }
 
-const PROMPT_WAIT_S = 120;
 /** A load, for example, that has not ended by then is interrupted by the end of the process. */
 const CLOSE_MS = 5_000;
 

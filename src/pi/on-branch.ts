@@ -1,13 +1,15 @@
+import { RlmError } from "../../runtime/index.ts";
 import { INGEST_DEFAULTS } from "../config/index.ts";
+import { isRecord } from "../platform/json.ts";
 import { openedOnce } from "../platform/opened-once.ts";
+import type { Session } from "../session/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
-import { readBranch } from "./branch/entries.ts";
-import { askedAgain } from "./branch/open-ask.ts";
+import { readBranch, type StartEntry } from "./branch/entries.ts";
 import { openConversations } from "./conversation.ts";
 import { announcementsOn } from "./events.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
-import { type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
+import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
 import { openOutside } from "./outside/index.ts";
 import { openReading } from "./reading.ts";
 import { openStateBoard } from "./runs/board.ts";
@@ -62,11 +64,12 @@ export async function runAtHead(
   const { board, runs, context } = branch;
   const { cwd } = context();
   const open = async () => {
-    const { sessions, store } = await branch.opened();
+    const current = await branch.opened();
     const { head, openAsk } = branch.view();
-    const again = openAsk && (await askedAgain(sessions, openAsk, { tool, ...called }, branch.actions));
-    const session = again ?? (await sessions.at(head, tool.name === "rlm_load"));
-    showSession(board, session, store.head(session.id));
+    const isAsk = openAsk && tool.name === "rlm_ask";
+    const again = isAsk ? await askedAgain(current, openAsk, called, branch.actions) : null;
+    const session = again ?? (await current.sessions.at(head, tool.name === "rlm_load"));
+    showSession(board, session, current.store.head(session.id));
     board.progress({ phase: "running" });
     return session;
   };
@@ -76,6 +79,27 @@ export async function runAtHead(
   // What is shown must not take the place of the answer.
   await branch.refresh().catch(() => {});
   return outcome;
+}
+
+/**
+ * The session in which an ask is open, as it is, if the call asks the same question: the ask then goes on, and an entry says
+ * that it is this call's now. null if the call is another one, or if the session cannot be had.
+ */
+async function askedAgain(
+  { sessions }: Opened,
+  openAsk: StartEntry,
+  { tool_call_id, args }: Called,
+  actions: PiActions,
+): Promise<Session | null> {
+  if (!isRecord(args)) return null;
+  const session = await sessions.interrupted(openAsk.session).catch((error: unknown) => {
+    if (error instanceof RlmError) return null;
+    throw error;
+  });
+  const open = session?.unfinished();
+  if (!session || open?.exec_id !== openAsk.exec_id || open.input !== args.question) return null;
+  actions.appendEntry("rlm_start", { ...openAsk, tool_call_id });
+  return session;
 }
 
 /** The host's part in calls. An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */

@@ -16,21 +16,20 @@ type PiAuthorization =
   | { readonly ok: true; readonly apiKey?: string; readonly headers?: Readonly<Record<string, string | null>> }
   | { readonly ok: false; readonly error: string };
 
-export interface PiModelsParts {
-  /** Pi's registry, read each time a model is asked for, since the user may log in meanwhile. */
-  registry(): PiRegistry;
-  /** The model that Pi itself uses now. */
-  current(): PiModel<Api> | undefined;
-  /** Setting `sub_model`, `provider/id`. */
-  readonly subModel: string | undefined;
-}
+/** The registry, and the model that Pi itself uses now. */
+type PiModels = { readonly modelRegistry: PiRegistry; readonly model: PiModel<Api> | undefined };
 
-/** Models of Pi: its registry, its keys and logins, its copy of pi-ai. */
-export function openPiModels({ registry, current, subModel }: PiModelsParts): Models {
+/**
+ * Models of Pi: its registry, its keys and logins, its copy of pi-ai.
+ *
+ * @param context is read each time a model is asked for, since the user may log in meanwhile
+ * @param subModel setting `sub_model`, `provider/id`
+ */
+export function openPiModels(context: () => PiModels, subModel: string | undefined): Models {
   function modelOf(name: string | null): PiModel<Api> {
     const wanted = name ?? subModel;
-    if (wanted !== undefined) return find(registry(), wanted);
-    const model = current();
+    const { modelRegistry, model } = context();
+    if (wanted !== undefined) return find(modelRegistry, wanted);
     if (model) return model;
     throw new RlmError("no_model_configured", "Pi has no model, and sub_model is not set", {
       suggestion: "Choose one with /model, or set sub_model in belay.json.",
@@ -38,13 +37,13 @@ export function openPiModels({ registry, current, subModel }: PiModelsParts): Mo
   }
   return {
     get fallback() {
-      const model = current();
+      const { model } = context();
       return subModel ?? (model ? `${model.provider}/${model.id}` : null);
     },
     price: (name) => priceOf(modelOf(name)),
     resolve(name) {
       const model = modelOf(name);
-      const from = registry();
+      const from = context().modelRegistry;
       // The host's function sends (semantics 36), of an older or newer copy than ours: what is used of it is the same in all.
       const stream = from.streamSimple ?? fromHost("pi-ai", "streamSimple");
       return piAiModel({

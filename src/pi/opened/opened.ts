@@ -45,11 +45,7 @@ export async function openForSession(parts: OpenedParts, context: () => PiContex
     append: (type, data) => actions.appendEntry(type, data),
     kept: runs.kept,
   });
-  const models = openPiModels({
-    registry: () => context().modelRegistry,
-    current: () => context().model,
-    subModel: settings.sub_model,
-  });
+  const models = openPiModels(context, settings.sub_model);
   const options = sessionOptionsOf(settings, {
     cwd,
     ...given({ indexDir: indexFolder(env) }),
