@@ -4,9 +4,6 @@ import type { Session } from "../session/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import { namesOf } from "./session-name.ts";
 
-/** Opens the session of a name, given its row if there is one. @throws RlmError `session_busy`, `session_exists` */
-type OpenNamed = (name: string, row: SessionRow | null) => Promise<Session>;
-
 /** A session that no other process has. */
 export interface FreeSession {
   readonly session: Session;
@@ -18,13 +15,14 @@ export interface FreeSession {
  * The session of this name, or the first of `NAME~2` to `NAME~9` that no other process has open. The wanted one is waited
  * for a little: a server that has just been started may find its predecessor leaving.
  *
+ * @param open opens it, given its row if there is one; may throw `session_busy` and `session_exists`
  * @throws RlmError `session_busy` if all are open elsewhere
  */
 export async function openFree(
   store: Pick<Store, "find">,
   clock: Clock,
   wanted: string,
-  open: OpenNamed,
+  open: (name: string, row: SessionRow | null) => Promise<Session>,
 ): Promise<FreeSession> {
   const until = clock.monotonic() + PREDECESSOR_MS;
   let holder: SessionRow | null = null;

@@ -211,13 +211,11 @@ function checkKeys(place: string, schema: ParameterSchema | undefined, value: ob
   if (!schema?.properties) return;
   const known = Object.keys(schema.properties);
   for (const [key, inner] of Object.entries(value)) {
-    if (!known.includes(key)) throw unknownKey(place, key, known);
+    if (!known.includes(key)) {
+      throw new RlmError("invalid_argument", `${place}: unknown ${key}${meantBy(key, known)}`, {
+        suggestion: `Parameters here are ${known.join(", ") || "none"}.`,
+      });
+    }
     if (typeof inner === "object" && inner !== null) checkKeys(`${place}: ${key}`, schema.properties[key], inner);
   }
-}
-
-function unknownKey(place: string, key: string, known: readonly string[]): RlmError {
-  return new RlmError("invalid_argument", `${place}: unknown ${key}${meantBy(key, known)}`, {
-    suggestion: `Parameters here are ${known.join(", ") || "none"}.`,
-  });
 }
