@@ -52,21 +52,15 @@ export async function openForSession(parts: OpenedParts, context: () => PiContex
     subAgents: { tools: parts.lent(cwd), approve: (request) => approve(context(), request) },
     onProgress: runs.progress,
   });
+  const { machineEntry, clock, newId } = parts;
   const sessions = openBranchSessions({
-    store,
-    newId: parts.newId,
-    now: () => parts.clock.now(),
-    open: (from, id) =>
+    ...{ store, newId, clock },
+    open: (id) =>
       openSessionWith(
         { ...options, ...(id === null ? {} : { session: id }) },
         {
-          store: from,
-          origin: "pi",
+          ...{ store, origin: "pi", models, machineEntry, clock, newId },
           settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
-          models,
-          machineEntry: parts.machineEntry,
-          clock: parts.clock,
-          newId: parts.newId,
         },
       ),
   });

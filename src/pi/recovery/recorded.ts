@@ -8,7 +8,6 @@ import {
   contextKeyIn,
   coveredContext,
   EMPTY_ACCOUNT,
-  type EndExtras,
   envelope,
   follow,
   queryEnvelope,
@@ -95,7 +94,8 @@ async function recordedCall(store: Store, exec: RecordedExec, complete: Complete
   const input = start?.record === "rlm_start" ? start.input : null;
   if (!end || !state) {
     const stats = await statsOf(store, contextKeyIn(complete));
-    const [before, ingested] = [await extrasOf(store, parent), await ingestedBy(store, exec, complete)];
+    const before = readEndExtras(parent === null ? null : (await store.checkpoint(parent)).extras);
+    const ingested = await ingestedBy(store, exec, complete);
     return { envelope: null, query: null, input, stats, before, ingested };
   }
   const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });
@@ -123,10 +123,6 @@ async function ingestedBy(
     if (error instanceof RlmError) return null;
     throw error;
   }
-}
-
-async function extrasOf(store: Store, checkpoint: string | null): Promise<EndExtras> {
-  return readEndExtras(checkpoint === null ? null : (await store.checkpoint(checkpoint)).extras);
 }
 
 /** Facts of a context in the store; null without a context, or if it is lost. */

@@ -80,8 +80,10 @@ async function recoverCall(parts: Recovering, tool: Tool, call: Unanswered): Pro
     mirrorEnd(parts, exec);
     const goneOn = call.isTail ? await goOn(parts, tool, call, exec) : null;
     if (goneOn) return { how: "finished", outcome: goneOn };
-    const outcome = await outcomeOfRecord(parts, tool, call, exec);
-    return outcome && { how: "recorded", outcome };
+    const answer = await recordedAnswer(parts.current.store, tool, call.args, exec);
+    const { session, records, complete } = exec;
+    const facts = { session, exec_id: complete.exec_id, calls: tallyOf(records), elapsed_ms: 0, recovered: true };
+    return answer && { how: "recorded", outcome: outcomeOf(tool, answer, facts) };
   }
   if (!call.isTail) return null;
   if (!exec) {
@@ -159,18 +161,6 @@ async function goOn(
   const { head } = readBranch(sessionManager.getBranch(), () => false);
   const work = async () => rest(await current.sessions.at(head, false));
   return runs.run({ tool, tool_call_id, args, cwd, signal: undefined }, "recovering", work);
-}
-
-async function outcomeOfRecord(
-  { current }: Recovering,
-  tool: Tool,
-  call: Unanswered,
-  exec: RecordedExec,
-): Promise<RunOutcome | null> {
-  const answer = await recordedAnswer(current.store, tool, call.args, exec);
-  const exec_id = exec.complete?.exec_id ?? null;
-  const facts = { session: exec.session, exec_id, calls: tallyOf(exec.records), elapsed_ms: 0, recovered: true };
-  return answer && outcomeOf(tool, answer, facts);
 }
 
 /** The process may have died between the store's commit and the entry that mirrors it. */

@@ -89,17 +89,19 @@ export function openControl(
       if (!head) return null;
       // The page is a large text, which nothing else needs.
       const { lookAt } = await import("../../view/index.ts");
-      const { store } = await opened();
-      return lookAt(store, head.session, { texts, now, maxBytes: PAGE_BYTES, belay: version() });
+      return lookAt((await opened()).store, head.session, { texts, now, maxBytes: PAGE_BYTES, belay: version() });
     },
     /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
     async goTo(session: string, checkpoint: string): Promise<void> {
       const { store } = await opened();
-      const rows = await store.checkpoints(session);
-      const row = rows.find(({ id, kind }) => id === checkpoint && kind === "end");
+      const row = (await store.checkpoints(session)).find(({ id, kind }) => id === checkpoint && kind === "end");
       const records = (await store.journal(session)).map(({ record }) => readRecord(record));
       const complete = records.find((record) => record.record === "rlm_complete" && record.exec_id === row?.exec_id);
-      if (complete?.record !== "rlm_complete") throw noCheckpoint(session, checkpoint);
+      if (complete?.record !== "rlm_complete") {
+        throw new RlmError("checkpoint_not_found", `the session ${session} has no checkpoint ${checkpoint}`, {
+          suggestion: "/rlm checkpoints lists those that there are.",
+        });
+      }
       // The state of a branch is the last end of an exec on it, whichever it is.
       actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
       await refresh();
@@ -136,11 +138,5 @@ const OURS = tools.map(({ name }) => name);
 export function isRunning(tool: string): RlmError {
   return new RlmError("exec_unfinished", `${tool} is running`, {
     suggestion: "Wait for it, or end it with /rlm cancel.",
-  });
-}
-
-function noCheckpoint(session: string, checkpoint: string): RlmError {
-  return new RlmError("checkpoint_not_found", `the session ${session} has no checkpoint ${checkpoint}`, {
-    suggestion: "/rlm checkpoints lists those that there are.",
   });
 }
