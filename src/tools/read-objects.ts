@@ -33,11 +33,10 @@ export async function readObjects(
   const { signal, suspend } = call;
   const conversation = conversationOf(tool, call);
   const known = await conversation.objects();
-  const objects: ObjectToRead[] = [];
-  for (const target of targets) {
+  const objects = await Array.fromAsync(targets, async (target): Promise<ObjectToRead> => {
     const object = objectToRead(known, target);
-    objects.push(await (passesOver ? object.catch((error: unknown) => missing(target, error)) : object));
-  }
+    return passesOver ? object.catch((error: unknown) => missing(target, error)) : object;
+  });
   const found = objects.filter(isFound);
   if (found.length === 0) for (const target of targets) await objectToRead(known, target);
   checkObjects(instructions, objects);
