@@ -1,5 +1,5 @@
-import { RlmError } from "../../runtime/index.ts";
 import { INGEST_DEFAULTS } from "../config/index.ts";
+import { nullIfFailed } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { openedOnce } from "../platform/opened-once.ts";
 import type { Session } from "../session/index.ts";
@@ -92,10 +92,7 @@ async function askedAgain(
   actions: PiActions,
 ): Promise<Session | null> {
   if (!isRecord(args)) return null;
-  const session = await sessions.interrupted(openAsk.session).catch((error: unknown) => {
-    if (error instanceof RlmError) return null;
-    throw error;
-  });
+  const session = await nullIfFailed(sessions.interrupted(openAsk.session));
   const open = session?.unfinished();
   if (!session || open?.exec_id !== openAsk.exec_id || open.input !== args.question) return null;
   actions.appendEntry("rlm_start", { ...openAsk, tool_call_id });

@@ -62,14 +62,10 @@ export interface Unanswered {
   readonly isTail: boolean;
 }
 
-/** The state that a branch is at. */
-export type BranchHead = Pick<CompleteEntry, "session" | "checkpoint"> & {
-  /** The key of its context in the store; null: it has none. */
-  readonly context: string | null;
-};
-
 /** Facts about us that a branch has. */
 export type BranchView = ReturnType<typeof readBranch>;
+/** The state that a branch is at: `context` is the key of its context in the store; null: it has none. */
+export type BranchHead = NonNullable<BranchView["head"]>;
 
 /** Reads a branch from its root to its leaf. Entries that are not ours, or not whole, are passed over. */
 export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean) {

@@ -22,11 +22,7 @@ export interface PastEpoch extends Pick<EpochEntry, "epoch" | "cause" | "before"
   readonly at: number | null;
 }
 
-export interface PastCompaction {
-  readonly by: "belay" | "pi";
-  readonly before: number | null;
-  readonly at: number | null;
-}
+export type PastCompaction = ReturnType<typeof compactionsOn>[number];
 
 /** A text of the conversation. */
 export interface SaidObject {
@@ -87,11 +83,11 @@ function epochsOn(branch: readonly BranchEntry[], { epochs }: OutsideEntries): r
   return [...all.values()];
 }
 
-function compactionsOn(branch: readonly BranchEntry[]): readonly PastCompaction[] {
+function compactionsOn(branch: readonly BranchEntry[]) {
   return branch
     .filter(({ type }) => type === "compaction")
     .map((entry) => ({
-      by: isOurs(entry) ? "belay" : "pi",
+      by: isOurs(entry) ? ("belay" as const) : ("pi" as const),
       before: typeof entry.tokensBefore === "number" ? entry.tokensBefore : null,
       at: timeOf(entry),
     }));

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { RlmError } from "../../../runtime/index.ts";
 import type { ContextStats } from "../../context/index.ts";
+import { nullIfFailed } from "../../platform/errors.ts";
 import {
   askEnvelope,
   type BudgetLimits,
@@ -115,25 +115,15 @@ async function ingestedBy(
   const key = contextKeyIn(complete);
   if (!named || key === null) return null;
   const { paths, folder } = named;
-  try {
-    const context = await storedContext(store, key);
-    const before = (await statsOf(store, contextBefore))?.document_count ?? 0;
-    return { paths, folder, context, before };
-  } catch (error) {
-    if (error instanceof RlmError) return null;
-    throw error;
-  }
+  const context = await nullIfFailed(storedContext(store, key));
+  const before = (await statsOf(store, contextBefore))?.document_count ?? 0;
+  return context && { paths, folder, context, before };
 }
 
 /** Facts of a context in the store; null without a context, or if it is lost. */
 export async function statsOf(store: Store, key: string | null): Promise<ContextStats | null> {
-  if (key === null) return null;
-  try {
-    return v.parse(IndexSchema, await store.contextIndex(key)).stats;
-  } catch (error) {
-    if (error instanceof RlmError) return null;
-    throw error;
-  }
+  const index = key === null ? null : await nullIfFailed(store.contextIndex(key));
+  return index === null ? null : v.parse(IndexSchema, index).stats;
 }
 
 const count = v.number();

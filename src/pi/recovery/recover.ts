@@ -2,7 +2,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { ROOT_CALL } from "../../session/index.ts";
 import type { Tool, ToolEnvelope } from "../../tools/index.ts";
-import { type BranchView, readBranch, type Unanswered } from "../branch/entries.ts";
+import type { BranchView, Unanswered } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import { appendMessage, type PiContext, type ToolResultMessage } from "../host.ts";
 import { type OnBranch, runAtHead, toolNamed } from "../on-branch.ts";
@@ -150,23 +150,21 @@ async function finish(
 
 /** Does what is left of a call after the exec that is over; null: nothing. */
 async function goOn(
-  { current, runs, context }: Recovering,
+  { current, runs, context, view }: Recovering,
   tool: Tool,
   { tool_call_id, args }: Unanswered,
   exec: RecordedExec,
 ): Promise<RunOutcome | null> {
   const rest = await restOf(current.store, tool, args, exec);
   if (!rest) return null;
-  const { cwd, sessionManager } = context();
-  const { head } = readBranch(sessionManager.getBranch(), () => false);
+  const { head } = view();
   const work = async () => rest(await current.sessions.at(head, false));
-  return runs.run({ tool, tool_call_id, args, cwd, signal: undefined }, "recovering", work);
+  return runs.run({ tool, tool_call_id, args, cwd: context().cwd, signal: undefined }, "recovering", work);
 }
 
 /** The process may have died between the store's commit and the entry that mirrors it. */
-function mirrorEnd({ actions, context }: Recovering, { complete, session, checkpoint }: RecordedExec): void {
-  const { completed } = readBranch(context().sessionManager.getBranch(), () => false);
-  if (!complete || completed.has(complete.exec_id)) return;
+function mirrorEnd({ actions, view }: Recovering, { complete, session, checkpoint }: RecordedExec): void {
+  if (!complete || view().completed.has(complete.exec_id)) return;
   actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
 }
 
@@ -174,8 +172,11 @@ function mirrorEnd({ actions, context }: Recovering, { complete, session, checkp
  * Puts a result into what the model is sent, and into the session if the branch still ends with the call. Returns
  * whether it does.
  */
-function insert({ answers, clock, context }: Recovering, call: Unanswered, { text, details }: RunOutcome): boolean {
-  const { sessionManager } = context();
+function insert(
+  { answers, clock, context, view }: Recovering,
+  call: Unanswered,
+  { text, details }: RunOutcome,
+): boolean {
   const message: ToolResultMessage = {
     role: "toolResult",
     toolCallId: call.tool_call_id,
@@ -186,9 +187,8 @@ function insert({ answers, clock, context }: Recovering, call: Unanswered, { tex
     timestamp: clock.now(),
   };
   answers.set(message.toolCallId, message);
-  const now = readBranch(sessionManager.getBranch(), (tool) => tool === call.tool);
-  const isTail = now.unanswered.some(({ tool_call_id, isTail }) => isTail && tool_call_id === call.tool_call_id);
-  if (isTail) appendMessage(sessionManager, message);
+  const isTail = view().unanswered.some(({ tool_call_id, isTail }) => isTail && tool_call_id === call.tool_call_id);
+  if (isTail) appendMessage(context().sessionManager, message);
   return isTail;
 }
 
