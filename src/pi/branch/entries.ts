@@ -119,10 +119,8 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
 
 /** Place of the entry with which an exec begins; that behind the last entry if there is none. */
 export function startOf(entries: readonly BranchEntry[], exec_id: string): number {
-  const at = entries.findIndex(({ customType, data }) => {
-    if (customType !== "rlm_start") return false;
-    const read = v.safeParse(StartSchema, data);
-    return read.success && read.output.exec_id === exec_id;
-  });
+  const isStart = ({ customType, data }: BranchEntry) =>
+    customType === "rlm_start" && v.is(StartSchema, data) && data.exec_id === exec_id;
+  const at = entries.findIndex(isStart);
   return at < 0 ? entries.length : at;
 }

@@ -21,14 +21,11 @@ export interface Cover {
   readonly results: ReadonlyMap<string, number>;
 }
 
-/** The marks of the n-th message of a key, which is at this place of the branch. */
-export type Marks = (key: string, n: number, at: number) => readonly Mark[];
-
 /**
- * The marks of messages, in the order of their entries. A mark that asks for as many tokens as an earlier one makes no stub
+ * The marks of the n-th message of a key, which is at this place of the branch, in the order of their entries. A mark that asks for as many tokens as an earlier one makes no stub
  * that the earlier one does not make, and is left out: few entries are looked at for a message, however many there are.
  */
-export function marksBy(covers: readonly Cover[]): Marks {
+export function marksBy(covers: readonly Cover[]) {
   // The end of each entry or one before it, and the fewest tokens that each or one behind it asks for.
   const reach = chosenUpTo(
     covers.map(({ end }) => end),
@@ -38,7 +35,7 @@ export function marksBy(covers: readonly Cover[]): Marks {
   const least = chosenUpTo(mins.toReversed(), Math.min).reverse();
   const firstReaching = (at: number) => firstWhere(reach.length, (order) => (reach[order] ?? 0) >= at);
   const results = resultsIn(covers);
-  return (key, n, at) => {
+  return (key: string, n: number, at: number): readonly Mark[] => {
     const result = results.get(key)?.find((one) => one.n === n);
     const last = result?.order ?? covers.length - 1;
     const marks: Mark[] = [];

@@ -8,14 +8,7 @@ import { messageOf } from "./message.ts";
 import { describedObject, ownText, plain } from "./stub.ts";
 
 /** The conversation of a branch as people see it. */
-export interface Overview {
-  /** Every text that was said on the branch, in its order. */
-  readonly objects: readonly SaidObject[];
-  /** Epochs since the newest `/rlm clear`, the oldest first. */
-  readonly epochs: readonly PastEpoch[];
-  readonly compactions: readonly PastCompaction[];
-  readonly isOff: boolean;
-}
+export type Overview = ReturnType<typeof overviewOf>;
 
 /** Sizes are those of the request, tokens. Times are ms since the epoch of Unix; null if Pi has not kept them. */
 export interface PastEpoch extends Pick<EpochEntry, "epoch" | "cause" | "before" | "after" | "objects" | "window"> {
@@ -38,8 +31,12 @@ export interface SaidObject {
   text(): string;
 }
 
-/** @param isRaw texts are sent as they were said, whatever the entries say, because `/rlm off` holds */
-export function overviewOf(branch: readonly BranchEntry[], ids: ObjectIds, isRaw = false): Overview {
+/**
+ * Every text that was said on the branch, in its order, epochs since the newest `/rlm clear`, the oldest first, and compactions.
+ *
+ * @param isRaw texts are sent as they were said, whatever the entries say, because `/rlm off` holds
+ */
+export function overviewOf(branch: readonly BranchEntry[], ids: ObjectIds, isRaw = false) {
   const read = readOutside(branch);
   const outside = isRaw ? { ...read, marks: () => [], isFolded: () => false } : read;
   const { entries, compacted } = outside;
