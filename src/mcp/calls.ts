@@ -5,6 +5,7 @@ import {
   readArguments,
   runTool,
   type SessionHost,
+  type Signals,
   serverTools,
   type Tool,
   type ToolEnvelope,
@@ -13,7 +14,6 @@ import {
 import { answerOf, bytesShownBy, pageOf, unknownTool } from "./answer.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
-import type { Signals } from "./run.ts";
 import { type Called, openRuns, type Runs } from "./running.ts";
 import { answerOfExec, statusOf } from "./status.ts";
 

@@ -1,15 +1,8 @@
 import type { Clock } from "../../runtime/index.ts";
 import { aborted, joinSignals } from "../platform/signals.ts";
 import type { SessionEvent } from "../session/index.ts";
-import type { Tool, ToolEnvelope } from "../tools/index.ts";
+import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
 import type { Tally } from "./progress.ts";
-
-export interface Signals {
-  /** Aborting ends what runs as cancelled. */
-  readonly signal: AbortSignal;
-  /** Aborting stops it where it is. */
-  readonly suspend: AbortSignal;
-}
 
 /** The running exec, as far as others may know. `turn` is that of an ask, and absent for other execs. */
 export type RunningState = ReturnType<Run["state"]>;

@@ -1,10 +1,10 @@
 import type { Clock } from "../../runtime/index.ts";
 import { whenAborted } from "../platform/signals.ts";
 import type { SessionEvent } from "../session/index.ts";
-import type { Tool, ToolEnvelope } from "../tools/index.ts";
+import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
 import { type Ended, openEnded } from "./ended.ts";
 import type { Tally } from "./progress.ts";
-import { beginRun, type Run, type RunningState, type RunParts, type Signals } from "./run.ts";
+import { beginRun, type Run, type RunningState, type RunParts } from "./run.ts";
 import { afterMs, openWaiting } from "./waiting.ts";
 
 /** A call of a tool, as a client made it. */

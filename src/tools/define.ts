@@ -10,14 +10,17 @@ import { type Arguments, jsonOf, type ParameterSchema, type Parameters } from ".
 /** A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
 
-/** Conditions under which a call runs. */
-export interface ToolCall {
-  /** Folder of the project, absolute. */
-  readonly cwd: string;
+export interface Signals {
   /** Aborting ends the exec as `cancelled`. */
   readonly signal: AbortSignal;
   /** Aborting suspends the exec: it can be resumed. */
   readonly suspend: AbortSignal;
+}
+
+/** Conditions under which a call runs. */
+export interface ToolCall extends Signals {
+  /** Folder of the project, absolute. */
+  readonly cwd: string;
   /** The model that writes the cells of an ask, `provider/id`; default: the session's. */
   readonly rootModel?: string;
   /** The conversation in which it is made, if the host has one. */

@@ -1,11 +1,9 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { Session, Unfinished } from "../session/index.ts";
-import type { Tool, ToolCall, ToolEnvelope } from "./define.ts";
+import type { Signals, Tool, ToolCall, ToolEnvelope } from "./define.ts";
 import { withWarnings } from "./fit.ts";
 import { askAnswer } from "./rlm_ask.ts";
 import { leavesLoaded } from "./rlm_load.ts";
-
-type Signals = Pick<ToolCall, "signal" | "suspend">;
 
 /**
  * Runs a tool in a session, and looks after what was interrupted first.

@@ -1,7 +1,7 @@
 import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
 import { SEARCH_STRATEGIES, type SearchStrategy } from "../query/index.ts";
 import type { Session } from "../session/index.ts";
-import { checkContext, defineTool, type ToolCall } from "./define.ts";
+import { checkContext, defineTool, type Signals } from "./define.ts";
 
 /** Parameters that choose sections. */
 export const SECTIONS = {
@@ -36,7 +36,7 @@ interface SectionsAsked {
 export async function sectionsRead(
   session: Session,
   { prompt, max_sections, search_strategy }: SectionsAsked,
-  { signal, suspend }: Pick<ToolCall, "signal" | "suspend">,
+  { signal, suspend }: Signals,
 ): Promise<object> {
   checkContext(session);
   return session.query(prompt, { maxSections: max_sections, searchStrategy: search_strategy, signal, suspend });

@@ -1,7 +1,7 @@
 import { RlmError } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { ROOT_CALL } from "../../session/index.ts";
-import type { Tool, ToolEnvelope } from "../../tools/index.ts";
+import type { Signals, Tool, ToolEnvelope } from "../../tools/index.ts";
 import type { BranchView, Unanswered } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import { appendMessage, type PiContext, type ToolResultMessage } from "../host.ts";
@@ -122,7 +122,7 @@ async function finish(
   const { tool_call_id, args } = call;
   const { store, sessions, budget } = parts.current;
   const exec_id = records[0]?.exec_id ?? "";
-  const work = async (signals: { signal: AbortSignal; suspend: AbortSignal }): Promise<ToolEnvelope> => {
+  const work = async (signals: Signals): Promise<ToolEnvelope> => {
     const session = await sessions.interrupted(id);
     // A load or a change of memory that fails rejects; it is over then, and its record says how.
     const isOpen = session.unfinished()?.exec_id === exec_id;
