@@ -15,7 +15,6 @@ export {
   type CompletionRequest,
   ownModels,
 } from "./own-model.ts";
-export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export { priceIn } from "./pi-ai/price.ts";
 export { redact } from "./pi-ai/redact.ts";

@@ -14,8 +14,6 @@ export interface BranchSessionsParts {
 }
 
 /** The one session of the store that this process has open: that of the branch. */
-export type BranchSessions = ReturnType<typeof openBranchSessions>;
-
 export function openBranchSessions({ store, open, newId, clock }: BranchSessionsParts) {
   let current: Session | null = null;
   /** The session that was made here for the present branch. It is dropped again if nothing runs in it. */

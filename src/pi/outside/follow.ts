@@ -14,14 +14,14 @@ import { outlook } from "./outlook.ts";
 import { openSituation, type Seen, type Situation, type SituationParts } from "./situation.ts";
 import { rawSize } from "./size.ts";
 
-/** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
-export type Outside = ReturnType<typeof openOutside>;
-
 export interface OutsideParts extends SituationParts {
   readonly actions: SituationParts["actions"] & Pick<PiActions, "appendEntry">;
   /** Is told of each epoch that is written. Must not throw. */
   announced(epoch: Epoch): void;
 }
+
+/** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
+export type Outside = ReturnType<typeof openOutside>;
 
 export function openOutside({ context, actions, settings, announced }: OutsideParts) {
   const ids = rememberedIds();
