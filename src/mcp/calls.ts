@@ -5,6 +5,7 @@ import {
   readArguments,
   runTool,
   type SessionHost,
+  type Signals,
   serverTools,
   type Tool,
   type ToolEnvelope,
@@ -13,7 +14,6 @@ import {
 import { answerOf, bytesShownBy, pageOf, unknownTool } from "./answer.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
-import type { Signals } from "./run.ts";
 import { type Called, openRuns, type Runs } from "./running.ts";
 import { answerOfExec, statusOf } from "./status.ts";
 
@@ -63,7 +63,10 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   /** Never rejects: what goes wrong is an answer that says so. */
   async function call(name: string, args: unknown, { signal, notify, client }: Request) {
     const maxBytes = limits.answerBytes ?? bytesShownBy(client);
-    const tools = serverTools(set, sessionHost(connection, runs, { called: () => called, maxBytes }));
+    const tools = serverTools(
+      set,
+      sessionHost(connection, runs, () => called, maxBytes),
+    );
     const tool = tools.find((known) => known.name === name);
     if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", maxBytes);
     const called: Called = { tool, signal, answerMs: notify ? limits.answerMsWithProgress : limits.answerMs };
@@ -94,19 +97,16 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   };
 }
 
-interface Asking {
-  /** The call of rlm_status or rlm_wait. */
-  called(): Called;
-  /** Bytes of an answer that the client shows. */
-  readonly maxBytes: number;
-}
-
-/** Answers the calls of rlm_status and rlm_wait. */
-function sessionHost(connection: Connection, runs: Runs, { called, maxBytes }: Asking): SessionHost {
+/** Answers the calls of rlm_status and rlm_wait. @param called such a call @param maxBytes of an answer that the client shows */
+function sessionHost(connection: Connection, runs: Runs, called: () => Called, maxBytes: number): SessionHost {
   return {
     status: () => statusOf(connection, runs),
     async goTo(session) {
-      if (runs.current()) throw stillRunning();
+      if (runs.current()) {
+        throw new RlmError("exec_running", "an exec of this session is running", {
+          suggestion: "Call rlm_wait for its answer first, or with discard: true to give it up.",
+        });
+      }
       return statusAfter(connection, runs, called(), () => connection.goTo(session));
     },
     async discard() {
@@ -152,9 +152,3 @@ async function recorded(connection: Connection, exec_id: string | null): Promise
 }
 
 const WITHOUT_TURN: ReadonlySet<string> = new Set(["rlm_status", "rlm_wait"]);
-
-function stillRunning(): RlmError {
-  return new RlmError("exec_running", "an exec of this session is running", {
-    suggestion: "Call rlm_wait for its answer first, or with discard: true to give it up.",
-  });
-}

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, RlmError } from "../../runtime/index.ts";
+import { openedOnce } from "../platform/opened-once.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
-import type { SessionRow, Store } from "../store/index.ts";
+import type { SessionRow } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
 import { openServerRoots } from "./roots.ts";
 import { folderSession, namesOf, SERVER_PREFIX } from "./session-name.ts";
@@ -24,7 +25,7 @@ interface Opened extends FreeSession {
 
 export function openConnection({ source, clock, onProgress, askRoots }: ConnectionParts) {
   const roots = openServerRoots(source, askRoots);
-  const { store, begun } = storeOf(source);
+  const { opened: store, begun } = openedOnce(() => source.openStore());
   let opened: Opened | null = null;
   let opening: Promise<Opened> | null = null;
 
@@ -97,21 +98,6 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
       await opening?.catch(() => {});
       await close();
       await (await begun())?.[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** Opens the store with the first call that needs it; after a failure the next call tries again. */
-function storeOf(source: Pick<SessionSource, "openStore">) {
-  let stored: Promise<Store> | null = null;
-  return {
-    begun: () => stored,
-    store(): Promise<Store> {
-      stored ??= source.openStore().catch((error: unknown) => {
-        stored = null;
-        throw error;
-      });
-      return stored;
     },
   };
 }

@@ -1,30 +1,25 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
+import { nullIf } from "../platform/errors.ts";
 import type { Session } from "../session/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import { namesOf } from "./session-name.ts";
 
-/** Opens the session of a name, given its row if there is one. @throws RlmError `session_busy`, `session_exists` */
-type OpenNamed = (name: string, row: SessionRow | null) => Promise<Session>;
-
-/** A session that no other process has. */
-export interface FreeSession {
-  readonly session: Session;
-  /** The warning of every answer if the session is not the wanted one. */
-  readonly warning: string | null;
-}
+/** A session that no other process has, and the warning of every answer if it is not the wanted one, else null. */
+export type FreeSession = Awaited<ReturnType<typeof openFree>>;
 
 /**
  * The session of this name, or the first of `NAME~2` to `NAME~9` that no other process has open. The wanted one is waited
  * for a little: a server that has just been started may find its predecessor leaving.
  *
+ * @param open opens it, given its row if there is one; may throw `session_busy` and `session_exists`
  * @throws RlmError `session_busy` if all are open elsewhere
  */
 export async function openFree(
   store: Pick<Store, "find">,
   clock: Clock,
   wanted: string,
-  open: OpenNamed,
-): Promise<FreeSession> {
+  open: (name: string, row: SessionRow | null) => Promise<Session>,
+) {
   const until = clock.monotonic() + PREDECESSOR_MS;
   let holder: SessionRow | null = null;
   for (const name of namesOf(wanted)) {
@@ -48,14 +43,7 @@ const PREDECESSOR_MS = 3_000;
 const POLL_MS = 100;
 
 /** Another process may have been faster. */
-async function unlessTaken(opening: Promise<Session>): Promise<Session | null> {
-  try {
-    return await opening;
-  } catch (error) {
-    if (error instanceof RlmError && (error.code === "session_busy" || error.code === "session_exists")) return null;
-    throw error;
-  }
-}
+const unlessTaken = (opening: Promise<Session>) => nullIf("session_busy", nullIf("session_exists", opening));
 
 function processOf({ holder }: SessionRow): string {
   return holder ? `process ${holder.pid}` : "another process";

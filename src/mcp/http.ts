@@ -20,24 +20,18 @@ export interface HttpParts extends ServerParts {
   readonly bounds?: Partial<HttpBounds>;
 }
 
-/** Bounds of a server on loopback. */
-export interface HttpBounds {
-  /** Clients of the older era that are known at once. */
-  readonly clients: number;
-  /** Connections at once: a client has one for each of its requests, and one on which it listens. */
-  readonly connections: number;
-  readonly bodyBytes: number;
-  /** ms without a request, after which a client is forgotten. */
-  readonly idleMs: number;
-  /** ms after which a client is gone that listened and does not any more. One that is cut off comes back within a second. */
-  readonly goneMs: number;
-}
+type HttpBounds = Readonly<typeof HTTP_BOUNDS>;
 
-const HTTP_BOUNDS: HttpBounds = {
+/** Bounds of a server on loopback. */
+const HTTP_BOUNDS = {
+  /** Clients of the older era that are known at once. */
   clients: 32,
+  /** Connections at once: a client has one for each of its requests, and one on which it listens. */
   connections: 256,
   bodyBytes: 10_000_000,
+  /** ms without a request, after which a client is forgotten. */
   idleMs: 1_800_000,
+  /** ms after which a client is gone that listened and does not any more. One that is cut off comes back within a second. */
   goneMs: 1_500,
 };
 

@@ -1,26 +1,11 @@
 import type { Clock } from "../../runtime/index.ts";
 import { aborted, joinSignals } from "../platform/signals.ts";
 import type { SessionEvent } from "../session/index.ts";
-import type { Tool, ToolEnvelope } from "../tools/index.ts";
+import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
 import type { Tally } from "./progress.ts";
 
-export interface Signals {
-  /** Aborting ends what runs as cancelled. */
-  readonly signal: AbortSignal;
-  /** Aborting stops it where it is. */
-  readonly suspend: AbortSignal;
-}
-
-/** The running exec, as far as others may know. */
-export interface RunningState {
-  readonly exec_id: string | null;
-  readonly tool: string;
-  readonly elapsed_ms: number;
-  /** The turn of an ask; absent for other execs. */
-  readonly turn?: number;
-  readonly done: number;
-  readonly tokens: number;
-}
+/** The running exec, as far as others may know. `turn` is that of an ask, and absent for other execs. */
+export type RunningState = ReturnType<Run["state"]>;
 
 /** The facts of its server that a run needs. */
 export interface RunParts {
@@ -105,7 +90,7 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
       if (event.kind === "notice") seen = { ...seen, notice: event.text };
     },
     tally: (): Tally => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
-    state(): RunningState {
+    state() {
       look();
       const elapsed_ms = Math.round(clock.monotonic() - startedAt);
       const { turn, calls } = seen;

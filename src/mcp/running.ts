@@ -1,10 +1,10 @@
 import type { Clock } from "../../runtime/index.ts";
 import { whenAborted } from "../platform/signals.ts";
 import type { SessionEvent } from "../session/index.ts";
-import type { Tool, ToolEnvelope } from "../tools/index.ts";
+import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
 import { type Ended, openEnded } from "./ended.ts";
 import type { Tally } from "./progress.ts";
-import { beginRun, type Run, type RunningState, type RunParts, type Signals } from "./run.ts";
+import { beginRun, type Run, type RunningState, type RunParts } from "./run.ts";
 import { afterMs, openWaiting } from "./waiting.ts";
 
 /** A call of a tool, as a client made it. */
@@ -158,26 +158,18 @@ interface Patience {
 }
 
 /** Its answer, or that it still runs when the client will not wait any longer. */
-async function answerOf(own: Run, patience: Patience): Promise<ToolEnvelope> {
-  const envelope = await settledIn(own.done, patience);
-  if (envelope || own.isOver()) return own.done;
-  const { tool: _tool, ...state } = own.state();
-  return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
-}
-
-/** The result of the work, or null if the time is over or the signal aborts first. */
-async function settledIn<T>(work: Promise<T>, { clock, ms, signal, late }: Patience): Promise<T | null> {
-  const { promise, resolve } = Promise.withResolvers<null>();
-  const stop = () => resolve(null);
+async function answerOf(own: Run, { clock, ms, signal, late }: Patience): Promise<ToolEnvelope> {
+  const { promise: isLeft, resolve: leave } = Promise.withResolvers<void>();
   const callOff = afterMs(clock, ms, () => {
     late();
-    stop();
+    leave();
   });
-  const ignore = whenAborted(signal, stop);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
+  const ignore = whenAborted(signal, leave);
+  await Promise.race([own.done, isLeft]).finally(() => {
     callOff();
     ignore();
-  }
+  });
+  if (own.isOver()) return own.done;
+  const { tool: _tool, ...state } = own.state();
+  return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
 }

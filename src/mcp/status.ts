@@ -7,7 +7,6 @@ import {
   type Session,
   summaryOf,
 } from "../session/index.ts";
-import type { DamagedRow } from "../store/index.ts";
 import { unfinishedOf } from "../tools/index.ts";
 import type { Connection } from "./connection.ts";
 import type { Runs } from "./running.ts";
@@ -18,6 +17,9 @@ export async function statusOf(connection: Connection, runs: Runs) {
   const running = runs.current();
   const { rows, damaged } = await connection.ofFolder();
   const { coverage } = await describeSession(await connection.store(), session.id, { partly: true });
+  const passedOver = damaged.map(
+    ({ problem }) => `session_damaged: ${problem}: it is passed over, and the user can run belay doctor`,
+  );
   const others = rows.filter(({ id }) => id !== session.id);
   return {
     session: session.name,
@@ -32,12 +34,8 @@ export async function statusOf(connection: Connection, runs: Runs) {
       return { session: name, status, changed_at: new Date(changed_at).toISOString(), sources: context?.sources ?? [] };
     }),
     coverage: coverage ? coverageSentence(coverage) : null,
-    ...(damaged.length > 0 ? { warnings: damaged.slice(0, LISTED).map(passedOver) } : {}),
+    ...(damaged.length > 0 ? { warnings: passedOver.slice(0, LISTED) } : {}),
   };
-}
-
-function passedOver({ problem }: DamagedRow): string {
-  return `session_damaged: ${problem}: it is passed over, and the user can run belay doctor`;
 }
 
 const LISTED = 20;

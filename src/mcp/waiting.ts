@@ -1,12 +1,8 @@
 import type { Clock } from "../../runtime/index.ts";
 import { whenAborted } from "../platform/signals.ts";
 
-/** A call that waits for its turn. One of the two is called, once. */
-export interface WaitingCall {
-  begin(): void;
-  /** It is answered now, and begins nothing. */
-  refuse(): void;
-}
+/** A call that waits for its turn. One of the two is called, once: `refuse` answers it now, and begins nothing. */
+type WaitingCall = Readonly<Record<"begin" | "refuse", () => void>>;
 
 /** Calls that wait, in their order. */
 export function openWaiting(clock: Clock) {

@@ -16,7 +16,6 @@ export {
   ownModels,
 } from "./own-model.ts";
 export { priceIn } from "./pi-ai/catalog.ts";
-export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export { redact } from "./pi-ai/redact.ts";
 export type * from "./port.ts";

@@ -1,13 +1,6 @@
 import { LIMITS, RlmError } from "../../runtime/index.ts";
 import type { PiSettings } from "../config/index.ts";
-import {
-  type Context,
-  growingHistory,
-  type HistoryMessage,
-  historyContext,
-  type ObjectSource,
-  pauses,
-} from "../context/index.ts";
+import { type Context, growingHistory, historyContext, type ObjectSource, pauses } from "../context/index.ts";
 import { remembered } from "../platform/remembered.ts";
 import { storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
@@ -16,9 +9,10 @@ import type { BranchView } from "./branch/entries.ts";
 import { startOf } from "./branch/entries.ts";
 import { historyMessage, messagesOn } from "./branch/messages.ts";
 import type { PiContext, ToolResultMessage } from "./host.ts";
-import type { Asked, PiMessage, SaidObject } from "./outside/index.ts";
+import type { Asked, SaidObject } from "./outside/index.ts";
+import { callsOf, type PiMessage } from "./outside/message.ts";
 import type { ReadingDecision } from "./reading.ts";
-import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
+import { withAnswers } from "./recovery/answers-in-context.ts";
 import type { State } from "./runs/board.ts";
 
 /** The parts of the lifecycle from which the conversation of a branch is read. */
@@ -46,10 +40,13 @@ export function openConversations(parts: ConversationParts) {
   const openP = openContextOfBranch(parts);
 
   const messages = (entries = context().sessionManager.getBranch()) =>
-    withAnswers(messagesOn(entries), answers).flatMap((message) => readMessage(message) ?? []);
+    withAnswers(messagesOn(entries), answers).flatMap((message) => {
+      const said = saidIn(message);
+      return said ? [{ said, message }] : [];
+    });
 
   const contextOf = growingHistory();
-  const historyOf = (all: readonly Message[]) =>
+  const historyOf = (all: ReturnType<typeof messages>) =>
     contextOf(
       all.map(({ said }) => said),
       pauses(),
@@ -60,7 +57,7 @@ export function openConversations(parts: ConversationParts) {
       const all = messages();
       const { P, problem } = await openP();
       const history = await historyOf(all);
-      const own = all.findIndex(({ calls }) => calls.includes(tool_call_id));
+      const own = all.findIndex(({ message }) => callsOf(message).some(({ id }) => id === tool_call_id));
       const sources: ObjectSource[] = [{ of: "history", context: history }];
       if (P) sources.push({ of: "P", context: P });
       return { sources, own: history.documents[own]?.id ?? null, problem };
@@ -100,17 +97,7 @@ export function openConversations(parts: ConversationParts) {
   };
 }
 
-/** A message that history has. */
-interface Message {
-  readonly said: HistoryMessage;
-  /** Ids of the calls of tools in it. */
-  readonly calls: readonly string[];
-}
-
-const readMessage = remembered((message: PiMessage): Message | null => {
-  const said = historyMessage(message);
-  return said && { said, calls: callIds(message.content) };
-});
+const saidIn = remembered((message: PiMessage) => historyMessage(message));
 
 /** The branch's P, from the store. What cannot be read is a problem, and not a failure: history is there without it. */
 function openContextOfBranch({ opened, view }: Pick<ConversationParts, "opened" | "view">) {

@@ -13,6 +13,14 @@ export async function nullIf<T>(code: ErrorCode, work: Promise<T>): Promise<T | 
   });
 }
 
+/** Resolves with null if the work fails as an RlmError says. */
+export async function nullIfFailed<T>(work: Promise<T>): Promise<T | null> {
+  return work.catch((error: unknown) => {
+    if (error instanceof RlmError) return null;
+    throw error;
+  });
+}
+
 /** `EACCES` and the like, of a failed operation of Node. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);

@@ -61,24 +61,15 @@ export function isSensitive(path: string, more: readonly string[]): boolean {
 
 /** True if a name fits a pattern with `*`. The time is bounded by the product of the lengths, whatever the pattern is. */
 function fits(name: string, pattern: string): boolean {
-  let at = 0;
-  let inPattern = 0;
-  /** Places of the last star, and of what it does not stand for yet. */
-  let star = -1;
-  let behind = 0;
-  while (at < name.length) {
-    if (pattern[inPattern] === "*") {
-      star = inPattern;
-      behind = at;
-      inPattern += 1;
-    } else if (pattern[inPattern] === name[at]) {
-      at += 1;
-      inPattern += 1;
-    } else if (star >= 0) {
-      behind += 1;
-      at = behind;
-      inPattern = star + 1;
-    } else return false;
+  const [first = "", ...others] = pattern.split("*");
+  const last = others.pop();
+  if (last === undefined) return name === first;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of others) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
   }
-  return /^\**$/.test(pattern.slice(inPattern));
+  return at + last.length <= name.length && name.endsWith(last);
 }

@@ -6,6 +6,5 @@ export { canName, isThere, readPath } from "./path.ts";
 export { prove, type ReadResult } from "./proof.ts";
 export { FULL, scopeOf } from "./scope.ts";
 export { type Served, serve } from "./serve.ts";
-export { MODES, type StatusFacts, savedTokens, statusText } from "./status.ts";
 export { badRange, suffixOf } from "./suffix.ts";
-export { openTexts, type TextStore } from "./texts.ts";
+export { openTexts, type Texts } from "./texts.ts";

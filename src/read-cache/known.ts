@@ -1,5 +1,5 @@
 import type { Meta } from "./meta.ts";
-import { FULL, type Lines, overlap, rangeOf, scopeOf } from "./scope.ts";
+import { FULL, type Lines, rangeOf, scopeOf } from "./scope.ts";
 
 /** An event of one file on a branch that changes what the model knows of it. */
 export type Happened =
@@ -118,7 +118,8 @@ function isBlocked({ ranges, blocked }: Known, scope: string): boolean {
   return blocked.some((range) => range.seq > shown && touches(scope, range));
 }
 
+/** True if the two have a line in common. */
 function touches(scope: string, range: Pick<Lines, "start" | "end">): boolean {
   const own = rangeOf(scope);
-  return own !== null && overlap(own, range);
+  return own !== null && own.start <= range.end && range.start <= own.end;
 }

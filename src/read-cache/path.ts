@@ -1,4 +1,3 @@
-import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, resolve } from "node:path";
@@ -23,14 +22,11 @@ export async function isThere(path: string, cwd: string): Promise<boolean> {
   return exists(await readPath(path, cwd));
 }
 
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.F_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** The path, and how macOS writes the names of screenshots; those of Pi, in its order. */
 function variants(path: string, cwd: string): readonly string[] {

@@ -26,13 +26,13 @@ export interface Shown extends Lines {
 export function prove({ text, offset, limit, truncation }: ReadResult, file: string): Shown | null {
   const asked = v.safeParse(AskedSchema, { offset, limit });
   const cut = v.safeParse(CutSchema, truncation);
-  if (!asked.success || !cut.success || cut.output?.firstLineExceedsLimit) return null;
+  if (!asked.success || !cut.success) return null;
+  const rest = cut.output?.truncated ? cut.output : null;
+  if (rest?.firstLineExceedsLimit) return null;
   const all = file.split("\n");
   const total = all.length;
   const start = Math.max(1, asked.output.offset ?? 1);
-  const end = cut.output?.truncated
-    ? start + cut.output.outputLines - 1
-    : Math.min(start + (asked.output.limit ?? total) - 1, total);
+  const end = rest ? start + rest.outputLines - 1 : Math.min(start + (asked.output.limit ?? total) - 1, total);
   if (end < start || end > total) return null;
   const body = all.slice(start - 1, end).join("\n");
   if (!text.startsWith(body)) return null;
@@ -60,9 +60,6 @@ const CutSchema = v.optional(
       outputLines: v.pipe(whole, v.minValue(1)),
       firstLineExceedsLimit: v.optional(v.boolean()),
     }),
-    v.pipe(
-      v.object({ truncated: v.literal(false) }),
-      v.transform(() => undefined),
-    ),
+    v.object({ truncated: v.literal(false) }),
   ]),
 );

@@ -21,8 +21,3 @@ export function rangeOf(scope: string): Pick<Lines, "start" | "end"> | null {
 }
 
 const RANGE = /^r:(\d{1,9}):(\d{1,9})$/;
-
-/** True if the two have a line in common. */
-export function overlap(one: Pick<Lines, "start" | "end">, other: Pick<Lines, "start" | "end">): boolean {
-  return one.start <= other.end && other.start <= one.end;
-}

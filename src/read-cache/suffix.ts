@@ -1,15 +1,8 @@
-/** Lines that a path names at its end. */
-export interface Suffix {
-  /** The path before them. */
-  readonly path: string;
-  readonly offset: number;
-  readonly limit: number;
-  /** The fault of the lines; null if they can be. */
-  readonly problem: string | null;
-}
-
-/** The lines of `path:n` or `path:n-m`; null if the path has no such end. It may be the whole name of a file. */
-export function suffixOf(named: string): Suffix | null {
+/**
+ * The lines of `path:n` or `path:n-m`, with the path before them and the fault of the lines, null if they can be. Returns null if
+ * the path has no such end. It may be the whole name of a file.
+ */
+export function suffixOf(named: string) {
   const [, path = "", first = "", last = first] = SUFFIX.exec(named) ?? [];
   if (path === "") return null;
   const [start, end] = [Number(first), Number(last)];

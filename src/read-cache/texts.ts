@@ -1,6 +1,8 @@
 import { messageOf } from "../platform/errors.ts";
 import { sha256 } from "./digest.ts";
 
+export type Texts = ReturnType<typeof openTexts>;
+
 /** A store that keeps texts over the end of a process. Both methods may reject. */
 export interface TextStore {
   keep(hash: string, text: string): Promise<void>;

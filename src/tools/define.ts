@@ -1,4 +1,4 @@
-import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
+import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ObjectSource } from "../context/index.ts";
 import { compare } from "../model/schema/compare.ts";
 import { messageOf } from "../platform/errors.ts";
@@ -10,14 +10,17 @@ import { type Arguments, jsonOf, type ParameterSchema, type Parameters } from ".
 /** A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
 
-/** Conditions under which a call runs. */
-export interface ToolCall {
-  /** Folder of the project, absolute. */
-  readonly cwd: string;
+export interface Signals {
   /** Aborting ends the exec as `cancelled`. */
   readonly signal: AbortSignal;
   /** Aborting suspends the exec: it can be resumed. */
   readonly suspend: AbortSignal;
+}
+
+/** Conditions under which a call runs. */
+export interface ToolCall extends Signals {
+  /** Folder of the project, absolute. */
+  readonly cwd: string;
   /** The model that writes the cells of an ask, `provider/id`; default: the session's. */
   readonly rootModel?: string;
   /** The conversation in which it is made, if the host has one. */
@@ -168,15 +171,9 @@ function wire(fields: object): ToolEnvelope {
 
 function failureOf(error: unknown, { signal }: ToolCall): Failure {
   if (error instanceof RlmError) return error;
-  const code: ErrorCode = signal.aborted ? "cancelled" : "machine_lost";
   const message = messageOf(error);
-  return {
-    code,
-    message,
-    suggestion: signal.aborted
-      ? "Call the tool again."
-      : `Call the tool again; if it fails again, ${remedy("verify")}.`,
-  };
+  if (signal.aborted) return { code: "cancelled", message, suggestion: "Call the tool again." };
+  return { code: "machine_lost", message, suggestion: `Call the tool again; if it fails again, ${remedy("verify")}.` };
 }
 
 /** Problems of arguments, in words. Schemas of tools have no patterns. */
@@ -217,13 +214,11 @@ function checkKeys(place: string, schema: ParameterSchema | undefined, value: ob
   if (!schema?.properties) return;
   const known = Object.keys(schema.properties);
   for (const [key, inner] of Object.entries(value)) {
-    if (!known.includes(key)) throw unknownKey(place, key, known);
+    if (!known.includes(key)) {
+      throw new RlmError("invalid_argument", `${place}: unknown ${key}${meantBy(key, known)}`, {
+        suggestion: `Parameters here are ${known.join(", ") || "none"}.`,
+      });
+    }
     if (typeof inner === "object" && inner !== null) checkKeys(`${place}: ${key}`, schema.properties[key], inner);
   }
-}
-
-function unknownKey(place: string, key: string, known: readonly string[]): RlmError {
-  return new RlmError("invalid_argument", `${place}: unknown ${key}${meantBy(key, known)}`, {
-    suggestion: `Parameters here are ${known.join(", ") || "none"}.`,
-  });
 }

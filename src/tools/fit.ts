@@ -19,12 +19,15 @@ export function fitted(envelope: ToolEnvelope, rest: string, maxBytes = MAX_BYTE
   const whole = bytesOf(envelope);
   if (whole <= maxBytes) return envelope;
   const { warnings: given = [], ...others } = envelope;
-  const warnings = (Array.isArray(given) ? given : [given]).slice(0, WARNINGS_KEPT).map(shortWarning);
+  const warnings = (Array.isArray(given) ? given : [given]).slice(0, WARNINGS_KEPT);
+  const shortened = warnings.map((warning) =>
+    typeof warning === "string" ? warning.slice(0, WARNING_UNITS) : warning,
+  );
   const sizes = Object.entries(others).map(([field, value]) => ({ field, value, bytes: bytesOf(value) }));
   const names = sizes.reduce((sum, { field }) => sum + bytesOf(field) + 2, 2);
   const most = shareOf(
     sizes.map(({ bytes }) => bytes),
-    maxBytes - names - bytesOf({ warnings }) - Math.min(WARNING_BYTES, maxBytes * WARNING_PART),
+    maxBytes - names - bytesOf({ warnings: shortened }) - Math.min(WARNING_BYTES, maxBytes * WARNING_PART),
   );
   const cut: string[] = [];
   const fields = sizes.map(({ field, value, bytes }): [string, Json] => {
@@ -35,20 +38,12 @@ export function fitted(envelope: ToolEnvelope, rest: string, maxBytes = MAX_BYTE
     return [field, shown];
   });
   const warning = `answer_cut: ${cut.join(", ")}. ${rest}`;
-  const shown = new Map<string, Json>([...fields, ["warnings", [...warnings, warning]]]);
-  const order = new Set([...Object.keys(envelope), "warnings"]);
-  return {
-    success: envelope.success,
-    ...Object.fromEntries([...order].map((field) => [field, shown.get(field) ?? null])),
-  };
+  // Each field stays in its place.
+  return { ...envelope, ...Object.fromEntries(fields), warnings: [...shortened, warning] };
 }
 
 const WARNINGS_KEPT = 20;
 const WARNING_UNITS = 200;
-
-function shortWarning(warning: Json): Json {
-  return typeof warning === "string" ? warning.slice(0, WARNING_UNITS) : warning;
-}
 
 /** The largest size that a field may have so that all of them fit: small ones leave their part to the others. */
 function shareOf(sizes: readonly number[], room: number): number {

@@ -11,7 +11,7 @@ import type { SessionHost } from "./session-host.ts";
 
 export { readArguments } from "./arguments.ts";
 export type { Conversation, ConversationObjects } from "./conversation.ts";
-export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
+export type { RecordedCall, Signals, Tool, ToolEnvelope } from "./define.ts";
 export { beginning, bytesOf, fitted, withWarnings } from "./fit.ts";
 export { finished, runTool } from "./interrupted.ts";
 export { askAnswer } from "./rlm_ask.ts";

@@ -1,11 +1,9 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { Session, Unfinished } from "../session/index.ts";
-import type { Tool, ToolCall, ToolEnvelope } from "./define.ts";
+import type { Signals, Tool, ToolCall, ToolEnvelope } from "./define.ts";
 import { withWarnings } from "./fit.ts";
 import { askAnswer } from "./rlm_ask.ts";
 import { leavesLoaded } from "./rlm_load.ts";
-
-type Signals = Pick<ToolCall, "signal" | "suspend">;
 
 /**
  * Runs a tool in a session, and looks after what was interrupted first.
@@ -67,15 +65,9 @@ export async function finished(session: Session, tool: Tool, args: unknown, sign
   if (resumed?.kind === "ask") return askAnswer(resumed.envelope);
   const { envelope = null } = resumed ?? {};
   if (envelope) return { success: envelope.success, ...JSON.parse(JSON.stringify(envelope)) };
-  const record = {
-    envelope: null,
-    query: null,
-    input: null,
-    stats: session.stats(),
-    before: { memory: {}, helpers: [] },
-    ingested: null,
-  };
-  return (await tool.recorded(args, record)) ?? { success: true, kind: resumed?.kind ?? null };
+  const record = { envelope: null, query: null, input: null, before: { memory: {}, helpers: [] }, ingested: null };
+  const answer = await tool.recorded(args, { ...record, stats: session.stats() });
+  return answer ?? { success: true, kind: resumed?.kind ?? null };
 }
 
 async function finish(session: Session, signals: Signals): Promise<void> {

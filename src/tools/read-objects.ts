@@ -1,4 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
+import { given } from "../platform/json.ts";
 import { checkObjects, checkText, type FoundObject, isFound, type ObjectToRead } from "../query/index.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
 import { type ConversationObjects, objectNamed } from "./conversation.ts";
@@ -32,11 +33,10 @@ export async function readObjects(
   const { signal, suspend } = call;
   const conversation = conversationOf(tool, call);
   const known = await conversation.objects();
-  const objects: ObjectToRead[] = [];
-  for (const target of targets) {
+  const objects = await Array.fromAsync(targets, async (target): Promise<ObjectToRead> => {
     const object = objectToRead(known, target);
-    objects.push(await (passesOver ? object.catch((error: unknown) => missing(target, error)) : object));
-  }
+    return passesOver ? object.catch((error: unknown) => missing(target, error)) : object;
+  });
   const found = objects.filter(isFound);
   if (found.length === 0) for (const target of targets) await objectToRead(known, target);
   checkObjects(instructions, objects);
@@ -46,12 +46,8 @@ export async function readObjects(
   // Read last: a resume makes it of what stands before the exec's start. Until then it only grows, so places stay.
   const history = found.some(({ of }) => of === "history") ? await conversation.history() : undefined;
   return session.readObjects(instructions, objects, {
-    ...terms,
-    together,
-    ...(model === undefined ? {} : { model }),
-    ...(history === undefined ? {} : { history }),
-    signal,
-    suspend,
+    ...{ ...terms, together, signal, suspend },
+    ...given({ model, history }),
   });
 }
 

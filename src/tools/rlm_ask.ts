@@ -48,13 +48,7 @@ export const rlm_ask = defineTool({
       const resumed = await session.resume({ signal, suspend });
       if (resumed?.kind === "ask") return askAnswer(resumed.envelope);
     }
-    const asked = await session.ask(question, {
-      ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
-      ...(rootModel === undefined ? {} : { model: rootModel }),
-      signal,
-      suspend,
-    });
-    return askAnswer(asked);
+    return askAnswer(await session.ask(question, { maxTurns: max_turns, model: rootModel, signal, suspend }));
   },
   failureFields: NOT_ANSWERED,
 });

@@ -5,15 +5,12 @@ import { checkContext, defineTool, type Tool } from "./define.ts";
 
 const LIMIT = { type: "integer", minimum: 1 } as const;
 
-/** The model's text about rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
-export function cellDescription({
-  defined = builtins,
-  conversation = false,
-}: {
-  readonly defined?: readonly Builtin[];
-  /** Cells can read the conversation. */
-  readonly conversation?: boolean;
-} = {}): string {
+/**
+ * The model's text about rlm_exec: the rules of a cell, the builtins by their definitions, two patterns.
+ *
+ * @param conversation cells can read the conversation
+ */
+export function cellDescription(conversation = false, defined: readonly Builtin[] = builtins): string {
   return `${RULES}\n\n${cellReference(defined, "named", conversation)}\n\n${PATTERNS}`;
 }
 
@@ -61,4 +58,4 @@ export const rlm_exec = defineTool({
 });
 
 /** The tool of a host whose cells read the conversation. */
-export const rlm_exec_in_conversation: Tool = { ...rlm_exec, description: cellDescription({ conversation: true }) };
+export const rlm_exec_in_conversation: Tool = { ...rlm_exec, description: cellDescription(true) };

@@ -44,12 +44,11 @@ async function answerOf(ingested: Ingested, stats: LoadResult["stats"] | null): 
   const named = documentsNamed(context.documents, ingested);
   const added = named.filter((document) => isNew.has(document));
   const already = named.filter((document) => !isNew.has(document));
-  const objects: string[] = [];
   const pause = pauses();
-  for (const document of [...added, ...already].slice(0, NAMED)) {
+  const objects = await Array.fromAsync([...added, ...already].slice(0, NAMED), async (document) => {
     const object = await objectOf({ of: "P", context, document }, pause);
-    objects.push(`${object.id} ${nameOf(object).replace(/^P: /, "")} (${Math.ceil(document.size / 4)} tokens)`);
-  }
+    return `${object.id} ${nameOf(object).replace(/^P: /, "")} (${Math.ceil(document.size / 4)} tokens)`;
+  });
   const more = named.length - objects.length;
   const counts = { added: added.length, already: already.length };
   return { ...counts, objects, ...(more > 0 ? { more } : {}), stats: stats && shortened(stats) };

@@ -1,12 +1,19 @@
 import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
-import { SEARCH_STRATEGIES, type SearchStrategy } from "../query/index.ts";
+import { SEARCH_STRATEGIES } from "../query/index.ts";
 import type { Session } from "../session/index.ts";
-import { checkContext, defineTool, type ToolCall } from "./define.ts";
+import { checkContext, defineTool, type Signals } from "./define.ts";
+import type { Arguments } from "./parameters.ts";
 
 /** Parameters that choose sections. */
 export const SECTIONS = {
   max_sections: { type: "integer", minimum: 1, maximum: 50, default: 10 },
   search_strategy: { enum: SEARCH_STRATEGIES, type: "string", default: "auto" },
+} as const;
+
+const PARAMETERS = {
+  type: "object",
+  required: ["prompt"],
+  properties: { prompt: { type: "string", description: "Question or task" }, ...SECTIONS },
 } as const;
 
 /** The tool of a host without conversations. */
@@ -16,33 +23,18 @@ export const rlm_query = defineTool({
   description:
     "Answer a simple question about P without code: finds sections, lets a model read each, merges the notes. Changes nothing but the budget. For anything more exact use rlm_exec.",
   promptSnippet: "Ask a simple question about context P",
-  parameters: {
-    type: "object",
-    required: ["prompt"],
-    properties: { prompt: { type: "string", description: "Question or task" }, ...SECTIONS },
-  },
+  parameters: PARAMETERS,
   run: sectionsRead,
   recorded: (_args, { envelope }) => envelope ?? {},
   failureFields: { ...NOTHING_RUN, ...NOTHING_READ },
 });
 
-interface SectionsAsked {
-  readonly prompt: string;
-  readonly max_sections?: number;
-  readonly search_strategy?: SearchStrategy;
-}
-
 /** Has a model read the sections of P that fit. */
 export async function sectionsRead(
   session: Session,
-  { prompt, max_sections, search_strategy }: SectionsAsked,
-  { signal, suspend }: Pick<ToolCall, "signal" | "suspend">,
+  { prompt, max_sections, search_strategy }: Arguments<typeof PARAMETERS>,
+  { signal, suspend }: Signals,
 ): Promise<object> {
   checkContext(session);
-  return session.query(prompt, {
-    ...(max_sections === undefined ? {} : { maxSections: max_sections }),
-    ...(search_strategy === undefined ? {} : { searchStrategy: search_strategy }),
-    signal,
-    suspend,
-  });
+  return session.query(prompt, { maxSections: max_sections, searchStrategy: search_strategy, signal, suspend });
 }

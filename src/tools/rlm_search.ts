@@ -64,12 +64,10 @@ function searchable({ sources, own }: ConversationObjects): Searched[] {
 
 /** @throws RlmError `object_not_found`, `object_ambiguous` */
 async function named({ sources }: ConversationObjects, scope: readonly string[]): Promise<Searched[]> {
-  const found: Searched[] = [];
-  for (const id of scope) {
+  return Array.fromAsync(scope, async (id) => {
     const { document, ...source } = await findObject(sources, id, pauses());
-    found.push({ ...source, documents: [document] });
-  }
-  return found;
+    return { ...source, documents: [document] };
+  });
 }
 
 /** @throws RlmError `invalid_argument` for a pattern that cannot be searched for, or that takes too long */

@@ -18,16 +18,14 @@ export const rlm_wait = (host: SessionHost): Tool =>
       },
     },
     async run(_open, { exec_id = null, from, discard, session }) {
-      if (discard && session !== undefined) throw both();
+      if (discard && session !== undefined) {
+        throw new RlmError("invalid_argument", "rlm_wait: discard and session do not go together", {
+          suggestion: "Call it twice: discard gives up what is unfinished in the session that is open.",
+        });
+      }
       if (session !== undefined) return host.goTo(session);
       if (discard) return host.discard();
       return from === undefined ? host.wait(exec_id) : host.page(exec_id, from);
     },
     failureFields: { exec_id: null },
   });
-
-function both(): RlmError {
-  return new RlmError("invalid_argument", "rlm_wait: discard and session do not go together", {
-    suggestion: "Call it twice: discard gives up what is unfinished in the session that is open.",
-  });
-}

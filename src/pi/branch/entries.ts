@@ -3,8 +3,7 @@ import { contextKeyIn } from "../../session/index.ts";
 import { callsOf } from "../outside/message.ts";
 import { messageOn } from "./messages.ts";
 
-/** Entries about our execs on Pi's branch: ids, hashes and counts; all else is in the store (≤ 2 KB each). */
-export type RlmEntry = "rlm_start" | "rlm_tool_call" | "rlm_tool_result" | "rlm_complete";
+// Entries about our execs on Pi's branch have ids, hashes and counts; all else is in the store (≤ 2 KB each).
 
 const text = v.string();
 
@@ -63,14 +62,10 @@ export interface Unanswered {
   readonly isTail: boolean;
 }
 
-/** The state that a branch is at. */
-export type BranchHead = Pick<CompleteEntry, "session" | "checkpoint"> & {
-  /** The key of its context in the store; null: it has none. */
-  readonly context: string | null;
-};
-
 /** Facts about us that a branch has. */
 export type BranchView = ReturnType<typeof readBranch>;
+/** The state that a branch is at: `context` is the key of its context in the store; null: it has none. */
+export type BranchHead = NonNullable<BranchView["head"]>;
 
 /** Reads a branch from its root to its leaf. Entries that are not ours, or not whole, are passed over. */
 export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean) {
@@ -124,10 +119,8 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
 
 /** Place of the entry with which an exec begins; that behind the last entry if there is none. */
 export function startOf(entries: readonly BranchEntry[], exec_id: string): number {
-  const at = entries.findIndex(({ customType, data }) => {
-    if (customType !== "rlm_start") return false;
-    const read = v.safeParse(StartSchema, data);
-    return read.success && read.output.exec_id === exec_id;
-  });
+  const isStart = ({ customType, data }: BranchEntry) =>
+    customType === "rlm_start" && v.is(StartSchema, data) && data.exec_id === exec_id;
+  const at = entries.findIndex(isStart);
   return at < 0 ? entries.length : at;
 }

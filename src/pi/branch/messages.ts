@@ -39,9 +39,9 @@ export const messageOn = remembered((entry: BranchEntry): Readonly<v.InferOutput
 export function historyMessage(message: unknown): HistoryMessage | null {
   const read = v.safeParse(MessageSchema, message);
   if (!read.success) return null;
-  const { role, toolName, content, summary, ...bash } = read.output;
-  if (bash.excludeFromContext || role === "system") return null;
-  const said = role === "bashExecution" ? bashText(bash) : summary;
+  const { role, toolName, content, summary, excludeFromContext } = read.output;
+  if (excludeFromContext || role === "system") return null;
+  const said = role === "bashExecution" ? bashText(read.output) : summary;
   const blocks = content ?? [{ type: "text", text: said } as const];
   return {
     role,
@@ -88,16 +88,12 @@ const MessageSchema = v.object({
   excludeFromContext: v.fallback(v.boolean(), false),
 });
 
-type BashExecution = Pick<
-  v.InferOutput<typeof MessageSchema>,
-  "command" | "output" | "exitCode" | "cancelled" | "truncated" | "fullOutputPath"
->;
-
 /** The text that Pi sends for a command (its `bashExecutionToText`). */
-function bashText({ command, output, exitCode, cancelled, truncated, fullOutputPath }: BashExecution): string {
-  const ran = `Ran \`${command}\`\n${output === "" ? "(no output)" : `\`\`\`\n${output}\n\`\`\``}`;
+function bashText(ran: v.InferOutput<typeof MessageSchema>): string {
+  const { command, output, exitCode, cancelled, truncated, fullOutputPath } = ran;
+  const head = `Ran \`${command}\`\n${output === "" ? "(no output)" : `\`\`\`\n${output}\n\`\`\``}`;
   const failed = exitCode !== null && exitCode !== 0 ? `\n\nCommand exited with code ${exitCode}` : "";
   const end = cancelled ? "\n\n(command cancelled)" : failed;
   const rest = truncated && fullOutputPath !== "" ? `\n\n[Output truncated. Full output: ${fullOutputPath}]` : "";
-  return ran + end + rest;
+  return head + end + rest;
 }

@@ -1,14 +1,14 @@
 import { tokensOf } from "../../model/index.ts";
 import { type Complete, contextKeyIn, hashOf, type JournalRecord, readRecord } from "../../session/index.ts";
 import type { SessionRow, Store, StoredRecord } from "../../store/index.ts";
-import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
+import type { CompleteEntry, StartEntry } from "./entries.ts";
 
 /** The receiver of the journal's mirror. */
 export interface MirrorTarget {
   /** The call of Pi that the running exec answers. */
   toolCallId(): string;
   /** Appends an entry to Pi's branch. May throw: the session may have been left. */
-  append(type: RlmEntry, data: object): void;
+  append(type: JournalRecord["record"], data: object): void;
   /** Told of every record once it is kept. */
   kept(session: string, record: JournalRecord): void;
 }
@@ -89,39 +89,31 @@ export function completeEntry(session: string, complete: Complete, checkpoint: s
 }
 
 function mirror(target: MirrorTarget, session: string, record: JournalRecord, head: string | null): void {
-  const entry = entryOf(session, record, head);
-  if (!entry) return;
+  const data = dataOf(session, record, head);
+  if (!data) return;
   try {
-    target.append(entry.type, entry.data);
+    target.append(record.record, data);
   } catch {
     // The record is committed; a later process reads it from the store even if Pi's entry is missing.
   }
 }
 
-function entryOf(
-  session: string,
-  record: JournalRecord,
-  head: string | null,
-): { type: RlmEntry; data: object } | undefined {
+/** The data of the entry that mirrors a record; null if none does. */
+function dataOf(session: string, record: JournalRecord, head: string | null): object | null {
   switch (record.record) {
     case "rlm_tool_call": {
       const { exec_id, call_id, checkpoint_id: checkpoint, name, args_hash, call_count } = record;
-      return { type: record.record, data: { session, exec_id, call_id, checkpoint, name, args_hash, call_count } };
+      return { session, exec_id, call_id, checkpoint, name, args_hash, call_count };
     }
     case "rlm_tool_result": {
       const { exec_id, call_id, name, success, usage, cached, refused } = record;
-      const facts = {
-        tokens: tokensOf(usage),
-        cost_usd: usage.cost_usd,
-        cached,
-        refused,
-        value_hash: hashOf(record.value),
-      };
-      return { type: record.record, data: { session, exec_id, call_id, name, success, ...facts } };
+      const spent = { tokens: tokensOf(usage), cost_usd: usage.cost_usd };
+      const value_hash = hashOf(record.value);
+      return { session, exec_id, call_id, name, success, ...spent, cached, refused, value_hash };
     }
     case "rlm_complete":
-      return { type: record.record, data: completeEntry(session, record, head) };
+      return completeEntry(session, record, head);
     default:
-      return undefined;
+      return null;
   }
 }

@@ -1,4 +1,5 @@
-import { RlmError } from "../../../runtime/index.ts";
+import { type Clock, RlmError } from "../../../runtime/index.ts";
+import { nullIf } from "../../platform/errors.ts";
 import { forkSession, type Session } from "../../session/index.ts";
 import type { SessionRow } from "../../store/index.ts";
 import type { BranchHead } from "./entries.ts";
@@ -7,17 +8,13 @@ import type { MirroredStore } from "./mirror.ts";
 export interface BranchSessionsParts {
   readonly store: MirroredStore;
   /** Opens the session with this id; without one a new session. It gets its options from the settings. */
-  open(store: MirroredStore, id: string | null): Promise<Session>;
+  open(id: string | null): Promise<Session>;
   readonly newId: () => string;
-  /** ms since the epoch. */
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
 /** The one session of the store that this process has open: that of the branch. */
-export type BranchSessions = ReturnType<typeof openBranchSessions>;
-
-export function openBranchSessions(parts: BranchSessionsParts) {
-  const { store, open } = parts;
+export function openBranchSessions({ store, open, newId, clock }: BranchSessionsParts) {
   let current: Session | null = null;
   /** The session that was made here for the present branch. It is dropped again if nothing runs in it. */
   let made: { readonly id: string; readonly head: string | null } | null = null;
@@ -33,7 +30,7 @@ export function openBranchSessions(parts: BranchSessionsParts) {
 
   async function switchTo(id: string | null): Promise<Session> {
     await close();
-    current = await open(store, id);
+    current = await open(id);
     return current;
   }
 
@@ -47,25 +44,25 @@ export function openBranchSessions(parts: BranchSessionsParts) {
     await close();
     // They are replaced when the fork is opened.
     const settings = (parent: SessionRow) => parent.settings;
-    const fork = { id: parts.newId(), name: null, origin: "pi", checkpoint, at: parts.now(), settings } as const;
+    const fork = { id: newId(), name: null, origin: "pi", checkpoint, at: clock.now(), settings } as const;
     // The branch tells of the ask that the checkpoint lies in, if it is over: it is not to be gone on with in a fork.
     const { id } = await forkSession(store.unmirrored, session, { ...fork, endsAsk: true });
     made = { id, head: checkpoint };
-    current = await open(store, id);
+    current = await open(id);
     return current;
   }
 
   /** The session itself, if its head is the checkpoint and no other process holds it. */
   async function continued(id: string, checkpoint: string | null): Promise<Session | null> {
     const row = await store.find(id);
-    if (!row) throw missing(id);
-    if (row.head !== checkpoint || row.busy) return null;
-    try {
-      const session = await switchTo(id);
-      if (session.unfinished() === null && store.head(id) === checkpoint) return session;
-    } catch (error) {
-      if (!(error instanceof RlmError) || error.code !== "session_busy") throw error;
+    if (!row) {
+      throw new RlmError("session_not_found", `the session ${id} of this branch is not in the store`, {
+        suggestion: "Call rlm_load to start again; the store is the folder of BELAY_HOME (~/.belay).",
+      });
     }
+    if (row.head !== checkpoint || row.busy) return null;
+    const session = await nullIf("session_busy", switchTo(id));
+    if (session?.unfinished() === null && store.head(id) === checkpoint) return session;
     await close();
     return null;
   }
@@ -112,9 +109,3 @@ const LOST: ReadonlySet<string> = new Set([
   "context_lost",
   "store_corrupt",
 ]);
-
-function missing(id: string): RlmError {
-  return new RlmError("session_not_found", `the session ${id} of this branch is not in the store`, {
-    suggestion: "Call rlm_load to start again; the store is the folder of BELAY_HOME (~/.belay).",
-  });
-}

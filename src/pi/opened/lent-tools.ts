@@ -3,14 +3,8 @@ import type { AgentTool } from "../../model/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { fromHost, hostHas } from "../host-functions.ts";
 
-/** A tool of Pi's agent, as far as it is used. */
-interface PiTool {
-  readonly parameters: object;
-}
-
-interface PiToolAnswer {
-  readonly content: readonly { readonly type: string; readonly text?: string }[];
-}
+/** The answer of a tool of Pi's agent, as far as it is used. */
+type PiToolAnswer = { readonly content: readonly { readonly type: string; readonly text?: string }[] };
 
 /** The tools that Pi can lend to sub-agents if the user allows it: its own bash, write and edit in the project, those that it has. */
 export function lentTools(cwd: string): AgentTool[] {
@@ -43,7 +37,7 @@ export function lentTools(cwd: string): AgentTool[] {
  * A tool that is made when a sub-agent first has it, so that a host whose tool cannot be made fails that call alone. Pi's
  * tools reject when they fail. The sub-agent then reads the error's message.
  */
-export function lent<T extends PiTool>(
+export function lent<T extends { readonly parameters: object }>(
   { name, description }: Pick<AgentTool, "name" | "description">,
   make: () => T,
   execute: (tool: T, args: { readonly [name: string]: Json }, signal: AbortSignal) => Promise<PiToolAnswer>,

@@ -1,17 +1,7 @@
 import type { Api, Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
-import {
-  type Authorization,
-  type Model,
-  type Models,
-  nearestNames,
-  type PiAi,
-  piAiModel,
-  priceIn,
-} from "../../model/index.ts";
+import { type Authorization, type Model, type Models, nearestNames, piAiModel, priceIn } from "../../model/index.ts";
 import { fromHost } from "../host-functions.ts";
-
-type Stream = typeof streamSimple;
 
 /** Pi's registry of models and keys, as far as it is used. */
 export interface PiRegistry {
@@ -19,30 +9,27 @@ export interface PiRegistry {
   getAll(): readonly PiModel<Api>[];
   getApiKeyAndHeaders(model: PiModel<Api>): Promise<PiAuthorization>;
   /** Newer Pi: sends with the provider that extensions may have registered. */
-  readonly streamSimple?: Stream;
+  readonly streamSimple?: typeof streamSimple;
 }
 
 type PiAuthorization =
   | { readonly ok: true; readonly apiKey?: string; readonly headers?: Readonly<Record<string, string | null>> }
   | { readonly ok: false; readonly error: string };
 
-export interface PiModelsParts {
-  /** Pi's registry, read each time a model is asked for, since the user may log in meanwhile. */
-  registry(): PiRegistry;
-  /** The model that Pi itself uses now. */
-  current(): PiModel<Api> | undefined;
-  /** Setting `sub_model`, `provider/id`. */
-  readonly subModel: string | undefined;
-  /** The function that sends: that of the host (semantics 36). */
-  readonly stream?: Stream;
-}
+/** The registry, and the model that Pi itself uses now. */
+type PiModels = { readonly modelRegistry: PiRegistry; readonly model: PiModel<Api> | undefined };
 
-/** Models of Pi: its registry, its keys and logins, its copy of pi-ai. */
-export function openPiModels({ registry, current, subModel, stream }: PiModelsParts): Models {
+/**
+ * Models of Pi: its registry, its keys and logins, its copy of pi-ai.
+ *
+ * @param context is read each time a model is asked for, since the user may log in meanwhile
+ * @param subModel setting `sub_model`, `provider/id`
+ */
+export function openPiModels(context: () => PiModels, subModel: string | undefined): Models {
   function modelOf(name: string | null): PiModel<Api> {
     const wanted = name ?? subModel;
-    if (wanted !== undefined) return find(registry(), wanted);
-    const model = current();
+    const { modelRegistry, model } = context();
+    if (wanted !== undefined) return find(modelRegistry, wanted);
     if (model) return model;
     throw new RlmError("no_model_configured", "Pi has no model, and sub_model is not set", {
       suggestion: "Choose one with /model, or set sub_model in belay.json.",
@@ -50,33 +37,24 @@ export function openPiModels({ registry, current, subModel, stream }: PiModelsPa
   }
   return {
     get fallback() {
-      const model = current();
+      const { model } = context();
       return subModel ?? (model ? `${model.provider}/${model.id}` : null);
     },
     price: (name) => priceOf(modelOf(name)),
     resolve(name) {
       const model = modelOf(name);
-      const from = registry();
-      const streamSimple = from.streamSimple?.bind(from) ?? stream ?? fromHost("pi-ai", "streamSimple");
+      const from = context().modelRegistry;
+      // The host's function sends (semantics 36), of an older or newer copy than ours: what is used of it is the same in all.
+      const stream = from.streamSimple ?? fromHost("pi-ai", "streamSimple");
       return piAiModel({
         model,
         price: priceOf(model),
         window: model.contextWindow > 0 ? model.contextWindow : null,
         authorize: () => authorization(from, model),
-        load: () => ({ streamSimple: asOurs(streamSimple) }),
+        load: () => ({ streamSimple: (...asked) => Reflect.apply(stream, from, asked) }),
       });
     },
   };
-}
-
-/** Pi's copy may be older or newer than ours: what is used of it is the same in all known versions. */
-function asOurs(stream: unknown): PiAi["streamSimple"] {
-  if (isStream(stream)) return stream;
-  throw new TypeError("Pi's pi-ai has no streamSimple");
-}
-
-function isStream(value: unknown): value is PiAi["streamSimple"] {
-  return typeof value === "function";
 }
 
 /** Pi gives models without a price the price 0. */

@@ -45,32 +45,22 @@ export async function openForSession(parts: OpenedParts, context: () => PiContex
     append: (type, data) => actions.appendEntry(type, data),
     kept: runs.kept,
   });
-  const models = openPiModels({
-    registry: () => context().modelRegistry,
-    current: () => context().model,
-    subModel: settings.sub_model,
-  });
+  const models = openPiModels(context, settings.sub_model);
   const options = sessionOptionsOf(settings, {
     cwd,
     ...given({ indexDir: indexFolder(env) }),
     subAgents: { tools: parts.lent(cwd), approve: (request) => approve(context(), request) },
     onProgress: runs.progress,
   });
+  const { machineEntry, clock, newId } = parts;
   const sessions = openBranchSessions({
-    store,
-    newId: parts.newId,
-    now: () => parts.clock.now(),
-    open: (from, id) =>
+    ...{ store, newId, clock },
+    open: (id) =>
       openSessionWith(
         { ...options, ...(id === null ? {} : { session: id }) },
         {
-          store: from,
-          origin: "pi",
+          ...{ store, origin: "pi", models, machineEntry, clock, newId },
           settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
-          models,
-          machineEntry: parts.machineEntry,
-          clock: parts.clock,
-          newId: parts.newId,
         },
       ),
   });

@@ -1,10 +1,10 @@
 import type { Epoch } from "../events.ts";
 import { nextMessages, readOutside } from "./branch.ts";
-import { type CompactionWish, lastCompaction, type OurCompaction } from "./compaction.ts";
+import { type CompactionWish, lastCompaction, type PiAnswer } from "./compaction.ts";
 import type { EpochEntry } from "./entries.ts";
 import type { ObjectIds } from "./keys.ts";
 import { outlook, triggerOf } from "./outlook.ts";
-import { type Overview, overviewOf } from "./overview.ts";
+import { overviewOf } from "./overview.ts";
 import type { Situation } from "./situation.ts";
 import { rawSize } from "./size.ts";
 
@@ -12,23 +12,7 @@ import { rawSize } from "./size.ts";
  * A person's commands about the conversation outside. All of them throw if Pi has left the session, or an entry cannot be
  * written.
  */
-export interface Asked {
-  /** `/rlm off` holds on this branch. */
-  isOff(): boolean;
-  /** Has old texts go out now, down to the target. */
-  externalize(): Externalized;
-  /** From now on no text of this branch goes out, or texts go out again. Answers what is sent of those that are outside. */
-  switched(isOff: boolean): Switched;
-  /** Has all texts sent again. */
-  clear(): Cleared;
-  /** Has Pi compact the conversation with our summary; the branch then needs nothing of Belay. */
-  leave(compact: Compact): Promise<Left>;
-  /** The messages that are outside, and the next request. */
-  overview(): Overview;
-  size(): NextSize;
-  /** The summary that `leave` asked for; null if it did not. */
-  compacts(wish: CompactionWish): { readonly cancel?: true; readonly compaction?: OurCompaction } | null;
-}
+export type Asked = ReturnType<typeof openAsked>;
 
 /** `tokens`: by how much requests are smaller. */
 export type Externalized =
@@ -67,7 +51,7 @@ export interface AskedParts extends Pick<Situation, "branch" | "baseOf" | "rules
   wrote(epoch: Epoch): void;
 }
 
-export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, window, keeps }: AskedParts): Asked {
+export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, window, keeps }: AskedParts) {
   /** Pi compacts because `leave` asked for it; `in_vain`: there is nothing to summarize. */
   let leaving: "no" | "yes" | "in_vain" = "no";
 
@@ -91,13 +75,17 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
   }
 
   return {
+    /** `/rlm off` holds on this branch. */
     isOff: () => readOutside(branch()).entries.isOff,
+    /** The messages that are outside. */
     overview: () => overviewOf(branch(), ids, isRaw(next())),
-    size() {
+    /** The next request. */
+    size(): NextSize {
       const now = next();
       return { tokens: isRaw(now) ? now.raw : now.tokens, window: window() };
     },
-    externalize() {
+    /** Has old texts go out now, down to the target. */
+    externalize(): Externalized {
       const held = rules();
       if (!held) return { is: "no_model" };
       const { parts, outside } = next();
@@ -105,15 +93,16 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       const { entries, objects } = outlook({ ...parts, rules: { ...held, isAsked: true } });
       for (const entry of entries) write(entry);
       const epoch = epochOf(entries, objects);
-      if (!epoch) return { is: "nothing" };
-      wrote(epoch);
-      return { is: "out", objects, tokens: epoch.tokens };
+      if (epoch) wrote(epoch);
+      return epoch ? { is: "out", objects, tokens: epoch.tokens } : { is: "nothing" };
     },
-    switched(isOff) {
+    /** From now on no text of this branch goes out, or texts go out again. Answers what is sent of those that are outside. */
+    switched(isOff: boolean): Switched {
       if (readOutside(branch()).entries.isOff !== isOff) write({ v: 1, off: isOff });
       return sentOnceOff();
     },
-    clear() {
+    /** Has all texts sent again. */
+    clear(): Cleared {
       const { objects, raw, outside } = next();
       if (outside.entries.epochs.length === 0) return { is: "nothing" };
       if (raw >= room()) return { is: "too_large", tokens: raw, most: room() };
@@ -122,13 +111,10 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       write({ v: 1, clear: true });
       return { is: "cleared", objects };
     },
-    async leave(compact) {
+    /** Has Pi compact the conversation with our summary; the branch then needs nothing of Belay. */
+    async leave(compact: Compact): Promise<Left> {
       leaving = "yes";
-      const compacted = await new Promise<boolean>((resolve, reject) => {
-        const failed = (error: Error) =>
-          leaving === "in_vain" || NOTHING_TO_DO.test(error.message) ? resolve(false) : reject(error);
-        compact({ onComplete: () => resolve(true), onError: failed });
-      }).finally(() => {
+      const compacted = await isCompacted(compact, () => leaving === "in_vain").finally(() => {
         leaving = "no";
       });
       const is = sentOnceOff();
@@ -137,7 +123,8 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
       if (!readOutside(branch()).entries.isOff) write({ v: 1, off: true });
       return { compacted, is: is === "raw" ? "nothing" : is };
     },
-    compacts(wish) {
+    /** The summary that `leave` asked for; null if it did not. */
+    compacts(wish: CompactionWish): PiAnswer | null {
       if (leaving === "no") return null;
       const compaction = lastCompaction(wish, branch(), ids);
       if (compaction) return { compaction };
@@ -151,6 +138,14 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
 export function epochOf(entries: readonly EpochEntry[], objects: number): Epoch | null {
   const [first, last] = [entries[0], entries.at(-1)];
   return first && last ? { epoch: last.epoch, objects, tokens: first.before - last.after } : null;
+}
+
+/** False if there was nothing to compact, as `isInVain` or Pi says. Rejects if Pi failed otherwise. */
+function isCompacted(compact: Compact, isInVain: () => boolean): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: Error) => (isInVain() || NOTHING_TO_DO.test(error.message) ? resolve(false) : reject(error));
+    compact({ onComplete: () => resolve(true), onError: failed });
+  });
 }
 
 /** Pi's words if there is too little to compact. */

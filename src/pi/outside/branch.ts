@@ -65,17 +65,13 @@ export function nextMessages(branch: readonly BranchEntry[]): readonly PiMessage
 /** The text that a field should hold. */
 const textOf = (value: unknown) => (typeof value === "string" ? value : "");
 
-/** Places of the messages of a branch. */
-interface Places {
-  /** Places by key, in their order. A result stands with its call, whenever it came. */
-  readonly of: ReadonlyMap<string, readonly number[]>;
-  /** Places of the newest compaction, of the first entry that it kept, and of the last answer; -1 if there is none. */
-  readonly compacted: number;
-  readonly kept: number;
-  readonly answer: number;
-}
+type Places = ReturnType<typeof placesOn>;
 
-function placesOn(branch: readonly BranchEntry[]): Places {
+/**
+ * Places of the messages of a branch, by key, in their order; a result stands with its call, whenever it came. Beside them those
+ * of the newest compaction, of the first entry that it kept, and of the last answer; -1 if there is none.
+ */
+function placesOn(branch: readonly BranchEntry[]) {
   const of = new Map<string, number[]>();
   let answer = -1;
   for (const [at, entry] of branch.entries()) {

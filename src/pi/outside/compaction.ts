@@ -7,6 +7,7 @@ import { farewell, type ListBounds, manifest } from "./fold.ts";
 import { type ObjectIds, tokensIn } from "./keys.ts";
 import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
 import { isOtherModel, type OutlookParts, outlook, type Rules } from "./outlook.ts";
+import type { OutsideSettings } from "./situation.ts";
 import { estimate } from "./size.ts";
 
 /** Pi's facts about a compaction that it is about to make. */
@@ -29,52 +30,37 @@ export interface Summary {
 }
 
 /** A compaction that asks no model. */
-export interface OurCompaction {
-  readonly summary: string;
-  readonly firstKeptEntryId: string;
-  readonly tokensBefore: number;
-  readonly details: { readonly rlm: 1 };
-}
+export type OurCompaction = ReturnType<typeof compactionWith>;
 
 /** The answer to Pi: no compaction, ours, or its own. */
-export type CompactionAnswer =
-  | { readonly is: "cancelled" }
-  | { readonly is: "ours"; readonly compaction: OurCompaction; readonly becauseOfSize: boolean }
-  | { readonly is: "pi" };
-
-/** The user's settings of compactions. */
-export interface CompactionSettings {
-  /** More texts go out before the next request. */
-  readonly externalize: boolean;
-  /** Whose compaction is made if one is necessary. */
-  readonly compaction: "objects" | "pi";
-}
+export type PiAnswer = { readonly cancel?: true; readonly compaction?: OurCompaction };
 
 /**
  * Decides who makes a compaction. One that an answer of the provider forces is never cancelled: the conversation would be
  * locked.
+ *
+ * @param tell is called with what the user has to know of it
  */
 export function answerTo(
   wish: CompactionWish,
   parts: OutlookParts<PiMessage> & { readonly rules: Rules },
-  { externalize, compaction: compacts }: CompactionSettings,
-): CompactionAnswer {
+  { externalize, compaction: compacts }: Pick<OutsideSettings, "externalize" | "compaction">,
+  tell: (text: string) => void,
+): PiAnswer {
   const { rules, branch, ids } = parts;
-  const ours = (becauseOfSize = false): CompactionAnswer => ({
-    is: "ours",
-    compaction: ourCompaction(wish, branch, ids, rules),
-    becauseOfSize,
-  });
   const reason = reasonOf(wish, branch, rules);
   const { window, reserve } = rules;
   if (reason === "manual") {
     const { ratio } = outlook({ ...parts, rules: null }).size;
-    return wish.summaries.some((summary) => summaryTokens(summary, ratio) > window) ? ours(true) : { is: "pi" };
+    if (wish.summaries.every((summary) => summaryTokens(summary, ratio) <= window)) return {};
+    const compaction = ourCompaction(wish, branch, ids, rules);
+    tell("RLM: the conversation is too large for a model to summarize; its objects are listed");
+    return { compaction };
   }
   // An epoch that the settings forbid makes no room.
   const next = () => outlook({ ...parts, rules: externalize ? rules : null });
-  if (reason === "threshold" && next().size.tokens < window - reserve) return { is: "cancelled" };
-  return compacts === "pi" ? { is: "pi" } : ours();
+  if (reason === "threshold" && next().size.tokens < window - reserve) return { cancel: true };
+  return compacts === "pi" ? {} : { compaction: ourCompaction(wish, branch, ids, rules) };
 }
 
 /** The prompts and objects of everything before what Pi keeps. Nothing is lost by it: the branch still has the texts. */
@@ -114,7 +100,7 @@ function compactionWith(
   list: string,
   { firstKeptEntryId, tokensBefore }: CompactionWish,
   branch: readonly BranchEntry[],
-): OurCompaction {
+) {
   const written = branch.findLast((entry) => entry.type === "compaction" && !isOurs(entry));
   const earlier = typeof written?.summary === "string" ? [written.summary] : [];
   return { summary: [...earlier, list].join("\n\n"), firstKeptEntryId, tokensBefore, details: { rlm: 1 } };

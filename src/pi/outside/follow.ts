@@ -4,7 +4,7 @@ import type { PiActions, PiContext } from "../host.ts";
 import { applyOutside } from "./apply.ts";
 import { epochOf, openAsked } from "./asked.ts";
 import { nextMessages } from "./branch.ts";
-import { answerTo, type CompactionWish, type OurCompaction, ourCompaction } from "./compaction.ts";
+import { answerTo, type CompactionWish, ourCompaction, type PiAnswer } from "./compaction.ts";
 import { findCopies } from "./copies.ts";
 import { OUTSIDE_ENTRY } from "./entries.ts";
 import type { FoldMessage } from "./fold.ts";
@@ -14,17 +14,14 @@ import { outlook } from "./outlook.ts";
 import { openSituation, type Seen, type Situation, type SituationParts } from "./situation.ts";
 import { rawSize } from "./size.ts";
 
-/** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
-export type Outside = ReturnType<typeof openOutside>;
-
-/** The answer to Pi. */
-export type PiAnswer = { readonly cancel?: true; readonly compaction?: OurCompaction };
-
 export interface OutsideParts extends SituationParts {
   readonly actions: SituationParts["actions"] & Pick<PiActions, "appendEntry">;
   /** Is told of each epoch that is written. Must not throw. */
   announced(epoch: Epoch): void;
 }
+
+/** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
+export type Outside = ReturnType<typeof openOutside>;
 
 export function openOutside({ context, actions, settings, announced }: OutsideParts) {
   const ids = rememberedIds();
@@ -115,11 +112,7 @@ function answered(wish: CompactionWish, now: Situation, ids: ObjectIds, tell: (t
   const rules = now.rules();
   if (!rules || entries.isOff || (!now.keeps() && entries.epochs.length === 0)) return {};
   const messages = nextMessages(seen.branch);
-  const answer = answerTo(wish, { ...seen, messages, base: now.baseOf(messages), ids, rules }, now.settings());
-  if (answer.is === "cancelled") return { cancel: true };
-  if (answer.is === "pi") return {};
-  if (answer.becauseOfSize) tell("RLM: the conversation is too large for a model to summarize; its objects are listed");
-  return { compaction: answer.compaction };
+  return answerTo(wish, { ...seen, messages, base: now.baseOf(messages), ids, rules }, now.settings(), tell);
 }
 
 function saidOnce(say: (text: string) => void): (text: string) => void {

@@ -87,10 +87,7 @@ function staying({ fates, bounds }: PlanParts): ReadonlySet<Fate> {
   const prompt = fates.findLast(({ message }) => message.role === "user");
   if (prompt) stays.add(prompt);
   const answer = lastAnswer(fates);
-  for (const [n, fate] of fates.entries()) {
-    if (n < answer || n > answer + callsBehind(fates, answer)) continue;
-    stays.add(fate);
-  }
+  for (const fate of fates.slice(Math.max(0, answer), answer + 1 + callsBehind(fates, answer))) stays.add(fate);
   let answers = 0;
   for (const fate of fates.toReversed()) {
     const { role, toolName = "" } = fate.message;

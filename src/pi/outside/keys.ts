@@ -73,8 +73,8 @@ export const tokensOf = once((message): number => {
   let chars = command.length + output.length + summary.length;
   for (const block of blocksOf(message)) {
     if (block.type === "text") chars += block.text.length;
-    else if (block.type === "thinking") chars += block.chars;
-    else if (block.type === "call") chars += block.call.name.length + (JSON.stringify(block.call.args)?.length ?? 0);
+    else if (block.type === "thinking") chars += block.thinking.length;
+    else if (block.type === "toolCall") chars += block.name.length + (JSON.stringify(block.arguments)?.length ?? 0);
     else if (block.type === "image") chars += IMAGE_TOKENS * CHARS_A_TOKEN;
   }
   return tokensIn(chars);

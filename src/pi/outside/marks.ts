@@ -21,19 +21,21 @@ export interface Cover {
   readonly results: ReadonlyMap<string, number>;
 }
 
-/** The marks of the n-th message of a key, which is at this place of the branch. */
-export type Marks = (key: string, n: number, at: number) => readonly Mark[];
-
 /**
- * The marks of messages, in the order of their entries. A mark that asks for as many tokens as an earlier one makes no stub
+ * The marks of the n-th message of a key, which is at this place of the branch, in the order of their entries. A mark that asks for as many tokens as an earlier one makes no stub
  * that the earlier one does not make, and is left out: few entries are looked at for a message, however many there are.
  */
-export function marksBy(covers: readonly Cover[]): Marks {
-  const reach = reachOf(covers);
+export function marksBy(covers: readonly Cover[]) {
+  // The end of each entry or one before it, and the fewest tokens that each or one behind it asks for.
+  const reach = chosenUpTo(
+    covers.map(({ end }) => end),
+    Math.max,
+  );
+  const mins = covers.map(({ epoch }) => epoch.min);
+  const least = chosenUpTo(mins.toReversed(), Math.min).reverse();
   const firstReaching = (at: number) => firstWhere(reach.length, (order) => (reach[order] ?? 0) >= at);
-  const least = leastFrom(covers);
   const results = resultsIn(covers);
-  return (key, n, at) => {
+  return (key: string, n: number, at: number): readonly Mark[] => {
     const result = results.get(key)?.find((one) => one.n === n);
     const last = result?.order ?? covers.length - 1;
     const marks: Mark[] = [];
@@ -48,43 +50,19 @@ export function marksBy(covers: readonly Cover[]): Marks {
   };
 }
 
-/** The end of each entry or one before it: never less than the one before. */
-function reachOf(covers: readonly Cover[]): readonly number[] {
-  let furthest = -1;
-  return covers.map(({ end }) => {
-    furthest = Math.max(furthest, end);
-    return furthest;
+/** The largest of each number and those before it, or the smallest. */
+function chosenUpTo(numbers: readonly number[], choose: typeof Math.max): number[] {
+  let chosen = numbers[0] ?? 0;
+  return numbers.map((number) => {
+    chosen = choose(chosen, number);
+    return chosen;
   });
 }
 
-/** The fewest tokens that each entry or one behind it asks for. */
-function leastFrom(covers: readonly Cover[]): readonly number[] {
-  let least = Number.POSITIVE_INFINITY;
-  return covers
-    .toReversed()
-    .map(({ epoch: { min } }) => {
-      least = Math.min(least, min);
-      return least;
-    })
-    .reverse();
-}
-
-/** A result that an entry names: which one of its key, and the place of the entry. */
-interface Named {
-  readonly n: number;
-  readonly order: number;
-  readonly preview: number;
-}
-
-function resultsIn(covers: readonly Cover[]): ReadonlyMap<string, readonly Named[]> {
-  const named = new Map<string, Named[]>();
-  for (const [order, { results, epoch }] of covers.entries()) {
-    for (const [key, n] of results) {
-      const one = { n, order, preview: epoch.preview };
-      const known = named.get(key);
-      if (known) known.push(one);
-      else named.set(key, [one]);
-    }
-  }
-  return named;
+/** Results that entries name, by key: which one of the key, and the place of the entry. */
+function resultsIn(covers: readonly Cover[]) {
+  const named = covers.flatMap(({ results, epoch: { preview } }, order) =>
+    [...results].map(([key, n]) => ({ key, n, order, preview })),
+  );
+  return Map.groupBy(named, ({ key }) => key);
 }

@@ -21,17 +21,10 @@ export interface Call {
   readonly args: unknown;
 }
 
-/** A part of a message's content. */
-export type Block =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image" }
-  | { readonly type: "thinking"; readonly chars: number }
-  | { readonly type: "call"; readonly call: Call }
-  | { readonly type: "other" };
-
 /** The blocks of a message. */
-export const blocksOf = once(({ content }): readonly Block[] =>
-  typeof content === "string" ? [textBlock(content)] : v.parse(ContentSchema, content),
+export const blocksOf = once(
+  ({ content }): v.InferOutput<typeof ContentSchema> =>
+    typeof content === "string" ? [{ type: "text", text: content }] : v.parse(ContentSchema, content),
 );
 
 /** The text of a message that is one text and nothing else; null for others. */
@@ -48,7 +41,8 @@ export function brokeOff({ role, stopReason }: PiMessage): boolean {
 /** Calls of tools in a message that have, or will have, a result. */
 export const callsOf = once((message): readonly Call[] => {
   if (message.role !== "assistant" || brokeOff(message)) return [];
-  return blocksOf(message).flatMap((block) => (block.type === "call" ? [block.call] : []));
+  const calls = blocksOf(message).filter((block) => block.type === "toolCall");
+  return calls.map(({ id, name, arguments: args }) => ({ id, name, args }));
 });
 
 /** A message that an entry of Pi's branch holds; null for entries of other kinds. */
@@ -70,30 +64,18 @@ export function messagesOf(entries: readonly BranchEntry[]): readonly PiMessage[
 export const isWellFormed = once((message): boolean => v.is(MessageSchema, message));
 
 const text = v.string();
-const textBlock = (content: string): Block => ({ type: "text", text: content });
 
-const BlockSchema = v.union([
-  v.pipe(
+/** A part of a message's content. What is of another shape is `other`. */
+const BlockSchema = v.fallback(
+  v.variant("type", [
     v.object({ type: v.literal("text"), text }),
-    v.transform((block): Block => textBlock(block.text)),
-  ),
-  v.pipe(
     v.object({ type: v.literal("toolCall"), id: text, name: text, arguments: v.unknown() }),
-    v.transform(({ id, name, arguments: args }): Block => ({ type: "call", call: { id, name, args } })),
-  ),
-  v.pipe(
     v.object({ type: v.literal("image") }),
-    v.transform((): Block => ({ type: "image" })),
-  ),
-  v.pipe(
     v.object({ type: v.literal("thinking"), thinking: text }),
-    v.transform(({ thinking }): Block => ({ type: "thinking", chars: thinking.length })),
-  ),
-  v.pipe(
-    v.unknown(),
-    v.transform((): Block => ({ type: "other" })),
-  ),
-]);
+    v.object({ type: v.literal("other") }),
+  ]),
+  { type: "other" },
+);
 
 const ContentSchema = v.fallback(v.array(BlockSchema), []);
 

@@ -8,25 +8,14 @@ import { messageOf } from "./message.ts";
 import { describedObject, ownText, plain } from "./stub.ts";
 
 /** The conversation of a branch as people see it. */
-export interface Overview {
-  /** Every text that was said on the branch, in its order. */
-  readonly objects: readonly SaidObject[];
-  /** Epochs since the newest `/rlm clear`, the oldest first. */
-  readonly epochs: readonly PastEpoch[];
-  readonly compactions: readonly PastCompaction[];
-  readonly isOff: boolean;
-}
+export type Overview = ReturnType<typeof overviewOf>;
 
 /** Sizes are those of the request, tokens. Times are ms since the epoch of Unix; null if Pi has not kept them. */
 export interface PastEpoch extends Pick<EpochEntry, "epoch" | "cause" | "before" | "after" | "objects" | "window"> {
   readonly at: number | null;
 }
 
-export interface PastCompaction {
-  readonly by: "belay" | "pi";
-  readonly before: number | null;
-  readonly at: number | null;
-}
+export type PastCompaction = ReturnType<typeof compactionsOn>[number];
 
 /** A text of the conversation. */
 export interface SaidObject {
@@ -42,8 +31,12 @@ export interface SaidObject {
   text(): string;
 }
 
-/** @param isRaw texts are sent as they were said, whatever the entries say, because `/rlm off` holds */
-export function overviewOf(branch: readonly BranchEntry[], ids: ObjectIds, isRaw = false): Overview {
+/**
+ * Every text that was said on the branch, in its order, epochs since the newest `/rlm clear`, the oldest first, and compactions.
+ *
+ * @param isRaw texts are sent as they were said, whatever the entries say, because `/rlm off` holds
+ */
+export function overviewOf(branch: readonly BranchEntry[], ids: ObjectIds, isRaw = false) {
   const read = readOutside(branch);
   const outside = isRaw ? { ...read, marks: () => [], isFolded: () => false } : read;
   const { entries, compacted } = outside;
@@ -87,11 +80,11 @@ function epochsOn(branch: readonly BranchEntry[], { epochs }: OutsideEntries): r
   return [...all.values()];
 }
 
-function compactionsOn(branch: readonly BranchEntry[]): readonly PastCompaction[] {
+function compactionsOn(branch: readonly BranchEntry[]) {
   return branch
     .filter(({ type }) => type === "compaction")
     .map((entry) => ({
-      by: isOurs(entry) ? "belay" : "pi",
+      by: isOurs(entry) ? ("belay" as const) : ("pi" as const),
       before: typeof entry.tokensBefore === "number" ? entry.tokensBefore : null,
       at: timeOf(entry),
     }));

@@ -77,8 +77,7 @@ function foldable(parts: PlanParts, groups: readonly Group[], wanted: number): s
   let freed = parts.outside.fold ? 0 : -parts.bounds.manifest;
   let fold: string | null = null;
   for (const turn of turnsOf(groups)) {
-    if (freed >= wanted) break;
-    if (!isFoldable(turn)) break;
+    if (freed >= wanted || !isFoldable(turn)) break;
     const through = turn.findLast(({ through }) => through !== null)?.through ?? null;
     if (through === null) continue;
     if (turn.every(({ members }) => members.every(({ is, key }) => is === "folded" || key === null))) continue;

@@ -14,7 +14,8 @@ export interface Seen {
   readonly outside: Outside;
 }
 
-type Settings = { readonly [key in keyof typeof OUTSIDE_DEFAULTS]: NonNullable<PiSettings[key]> };
+/** The user's settings of what goes outside, with their defaults. */
+export type OutsideSettings = { readonly [key in keyof typeof OUTSIDE_DEFAULTS]: NonNullable<PiSettings[key]> };
 
 export interface SituationParts {
   context(): PiContext;
@@ -30,7 +31,7 @@ const RESERVE = 16_384;
 export function openSituation({ context, actions, settings }: SituationParts) {
   let reserve = RESERVE;
   let known: PiSettings | undefined;
-  const held = (): Settings => {
+  const held = (): OutsideSettings => {
     known ??= settings(context().cwd);
     return { ...OUTSIDE_DEFAULTS, ...known };
   };
@@ -68,7 +69,7 @@ function windowOf(model: PiContext["model"]): number | null {
   return Number.isSafeInteger(window) && window > 0 ? window : null;
 }
 
-function rulesOf(settings: Settings, model: PiContext["model"], reserve: number): Rules | null {
+function rulesOf(settings: OutsideSettings, model: PiContext["model"], reserve: number): Rules | null {
   const window = windowOf(model);
   if (!model || window === null) return null;
   const { externalize_at: at, externalize_to: to, externalize_min_tokens: min } = settings;

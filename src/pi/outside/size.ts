@@ -20,17 +20,7 @@ export interface SizeParts {
 }
 
 /** Tokens of a request. */
-export interface Size {
-  /** As the provider counted them, up to the last answer that it counted; 0 if it counted none. */
-  readonly counted: number;
-  /** Those behind it, by characters. */
-  readonly estimated: number;
-  /** The provider's tokens for each estimated token. */
-  readonly ratio: number;
-  readonly tokens: number;
-  /** The same with a third more for what is estimated: for the valve, behind which there is no other. */
-  readonly atMost: number;
-}
+export type Size = ReturnType<typeof sizeWith>;
 
 /**
  * The size of the next request with these messages. Everything comes from the branch, so that another process, or a later
@@ -58,9 +48,16 @@ export function estimate(messages: readonly PiMessage[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0);
 }
 
-function sizeWith(counted: number, estimated: number, ratio: number): Size {
+/**
+ * @param counted as the provider counted them, up to the last answer that it counted; 0 if it counted none
+ * @param estimated those behind it, by characters
+ * @param ratio the provider's tokens for each estimated token
+ */
+function sizeWith(counted: number, estimated: number, ratio: number) {
   const tokens = Math.round(counted + ratio * estimated);
-  return { counted, estimated, ratio, tokens, atMost: Math.round(counted + (ratio * estimated * 4) / 3) };
+  // With a third more for what is estimated: for the valve, behind which there is no other.
+  const atMost = Math.round(counted + (ratio * estimated * 4) / 3);
+  return { counted, estimated, ratio, tokens, atMost };
 }
 
 const UNKNOWN_RATIO = 1.3;

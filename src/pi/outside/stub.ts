@@ -130,12 +130,7 @@ function withLines(name: string, text: string): string {
   return `${plain(name, MOST_UNITS - lines.length)}${lines}`;
 }
 
-function firstLine(text: string): string {
-  const start = text.search(/\S/);
-  if (start < 0) return "";
-  const end = text.slice(start).search(/[\r\n]/);
-  return end < 0 ? text.slice(start) : text.slice(start, start + end);
-}
+const firstLine = (text: string) => /\S[^\r\n]*/.exec(text)?.[0] ?? "";
 
 /** The beginning of a text; a pair of surrogates is not divided. */
 function cutAt(text: string, units: number): string {

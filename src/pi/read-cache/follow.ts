@@ -1,13 +1,11 @@
 import type { ToolResultEvent } from "@mariozechner/pi-coding-agent";
 import * as v from "valibot";
-import type { Clock } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import {
   FULL,
   hasMeta,
   isThere,
   type Meta,
-  openTexts,
   prove,
   type ReadResult,
   readPath,
@@ -15,12 +13,11 @@ import {
   type Served,
   serve,
   suffixOf,
-  type TextStore,
+  type Texts,
 } from "../../read-cache/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
-import { settledWithin } from "../waiting.ts";
 import { type BranchReading, callsIn, knownAt } from "./happened.ts";
-import { openSent } from "./sent.ts";
+import type { Sent } from "./sent.ts";
 
 /** The part of an event's context that is used. */
 export interface ReadContext {
@@ -32,21 +29,16 @@ export interface ReadContext {
 interface FollowParts {
   /** Names of files that are never looked at, beside those that hold secrets. */
   exempt(): readonly string[];
-  readonly store: TextStore;
+  readonly sent: Pick<Sent, "has">;
+  readonly texts: Pick<Texts, "read" | "keep">;
   /** The model has the tool that asks for a text again. */
   isRefreshOffered(): boolean;
-  readonly clock: Clock;
 }
 
 export type ReadFollower = ReturnType<typeof openReadFollower>;
 
-/** ms that the end of Pi waits for the store. */
-const CLOSE_MS = 2_000;
-
 /** Reads that Pi answers, one after the other. Nothing here rejects: what fails leaves Pi's own answer. */
-export function openReadFollower({ exempt, store, isRefreshOffered, clock }: FollowParts) {
-  const sent = openSent();
-  const texts = openTexts(store);
+export function openReadFollower({ exempt, sent, texts, isRefreshOffered }: FollowParts) {
   const served = openServed();
   const failures = { count: 0, last: "" };
   let gate: Promise<unknown> = Promise.resolve();
@@ -79,13 +71,8 @@ export function openReadFollower({ exempt, store, isRefreshOffered, clock }: Fol
   }
 
   return {
-    requested: sent.requested,
-    posted: sent.posted,
-    hasAsked: sent.hasAsked,
     reading,
     failures,
-    /** The store's last failure, in its words; null if it works. */
-    storeProblem: texts.problem,
     /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
     called: (input: Record<string, unknown>, { cwd }: Pick<ReadContext, "cwd">) =>
       withLines(input, cwd).catch(() => null),
@@ -102,8 +89,6 @@ export function openReadFollower({ exempt, store, isRefreshOffered, clock }: Fol
       gate = turn;
       return turn;
     },
-    /** Waits for a time until the store has the texts. */
-    left: async () => void (await settledWithin(texts.settled(), CLOSE_MS, clock)),
   };
 }
 

@@ -107,9 +107,7 @@ function withoutResults(open: Map<string, OpenCall>, file: string, { cwd, served
 }
 
 /** Every answer of the branch since the newest compaction, with the bytes that were sent. */
-export function answersOn(
-  branch: readonly BranchEntry[],
-): readonly { readonly meta: Meta; readonly sentBytes: number }[] {
+export function answersOn(branch: readonly BranchEntry[]) {
   const start = branch.findLastIndex(({ type }) => type === "compaction") + 1;
   return branch.slice(start).flatMap((entry) => {
     const message = messageOf(entry);

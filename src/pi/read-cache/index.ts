@@ -2,12 +2,14 @@ import type { ExtensionAPI, ExtensionContext, ExtensionUIContext } from "@marioz
 import type { Clock } from "../../../runtime/index.ts";
 import type { PiSettings } from "../../config/index.ts";
 import { messageOf } from "../../platform/errors.ts";
-import { META_KEY, type TextStore } from "../../read-cache/index.ts";
+import { META_KEY, openTexts } from "../../read-cache/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
 import type { PiMessage } from "../outside/index.ts";
 import { say } from "../view/texts.ts";
+import { settledWithin } from "../waiting.ts";
 import { openReadFollower, type ReadFollower } from "./follow.ts";
 import { REFRESH_TOOL, type RefreshParts, refresh, refreshTool, wishIn } from "./refresh.ts";
+import { openSent } from "./sent.ts";
 import { statusLine, statusOf } from "./status.ts";
 
 /** The read cache while one instance of the extension lives. It does nothing unless a setting turns it on. */
@@ -35,42 +37,55 @@ export type ReadCacheHost = Pick<
 
 /** The line of `read` is Pi's own, so that Pi's footer tells of an answer. */
 const STATUS = "read-cache";
+/** ms that the end of Pi waits for the store. */
+const CLOSE_MS = 2_000;
 
 /** Names of files that a session's settings exempt; null while the cache is off. */
 type Exempt = readonly string[] | null;
 
 export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts) {
-  let exempt: Exempt = null;
+  const { clock, write } = parts;
+  let named: Exempt = null;
   let isRegistered = false;
-  const texts = openTextStore(parts);
-  const follower = openReadFollower({
-    exempt: () => exempt ?? [],
-    store: texts,
-    isRefreshOffered: () => pi.getActiveTools().includes(REFRESH_TOOL),
-    clock: parts.clock,
+  const exempt = () => named ?? [];
+  const sent = openSent();
+  const store = openTextStore(parts);
+  const texts = openTexts(store);
+  const isRefreshOffered = () => pi.getActiveTools().includes(REFRESH_TOOL);
+  const follower = openReadFollower({ exempt, sent, texts, isRefreshOffered });
+  pi.on("before_provider_request", ({ payload }) => {
+    if (named) sent.posted(payload);
   });
-  followReads(pi, follower, () => exempt !== null);
+  followReads(pi, follower, () => named !== null);
   return {
     /** Pi is on a session. */
     arrived(context: StartContext): void {
       if (context.hasUI) context.ui.setStatus(STATUS, undefined);
-      exempt = exemptOf(context, parts);
-      if (exempt === null) return;
-      texts.open();
+      named = exemptOf(context, parts);
+      if (named === null) return;
+      store.open();
       if (isRegistered) return;
       isRegistered = true;
-      register(
+      registerRefresh(
         pi,
-        { ...parts, exempt: () => exempt ?? [], store: () => texts.state(follower.storeProblem()) },
-        follower,
+        { exempt, append: (type, data) => pi.appendEntry(type, data), now: () => clock.now() },
+        write,
       );
+      pi.registerCommand("readcache-status", {
+        description: "What the model has of files, and what the read cache saved",
+        async handler(_line, at) {
+          // Before the first request of a process, what the branch has is what will be sent.
+          const now = sent.hasAsked() ? follower.reading(at) : { ...follower.reading(at), wasSent: () => true };
+          say(statusOf(now, store.state(texts.problem()), follower.failures), "info", at, write);
+        },
+      });
     },
     /** The messages of a request, as Belay leaves them. */
     requested(messages: readonly PiMessage[]): void {
-      if (exempt !== null) follower.requested(messages);
+      if (named) sent.requested(messages);
     },
     /** Pi leaves the session: the store is given time to keep the newest texts. */
-    left: follower.left,
+    left: async () => void (await settledWithin(texts.settled(), CLOSE_MS, clock)),
   };
 }
 
@@ -89,9 +104,6 @@ const WHAT_IS_OFF =
   "Until it is corrected and /reload is typed, the rlm tools fail, no objects go outside, and the read cache is off.";
 
 function followReads(pi: ReadCacheHost, follower: ReadFollower, isOn: () => boolean): void {
-  pi.on("before_provider_request", ({ payload }) => {
-    if (isOn()) follower.posted(payload);
-  });
   pi.on("tool_call", async ({ toolName, input }, context) => {
     if (!isOn() || toolName !== "read") return {};
     const reason = await follower.called(input, context);
@@ -107,14 +119,7 @@ function followReads(pi: ReadCacheHost, follower: ReadFollower, isOn: () => bool
   });
 }
 
-type RegisterParts = Pick<ReadCacheParts, "clock" | "write"> & Pick<RefreshParts, "exempt"> & { store(): string };
-
-function register(pi: ReadCacheHost, { clock, write, exempt, store }: RegisterParts, follower: ReadFollower): void {
-  const parts: RefreshParts = {
-    exempt,
-    append: (customType, data) => pi.appendEntry(customType, data),
-    now: () => clock.now(),
-  };
+function registerRefresh(pi: ReadCacheHost, parts: RefreshParts, write: ReadCacheParts["write"]): void {
   // Beside another cache's tool of this name ours stays away: that cache answers the reads.
   if (!pi.getAllTools().some(({ name }) => name === REFRESH_TOOL)) pi.registerTool(refreshTool(parts));
   pi.registerCommand("readcache-refresh", {
@@ -127,15 +132,6 @@ function register(pi: ReadCacheHost, { clock, write, exempt, store }: RegisterPa
       }
     },
   });
-  pi.registerCommand("readcache-status", {
-    description: "What the model has of files, and what the read cache saved",
-    async handler(_line, context) {
-      const { failures, reading, hasAsked } = follower;
-      // Before the first request of a process, what the branch has is what will be sent.
-      const now = hasAsked() ? reading(context) : { ...reading(context), wasSent: () => true };
-      say(statusOf(now, { store: store(), failures, cwd: context.cwd }), "info", context, write);
-    },
-  });
 }
 
 /** Texts in Belay's store, which is opened behind and not waited for. */
@@ -146,15 +142,12 @@ function openTextStore({ store, clock }: Pick<ReadCacheParts, "store" | "clock">
     opened = await store();
     return opened;
   };
-  const texts: TextStore = {
-    keep: async (hash, text) => (await open()).keepText(hash, text, clock.now()),
-    async read(hash) {
+  return {
+    keep: async (hash: string, text: string) => (await open()).keepText(hash, text, clock.now()),
+    async read(hash: string): Promise<string | null> {
       const text = await opened?.cached(textKey(hash));
       return typeof text === "string" ? text : null;
     },
-  };
-  return {
-    ...texts,
     open() {
       open().catch((error: unknown) => {
         problem = messageOf(error);

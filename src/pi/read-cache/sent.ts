@@ -1,6 +1,8 @@
 import type { PiMessage } from "../outside/index.ts";
 import { onlyText } from "../outside/message.ts";
 
+export type Sent = ReturnType<typeof openSent>;
+
 /**
  * The texts that the model had when it made its newest calls. Messages and payload are kept by reference, and read when asked
  * for.

@@ -1,22 +1,13 @@
-import type { Clock } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
-import type { PiContext } from "../host.ts";
-import type { StateBoard } from "../runs/board.ts";
+import type { OnBranch } from "../on-branch.ts";
 import { harmless } from "../view/texts.ts";
 import { settledOrAborted, settledWithin } from "../waiting.ts";
 
-interface BackgroundParts {
-  readonly board: StateBoard;
-  readonly clock: Clock;
-  context(): PiContext;
-  /** Pi has left the session: failures are no longer told. */
-  isSuspended(): boolean;
-  /** Time that a prompt waits, s. */
-  promptWait(): Promise<number>;
-}
+/** s that a prompt waits by no setting. */
+const PROMPT_WAIT_S = 120;
 
 /** Recovery while Pi goes on: calls of tools wait for it, and prompts do so for a time. */
-export function openBackgroundRecovery(parts: BackgroundParts) {
+export function openBackgroundRecovery({ board, clock, context, opened, runs }: OnBranch) {
   let current: Promise<void> | undefined;
   let holdsPrompt = false;
   return {
@@ -25,11 +16,11 @@ export function openBackgroundRecovery(parts: BackgroundParts) {
     holdsPrompt: () => holdsPrompt,
     /** Starts it for the branch on which Pi stands. The user is told if it fails. */
     begin(recover: () => Promise<void>): void {
-      const { ui } = parts.context();
+      const { ui } = context();
       const work = recover()
         .catch((error: unknown) => {
-          if (parts.isSuspended()) return;
-          ui.notify(harmless(`RLM: ${messageOf(error)}`), "error");
+          // Once Pi has left the session, failures are no longer told.
+          if (!runs.isSuspended()) ui.notify(harmless(`RLM: ${messageOf(error)}`), "error");
         })
         .finally(() => {
           if (current === work) current = undefined;
@@ -43,13 +34,13 @@ export function openBackgroundRecovery(parts: BackgroundParts) {
     /** Keeps a prompt back until it is over, or until the prompt has waited long enough. */
     async holdPrompt(): Promise<void> {
       if (!current) return;
-      const { ui } = parts.context();
-      const seconds = await parts.promptWait();
-      if (parts.board.current().running) {
+      const { ui } = context();
+      const seconds = (await opened().catch(() => null))?.settings.prompt_wait_s ?? PROMPT_WAIT_S;
+      if (board.current().running) {
         ui.notify(`An interrupted call is being finished; the prompt waits for it, ${seconds} s at the most`, "info");
       }
       holdsPrompt = true;
-      const isOver = await settledWithin(current, seconds * 1000, parts.clock);
+      const isOver = await settledWithin(current, seconds * 1000, clock);
       holdsPrompt = false;
       if (isOver) return;
       ui.notify("The interrupted call is not finished yet; the prompt goes out without its result", "warning");

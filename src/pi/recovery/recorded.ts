@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { RlmError } from "../../../runtime/index.ts";
 import type { ContextStats } from "../../context/index.ts";
+import { nullIfFailed } from "../../platform/errors.ts";
 import {
   askEnvelope,
   type BudgetLimits,
@@ -8,7 +8,6 @@ import {
   contextKeyIn,
   coveredContext,
   EMPTY_ACCOUNT,
-  type EndExtras,
   envelope,
   follow,
   queryEnvelope,
@@ -95,7 +94,8 @@ async function recordedCall(store: Store, exec: RecordedExec, complete: Complete
   const input = start?.record === "rlm_start" ? start.input : null;
   if (!end || !state) {
     const stats = await statsOf(store, contextKeyIn(complete));
-    const [before, ingested] = [await extrasOf(store, parent), await ingestedBy(store, exec, complete)];
+    const before = readEndExtras(parent === null ? null : (await store.checkpoint(parent)).extras);
+    const ingested = await ingestedBy(store, exec, complete);
     return { envelope: null, query: null, input, stats, before, ingested };
   }
   const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });
@@ -115,29 +115,15 @@ async function ingestedBy(
   const key = contextKeyIn(complete);
   if (!named || key === null) return null;
   const { paths, folder } = named;
-  try {
-    const context = await storedContext(store, key);
-    const before = (await statsOf(store, contextBefore))?.document_count ?? 0;
-    return { paths, folder, context, before };
-  } catch (error) {
-    if (error instanceof RlmError) return null;
-    throw error;
-  }
-}
-
-async function extrasOf(store: Store, checkpoint: string | null): Promise<EndExtras> {
-  return readEndExtras(checkpoint === null ? null : (await store.checkpoint(checkpoint)).extras);
+  const context = await nullIfFailed(storedContext(store, key));
+  const before = (await statsOf(store, contextBefore))?.document_count ?? 0;
+  return context && { paths, folder, context, before };
 }
 
 /** Facts of a context in the store; null without a context, or if it is lost. */
 export async function statsOf(store: Store, key: string | null): Promise<ContextStats | null> {
-  if (key === null) return null;
-  try {
-    return v.parse(IndexSchema, await store.contextIndex(key)).stats;
-  } catch (error) {
-    if (error instanceof RlmError) return null;
-    throw error;
-  }
+  const index = key === null ? null : await nullIfFailed(store.contextIndex(key));
+  return index === null ? null : v.parse(IndexSchema, index).stats;
 }
 
 const count = v.number();

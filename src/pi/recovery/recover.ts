@@ -1,32 +1,21 @@
 import { RlmError } from "../../../runtime/index.ts";
-import type { Context } from "../../context/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { ROOT_CALL } from "../../session/index.ts";
-import type { Tool, ToolEnvelope } from "../../tools/index.ts";
-import { type BranchView, readBranch, type Unanswered } from "../branch/entries.ts";
+import type { Signals, Tool, ToolEnvelope } from "../../tools/index.ts";
+import type { BranchView, Unanswered } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
-import { appendMessage, type PiActions, type PiContext, type ToolResultMessage } from "../host.ts";
+import { appendMessage, type PiContext, type ToolResultMessage } from "../host.ts";
+import { type OnBranch, runAtHead, toolNamed } from "../on-branch.ts";
 import type { Opened } from "../opened/opened.ts";
 import { tallyOf } from "../runs/details.ts";
-import { outcomeOf, type RunOutcome, type Runs } from "../runs/runs.ts";
+import { outcomeOf, type RunOutcome } from "../runs/runs.ts";
 import { harmless } from "../view/texts.ts";
 import { inPi } from "../wording.ts";
 import { type RecordedExec, recordedAnswer, recordedExec, restOf } from "./recorded.ts";
 
-export interface RecoveryParts {
-  readonly opened: Opened;
-  readonly runs: Runs;
-  readonly actions: PiActions;
-  context(): PiContext;
-  toolNamed(name: string): Tool | undefined;
-  /** Runs a call from its start, as if Pi had asked for it now. */
-  again(tool: Tool, call: Unanswered): Promise<RunOutcome>;
-  /** The messages on the branch before an exec began. */
-  historyBefore(exec_id: string): Promise<Context>;
-  /** ms since the epoch. */
-  now(): number;
-  /** Takes a result that the model is sent if the session lacks it. */
-  answered(message: ToolResultMessage): void;
+interface Recovering extends OnBranch {
+  /** Its open parts. */
+  readonly current: Opened;
 }
 
 /** The fate of a call that had no result. */
@@ -34,11 +23,24 @@ type Recovered =
   | {
       readonly how: "recorded" | "finished" | "again";
       readonly outcome: RunOutcome;
-      readonly exec: RecordedExec | null;
       /** Turns of an ask and answers to sub-calls that were recorded when the process ended. */
       readonly kept?: { readonly turns: number; readonly answers: number };
     }
   | { readonly how: "held"; readonly holder: string };
+
+/**
+ * Finishes the interrupted calls of the branch.
+ *
+ * @returns true if the turn can go on by a call at the branch's end, and the user wants Pi to go on by itself
+ */
+export async function recover(branch: OnBranch): Promise<boolean> {
+  const seen = branch.view();
+  if (!seen.isUsed) return false;
+  const current = await branch.opened();
+  const count = await recoverCalls({ ...branch, current }, seen);
+  await branch.refresh();
+  return count > 0 && current.settings.auto_continue === true;
+}
 
 /**
  * Gives calls of our tools that an earlier process began, and that have no result, their real one: what the store has is
@@ -46,135 +48,123 @@ type Recovered =
  *
  * @returns how many calls at the branch's end were answered, by which the turn can go on
  */
-export async function recover(parts: RecoveryParts, view: BranchView): Promise<number> {
+async function recoverCalls(parts: Recovering, { unanswered }: BranchView): Promise<number> {
+  const notify: PiContext["ui"]["notify"] = (text, type) => parts.context().ui.notify(text, type);
   let atTail = 0;
-  for (const call of view.unanswered) {
-    const tool = parts.toolNamed(call.tool);
+  for (const call of unanswered) {
+    const tool = toolNamed(call.tool);
     if (!tool) continue;
     try {
       const recovered = await recoverCall(parts, tool, call);
       if (!recovered) continue;
       if (recovered.how === "held") {
-        parts
-          .context()
-          .ui.notify(`${tool.name} is being finished by ${harmless(recovered.holder)}; it is left to it`, "warning");
+        notify(`${tool.name} is being finished by ${harmless(recovered.holder)}; it is left to it`, "warning");
         continue;
       }
       const isTail = insert(parts, call, recovered.outcome);
       if (isTail) atTail += 1;
       // If the turn has gone on since, every start would say the same.
-      if (isTail || recovered.how !== "recorded") parts.context().ui.notify(lineOf(tool, recovered), "info");
+      if (isTail || recovered.how !== "recorded") notify(lineOf(tool, recovered), "info");
     } catch (error) {
       if (parts.runs.isSuspended()) return atTail;
       const said = error instanceof RlmError ? `${error.message}. ${inPi(error.suggestion)}` : String(error);
-      parts.context().ui.notify(`${tool.name} was interrupted and could not be finished: ${harmless(said)}`, "error");
+      notify(`${tool.name} was interrupted and could not be finished: ${harmless(said)}`, "error");
     }
   }
   return atTail;
 }
 
-async function recoverCall(parts: RecoveryParts, tool: Tool, call: Unanswered): Promise<Recovered | null> {
+async function recoverCall(parts: Recovering, tool: Tool, call: Unanswered): Promise<Recovered | null> {
   const exec = await newestExec(parts, call);
   if (exec?.complete) {
     mirrorEnd(parts, exec);
     const goneOn = call.isTail ? await goOn(parts, tool, call, exec) : null;
-    if (goneOn) return { how: "finished", outcome: goneOn, exec };
-    const outcome = await outcomeOfRecord(parts, tool, call, exec);
-    return outcome && { how: "recorded", outcome, exec };
+    if (goneOn) return { how: "finished", outcome: goneOn };
+    const answer = await recordedAnswer(parts.current.store, tool, call.args, exec);
+    const { session, records, complete } = exec;
+    const facts = { session, exec_id: complete.exec_id, calls: tallyOf(records), elapsed_ms: 0, recovered: true };
+    return answer && { how: "recorded", outcome: outcomeOf(tool, answer, facts) };
   }
   if (!call.isTail) return null;
-  if (!exec) return { how: "again", outcome: await parts.again(tool, call), exec: null };
+  if (!exec) {
+    const { tool_call_id, args } = call;
+    const again = { tool_call_id, args, signal: undefined };
+    return { how: "again", outcome: await runAtHead(parts, tool, again, "recovering") };
+  }
   const holder = await holderOf(parts, exec.session);
   if (holder !== null) return { how: "held", holder };
   return finish(parts, tool, call, exec);
 }
 
 /** The newest of a call's execs that the store has. */
-async function newestExec({ opened }: RecoveryParts, { starts }: Unanswered): Promise<RecordedExec | null> {
+async function newestExec({ current }: Recovering, { starts }: Unanswered): Promise<RecordedExec | null> {
   for (const { session, exec_id } of starts.toReversed()) {
-    const exec = await recordedExec(opened.store, session, exec_id, opened.budget);
+    const exec = await recordedExec(current.store, session, exec_id, current.budget);
     if (exec) return exec;
   }
   return null;
 }
 
 /** The other living process that holds the session; null if there is none. */
-async function holderOf({ opened }: RecoveryParts, session: string): Promise<string | null> {
-  if (opened.sessions.current()?.id === session) return null;
-  const row = await opened.store.find(session);
+async function holderOf({ current }: Recovering, session: string): Promise<string | null> {
+  if (current.sessions.current()?.id === session) return null;
+  const row = await current.store.find(session);
   if (!row?.busy) return null;
   return row.holder ? `process ${row.holder.pid} on ${row.holder.host}` : "another process";
 }
 
 async function finish(
-  parts: RecoveryParts,
+  parts: Recovering,
   tool: Tool,
   call: Unanswered,
   { session: id, records }: RecordedExec,
 ): Promise<Recovered> {
+  const { tool_call_id, args } = call;
+  const { store, sessions, budget } = parts.current;
   const exec_id = records[0]?.exec_id ?? "";
-  let finished: RecordedExec | null = null;
-  const work = async (signals: { signal: AbortSignal; suspend: AbortSignal }): Promise<ToolEnvelope> => {
-    const session = await parts.opened.sessions.interrupted(id);
-    const open = session.unfinished();
+  const work = async (signals: Signals): Promise<ToolEnvelope> => {
+    const session = await sessions.interrupted(id);
     // A load or a change of memory that fails rejects; it is over then, and its record says how.
-    const resuming =
-      open?.exec_id === exec_id
-        ? session.resume({ ...signals, history: await parts.historyBefore(exec_id) })
-        : Promise.resolve(null);
-    const [resumed] = await Promise.allSettled([resuming]);
-    finished = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
-    const rest = finished && (await restOf(parts.opened.store, tool, call.args, finished));
+    const isOpen = session.unfinished()?.exec_id === exec_id;
+    const history = isOpen ? await parts.conversations.before(exec_id) : null;
+    const [resumed] = await Promise.allSettled([history && session.resume({ ...signals, history })]);
+    const finished = await recordedExec(store, id, exec_id, budget);
+    const rest = finished && (await restOf(store, tool, args, finished));
     if (rest) return rest(session);
-    const answer = finished && (await recordedAnswer(parts.opened.store, tool, call.args, finished));
+    const answer = finished && (await recordedAnswer(store, tool, args, finished));
     if (answer) return answer;
     if (resumed.status === "rejected") throw resumed.reason;
     const envelope = resumed.value?.envelope;
     const said = envelope && !envelope.success ? envelope.error_message : `the exec ${exec_id} is not over`;
     throw new RlmError("exec_unfinished", said, { suggestion: "Start Pi on this session again." });
   };
-  const { tool_call_id, args } = call;
   const run = { tool, tool_call_id, args, cwd: parts.context().cwd, signal: undefined };
   const outcome = await parts.runs.run(run, "recovering", work);
-  const exec = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
+  const exec = await recordedExec(store, id, exec_id, budget);
   const details = { ...outcome.details, session: id, exec_id, calls: tallyOf(exec?.records ?? []) };
   const results = records.filter((record) => record.record === "rlm_tool_result");
   const turns = results.filter(({ name }) => name === ROOT_CALL).length;
   const kept = { turns, answers: results.length - turns };
-  return { how: "finished", outcome: { ...outcome, details }, exec, kept };
+  return { how: "finished", outcome: { ...outcome, details }, kept };
 }
 
 /** Does what is left of a call after the exec that is over; null: nothing. */
 async function goOn(
-  { opened, runs, context }: RecoveryParts,
+  { current, runs, context, view }: Recovering,
   tool: Tool,
   { tool_call_id, args }: Unanswered,
   exec: RecordedExec,
 ): Promise<RunOutcome | null> {
-  const rest = await restOf(opened.store, tool, args, exec);
+  const rest = await restOf(current.store, tool, args, exec);
   if (!rest) return null;
-  const { cwd, sessionManager } = context();
-  const { head } = readBranch(sessionManager.getBranch(), () => false);
-  const work = async () => rest(await opened.sessions.at(head, false));
-  return runs.run({ tool, tool_call_id, args, cwd, signal: undefined }, "recovering", work);
-}
-
-async function outcomeOfRecord(
-  { opened }: RecoveryParts,
-  tool: Tool,
-  call: Unanswered,
-  exec: RecordedExec,
-): Promise<RunOutcome | null> {
-  const answer = await recordedAnswer(opened.store, tool, call.args, exec);
-  const exec_id = exec.complete?.exec_id ?? null;
-  const facts = { session: exec.session, exec_id, calls: tallyOf(exec.records), elapsed_ms: 0, recovered: true };
-  return answer && outcomeOf(tool, answer, facts);
+  const { head } = view();
+  const work = async () => rest(await current.sessions.at(head, false));
+  return runs.run({ tool, tool_call_id, args, cwd: context().cwd, signal: undefined }, "recovering", work);
 }
 
 /** The process may have died between the store's commit and the entry that mirrors it. */
-function mirrorEnd({ actions, context }: RecoveryParts, { complete, session, checkpoint }: RecordedExec): void {
-  const { completed } = readBranch(context().sessionManager.getBranch(), () => false);
-  if (!complete || completed.has(complete.exec_id)) return;
+function mirrorEnd({ actions, view }: Recovering, { complete, session, checkpoint }: RecordedExec): void {
+  if (!complete || view().completed.has(complete.exec_id)) return;
   actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
 }
 
@@ -182,8 +172,11 @@ function mirrorEnd({ actions, context }: RecoveryParts, { complete, session, che
  * Puts a result into what the model is sent, and into the session if the branch still ends with the call. Returns
  * whether it does.
  */
-function insert(parts: RecoveryParts, call: Unanswered, { text, details }: RunOutcome): boolean {
-  const { sessionManager } = parts.context();
+function insert(
+  { answers, clock, context, view }: Recovering,
+  call: Unanswered,
+  { text, details }: RunOutcome,
+): boolean {
   const message: ToolResultMessage = {
     role: "toolResult",
     toolCallId: call.tool_call_id,
@@ -191,12 +184,11 @@ function insert(parts: RecoveryParts, call: Unanswered, { text, details }: RunOu
     content: [{ type: "text", text }],
     details,
     isError: !details.envelope.success,
-    timestamp: parts.now(),
+    timestamp: clock.now(),
   };
-  parts.answered(message);
-  const now = readBranch(sessionManager.getBranch(), (tool) => tool === call.tool);
-  const isTail = now.unanswered.some(({ tool_call_id, isTail }) => isTail && tool_call_id === call.tool_call_id);
-  if (isTail) appendMessage(sessionManager, message);
+  answers.set(message.toolCallId, message);
+  const isTail = view().unanswered.some(({ tool_call_id, isTail }) => isTail && tool_call_id === call.tool_call_id);
+  if (isTail) appendMessage(context().sessionManager, message);
   return isTail;
 }
 

@@ -34,8 +34,6 @@ export interface ContextState {
   readonly tokens_estimate: number;
   /** null if this process has not opened the session. */
   readonly documents: number | null;
-  /** SHA-256, hex. */
-  readonly hash: string;
 }
 
 /** A call of one of our tools, or the recovery of one. */

@@ -27,17 +27,6 @@ export interface ProgressDetails {
 /** Sub-calls of one exec. */
 export type CallTally = ReturnType<typeof tallyOf>;
 
-export interface CallItem {
-  readonly call_id: string;
-  /** The beginning of what was asked. */
-  readonly prompt: string;
-  /** null: no answer yet. */
-  readonly success: boolean | null;
-  readonly tokens: number;
-  readonly cost_usd: number;
-  readonly cached: boolean;
-}
-
 const ITEMS_KEPT = 50;
 const PROMPT_UNITS = 80;
 
@@ -45,11 +34,8 @@ const PROMPT_UNITS = 80;
 export function tallyOf(records: readonly JournalRecord[]) {
   const made = records.filter((record) => record.record === "rlm_tool_call");
   const calls = made.filter(({ name }) => name !== ROOT_CALL);
-  const results = new Map(
-    records.flatMap((record): [string, ToolResult][] =>
-      record.record === "rlm_tool_result" ? [[record.call_id, record]] : [],
-    ),
-  );
+  const answers = records.filter((record) => record.record === "rlm_tool_result");
+  const results = new Map(answers.map((answer) => [answer.call_id, answer]));
   const items = calls.map((call) => itemOf(call, results.get(call.call_id)));
   return {
     count: items.length,
@@ -62,7 +48,8 @@ export function tallyOf(records: readonly JournalRecord[]) {
   };
 }
 
-function itemOf({ call_id, args }: ToolCall, result: ToolResult | undefined): CallItem {
+/** A call with the beginning of what was asked. `success` is null if it has no answer yet. */
+function itemOf({ call_id, args }: ToolCall, result: ToolResult | undefined) {
   const [asked = ""] = args;
   const prompt = (typeof asked === "string" ? asked : JSON.stringify(asked)).slice(0, PROMPT_UNITS);
   if (!result) return { call_id, prompt, success: null, tokens: 0, cost_usd: 0, cached: false };

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type Clock, wordedEnvelope } from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { JournalRecord, SessionEvent } from "../../session/index.ts";
-import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
+import { fitted, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
 import { PI, warningInPi } from "../wording.ts";
 import type { StateBoard } from "./board.ts";
@@ -30,7 +30,7 @@ export interface RunOutcome {
 }
 
 /** The work of a run: it opens a session, or finishes an interrupted exec. */
-export type Work = (call: { readonly signal: AbortSignal; readonly suspend: AbortSignal }) => Promise<ToolEnvelope>;
+export type Work = (signals: Signals) => Promise<ToolEnvelope>;
 
 /** Runs calls one after the other, and tells the board of them. */
 export type Runs = ReturnType<typeof openRuns>;

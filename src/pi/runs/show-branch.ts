@@ -56,8 +56,8 @@ async function contextOf(store: Store, head: BranchHead): Promise<ContextState |
     const stats = await statsOf(store, head.context);
     return stats && contextState(stats);
   }
-  const { sources, chars, hash } = context;
-  return { sources, chars, hash, tokens_estimate: Math.floor(chars / 4), documents: null };
+  const { sources, chars } = context;
+  return { sources, chars, tokens_estimate: Math.floor(chars / 4), documents: null };
 }
 
 function contextState(stats: LoadResult["stats"]): ContextState {
@@ -66,6 +66,5 @@ function contextState(stats: LoadResult["stats"]): ContextState {
     chars: stats.length_chars,
     tokens_estimate: stats.length_tokens_estimate,
     documents: stats.document_count,
-    hash: stats.context_hash,
   };
 }

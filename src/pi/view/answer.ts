@@ -2,14 +2,7 @@ import * as v from "valibot";
 import { isRecord, parseJson } from "../../platform/json.ts";
 
 /** The end of a call as a row of the conversation shows it. Read from Pi's details, which another version may have written. */
-export interface Answer {
-  readonly envelope: Envelope;
-  readonly calls: Calls;
-  /** Wall time, ms; null if it is not known. */
-  readonly elapsed_ms: number | null;
-  /** The call was interrupted, and finished later. */
-  readonly recovered: boolean;
-}
+export type Answer = NonNullable<ReturnType<typeof readAnswer>>;
 
 export type Envelope = Readonly<v.InferOutput<typeof EnvelopeSchema>>;
 export type Calls = Readonly<v.InferOutput<typeof CallsSchema>>;
@@ -21,13 +14,19 @@ export interface ShownResult {
 }
 
 /** null if it is not one of our answers, for example Pi's own words for a call that it refused. */
-export function readAnswer({ content, details }: ShownResult): Answer | null {
+export function readAnswer({ content, details }: ShownResult) {
   const stored = v.parse(DetailsSchema, isRecord(details) ? details : {});
   // The text has more of it: details are kept small.
   const envelope = envelopeIn(textOf({ content })) ?? withText(stored.envelope, content);
   if (!envelope) return null;
-  const elapsed_ms = envelope.execution_time_ms ?? stored.elapsed_ms;
-  return { envelope, calls: stored.calls, elapsed_ms, recovered: stored.recovered || (envelope.resumed ?? 0) > 0 };
+  return {
+    envelope,
+    calls: stored.calls,
+    /** Wall time, ms; null if it is not known. */
+    elapsed_ms: envelope.execution_time_ms ?? stored.elapsed_ms,
+    /** The call was interrupted, and finished later. */
+    recovered: stored.recovered || (envelope.resumed ?? 0) > 0,
+  };
 }
 
 /** The text of a result. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { amount } from "../../platform/figures.ts";
+import { given } from "../../platform/json.ts";
 import { oneLine } from "./texts.ts";
 
 const maybeText = v.fallback(v.optional(v.string()), undefined);
@@ -23,15 +24,13 @@ const ArgumentsSchema = v.fallback(
   {},
 );
 
-export type ShownArguments = Readonly<
-  Omit<v.InferOutput<typeof ArgumentsSchema>, "question" | "instructions" | "paths">
->;
+export type ShownArguments = ReturnType<typeof readArguments>;
 
-export function readArguments(args: unknown): ShownArguments {
+export function readArguments(args: unknown) {
   const { question, instructions, paths, ...others } = v.parse(ArgumentsSchema, args);
   const prompt = others.prompt ?? question ?? instructions;
   const path = others.path ?? paths?.join(", ");
-  return { ...others, ...(prompt === undefined ? {} : { prompt }), ...(path === undefined ? {} : { path }) };
+  return { ...others, ...given({ prompt, path }) };
 }
 
 /** The subject of a call, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */

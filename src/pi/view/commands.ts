@@ -5,9 +5,8 @@ import { nearest } from "../../platform/nearest.ts";
 import { inPi } from "../wording.ts";
 import { type Control, isRunning } from "./control.ts";
 import { clear, externalize, off } from "./outside-verbs.ts";
-import { page } from "./page-verb.ts";
-import { type Choice, checkpointChoices, sessionsPage, settingsPage, statusPage } from "./pages.ts";
-import { inspect, store, trace } from "./report-verbs.ts";
+import { checkpointChoices, sessionsPage, settingsPage, statusPage } from "./pages.ts";
+import { inspect, page, store, trace } from "./report-verbs.ts";
 import { oneLine, say } from "./texts.ts";
 import { type CommandContext, type CommandParts, cancelled, type Verb } from "./verb.ts";
 
@@ -64,8 +63,7 @@ const VERBS: readonly Verb[] = [
   {
     name: "checkpoints",
     description: "Go back to an earlier state, and on from there",
-    run: (control, { hasUI, ui }, { now }, wanted) =>
-      pickCheckpoint(control, wanted, hasUI ? (title, options) => ui.select(title, options) : null, now()),
+    run: pickCheckpoint,
   },
   {
     name: "config",
@@ -111,30 +109,30 @@ function unknownVerb(typed: string): RlmError {
   });
 }
 
-/** Shows a list. Resolves with undefined if the user chose nothing. */
-type Select = (title: string, options: string[]) => Promise<string | undefined>;
-
 /**
- * Goes to a checkpoint: the one whose id ends as wanted, or the one that is picked from a list. Gives what is to be said.
+ * Goes to a checkpoint: the one whose id ends as wanted, or the one that is picked from a list. If nobody can be asked, the list
+ * is the answer.
  *
- * @param select null if the user cannot be asked: the list itself is then what is said
- * @param now ms since the epoch
  * @throws RlmError if something runs, or if no checkpoint fits
  */
 async function pickCheckpoint(
   control: Control,
+  { hasUI, ui }: CommandContext,
+  { now }: CommandParts,
   wanted: string,
-  select: Select | null,
-  now: number,
 ): Promise<string | null> {
   const { running } = control.board.current();
   if (running) throw isRunning(running.tool);
   const branch = await control.branch();
   if (!branch) return "RLM was not used on this branch: there is no checkpoint";
-  const choices = checkpointChoices(branch.session, branch.checkpoint, now);
-  const picked = wanted === "" ? await ask(choices) : choices.filter(({ id }) => id.endsWith(wanted.toUpperCase()));
-  if (picked === null) return select ? null : choices.map(({ label }) => label).join("\n");
-  const [only, other] = picked;
+  const choices = checkpointChoices(branch.session, branch.checkpoint, now());
+  const labels = choices.map(({ label }) => label);
+  if (wanted === "" && !hasUI) return labels.join("\n");
+  const picked = wanted === "" ? await ui.select("Go on from which state?", labels) : null;
+  if (picked === undefined) return null;
+  const [only, other] = choices.filter(({ id, label }) =>
+    picked === null ? id.endsWith(wanted.toUpperCase()) : label === picked,
+  );
   if (!only || other) {
     const problem = `${only ? "several checkpoints end" : "no checkpoint ends"} in ${wanted}`;
     throw new RlmError("checkpoint_not_found", problem, { suggestion: "/rlm checkpoints lists them." });
@@ -142,13 +140,4 @@ async function pickCheckpoint(
   if (only.id === branch.checkpoint) return "the branch stands there already";
   await control.goTo(branch.session.id, only.id);
   return `the branch stands at checkpoint ${idEnd(only.id)}: variables, memory, helpers, context and budget are those of then; the conversation is as it is`;
-
-  async function ask(among: readonly Choice[]): Promise<readonly Choice[] | null> {
-    if (!select) return null;
-    const label = await select(
-      "Go on from which state?",
-      among.map((choice) => choice.label),
-    );
-    return label === undefined ? null : among.filter((choice) => choice.label === label);
-  }
 }

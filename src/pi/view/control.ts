@@ -5,18 +5,15 @@ import { type Context, objectOf } from "../../context/index.ts";
 import { version } from "../../platform/version.ts";
 import { describeSession, listReadableSessions, readRecord, type SessionDescription } from "../../session/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
-import type { lookAt } from "../../view/index.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { placesOf } from "../opened/opened.ts";
-import type { Compact, Left, SaidObject, Switched } from "../outside/index.ts";
+import type { Compact, Left, Switched } from "../outside/index.ts";
 import { type BranchReport, sessionsOf } from "./report.ts";
 
 /** A person's commands to the extension. A failed one throws an RlmError. */
 export type Control = ReturnType<typeof openControl>;
-
-type Looked = Awaited<ReturnType<typeof lookAt>>;
 
 /** Bytes that the page may take. */
 const PAGE_BYTES = 32 * 2 ** 20;
@@ -84,22 +81,24 @@ export function openControl(
       return { session, checkpoint: head.checkpoint };
     },
     /** The page of the branch's session; null if RLM was not used on it. @param now ms since the epoch */
-    async look(texts: boolean, now: number): Promise<Looked | null> {
+    async look(texts: boolean, now: number) {
       const { head } = view();
       if (!head) return null;
       // The page is a large text, which nothing else needs.
       const { lookAt } = await import("../../view/index.ts");
-      const { store } = await opened();
-      return lookAt(store, head.session, { texts, now, maxBytes: PAGE_BYTES, belay: version() });
+      return lookAt((await opened()).store, head.session, { texts, now, maxBytes: PAGE_BYTES, belay: version() });
     },
     /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
     async goTo(session: string, checkpoint: string): Promise<void> {
       const { store } = await opened();
-      const rows = await store.checkpoints(session);
-      const row = rows.find(({ id, kind }) => id === checkpoint && kind === "end");
+      const row = (await store.checkpoints(session)).find(({ id, kind }) => id === checkpoint && kind === "end");
       const records = (await store.journal(session)).map(({ record }) => readRecord(record));
       const complete = records.find((record) => record.record === "rlm_complete" && record.exec_id === row?.exec_id);
-      if (complete?.record !== "rlm_complete") throw noCheckpoint(session, checkpoint);
+      if (complete?.record !== "rlm_complete") {
+        throw new RlmError("checkpoint_not_found", `the session ${session} has no checkpoint ${checkpoint}`, {
+          suggestion: "/rlm checkpoints lists those that there are.",
+        });
+      }
       // The state of a branch is the last end of an exec on it, whichever it is.
       actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
       await refresh();
@@ -108,21 +107,15 @@ export function openControl(
   };
 }
 
-/** A document of P as `/rlm store` shows it: what is sent of it is what the model reads with tools. */
-export interface PDocument extends Pick<SaidObject, "id" | "kind" | "tokens" | "description" | "text"> {
-  readonly is: "P";
-}
-
-async function documentsOf(P: Context | null): Promise<readonly PDocument[]> {
-  const documents: PDocument[] = [];
-  if (!P) return documents;
-  for (const document of P.documents) {
+/** Documents of P as `/rlm store` shows them: what is sent of them is what the model reads with tools. */
+async function documentsOf(P: Context | null) {
+  if (!P) return [];
+  return Array.fromAsync(P.documents, async (document) => {
     const { id } = await objectOf({ of: "P", context: P, document }, () => setImmediate());
     const tokens = Math.ceil((document.end - document.start) / 4);
     const text = () => P.text.slice(document.start, document.end);
-    documents.push({ id, is: "P", kind: "file", tokens, description: document.id, text });
-  }
-  return documents;
+    return { id, is: "P", kind: "file", tokens, description: document.id, text };
+  });
 }
 
 /** Tools that stubs name, which a model may be sent after `/rlm off` too. */
@@ -136,11 +129,5 @@ const OURS = tools.map(({ name }) => name);
 export function isRunning(tool: string): RlmError {
   return new RlmError("exec_unfinished", `${tool} is running`, {
     suggestion: "Wait for it, or end it with /rlm cancel.",
-  });
-}
-
-function noCheckpoint(session: string, checkpoint: string): RlmError {
-  return new RlmError("checkpoint_not_found", `the session ${session} has no checkpoint ${checkpoint}`, {
-    suggestion: "/rlm checkpoints lists those that there are.",
   });
 }

@@ -1,4 +1,3 @@
-import { columns } from "./columns.ts";
 import { oneLine } from "./texts.ts";
 
 /** A line of what is shown of a branch: a heading, or something that can be looked at more closely. */
@@ -33,6 +32,18 @@ export function itemsInColumns(
 ): readonly Item[] {
   const lines = columns(rows.map(({ cells }) => cells.map((cell) => oneLine(cell, PART_UNITS))));
   return rows.map(({ cells: _cells, ...row }, at) => ({ ...row, depth, text: lines[at] ?? "" }));
+}
+
+/** Rows whose columns stand under each other, two spaces apart. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) for (const [at, text] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, text.length);
+  return rows.map((row) =>
+    row
+      .map((text, at) => text.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
 }
 
 /** Items as text, indented. */

@@ -3,7 +3,7 @@ import { ago, amount, compact, elapsed, priced } from "../../platform/figures.ts
 import { displayName, idEnd, sourcesOf } from "../../platform/ids.ts";
 import type { ReadableSessions, SessionDescription } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
-import { columns } from "./columns.ts";
+import { columns } from "./item.ts";
 import { budgetLeft, outsideParts, progress } from "./summary.ts";
 import { harmless, oneLine } from "./texts.ts";
 
@@ -67,15 +67,8 @@ export function sessionsPage(
   return [...columns(rows), ...more, ...lost].join("\n");
 }
 
-/** A checkpoint to choose. */
-export interface Choice {
-  readonly id: string;
-  /** Differs from that of every other choice. */
-  readonly label: string;
-}
-
-/** `/rlm checkpoints`: ends of execs, the newest first. @param now ms since the epoch */
-export function checkpointChoices(session: SessionDescription, at: string | null, now: number): Choice[] {
+/** `/rlm checkpoints`: ends of execs, the newest first; no two labels are the same. @param now ms since the epoch */
+export function checkpointChoices(session: SessionDescription, at: string | null, now: number) {
   const execs = new Map(session.execs.map((exec) => [exec.exec_id, exec]));
   return session.checkpoints
     .filter(({ kind }) => kind === "end")

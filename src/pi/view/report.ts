@@ -15,16 +15,11 @@ export interface BranchReport {
   readonly sessions: readonly SessionReport[];
 }
 
-/** A session of Belay that execs of the branch ran in. */
-export interface SessionReport {
-  readonly id: string;
-  /** null: the store does not tell. */
-  readonly session: SessionDescription | null;
-  /** Those of the branch, with what belongs to them. */
-  readonly execs: readonly ExecDescription[];
-  /** Why the store does not tell. */
-  readonly problem: string | null;
-}
+/**
+ * A session of Belay that execs of the branch ran in, and those of its execs with what belongs to them. If the store does not
+ * tell, `session` is null, and `problem` says why.
+ */
+export type SessionReport = Awaited<ReturnType<typeof sessionsOf>>[number];
 
 /** The number of children that are described, those of the newest execs first. */
 const CHILDREN = 200;
@@ -33,7 +28,7 @@ const CHILDREN = 200;
 export async function sessionsOf(
   { starts }: Pick<BranchView, "starts">,
   open: () => Promise<{ readonly store: Store }>,
-): Promise<SessionReport[]> {
+) {
   const bySession = Map.groupBy(starts, ({ session }) => session);
   return Promise.all(
     [...bySession].map(async ([id, begun]) => {

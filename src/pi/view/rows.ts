@@ -1,4 +1,5 @@
 import type { Component } from "@mariozechner/pi-tui";
+import { remembered } from "../../platform/remembered.ts";
 import { fromHost } from "../host-functions.ts";
 import type { RunningState } from "../runs/board.ts";
 import type { ShownResult } from "./answer.ts";
@@ -41,11 +42,10 @@ export function rowRenderers(tool: string, highlight: Highlight, known: KnownCal
     renderCall(given: unknown, paint: Paint, context: Omit<RowContext, "args">): Component {
       const { toolCallId, state, cwd, expanded } = context;
       const args = readArguments(given);
-      const late = lateResults(known, toolCallId);
       return {
         // Drawn when both renderers have been called: the result is in the state then.
         render(width) {
-          const lost = state.shown ? null : late();
+          const lost = state.shown ? null : lateResult(known, toolCallId);
           const line = headline(tool, args, state.shown ?? lost ?? undefined, { cwd, paint, now: known.now() });
           const rest = lost ? under(args, lost, { expanded, isError: false }, paint, highlight) : "";
           return [cut(line, width), ...(rest === "" ? [] : block(rest).render(width))];
@@ -78,15 +78,13 @@ function block(text: string): Component {
 
 const NOTHING: Component = { render: () => [], invalidate() {} };
 
-/** The late result of a call that Pi shows without one. A result is read once: a terminal is drawn often. */
-function lateResults({ running, result }: KnownCalls, toolCallId: string): () => Shown | null {
-  let read: { readonly result: ShownResult; readonly shown: Shown } | null = null;
-  return () => {
-    const now = running(toolCallId);
-    if (now) return { kind: "running", running: now };
-    const found = result(toolCallId);
-    if (!found) return null;
-    if (read?.result !== found) read = { result: found, shown: shownResult(found) };
-    return read.shown;
-  };
+/** The late result of a call that Pi shows without one. */
+function lateResult({ running, result }: KnownCalls, toolCallId: string): Shown | null {
+  const now = running(toolCallId);
+  if (now) return { kind: "running", running: now };
+  const found = result(toolCallId);
+  return found && shownLate(found);
 }
+
+/** A result is read once: a terminal is drawn often. */
+const shownLate = remembered(shownResult);

@@ -1,11 +1,8 @@
 import type { ExecDescription, SessionDescription } from "../../session/index.ts";
 import type { BranchReport } from "./report.ts";
 
-/** A line of the file of `/rlm trace`. */
-export interface TraceRecord {
-  readonly record: "conversation" | "epoch" | "compaction" | "session" | "exec" | "call";
-  readonly [field: string]: unknown;
-}
+/** A line of the file of `/rlm trace`: a conversation, an epoch, a compaction, a session, an exec or a call. */
+type TraceRecord = { readonly record: string; readonly [field: string]: unknown };
 
 /** Epochs, compactions, sessions, and each exec and sub-call with the one that made it. Times are ms since 1970. */
 export function traceRecords({ overview, size, sessions }: BranchReport): readonly TraceRecord[] {
@@ -15,10 +12,10 @@ export function traceRecords({ overview, size, sessions }: BranchReport): readon
   );
   return [
     { record: "conversation", objects: counts, off: isOff, next_request: size },
-    ...epochs.map((epoch) => ({ record: "epoch", ...epoch }) as const),
-    ...compactions.map((compaction) => ({ record: "compaction", ...compaction }) as const),
+    ...epochs.map((epoch) => ({ record: "epoch", ...epoch })),
+    ...compactions.map((compaction) => ({ record: "compaction", ...compaction })),
     ...sessions.flatMap(({ id, session, execs, problem }) => [
-      { record: "session", session: id, parent_call: null, problem } as const,
+      { record: "session", session: id, parent_call: null, problem },
       ...(session ? recordsOf(session, execs) : []),
     ]),
   ];

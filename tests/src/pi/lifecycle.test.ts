@@ -311,7 +311,7 @@ test("a prompt that has waited long enough goes out; the result that comes later
   answer("late");
   await recovered(next.lifecycle);
   expect(resultsOn(pi.branch).cell).toBeUndefined();
-  const call = { role: "assistant", content: [{ type: "toolCall", id: "cell" }] };
+  const call = { role: "assistant", content: [{ type: "toolCall", id: "cell", name: "rlm_exec", arguments: {} }] };
   const roles = next.lifecycle.messages([call, { role: "user" }]).map(({ role }) => role);
   expect(roles).toEqual(["assistant", "toolResult", "user"]);
 });

@@ -125,7 +125,7 @@ test("rlm_exec tells the dialect of find and the usual limits, and names no type
 test("one more builtin takes fewer than 8 tokens", () => {
   const [peek] = builtins.filter(({ name }) => name === "peek");
   const added = peek ? [...builtins, { ...peek, name: "count_lines" }] : [];
-  const more = cellDescription({ defined: added }).length - cellDescription().length;
+  const more = cellDescription(false, added).length - cellDescription().length;
   expect(more).toBeGreaterThan(0);
   expect(more / 4).toBeLessThan(8);
 });

@@ -40,7 +40,7 @@ function problemOf(work: () => unknown): string {
 test("sub_model comes first, then the model that Pi uses now", () => {
   const { registry, models } = provider();
   let current: Model<Api> | undefined = models[0];
-  const open = (subModel?: string) => openPiModels({ registry: () => registry, current: () => current, subModel });
+  const open = (subModel?: string) => openPiModels(() => ({ modelRegistry: registry, model: current }), subModel);
   expect(open().resolve(null).id).toBe("faux/paid/model");
   expect(open().fallback).toBe("faux/paid/model");
   expect(open("faux/unpriced").resolve(null).id).toBe("faux/unpriced");
@@ -58,7 +58,7 @@ test("sub_model comes first, then the model that Pi uses now", () => {
   expect(problemOf(() => open("scripted").resolve(null))).toContain("Pi has no model scripted");
 });
 
-test("the copy of pi-ai that is given sends, with Pi's key and headers", async () => {
+test("Pi's copy of pi-ai sends, or its registry, with Pi's key and headers", async () => {
   const { faux, registry, models } = provider();
   const seen: unknown[] = [];
   const stream: typeof streamSimple = (model, context, options) => {
@@ -66,15 +66,13 @@ test("the copy of pi-ai that is given sends, with Pi's key and headers", async (
     return streamSimple(model, context, options);
   };
   faux.setResponses([fauxAssistantMessage("one"), fauxAssistantMessage("two")]);
-  const current = () => models[0];
-  const models1 = openPiModels({ registry: () => registry, current, subModel: undefined, stream });
+  const models1 = openPiModels(() => ({ modelRegistry: registry, model: models[0] }), undefined);
   expect(textOf(await models1.resolve(null).complete(request, signal))).toBe("one");
-  expect(seen).toEqual([{ key: "key-of-pi", headers: { "x-team": "blue" }, asked: 1 }]);
   // A registry that sends by itself knows providers that extensions have added.
   const newer: PiRegistry = { ...registry, streamSimple: stream };
-  const models2 = openPiModels({ registry: () => newer, current, subModel: undefined });
+  const models2 = openPiModels(() => ({ modelRegistry: newer, model: models[0] }), undefined);
   expect(textOf(await models2.resolve(null).complete(request, signal))).toBe("two");
-  expect(seen).toHaveLength(2);
+  expect(seen).toEqual([{ key: "key-of-pi", headers: { "x-team": "blue" }, asked: 1 }]);
 });
 
 test("a provider without a key is a failure of the call that says what to do", async () => {
@@ -83,7 +81,7 @@ test("a provider without a key is a failure of the call that says what to do", a
     ...registry,
     getApiKeyAndHeaders: async () => ({ ok: false, error: 'No API key found for "faux"' }),
   };
-  const opened = openPiModels({ registry: () => keyless, current: () => models[0], subModel: undefined });
+  const opened = openPiModels(() => ({ modelRegistry: keyless, model: models[0] }), undefined);
   const answer = await opened.resolve(null).complete(request, signal);
   expect(textOf(answer)).toBe('no_model_configured: Pi has no key for faux: No API key found for "faux"');
 });

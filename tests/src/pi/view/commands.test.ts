@@ -50,7 +50,7 @@ const SESSION: SessionDescription = {
   ],
 };
 
-const CONTEXT = { sources: ["/a/docs"], chars: 1_234_567, tokens_estimate: 308_641, documents: 30, hash: "" };
+const CONTEXT = { sources: ["/a/docs"], chars: 1_234_567, tokens_estimate: 308_641, documents: 30 };
 const USED: Partial<State> = { session: "01SESSION", checkpoint: "01CCCCCCCCCC", checkpoints: 2, context: CONTEXT };
 const RUNNING: Partial<State> = {
   running: {

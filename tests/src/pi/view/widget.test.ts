@@ -12,7 +12,7 @@ const RUNNING: RunningState = {
 };
 const TURN = { turn: 3, of: 20, cells: 2, sub_calls: 1, tokens: 18_412, cost_usd: 0.03 };
 const OUT = { objects: 41, tokens: 61_234, next: { tokens: 62_000, window: 200_000 } };
-const CONTEXT = { sources: ["/a/docs", "/a/src"], chars: 1_234_567, tokens_estimate: 308_641, documents: 30, hash: "" };
+const CONTEXT = { sources: ["/a/docs", "/a/src"], chars: 1_234_567, tokens_estimate: 308_641, documents: 30 };
 
 test.each<[string, Partial<State>, string | null]>([
   ["nothing where RLM was not used", {}, null],
