@@ -7,6 +7,9 @@ import { answerFrame, frameOf, framesOf, jobOf, timeFor } from "./messages.ts";
 
 const GRACE_MS = 5000;
 
+// Streams of Node unpack in another thread, for which each page of a PDF would wait. Without them pdf.js unpacks by itself.
+Reflect.deleteProperty(globalThis, "DecompressionStream");
+
 // A terminal sends Ctrl-C to both. The process that started this one ends it.
 process.on("SIGINT", () => {});
 
