@@ -3,6 +3,12 @@ export const OLDEST_NODE = "22.19.0";
 
 /** The problem of this version of Node and its cure, or null. */
 export function nodeProblem(version: string): string | null {
-  if (version.localeCompare(OLDEST_NODE, "en", { numeric: true }) >= 0) return null;
+  const given = numbers(version);
+  const oldest = numbers(OLDEST_NODE);
+  const first = oldest.findIndex((part, index) => part !== given[index]);
+  if (first < 0 || (given[first] ?? 0) > (oldest[first] ?? 0)) return null;
   return `Node ${version} is too old: Belay needs ${OLDEST_NODE} or newer. Install one from https://nodejs.org, then run \`node --version\` to check which one is found first.`;
 }
+
+/** `localeCompare` would load tables of languages, which takes 3 % of the time of a start. */
+const numbers = (version: string) => version.split(".").map((part) => Number.parseInt(part, 10));
