@@ -13,6 +13,8 @@ const { openSession }: { openSession(options?: SessionOptions): Promise<Session>
 const folder = mkdtempSync(join(tmpdir(), "belay-waiting-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const SETTLED_MS = size(3000, 1);
+/** So many jobs that wait are in memory at most: the others wait in the store. */
+const HELD = 1000;
 const store = join(folder, "store");
 const MODEL = { model: "local/m", baseUrl: url, store };
 
@@ -69,17 +71,19 @@ async function parked(many: number): Promise<void> {
   const { run } = await runs.submit({ name, queue: name, share: 1, spec, limits }, jobs);
   const dispatcher = openInProcess();
   const all = Promise.withResolvers<void>();
-  let left = many;
+  const held = Math.min(many, HELD);
+  let left = held;
   const never = new AbortController().signal;
   void work({
     ...{ store: kept, place: null, queues: [{ name, dispatcher }], concurrency: 2, signal: never, suspend: never },
     session: { models: null, baseUrl: url },
     onProgress: ({ kind }) => kind === "left" && --left === 0 && all.resolve(),
   });
-  await runs.offer(run, dispatcher);
+  // It ends when the last job is in memory.
+  void runs.offer(run, dispatcher);
   await all.promise;
   const counts = await kept.jobs.counts(run.id);
-  if (counts.parked !== many) throw new Error(`${JSON.stringify(counts)}: not all are parked`);
+  if (counts.parked < held) throw new Error(`${JSON.stringify(counts)}: fewer are parked than are held`);
 }
 
 function parts(): Promise<typeof import("./session-parts.ts")> {
