@@ -10,11 +10,9 @@ export function dueJobs(database: Database, leases: Leases, page: DuePage, now: 
   const limit = atMost(page.limit);
   let after = page.after;
   while (due.length < limit) {
-    const rows = database.all(
-      DUE,
-      ...[page.queue, page.overdueMs, now - page.overdueMs],
-      ...[after?.rank ?? null, after?.run ?? "", after?.n ?? -1, limit],
-    );
+    const rank = after?.rank ?? null;
+    const given = [page.queue, page.overdueMs, now - page.overdueMs, rank, rank, after?.run ?? "", after?.n ?? -1];
+    const rows = database.all(DUE, ...given, ...given, limit);
     for (const row of rows) {
       const job = columnsOf(row, { run: text, n: number, rank: number, lapses: number });
       after = { ...job, afterMs: Math.max(0, number(row, "due_at") - now) };
@@ -26,14 +24,14 @@ export function dueJobs(database: Database, leases: Leases, page: DuePage, now: 
   return due;
 }
 
-/** Each part by an index of its own. */
+/** Each part by an index of its own. Values have no numbers, which Node 22 does not take. */
 const dueIn = (
   jobs: string,
 ) => `SELECT j.run, j.n, j.rank, j.lapses, j.state, j.session, coalesce(j.run_at, 0) AS due_at
-  FROM ${jobs} AND r.queue = ?1 AND (r.state = 'open' OR j.state = 'cancelling')
-    AND (?2 = 0 OR coalesce(j.run_at, j.changed_at) <= ?3)
-    AND (?4 IS NULL OR (j.rank, j.run, j.n) > (?4, ?5, ?6))`;
+  FROM ${jobs} AND r.queue = ? AND (r.state = 'open' OR j.state = 'cancelling')
+    AND (? = 0 OR coalesce(j.run_at, j.changed_at) <= ?)
+    AND (? IS NULL OR (j.rank, j.run, j.n) > (?, ?, ?))`;
 
 const DUE = `${dueIn("jobs j JOIN runs r ON r.id = j.run WHERE j.state IN ('waiting', 'running', 'cancelling')")}
   UNION ALL ${dueIn("runs r CROSS JOIN jobs j ON j.run = r.id WHERE j.state = 'parked' AND j.run_at IS NOT NULL")}
-  ORDER BY 3, 1, 2 LIMIT ?7`;
+  ORDER BY 3, 1, 2 LIMIT ?`;

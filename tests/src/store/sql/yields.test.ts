@@ -41,3 +41,8 @@ test("a forgotten yield* is found", () => {
   expect(forgotten("  yield* run(sql`A`);\n  run(sql`B`);\n  if (x) addUses(id, named);", plans)).toHaveLength(2);
   expect(forgotten("  database.perform(addUses(id, named));\n  // run(x) is said only", plans)).toEqual([]);
 });
+
+test("no statement of SQLite numbers its values: the oldest Node does not take them", () => {
+  const numbered = [...SHARED, ...filesIn("sqlite/")].filter(({ source }) => /[ (]\?\d/.test(source));
+  expect(numbered.map(({ name }) => name)).toEqual([]);
+});
