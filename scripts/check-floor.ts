@@ -22,6 +22,8 @@ const PROGRAMS = {
   "library.cjs": `const { openSession } = require("belay-rlm");\n${LIBRARY}`,
 };
 const EXPECTED = { sum: 2, found: 2, best: 0 };
+/** Commands that need more of Node: jobs in a database, a process that is killed, and a look at everything. */
+const COMMANDS = [["batch", "keep.js", "--jobs", "rows.jsonl"], ["demo"], ["doctor"]] as const;
 
 const folder = await mkdtemp(join(tmpdir(), "belay-floor-"));
 try {
@@ -42,7 +44,8 @@ async function installed(name: string, spec: string): Promise<string> {
 }
 
 async function check(node: string, belay: string): Promise<void> {
-  const env = { ...process.env, PATH: [node, belay, process.env.PATH].join(delimiter) };
+  const home = join(folder, "home");
+  const env = { ...process.env, BELAY_HOME: home, PATH: [node, belay, process.env.PATH].join(delimiter) };
   const { stdout: version } = await mustRun("node", ["--version"], { cwd: folder, env });
   if (!`${version.trim()}.`.startsWith(`v${FLOOR}.`))
     throw new Error(`the folder has Node ${version.trim()}, not v${FLOOR}`);
@@ -52,6 +55,12 @@ async function check(node: string, belay: string): Promise<void> {
   for (const [name, program] of Object.entries(PROGRAMS)) {
     await writeFile(join(app, name), program);
     await checkAnswer(["node", name], { cwd: app, env });
+  }
+  await writeFile(join(app, "keep.js"), "result = job.input;");
+  await writeFile(join(app, "rows.jsonl"), "1\n2\n");
+  for (const command of COMMANDS) {
+    await mustRun("belay", command, { cwd: app, env });
+    console.log(`belay ${command[0]} runs on Node ${FLOOR}`);
   }
 }
 
