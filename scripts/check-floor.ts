@@ -56,7 +56,7 @@ async function check(node: string, belay: string): Promise<void> {
     await writeFile(join(app, name), program);
     await checkAnswer(["node", name], { cwd: app, env });
   }
-  await writeFile(join(app, "keep.js"), "result = job.input;");
+  await writeFile(join(app, "keep.js"), "result = job;");
   await writeFile(join(app, "rows.jsonl"), "1\n2\n");
   for (const command of COMMANDS) {
     await mustRun("belay", command, { cwd: app, env });
