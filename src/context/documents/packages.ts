@@ -15,12 +15,18 @@ interface Found {
   readonly folders: readonly string[];
 }
 
-const packages: ReadonlyMap<string, Found> = new Map(
-  PACKAGES.flatMap((name) => {
-    const one = find(name, dirname(fileURLToPath(import.meta.url)), new Set());
-    return one ? [[name, one] as const] : [];
-  }),
-);
+let found: ReadonlyMap<string, Found> | undefined;
+
+/** The packages, looked up for the first document, so that a package that cannot be read refuses documents and not a load. */
+const packages = () => {
+  found ??= new Map(
+    PACKAGES.flatMap((name) => {
+      const one = find(name, dirname(fileURLToPath(import.meta.url)), new Set());
+      return one ? [[name, one] as const] : [];
+    }),
+  );
+  return found;
+};
 
 /** The files that a child runs, where no symlink leads to them. */
 export function readerEntries(): { readonly guard: string; readonly reader: string } {
@@ -31,7 +37,7 @@ export function readerEntries(): { readonly guard: string; readonly reader: stri
 /** Paths that a child may read, as Node's permission model takes them: the readers and their packages. */
 export function readablePaths(): string[] {
   const context = dirname(dirname(readerEntries().reader));
-  const folders = [...packages.values()].flatMap((one) => one.folders);
+  const folders = [...packages().values()].flatMap((one) => one.folders);
   // In a build the readers are chunks.
   const all = [context, join(dirname(dirname(context)), "chunks"), ...folders];
   // Node 24 does not take a path that comes behind one below it.
@@ -69,7 +75,7 @@ export function allReaders(): string {
 
 function idOf(name: string): string {
   const [number, , ...used] = READERS[name] ?? [1, ""];
-  const versions = used.map((one) => `${one} ${packages.get(one)?.version ?? "not installed"}`);
+  const versions = used.map((one) => `${one} ${packages().get(one)?.version ?? "not installed"}`);
   return [`${name}/${number}`, ...versions].join(" ");
 }
 
