@@ -79,7 +79,7 @@ async function measured(built: BuiltCommand, name: string, what: string, folder?
   return JSON.parse(stdout);
 }
 
-/** Kills a process whenever it has had one answer more than before, and counts calls that are made although they have an answer. */
+/** Kills a process whenever it has had one answer more than before, and counts calls that are made although the code has seen their answer. */
 async function askedAgain(built: BuiltCommand, name: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "belay-peers-"));
   const log = join(folder, "asks");
@@ -93,12 +93,13 @@ async function askedAgain(built: BuiltCommand, name: string): Promise<number> {
       child.kill("SIGKILL");
       await ended;
     }
-    const answered = new Set<string>();
+    // A question is settled when a later one was asked: the code has seen its answer.
+    let latest = -1;
     let again = 0;
     for (const line of lines()) {
-      const [what, n = ""] = line.split(" ");
-      if (what === "answer") answered.add(n);
-      else if (answered.has(n)) again++;
+      const n = Number(line.slice("ask ".length));
+      if (n < latest) again++;
+      latest = Math.max(latest, n);
     }
     return again;
   } finally {

@@ -46,13 +46,12 @@ const MEASURES = {
     );
     return { refused, ms: performance.now() - from, mb: mostResident() };
   },
-  /** Asks so many questions one after the other, and notes each and its answer. The process may be killed at any time. */
+  /** Asks so many questions one after the other, and notes each. The process may be killed at any time. */
   async asks() {
     const log = join(folder, "asks");
     const ask = async (n) => {
       appendFileSync(log, `ask ${n}\n`);
       await delay(ANSWER_MS);
-      appendFileSync(log, `answer ${n}\n`);
       return n;
     };
     const opened = await open(ask, { store: join(folder, "store") });
