@@ -238,6 +238,7 @@ export interface NewCheckpoint {
   readonly parent: string | null;
   /** The image that `pages` are changes of, a checkpoint or a baseline; null: they are all pages. */
   readonly base: string | null;
+  /** The exec of the last record of its commit. By that a fork knows what it shares. */
   readonly exec_id: string;
   /** `end`: the exec is over and this is the session's head. `step`: it waits for calls. */
   readonly kind: "step" | "end";

@@ -1,11 +1,8 @@
 import { applyPart, type GuestImage, type PagesPart, problemOf } from "../../../runtime/index.ts";
-import { checkpointLost, corrupt } from "../failure.ts";
-import type { CheckpointRow } from "../port.ts";
-import { type Checkpoint, decodeCheckpoint, shown } from "../rows/checkpoint.ts";
+import { checkpointLost } from "../failure.ts";
+import { type Checkpoint, decodeCheckpoint } from "../rows/checkpoint.ts";
 import { freePart, type PackedPages, PLACES, partsOf, wholePart } from "../rows/pages.ts";
-import type { Session } from "../rows/session.ts";
-import { readSession } from "./sessions.ts";
-import { all, get, type Plan, run, spelled, sql } from "./sql.ts";
+import { get, type Plan, run, spelled, sql } from "./sql.ts";
 
 /** All columns of a checkpoint `c`. A server gives the number after the row is sealed, so the seal is not over it. */
 export const CHECKPOINT = sql`c.*, ${spelled(sql`1`, sql`0`)} AS seals_number`;
@@ -19,38 +16,8 @@ export function* readCheckpoint(id: string): Plan<Checkpoint> {
   const row = yield* get(sql`SELECT ${CHECKPOINT} FROM checkpoints c WHERE id = ${id}`);
   if (!row) throw checkpointLost(id, "the store does not have it");
   const checkpoint = decodeCheckpoint(row);
-  if (!checkpoint) throw checkpointLost(id, DAMAGED);
+  if (!checkpoint) throw checkpointLost(id, "it is damaged");
   return checkpoint;
-}
-
-type Reaching = Pick<Session, "id" | "checkpoints">;
-
-/** Those that the session reaches and that are whole, the ids of the others, and a line if their number is another one than it says. */
-export function* readableCheckpoints({ id, checkpoints: count }: Reaching) {
-  const rows = yield* all(sql`SELECT ${CHECKPOINT} FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
-    WHERE r.session = ${id} ORDER BY c.n`);
-  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row) }));
-  return {
-    checkpoints: read.flatMap(({ checkpoint }) => checkpoint ?? []),
-    damaged: read.flatMap(({ id, checkpoint }) => (checkpoint ? [] : [id])),
-    miscounted: rows.length === count ? null : `session ${id} has ${rows.length} checkpoints, not ${count}`,
-  };
-}
-
-/** Those that the session reaches, the oldest first. @throws RlmError `store_corrupt`, `checkpoint_lost` */
-export function* reachedBy(session: Reaching): Plan<Checkpoint[]> {
-  const { checkpoints, miscounted, damaged } = yield* readableCheckpoints(session);
-  if (miscounted !== null) throw corrupt(miscounted);
-  const [first] = damaged;
-  if (first !== undefined) throw checkpointLost(first, DAMAGED);
-  return checkpoints;
-}
-
-const DAMAGED = "it is damaged";
-
-/** Those that a session reaches, the oldest first. @throws RlmError `session_not_found`, `store_corrupt`, `checkpoint_lost` */
-export function* checkpointsOf(session: string): Plan<CheckpointRow[]> {
-  return (yield* reachedBy(yield* readSession(session))).map(shown);
 }
 
 /**

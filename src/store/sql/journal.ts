@@ -1,10 +1,8 @@
 import { corrupt } from "../failure.ts";
-import type { JournalRow, Readable, StoredRecord } from "../port.ts";
-import { shown } from "../rows/checkpoint.ts";
+import type { JournalRow, StoredRecord } from "../port.ts";
 import { unpackText } from "../rows/pack.ts";
 import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
-import { readableCheckpoints } from "./checkpoints.ts";
 import { readSession } from "./sessions.ts";
 import { all, type Plan, packed, run, sql } from "./sql.ts";
 
@@ -45,22 +43,6 @@ export function* readableRecords({ id, last_seq }: Session, from: number) {
   return { rows, damaged };
 }
 
-/** All of a session that can be read. */
-export function* readable(id: string): Plan<Readable> {
-  const session = yield* readSession(id);
-  const { rows, damaged } = yield* readableRecords(session, 1);
-  const found = yield* readableCheckpoints(session);
-  return {
-    records: rows,
-    checkpoints: found.checkpoints.map(shown),
-    damaged: [
-      ...damaged,
-      ...found.damaged.map((one) => `checkpoint ${one} is damaged`),
-      ...(found.miscounted === null ? [] : [found.miscounted]),
-    ],
-  };
-}
-
 /** Records of a session as they are written, and the bytes that they take. @param from the seq of the first one */
 export function packedRecords(session: string, from: number, records: readonly StoredRecord[]) {
   const written = records.map((record, index) => {
@@ -78,7 +60,7 @@ export function* insertRecords(written: ReturnType<typeof packedRecords>["writte
 }
 
 /** null if the row is damaged. */
-function wholeRecord(row: Row, session: string, seq: number): StoredRecord | null {
+export function wholeRecord(row: Row, session: string, seq: number): StoredRecord | null {
   const content = unpackText(row, "content");
   if (content === null || row.session !== session || row.seq !== seq) return null;
   return isSealed(row, [session, seq, value(row, "kind"), content]) ? JSON.parse(content) : null;

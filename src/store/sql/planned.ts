@@ -1,12 +1,13 @@
 import { shown } from "../rows/checkpoint.ts";
 import type { Done, MethodsOf, When } from "../thread/methods.ts";
 import { keepText, readAnswer } from "./cache.ts";
-import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
+import { hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import { fork } from "./fork.ts";
 import { countStates, damagedJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "./jobs.ts";
-import { readable, readJournal } from "./journal.ts";
+import { readJournal } from "./journal.ts";
 import { deliveredJobs, giveUpWhich, keepParcel, parcelsOf, waitsOf } from "./parcels.ts";
+import { checkpointsOf, readable } from "./reach.ts";
 import { addJobs, damagedRuns, findRun, knownJobs, listRuns, openRun, removeRun, setLimits } from "./runs.ts";
 import { damagedSessions, findSession, type Leasing, listSessions, shownSession } from "./sessions.ts";
 import * as shipping from "./shipping.ts";

@@ -8,10 +8,11 @@ import { answerOf as answerOfParcel, decodeShipment, requestOf } from "../rows/p
 import { number, type Row, text } from "../rows/seal.ts";
 import { decodeSession, isRunning } from "../rows/session.ts";
 import { answerOf } from "./cache.ts";
-import { CHECKPOINT, hasCheckpoint, pagesAreWhole, reachedBy } from "./checkpoints.ts";
+import { CHECKPOINT, hasCheckpoint, pagesAreWhole } from "./checkpoints.ts";
 import { readHead, readPart } from "./contexts.ts";
 import { readableRecords } from "./journal.ts";
 import { hasOpenParcels } from "./parcels.ts";
+import { reachedBy } from "./reach.ts";
 import { BUSY, holderIn, type Leasing } from "./sessions.ts";
 import { all, get, type Plan, raw, type Statement, sql } from "./sql.ts";
 import { missedUses, unnotedUses } from "./uses.ts";

@@ -331,11 +331,11 @@ describe.each(STORES)("the store $kind", (kind) => {
       facts: { execs: 1 },
     });
     await store.commit("S1", {
-      checkpoint: checkpointOf("C2", { pages: pagesOf([2], 2), base: "C1" }),
+      checkpoint: checkpointOf("C2", { pages: pagesOf([2], 2), base: "C1", exec_id: "E2" }),
       records: [recordOf("E2", 6)],
     });
     await store.commit("S1", {
-      checkpoint: checkpointOf("C3", { pages: pagesOf([3], 3), base: "C2", kind: "end" }),
+      checkpoint: checkpointOf("C3", { pages: pagesOf([3], 3), base: "C2", kind: "end", exec_id: "E2" }),
       records: [recordOf("E2", 7)],
     });
     const parent = await store.find("S1");
@@ -355,7 +355,7 @@ describe.each(STORES)("the store $kind", (kind) => {
 
     await store.lease("S2");
     await store.commit("S2", {
-      checkpoint: checkpointOf("D1", { pages: pagesOf([9], 9), base: "C2", kind: "end" }),
+      checkpoint: checkpointOf("D1", { pages: pagesOf([9], 9), base: "C2", kind: "end", exec_id: "E3" }),
       drop: ["C2"],
       records: [recordOf("E3", 8)],
     });
