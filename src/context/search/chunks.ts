@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import type { Text } from "../text/text.ts";
 
 /** A half-open range of P, UTF-16 units. */
@@ -45,6 +46,8 @@ const LINE_FEED = 10;
 
 /** Goes over whole characters, at most `CHUNK_UNITS` UTF-16 units of them, up to `last`. */
 function advance(bytes: Buffer, from: number, last: number): { to: number; units: number } {
+  const most = Math.min(from + CHUNK_UNITS, last);
+  if (isAscii(bytes.subarray(from, most))) return { to: most, units: most - from };
   let units = 0;
   let to = from;
   while (to < last) {

@@ -54,7 +54,8 @@ export function segmentOf(text: Text, chunks: readonly Chunk[], seed: number, be
 }
 
 /** The words of a text's chunks, as the chunks are added. A posting is a word in a chunk. */
-function openWords(text: Text) {
+function openWords({ data }: Text) {
+  const bytes = Buffer.from(data.bytes.buffer, data.bytes.byteOffset, data.bytes.length);
   const terms = new Map<string, number>();
   /** Per term: its last posting, plus 1. Per posting: its term, and how often the chunk has it. Per chunk: its first posting. */
   let lastOf = new Uint32Array(ROOM);
@@ -95,8 +96,8 @@ function openWords(text: Text) {
       const first = postings;
       let words = 0;
       firsts.push(first);
-      const chunk = text.slice(start, end);
       const isAscii = end - start === to - from;
+      const chunk = bytes.toString(isAscii ? "latin1" : "utf8", from, to);
       for (const run of isAscii ? (chunk.match(RUN) ?? []) : [chunk]) {
         let found = runs.get(run);
         if (!found) {
