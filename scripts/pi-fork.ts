@@ -37,7 +37,12 @@ async function afterKill(line: PiLine, belay: string, killed: readonly Part[]): 
   try {
     const first = printPi(line, prompt, options);
     await model.until(() => model.subCalls().length === 3);
-    for (const { pid, part } of await processesOf(home.belay)) if (killed.includes(part)) process.kill(pid, "SIGKILL");
+    const alive = await processesOf(home.belay);
+    for (const part of killed) {
+      const own = alive.filter((each) => each.part === part);
+      if (own.length === 0) throw new Error(`there is no ${part} to kill`);
+      for (const { pid } of own) process.kill(pid, "SIGKILL");
+    }
     hold.release();
     const printed = await first;
     const began = Date.now();
@@ -69,21 +74,18 @@ async function continued(line: PiLine, prompt: string, options: PiOptions) {
   }
 }
 
-/** The processes that have this store in their environment. */
+/** The processes that have this store in their environment. Their titles say the same of all of them. */
 async function processesOf(store: string): Promise<readonly { readonly pid: number; readonly part: Part }[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   const found = await Promise.all(
     pids.map(async (pid) => {
-      const [env = "", line = ""] = await Promise.all(
-        ["environ", "cmdline"].map((file) => readFile(join("/proc", pid, file), "utf8").catch(() => "")),
+      const [env = "", status = ""] = await Promise.all(
+        ["environ", "status"].map((file) => readFile(join("/proc", pid, file), "utf8").catch(() => "")),
       );
       if (!env.includes(`BELAY_HOME=${store}`)) return [];
-      const part = env.includes("PRIME_AGENT_INTERNAL_DAEMON_WORKER=")
-        ? "worker"
-        : line.includes("--mode\0daemon")
-          ? "daemon"
-          : "client";
-      return [{ pid: Number(pid), part } as const];
+      const isClient = status.includes(`\nPPid:\t${process.pid}\n`);
+      const others = env.includes("PRIME_AGENT_INTERNAL_DAEMON_WORKER=") ? "worker" : "daemon";
+      return [{ pid: Number(pid), part: isClient ? "client" : others } as const];
     }),
   );
   return found.flat();
