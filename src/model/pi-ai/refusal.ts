@@ -92,12 +92,13 @@ const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "EN
 
 function codeOf(api: string, said: string, status: number | null): FailureCode {
   if (status === 429 || (status === null && RATE_LIMITED.test(said))) return "rate_limited";
-  if (FILTERED.test(said) || (said === UNNAMED && REFUSAL_IS_UNNAMED.test(api))) return "content_filtered";
+  const isFiltered = FILTERED.test(said) || (said === UNNAMED && REFUSAL_IS_UNNAMED.test(api));
+  if (isFiltered && (status ?? 400) < 500) return "content_filtered";
   if (status === 401 || status === 403 || (status === null && NO_KEY.test(said))) return "auth_failed";
   return "provider_error";
 }
 
-/** Finish reasons and error codes of content filters. */
+/** Finish reasons and error codes of content filters. A gateway also says that a connection was refused, with a status of its own fault. */
 const FILTERED =
   /\b(?:refusal|refused)\b|content[_ ](?:filter|management policy|policy)|responsible ?ai|\bsafety\b|\bflagged\b/i;
 /** The only words of pi-ai about a stop reason such as `refusal` or `SAFETY` in these protocols. */

@@ -30,6 +30,12 @@ const FAILURES: Readonly<Record<string, readonly [scripted: ScriptedAnswer, code
     "retriable, charged",
     "529 <html>overloaded",
   ],
+  "a gateway that does not reach its server": [
+    { status: 503, body: "upstream connect error: connection refused" },
+    "provider_error",
+    "retriable, charged",
+    "connection refused",
+  ],
   "a content filter after the prompt": [
     {
       status: 400,
