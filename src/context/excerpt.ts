@@ -1,5 +1,6 @@
 import type { Context, Document } from "./context.ts";
 import type { Converted, Place } from "./documents/growing.ts";
+import { separatorOf } from "./load/file-content.ts";
 import { openPlaces, placesBefore } from "./text/places.ts";
 
 /** UTF-16 units of a P. */
@@ -16,7 +17,7 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
   const parts = partsOf(context, ranges.map(wholeCharacters(context.text)));
   let at = 0;
   const placed = parts.map((part) => {
-    const separator = `\n===== ${part.id} =====\n`;
+    const separator = separatorOf(part.id);
     const start = at + separator.length;
     at = start + part.end - part.start;
     return { ...part, separator, at: start };

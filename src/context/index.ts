@@ -8,7 +8,7 @@ export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
 export { compileFind, count, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
-export { chooser, documentsOfFile } from "./load/file-content.ts";
+export { chooser, documentsOfFile, separatorOf } from "./load/file-content.ts";
 export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
 export { matchGlob } from "./load/glob.ts";
 export type { IgnoreRules } from "./load/ignore-rules.ts";

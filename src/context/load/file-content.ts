@@ -1,4 +1,5 @@
 import { basename, dirname } from "node:path";
+import { jsonText } from "../../platform/visible.ts";
 import type { LoadedFile, SkippedFile } from "../context.ts";
 import { CHILDREN, wayOf } from "../documents/kinds.ts";
 import { isRepository } from "./gitignore.ts";
@@ -51,7 +52,13 @@ export function documentsOfFile(
 }
 
 /** The line that names a document of a folder. */
-export const separatorOf = (name: string) => `\n===== ${name} =====\n`;
+export const separatorOf = (name: string) => `\n===== ${onLine(name)} =====\n`;
+
+/** The line that begins what an append adds. */
+export const appendedLine = (name: string) => `\n\n===== APPENDED: ${onLine(name)} =====\n\n`;
+
+/** A name within a line of P: as JSON if it has control characters, such as a line break. */
+const onLine = (name: string) => (/\p{Cc}/u.test(name) ? jsonText(name) : name);
 
 /** A document behind what stands before it in P. Its size is added. */
 export function placed(document: Omit<LoadedFile, "separator">, before: string, size: ContextSize): LoadedFile {

@@ -5,6 +5,7 @@ import { withoutMark } from "../documents/kinds.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import {
   ahead,
+  appendedLine,
   bytesOf,
   chooser,
   documentsOfFile,
@@ -115,7 +116,7 @@ function readingOf(source: Exclude<Source, PathsSource>, size: ContextSize, isAp
     /** The size of the context, counted up while reading. */
     size,
     /** Stands before the first file. */
-    separator: isAppend ? `\n\n===== APPENDED: ${name} =====\n\n` : "",
+    separator: isAppend ? appendedLine(name) : "",
     pause: pauseFor(options, size),
     options,
     ...{ isWhole: true, hasDocuments: false },

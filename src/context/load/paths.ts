@@ -10,7 +10,7 @@ import {
   type Pause,
   type SkippedFile,
 } from "../context.ts";
-import { ahead, bytesOf, chooser, documentsOfFile, named } from "./file-content.ts";
+import { ahead, appendedLine, bytesOf, chooser, documentsOfFile, named } from "./file-content.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
 import { locate, openRoots, type Roots } from "./roots.ts";
@@ -57,7 +57,7 @@ export async function extendByPaths(
   const isSame = unchangedIn(previous);
   const files: LoadedFile[] = [];
   let [same, added] = [0, 0];
-  let lead = previous === undefined ? "" : `\n\n===== APPENDED: ${source.folder} =====\n\n`;
+  let lead = previous === undefined ? "" : appendedLine(source.folder);
   const choose = chooser(options);
   const reads = ahead(found.files.values(), (file) =>
     documentsOfFile(read(roots, file, choose), { relative: file.name, path: file.at }, options, size),

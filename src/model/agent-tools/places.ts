@@ -16,6 +16,7 @@ import {
   type Roots,
   readListed,
   rulesAbove,
+  separatorOf,
   topRules,
   walk,
   withRuleFile,
@@ -115,7 +116,7 @@ export async function textOf(
   if ("size" in found) return { reason: "too large" };
   const texts = found.files.map(({ relative: name, bytes }) => {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
-    return found.isFolder ? `\n===== ${name} =====\n${text}` : text;
+    return found.isFolder ? `${separatorOf(name)}${text}` : text;
   });
   return { text: texts.join("") };
 }

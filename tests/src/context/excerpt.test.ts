@@ -8,7 +8,7 @@ import { contextOf as converted, convertedFile } from "../../support/converted.t
 
 test("whole documents keep their ids, parts are named by their offsets, separators are left out", async () => {
   const parent = await contextOf([
-    ["a.txt", "aaaa"],
+    ["a\n.txt", "aaaa"],
     ["b/ü.txt", "bé\u{1f600}b"],
     ["empty", ""],
     ["c.txt", "cccccc"],
@@ -22,13 +22,13 @@ test("whole documents keep their ids, parts are named by their offsets, separato
   const child = await loaded(files);
   const texts = child.documents.map(({ id, start, end }) => [id, child.text.slice(start, end)]);
   expect(texts).toEqual([
-    ["a.txt", "aaaa"],
+    ["a\n.txt", "aaaa"],
     ["b/ü.txt:0-2", "bé"],
     ["empty", ""],
     ["c.txt:0-3", "ccc"],
     ["c.txt:5-6", "c"],
   ]);
-  expect(child.text.slice(0, child.text.length)).toMatch(/^\n===== a\.txt =====\naaaa\n===== b/);
+  expect(child.text.slice(0, child.text.length)).toMatch(/^\n===== "a\\n\.txt" =====\naaaa\n===== b/);
   const all = toParent([0, child.text.length]);
   expect(all.map(([start, end]) => parent.text.slice(start, end))).toEqual(["aaaa", "bé", "ccc", "c"]);
   expect(toParent([0, 5])).toEqual([]);

@@ -259,6 +259,25 @@ test("separators in contents and in file names mislead nothing", async () => {
   ]);
 });
 
+test("a name with control characters is JSON in the line that names its document, and stays its id", async () => {
+  const folder = folderWith({ "a\nb.txt": "A", "x\ty\u0085/c.txt": "C", "back\\nslash": "S" });
+  const options = optionsFor(folder);
+  const first = await loadIn(folder, ".");
+  const files = '\n===== "a\\nb.txt" =====\nA\n===== back\\nslash =====\nS\n===== "x\\ty\\u0085/c.txt" =====\nC';
+  expect(textOf(first)).toBe(files);
+  const documents = first.documents.map(({ id, start, end }) => [id, first.text.slice(start, end)]);
+  expect(documents).toEqual([
+    ["a\nb.txt", "A"],
+    ["back\\nslash", "S"],
+    ["x\ty\u0085/c.txt", "C"],
+  ]);
+  const second = await load(pathSource("a\nb.txt"), options, first);
+  expect(textOf(second)).toBe(`${files}\n\n===== APPENDED: "${folder}/a\\nb.txt" =====\n\nA`);
+  const paths: Source = { kind: "paths", paths: ["c.txt"], folder: join(folder, "x\ty\u0085") };
+  const third = await load(paths, options, await loadIn(folder, "back\\nslash"));
+  expect(textOf(third)).toBe(`S\n\n===== APPENDED: "${folder}/x\\ty\\u0085" =====\n\n\n===== c.txt =====\nC`);
+});
+
 test("the same content has the same hash, in whatever order it was written", async () => {
   const one = folderWith({ "a/1": "1", "b/2": "2", c: "3" });
   const two = folderWith({ c: "3", "b/2": "2", "a/1": "1" });
