@@ -120,13 +120,15 @@ test("-c gives all jobs one context, and --context-field gives each its own", as
   expect(linesIn(own.stdout).map(({ result }) => result)).toEqual(["1: the law", "2: the x"]);
 });
 
-test("--dry-run sends and keeps nothing, and multiplies what the first jobs take", async () => {
+test("--dry-run sends and keeps nothing, shows what a script reads as job, and multiplies what the first jobs take", async () => {
   const { type, server } = await scene({
     "in.jsonl": Array.from({ length: 40 }, (_, n) => `{"text":"t${n}"}\n`).join(""),
   });
   const { code, stdout } = await type(["batch", "ask.js", "--jobs", "in.jsonl", "--dry-run"]);
   expect(code).toBe(0);
   expect(stdout.match(/^job /gm)).toHaveLength(3);
+  expect(stdout.match(/^`job` is .*/gm)).toEqual(['`job` is {"text":"t0"}']);
+  expect((await type(["help", "batch"])).stdout).toContain("`job` is the input itself");
   expect(stdout).toMatch(/^40 jobs, by the first 3: ~40 sub-calls, ~\d/m);
   expect(server.requests).toHaveLength(0);
   expect(await type(["jobs"])).toMatchObject({ stdout: expect.stringContaining("no runs in ") });
