@@ -4,7 +4,8 @@ import { addAbortSignal } from "node:stream";
 import { compareUnits, openRoots, pauses, type WalkOptions, walk } from "../../context/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/stats.ts";
-import { commandLine, UsageError } from "../flags/usage.ts";
+import { commandLine, quoted, UsageError } from "../flags/usage.ts";
+import { savedAs } from "../input/path-cures.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
 import { withFlag } from "../render/warnings.ts";
 import { csvRows } from "./csv.ts";
@@ -35,6 +36,11 @@ const values = (all: AsyncIterable<Input>) => ({ isFiles: false, all, leftOut: [
 
 function files(all: readonly Input[], jobs: string, leftOut: readonly string[] = []) {
   if (all.length > 0) return { isFiles: true, all, leftOut };
+  const saved = savedAs(jobs);
+  if (saved) {
+    const problem = `--jobs reads files, and ${jobs} is an address; save it, and type --jobs ${quoted(saved.name)}`;
+    throw new UsageError(problem, saved.line);
+  }
   const problem = /[*?[{]/.test(jobs) ? `no file matches ${jobs}` : `--jobs ${jobs}: no such file, or no file in it`;
   throw new UsageError(problem, commandLine(["help", "batch"]));
 }

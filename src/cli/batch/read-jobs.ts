@@ -6,6 +6,7 @@ import { isRecord } from "../../platform/json.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { Asked } from "../../store/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import { savedAs } from "../input/path-cures.ts";
 import { contextSource, isHandedOver } from "../input/sources.ts";
 import { documentOptions } from "../session/settings.ts";
 import type { AskedRun } from "./asked.ts";
@@ -56,6 +57,7 @@ export function contextPath({ at, value }: Input, field: string, roots: Roots | 
     throw new BadLine(at, `has no path in ${JSON.stringify(field)}, which --context-field names`);
   }
   const named = `names the context ${JSON.stringify(path.slice(0, SHOWN_UNITS))}, which`;
+  if (savedAs(path)) throw new BadLine(at, `${named} is an address`, "Save it with curl -o FILE, and name that file.");
   const place = canonical(resolve(path));
   if (roots !== null && !isAllowed(roots, place)) {
     const own = forbiddenBy(place);

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { csvRows } from "../../../../src/cli/batch/csv.ts";
 import { inputsOf } from "../../../../src/cli/batch/inputs.ts";
 import { type Input, jsonLines } from "../../../../src/cli/batch/jsonl.ts";
+import { contextPath } from "../../../../src/cli/batch/read-jobs.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
 
@@ -135,6 +136,16 @@ test.each([
 ])("--jobs %s is refused", async (jobs, message) => {
   inFolder({ "one.txt": "1", "empty/": "" });
   await expect(inputsOf(jobs, NEVER)).rejects.toMatchObject({ message, tryThis: "belay help batch" });
+});
+
+test("an address is not read, and the line that saves it is given", async () => {
+  await expect(inputsOf("https://example.org/in/x y.csv?a=1", NEVER)).rejects.toMatchObject({
+    message:
+      "--jobs reads files, and https://example.org/in/x y.csv?a=1 is an address; save it, and type --jobs x%20y.csv",
+    tryThis: "curl -fL 'https://example.org/in/x y.csv?a=1' -o x%20y.csv",
+  });
+  const row = { at: "line 2 of in.csv", value: { url: "https://example.org/x.pdf" } };
+  expect(() => contextPath(row, "url", [])).toThrow('the context "https://example.org/x.pdf", which is an address');
 });
 
 test("a file is read by its extension, whatever its case", async () => {
