@@ -1,6 +1,6 @@
 import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import { Socket } from "node:net";
-import { dirname, resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { type Context, type LoadOptions, load, type Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
@@ -105,6 +105,12 @@ export async function lookedIn({ paths }: LookedFor, signal: AbortSignal): Promi
   checkPaths(places.filter((path) => !WILD.test(path)));
   const typed = places.length < paths.length ? [await contextSource("-", signal)] : [];
   return places.length > 0 ? [...typed, { paths: places, maxFiles: LIMITS.files }] : typed;
+}
+
+/** Documents by the paths that were typed: without an absolute one they are relative, as grep prints them. */
+export function asTyped<Found extends { readonly id: string }>({ paths }: LookedFor, found: readonly Found[]): Found[] {
+  const shown = (id: string) => (isAbsolute(id) && !paths.some(isAbsolute) ? relative(process.cwd(), id) : id);
+  return found.map((one) => ({ ...one, id: shown(one.id) }));
 }
 
 /** The sources as one context; undefined for none. */

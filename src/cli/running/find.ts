@@ -5,7 +5,7 @@ import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { contextOf, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
+import { asTyped, contextOf, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { processTerminal } from "../render/terminal.ts";
@@ -34,8 +34,9 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
     if (!args.get(QUIET)) showLoaded(context.stats, terminal.stderr, args.get(VERBOSE));
     const { isTerminal } = terminal.stdout;
     const print = isJson ? jsonLine : isTerminal ? placeLine : plainLine;
+    const shown = { ...context, documents: asTyped(wanted, context.documents) };
     let found = 0;
-    for (const lines of linesThatMatch(context, pattern, isTerminal)) {
+    for (const lines of linesThatMatch(shown, pattern, isTerminal)) {
       found += lines.length;
       terminal.stdout.writeRaw(lines.map((line) => `${print(line, terminal.stdout)}\n`).join(""));
       // A reader that has gone is told of in between.

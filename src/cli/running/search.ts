@@ -4,7 +4,7 @@ import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { INCLUDE_SECRETS, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
+import { asTyped, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { showLoaded } from "../render/loaded.ts";
 import { type Hit, hitsIn, placeLine } from "../render/value.ts";
 import { type InSession, inSession } from "../session/opening.ts";
@@ -33,7 +33,7 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
       const suggestion = error_code === "js_timeout" ? again : envelope.suggestion;
       throw new RlmError(error_code, error_message, { suggestion });
     }
-    const found = hitsIn(envelope.result_json);
+    const found = asTyped(wanted, hitsIn(envelope.result_json));
     const print = isJson ? jsonHit : placeLine;
     terminal.stdout.writeRaw(found.map((hit) => `${print(hit, terminal.stdout)}\n`).join(""));
     return found.length > 0 ? 0 : 1;

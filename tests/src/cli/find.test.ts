@@ -24,9 +24,11 @@ test("find prints each line that matches once and whole, by its place in this fo
   expect(some).toEqual({ code: 0, stdout: "app/a.log:2:1: ERROR one ERROR\napp/a.log:3:1: error two\n", stderr: "" });
   const beside = join(cwd, "other");
   mkdirSync(beside);
-  for (const pattern of ["../app/a*.log", join(cwd, "app/a*.log")]) {
-    const { code, stdout } = await belayHere(["find", "two", pattern], { cwd: beside });
-    expect([code, stdout]).toEqual([0, `${join(cwd, "app/a.log")}:3:7: error two\n`]);
+  for (const folder of ["../app", join(cwd, "app")]) {
+    for (const path of ["", "/a*.log", "/a.log"].map((name) => `${folder}${name}`)) {
+      const { code, stdout } = await belayHere(["find", "two", path], { cwd: beside });
+      expect([code, stdout]).toEqual([0, `${folder}/a.log:3:7: error two\n`]);
+    }
   }
   const json = await belayHere(["find", "two", "app/a.log", "--json"], { cwd });
   expect(JSON.parse(json.stdout)).toEqual({ path: "app/a.log", line: 3, column: 7, text: "error two" });
@@ -58,6 +60,12 @@ test.for([
   const run = await belayHere([...args], { cwd });
   expect(run).toMatchObject({ code, stdout: "" });
   expect(run.stderr).toContain(said);
+});
+
+test("search prints relative paths as they were typed", async () => {
+  const cwd = folderWith({ "a/a.txt": "one\n", "c/c.txt": "" });
+  const searched = await belayHere(["search", "one", "../a/a.txt"], { cwd: join(cwd, "c") });
+  expect(searched).toMatchObject({ code: 0, stdout: "../a/a.txt:1: one\n" });
 });
 
 test("search prints the best places first, and keeps an index alone", async () => {
