@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { CONTEXT, INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import { count, flags } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -21,6 +21,7 @@ export const search = defineCommand({
   takes: { usage: '"WORDS" [PATH | -]...', completes: "files" },
   own: OWN,
   shared: [
+    { ...CONTEXT, help: "look in this path too: the same as a PATH behind the others" },
     { ...JSON_OUTPUT, help: "print one JSON object per place: path, line, score, text (about 1,500 characters)" },
     { ...INCLUDE_SECRETS, needs: [] },
     QUIET,

@@ -7,6 +7,7 @@ import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.t
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import { CONTEXT } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { address, savedAs } from "./path-cures.ts";
@@ -94,7 +95,8 @@ type LookedFor = ReturnType<typeof lookedFor>;
 
 /** The first argument, and the paths behind it: without one it is this folder. @throws UsageError */
 export function lookedFor(args: Arguments, command: string, what: string) {
-  const [text = "", ...paths] = args.positionals;
+  const [text = "", ...named] = args.positionals;
+  const paths = [...named, ...args.get(CONTEXT)];
   if (text.trim() === "") throw new UsageError(`no ${what} given`, commandLine(["help", command]));
   return { text, paths: paths.length > 0 ? paths : ["."] };
 }

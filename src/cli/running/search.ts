@@ -15,7 +15,7 @@ import { signalsOf } from "./run-cells.ts";
 export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: SearchFlags): Promise<number> {
   const wanted = lookedFor(args, "search", "search word");
   const search = async ({ flags, terminal, stop, isJson, open }: InSession) => {
-    const opened = await open({ flags: { ...flags, store: null } });
+    const opened = await open({ flags: { ...flags, store: null, contexts: [] } });
     const { session, progress } = opened;
     progress.begin();
     for (const source of await lookedIn(wanted, stop.signal)) {

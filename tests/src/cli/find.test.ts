@@ -62,9 +62,11 @@ test.for([
   expect(run.stderr).toContain(said);
 });
 
-test("search prints relative paths as they were typed", async () => {
-  const cwd = folderWith({ "a/a.txt": "one\n", "c/c.txt": "" });
-  const searched = await belayHere(["search", "one", "../a/a.txt"], { cwd: join(cwd, "c") });
+test("-c names a path too, and relative paths are printed as they were typed", async () => {
+  const cwd = folderWith({ "a/a.txt": "one\n", "b.txt": "one\n", "c/c.txt": "" });
+  const found = await belayHere(["find", "-c", "a", "one", "b.txt"], { cwd });
+  expect(found).toEqual({ code: 0, stdout: "b.txt:1:1: one\na/a.txt:1:1: one\n", stderr: "" });
+  const searched = await belayHere(["search", "one", "-c", "../a/a.txt"], { cwd: join(cwd, "c") });
   expect(searched).toMatchObject({ code: 0, stdout: "../a/a.txt:1: one\n" });
 });
 
