@@ -17,7 +17,7 @@ export interface Following {
   wait(ms: number): Promise<void>;
   readonly signal: AbortSignal;
   /** Receives each look at the run. */
-  look(now: CountedRun & { readonly at: number }): Promise<void>;
+  look(now: Look & { readonly at: number }): Promise<void>;
   /** Nobody else works on this store: a run is over too when only jobs are left that another build has begun. */
   readonly isAlone?: boolean;
   /** So long it waits for providers if nothing else can go on, ms. Default: to the end. */
@@ -25,6 +25,9 @@ export interface Following {
   /** A server does not answer, since so many ms. Without it the first failure ends the following. */
   readonly unreachable?: (error: RlmError, ms: number) => void;
 }
+
+/** `next`: the instant at which the first parked job goes on by itself, as far as that is known. */
+type Look = CountedRun & { readonly next: number | null };
 
 const LOOK_MS = 1000;
 const SLOWEST_MS = 30_000;
@@ -41,13 +44,16 @@ export async function followRun(following: Following): Promise<CountedRun | null
   for (;;) {
     try {
       counted = await countedRun(following.store, following.run);
-      await following.look({ at: clock.now(), ...counted });
+      const { counts, waits } = counted;
+      const next =
+        counts.parked > 0 && waits.length === 0 ? await nextParked(following.store.jobs, following.run) : null;
+      await following.look({ at: clock.now(), ...counted, next });
       goneSince = null;
       pause = LOOK_MS;
       leftSince = isLeftToProviders(counted) ? (leftSince ?? clock.now()) : null;
       const waitMs = following.waitMs?.() ?? Number.POSITIVE_INFINITY;
-      if (leftSince !== null && hasWaited(counted.waits, clock.now() - leftSince - waitMs)) return counted;
-      if (await isOver(following, counted)) return counted;
+      if (leftSince !== null && hasWaited(waits, clock.now() - leftSince - waitMs)) return counted;
+      if (await isOver(following, { ...counted, next })) return counted;
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "store_failed" || !following.unreachable) throw error;
       goneSince ??= clock.now();
@@ -87,22 +93,23 @@ export async function countsAndWaits(
 }
 
 /** True if no job runs, and none will by itself. */
-async function isOver({ store: { jobs }, run: id, isAlone }: Following, counted: CountedRun): Promise<boolean> {
-  const { run, counts, waits } = counted;
+async function isOver({ store: { jobs }, run: id, isAlone }: Following, counted: Look): Promise<boolean> {
+  const { run, counts, waits, next } = counted;
   const isPaused = run.state === "paused";
   // Rows of jobs that could not be put back say that they run: nobody holds their sessions.
   if (isPaused && isAlone === true && counts.workers === 0) return true;
   if (counts.running + counts.cancelling > 0) return false;
   if (isPaused) return true;
   if (waits.length > 0) return false;
-  if (counts.waiting === 0 && (counts.parked === 0 || !(await willGoOn(jobs, id)))) return true;
+  if (counts.waiting === 0 && next === null) return true;
   return isAlone === true && (await leftToOtherBuild(jobs, id)) > 0;
 }
 
-/** True if one of its parked jobs goes on by itself, such as when its provider may be asked again. */
-export async function willGoOn(jobs: Pick<Jobs, "list">, run: string): Promise<boolean> {
+/** The instant at which the first of its parked jobs goes on by itself, such as when its provider may be asked again; null: none does. */
+export async function nextParked(jobs: Pick<Jobs, "list">, run: string): Promise<number | null> {
   const parked = await jobs.list(run, { states: ["parked"], from: 0, limit: 1000 });
-  return parked.some(({ run_at }) => run_at !== null);
+  const instants = parked.flatMap(({ run_at }) => run_at ?? []);
+  return instants.length > 0 ? Math.min(...instants) : null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ProviderWait } from "../../index.ts";
-import { compact, dollars } from "../../platform/figures.ts";
+import { age, compact, dollars } from "../../platform/figures.ts";
 import type { Amount, Counts, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 import { waitsInShort } from "../render/waits.ts";
@@ -17,6 +17,8 @@ export interface RunState extends Pick<CountedRun, "counts">, Partial<Pick<Count
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
   /** The reason why most of the failed jobs failed; null or absent: it is not known. */
   readonly reason?: Reason | null;
+  /** The instant at which the first parked job goes on by itself; null or absent: it is not known. */
+  readonly next?: number | null;
 }
 
 /** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min`. */
@@ -29,7 +31,7 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
       ? [`${counts.failed} failed${reason ? ` (${reason.count} × ${reason.error_code})` : ""}`]
       : []),
     ...(counts.cancelled > 0 ? [`${counts.cancelled} cancelled`] : []),
-    ...(counts.parked > 0 && !now.waits?.length ? [`${counts.parked} parked`] : []),
+    ...(counts.parked > 0 && !now.waits?.length ? [`${counts.parked} parked${nextText(now.next ?? 0)}`] : []),
     ...(active > 0 ? [`${active} running${counts.workers > 1 ? ` on ${counts.workers} workers` : ""}`] : []),
     ...(now.waits?.length ? [waitsInShort(now.waits, Date.now())] : []),
     ...spentParts(run),
@@ -38,6 +40,9 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
   ];
   return parts.join(" · ");
 }
+
+/** How long the first of the parked jobs waits. */
+const nextText = (next: number) => (next > 0 ? `, next in ${age(Math.max(1000, next - Date.now()))}` : "");
 
 export const jobsIn = ({ waiting, running, parked, cancelling, done, failed, cancelled }: Counts) =>
   waiting + running + parked + cancelling + done + failed + cancelled;

@@ -16,7 +16,7 @@ import { withSpansSent } from "../session/sending.ts";
 import { configPlaces } from "../session/settings.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { usualConcurrency } from "./asked.ts";
-import { countsAndWaits, willGoOn } from "./follow.ts";
+import { countsAndWaits, nextParked } from "./follow.ts";
 import { openTally } from "./run-progress.ts";
 import { RUN_EXIT } from "./run-state.ts";
 import { openDispatcher, runStore, withRun } from "./run-store.ts";
@@ -102,7 +102,7 @@ async function leftIn({ store, queues }: Idling): Promise<Left> {
       const { waiting, running, cancelling, parked } = counts;
       if (waiting + running + cancelling > 0) return "jobs";
       if (parked > 0 && waits.length > 0) left = "providers";
-      else if (parked > 0 && (await willGoOn(jobs, id))) return "jobs";
+      else if (parked > 0 && (await nextParked(jobs, id)) !== null) return "jobs";
     }
     return left;
   } catch (error) {

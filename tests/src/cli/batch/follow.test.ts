@@ -1,11 +1,18 @@
 import { expect, test } from "vitest";
 import { countsAndWaits, followRun } from "../../../../src/cli/batch/follow.ts";
-import type { Counts, RunRow } from "../../../../src/store/index.ts";
+import type { Counts, JobRow, RunRow } from "../../../../src/store/index.ts";
 
 const NONE = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0, workers: 0 };
 
-/** The number of looks after which a run is over, whose looks are scripted. The last one is repeated. */
-async function looks(script: readonly (readonly [state: RunRow["state"], counts: Partial<Counts>])[]): Promise<number> {
+/**
+ * The number of looks after which a run is over, whose looks are scripted. The last one is repeated.
+ * @param parked the instants at which its parked jobs go on @param onLook receives the instant of the first one
+ */
+async function looks(
+  script: readonly (readonly [state: RunRow["state"], counts: Partial<Counts>])[],
+  parked: readonly (number | null)[] = [],
+  onLook: (next: number | null) => void = () => {},
+): Promise<number> {
   const amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
   const limits = { nanodollars: null, tokens: null, sub_calls: null };
   const sums = { spent: amount, held: amount, doubtful: amount, limits };
@@ -28,7 +35,7 @@ async function looks(script: readonly (readonly [state: RunRow["state"], counts:
           ...sums,
         }),
         counts: async () => ({ ...NONE, ...now()?.[1] }),
-        list: async () => [],
+        list: async (_, { from }) => (from > 0 ? [] : parked.map((run_at) => ({ run_at, engine: null }) as JobRow)),
       },
       shipping: { waits: async () => [] } as never,
     },
@@ -40,7 +47,7 @@ async function looks(script: readonly (readonly [state: RunRow["state"], counts:
       at += 1;
       if (at > 9) failure.abort();
     },
-    async look() {},
+    look: async ({ next }) => onLook(next),
   });
   return at;
 }
@@ -63,6 +70,24 @@ test("a paused run ends with the last job that somebody holds, also if rows of o
     ]),
   ).toBe(1);
   expect(await looks([["open", { running: 1 }]])).toBe(10);
+});
+
+test("a look has the time at which the first parked job goes on, and a run is over if none will", async () => {
+  const next: (number | null)[] = [];
+  const parked = { parked: 3 };
+  expect(
+    await looks(
+      [
+        ["open", parked],
+        ["open", parked],
+        ["open", { done: 3 }],
+      ],
+      [null, 70, 50],
+      (at) => next.push(at),
+    ),
+  ).toBe(2);
+  expect(next).toEqual([50, 50, null]);
+  expect(await looks([["open", parked]], [null, null, null])).toBe(0);
 });
 
 test("a run whose answer arrives while it is looked at goes on: its jobs are counted again", async () => {

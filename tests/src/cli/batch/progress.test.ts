@@ -39,6 +39,8 @@ test("what is not there is left out", () => {
   expect(progressText(standing(0, { waiting: 2 }), unknown)).toBe("0/2 done");
   const free = standing(0, { done: 1, running: 1, parked: 2, cancelled: 1, workers: 1 }, { spent: amount(0, 3, 1234) });
   expect(progressText(free, unknown)).toBe("1/5 done · 1 cancelled · 2 parked · 1 running · 1.2k tokens");
+  const next = Date.now() + 270_000;
+  expect(progressText({ ...standing(0, { parked: 6 }), next }, unknown)).toBe("0/6 done · 6 parked, next in 4 min");
   const paid = standing(0, { done: 1 }, { spent: amount(21e6) });
   expect(progressText(paid, unknown)).toBe("1/1 done · $0.021");
 });
