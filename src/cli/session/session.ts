@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
-import type { LoadSource, Session } from "../../index.ts";
+import type { ContextStats, LoadSource, Session } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { given } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
@@ -163,11 +164,20 @@ function loaderOf(session: Session, progress: ProgressLine, cwd: string, { flags
         : session.loadAppend(place(source), options));
       progress.end();
       if (kind === "load") progress.reset();
-      if (!flags.quiet) showLoaded(loadedSince(before, stats), stderr, flags.verbose, `${inLine(name)}: `);
+      if (flags.quiet) return;
+      if (before?.sources.includes(resolve(path)))
+        stderr.write(`${inLine(name)}: ${againText(before, stats)}\n`, "yellow");
+      showLoaded(loadedSince(before, stats), stderr, flags.verbose, `${inLine(name)}: `);
     } finally {
       progress.end();
     }
   };
+}
+
+/** Two copies of a document are there on purpose, or by a line that was typed twice. */
+function againText(before: ContextStats, now: ContextStats): string {
+  const added = amount(now.document_count - before.document_count, "document is", "documents are");
+  return `P has it already; ${added} added under other names, beside the ${before.document_count} that it had`;
 }
 
 function checkSettings(settings: Settings, { needsModel }: Opening): void {

@@ -40,6 +40,20 @@ test("a session goes on with its variables, and -c must be what it has", async (
   expect(json(await piped("P.length"))).toMatchObject({ result_json: 10 });
 });
 
+test("a folder that is appended again is there twice, and a line on stderr says so", async () => {
+  const cwd = folderWith({ "docs/a.md": "alpha", "docs/b.md": "beta", "more.md": "gamma" });
+  const docs = join(cwd, "docs");
+  const run = (...args: string[]) =>
+    belayHere(["exec", "-e", "list_docs().length", "-s", "s", ...args], { home: join(cwd, "home"), cwd });
+  const told = (added: number, had: number) =>
+    `docs: P has it already; ${added} documents are added under other names, beside the ${had} that it had\n`;
+  expect(await run("-c", docs)).toEqual({ code: 0, stdout: "2\n", stderr: "" });
+  expect(await run("-c", "more.md", "--append")).toEqual({ code: 0, stdout: "3\n", stderr: "" });
+  expect(await run("-c", "docs", "--append")).toEqual({ code: 0, stdout: "5\n", stderr: told(2, 3) });
+  expect(await run("-c", "docs", "--append", "-q")).toEqual({ code: 0, stdout: "7\n", stderr: "" });
+  expect(await run("-c", "docs", "-c", "docs", "--reload")).toEqual({ code: 0, stdout: "4\n", stderr: told(2, 2) });
+});
+
 test("a session goes on after its folder is gone, and says so; --reload takes another one in its place", async () => {
   const folder = folderWith({ "docs/a.md": "alpha", "other/b.md": "b", "more.md": "beta" });
   const [docs, other, more, home] = ["docs", "other", "more.md", "home"].map((name) => join(folder, name)).map(String);
