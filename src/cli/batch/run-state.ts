@@ -41,7 +41,7 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
   return parts.join(" · ");
 }
 
-/** How long the first of the parked jobs waits. */
+/** `, next in 4 min`: the wait of the first parked job. */
 const nextText = (next: number) => (next > 0 ? `, next in ${age(Math.max(1000, next - Date.now()))}` : "");
 
 export const jobsIn = ({ waiting, running, parked, cancelling, done, failed, cancelled }: Counts) =>
