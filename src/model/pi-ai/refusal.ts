@@ -91,7 +91,7 @@ const NO_CONNECTION = "Connection error.";
 const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
 
 function codeOf(api: string, said: string, status: number | null): FailureCode {
-  if (status === 429 || (status === null && RATE_LIMITED.test(said))) return "rate_limited";
+  if (status === 429 || status === 529 || ((status ?? 503) === 503 && BUSY.test(said))) return "rate_limited";
   const isFiltered = FILTERED.test(said) || (said === UNNAMED && REFUSAL_IS_UNNAMED.test(api));
   if (isFiltered && (status ?? 400) < 500) return "content_filtered";
   if (status === 401 || status === 403 || (status === null && NO_KEY.test(said))) return "auth_failed";
@@ -106,7 +106,7 @@ const UNNAMED = "An unknown error occurred";
 const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
 /** A stream that ended without the event or the reason that ends an answer, in the words of pi-ai from 0.87 on. */
 const BROKEN_OFF = /stream ended (?:before|without)/i;
-const RATE_LIMITED = /rate.?limit|too many requests|throttl|resource_exhausted/i;
+const BUSY = /rate.?limit|too many requests|throttl|resource_exhausted|overloaded/i;
 const NO_KEY = /no api key|api key is required|invalid.{0,9}api.?key|authentication_error/i;
 const NO_CREDIT = /insufficient_quota|billing|credit balance/i;
 

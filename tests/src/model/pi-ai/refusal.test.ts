@@ -24,11 +24,18 @@ const FAILURES: Readonly<Record<string, readonly [scripted: ScriptedAnswer, code
   "404": [{ status: 404 }, "provider_error", "charged", "404 scripted 404"],
   "408": [{ status: 408 }, "provider_error", "retriable, charged", "408 scripted 408"],
   "500": [{ status: 500 }, "provider_error", "retriable, charged", "500 scripted 500"],
-  "529 with a page": [
-    { status: 529, body: "<html>overloaded" },
-    "provider_error",
+  "529 with a page": [{ status: 529, body: "<html>busy" }, "rate_limited", "retriable, charged", "529 <html>busy"],
+  "503 of a model with too much to do": [
+    { status: 503, body: '{"error":{"message":"The model is overloaded."}}' },
+    "rate_limited",
     "retriable, charged",
-    "529 <html>overloaded",
+    "The model is overloaded.",
+  ],
+  "a stream of a model with too much to do": [
+    { body: 'data: {"error":{"type":"overloaded_error","message":"Overloaded"}}\n\n' },
+    "rate_limited",
+    "retriable",
+    "Overloaded",
   ],
   "a gateway that does not reach its server": [
     { status: 503, body: "upstream connect error: connection refused" },
