@@ -5,7 +5,7 @@ import { longScene, promptOf } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { FIRST_RUN_FILE } from "../support/pi/home.ts";
 import { played } from "../support/pi/played.ts";
-import { entriesIn, OLDEST_PI, type Pi, startPi } from "../support/pi/process.ts";
+import { entriesIn, NEWEST_PI, type Pi, startPi } from "../support/pi/process.ts";
 
 const TURNS = 5;
 /** What Pi keeps of a conversation that it compacts. */
@@ -15,7 +15,7 @@ const KEPT_TOKENS = 2000;
 const told = ({ events }: Pi) =>
   events.flatMap(({ method, message }) => (method === "notify" ? [String(message)] : []));
 
-played(OLDEST_PI, "texts go outside and come back by /rlm off; --compact lets the package be removed", async (line) => {
+played(NEWEST_PI, "texts go outside and come back by /rlm off; --compact lets the package be removed", async (line) => {
   await using scene = await longScene(20, 64_000, 4, { keepRecentTokens: KEPT_TOKENS });
   const { home, newest, report } = scene;
   rmSync(join(home.belay, FIRST_RUN_FILE));

@@ -6,7 +6,7 @@ import { ROOT } from "../../scripts/process.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { resultTo } from "../support/pi/model.ts";
 import { played } from "../support/pi/played.ts";
-import { entriesIn, NEWEST_PI, OLDEST_PI, type Pi, type PiLine, startPi } from "../support/pi/process.ts";
+import { entriesIn, NEWEST_PI, type Pi, type PiLine, startPi } from "../support/pi/process.ts";
 import { type PiScene, piScene } from "../support/pi/scene.ts";
 
 const V1 = Array.from({ length: 61 }, (_, n) => `const value${n + 1} = "${"x".repeat(20)}";`).join("\n");
@@ -40,7 +40,7 @@ function reader({ model }: PiScene) {
 
 const leafOf = (file: string) => entriesIn(file).at(-1)?.id;
 
-played(OLDEST_PI, "what the model has is not sent again, on a branch, in a fork, in a new process", async (line) => {
+played(NEWEST_PI, "what the model has is not sent again, on a branch, in a fork, in a new process", async (line) => {
   await using given = await scene(line);
   const { home, start, model } = given;
   const write = (text: string) => writeFileSync(join(home.project, "a.ts"), text);
