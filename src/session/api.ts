@@ -392,7 +392,7 @@ export interface Session extends AsyncDisposable {
   unfinished(): Unfinished | null;
   /**
    * Finishes what was interrupted: settled sub-calls are not sent again. If nothing was interrupted, answers
-   * the recorded outcome of the last cell or query, or null if there is none.
+   * the recorded outcome of the last cell, query or ask, or null if there is none.
    *
    * @throws RlmError `checkpoint_lost`, `context_lost`, `settings_untrusted`
    */

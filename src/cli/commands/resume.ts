@@ -11,7 +11,7 @@ export const resume = defineCommand({
   summary: "finish what was interrupted, then run the cells that were to follow",
   details: [
     "Without a name it takes the session that was interrupted last; RUN/ID names that of a job. Sub-calls whose answers are recorded are not sent again; those that were in flight are, unless --on-restart fail lets them fail in the cell.",
-    "If nothing was interrupted, the recorded outcome of the last cell or query is printed again. Settings are those that the session was begun with, if you began it and its store has not moved; flags change them.",
+    "If nothing was interrupted, the recorded outcome of the last cell, query or ask is printed again. Settings are those that the session was begun with, if you began it and its store has not moved; flags change them.",
   ],
   takes: { usage: "[SESSION]", completes: "sessions" },
   own: {},
