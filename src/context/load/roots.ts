@@ -14,6 +14,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { RlmError, remedy } from "../../../runtime/index.ts";
 import { kindOf, readAtMost } from "../../platform/bounded-file.ts";
 import { homeFolder } from "../../platform/home.ts";
+import { isStoreFile } from "../../platform/own-files.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import { keyPath } from "../../platform/user-key.ts";
 import type { Reason } from "../documents/growing.ts";
@@ -191,7 +192,7 @@ function linkTarget(path: string): string | undefined {
 /** Why a path is refused even if a root covers it; null: it is not. */
 export function forbiddenBy(path: string): string | null {
   if (FORBIDDEN.some((folder) => isWithin(folder, path))) return "/proc, /sys and /dev are always refused";
-  const isOwn = ownFolders().some((folder) => isWithin(realFolder(folder), path));
+  const isOwn = isStoreFile(path) || ownFolders().some((folder) => isWithin(realFolder(folder), path));
   return isOwn ? "Belay keeps its own files there" : null;
 }
 

@@ -4,6 +4,8 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { buffersOf, type ImagePages, YOUNG_MB } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
 import { isRecord } from "../../platform/json.ts";
+import { keepStoreFiles } from "../../platform/own-files.ts";
+import { isServer } from "../../platform/store-place.ts";
 import type { Lease, Step, Store, StoredContext } from "../port.ts";
 import { StoreHere } from "./here.ts";
 import {
@@ -42,6 +44,7 @@ export async function openStore(
   };
   let moving: Promise<void> | undefined;
   let hasMoved = false;
+  if (place !== null && !isServer(place)) keepStoreFiles(place);
   let thread = await openThread(startWorker(entry, { place }), { ended: () => hasMoved || onEnd(), lost });
   async function move(): Promise<void> {
     const contents = await thread.move();

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { queryObjects } from "node:v8";
 import { expect, onTestFinished, test } from "vitest";
 import { run } from "../../../scripts/process.ts";
+import { load } from "../../../src/context/index.ts";
 import { sha256 } from "../../../src/read-cache/digest.ts";
 import { textKey } from "../../../src/store/sql/cache.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
@@ -57,6 +58,22 @@ test("a session that another process holds is busy until that process is killed"
   await store.lease("S1");
   await store.commit("S1", { records: [recordOf("E1", 6)] });
   expect(await store.journal("S1")).toHaveLength(2);
+});
+
+test("loading the folder of the store opens none of its files: to close one would free the lock of a session", async () => {
+  const folder = folderWith({ "a.txt": "a" });
+  const place = join(folder, "store");
+  await using store = await openStore(place);
+  await store.create(sessionOf("S1"));
+  const { stats } = await load({ kind: "path", path: "." }, { roots: [folder], cwd: folder });
+  const reason = "Belay keeps its own files there";
+  const own = ["store/belay.db", "store/belay.db-shm", "store/belay.db-wal", "store/locks"];
+  expect(stats).toMatchObject({ document_count: 1, skipped: { files: own.map((path) => ({ path, reason })) } });
+  const script = `const { openStore } = await import(${JSON.stringify(THREAD)});
+    const store = await openStore(${JSON.stringify(place)});
+    console.log(await store.lease("S1").then(() => "taken", ({ code }) => code));`;
+  const { stdout, code } = await run(process.execPath, ["script.mjs"], { cwd: folderWith({ "script.mjs": script }) });
+  expect({ stdout, code }).toEqual({ stdout: "session_busy\n", code: 0 });
 });
 
 test("a session that was let go of is read again: another process may have written to it", async () => {
