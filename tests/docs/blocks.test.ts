@@ -83,11 +83,11 @@ async function startReader(): Promise<ScriptedReader> {
   };
   allow(allowed);
   const { url, requests, close } = await startModelServer(async (request) => {
-    if (!isTurn(request)) {
-      const number = ++questions;
-      while (number > allowed) await changed;
-    }
-    return { text: answerTo(request.prompt) };
+    if (isTurn(request)) return { text: answerTo(request.prompt) };
+    if (isRepair(request)) return { text: answerTo(questionOf(request)) };
+    const number = ++questions;
+    while (number > allowed) await changed;
+    return { text: said(answerTo(request.prompt), number) };
   });
   let answer = () => {};
   const wait = new Promise<void>((resolve) => {
@@ -107,6 +107,25 @@ async function startReader(): Promise<ScriptedReader> {
   };
 }
 
+/** The answer as real models give it: JSON, a word with a capital and a full stop, in a sentence, after thinking. */
+function said(answer: string, number: number): string {
+  const word = /^"(\w+)"$/.exec(answer)?.[1];
+  if (word === undefined) return answer;
+  const forms = [
+    answer,
+    `${word.charAt(0).toUpperCase()}${word.slice(1)}.`,
+    `I would say that it is **${word}**.`,
+    `<think>\nIs it "${word}"? Yes.\n</think>\n\n${word}`,
+  ];
+  return forms[number % forms.length] ?? answer;
+}
+
+/** Whether a model is asked once more, since its answer did not fit the schema. */
+const isRepair = ({ prompt }: SeenRequest) => prompt.startsWith("Your answer does not fit the JSON Schema");
+
+const questionOf = ({ body }: SeenRequest) =>
+  body.messages.find(({ role }) => role === "user")?.content?.toString() ?? "";
+
 /** Whether a root model is asked, and not the model of a sub-call. */
 const isTurn = ({ body }: SeenRequest) => body.messages[1]?.content?.toString().startsWith(QUESTION) === true;
 
@@ -116,7 +135,8 @@ function answerTo(prompt: string): string {
   if (prompt.startsWith("By how much")) return cell("print(P)");
   if (prompt.includes("Net profit")) return cell('answer("12 %", { cite: find("Net profit.*").matches })');
   if (prompt.startsWith("Label")) return '{ "labels": [] }';
-  if (prompt.startsWith("Whose fault")) return prompt.includes(" db: ") ? "ours" : "user";
+  if (prompt.includes('{"type":"boolean"}')) return String(scriptedReply(prompt) === '"complaint"');
+  if (prompt.startsWith("Whose fault")) return prompt.includes(" db: ") ? '"ours"' : '"user"';
   const isScripted = [QUESTION, "[turn ", "Is this letter"].some((words) => prompt.includes(words));
   return isScripted ? scriptedReply(prompt) : "Yes.";
 }
@@ -150,9 +170,9 @@ const TRANSCRIPTS = PAGES.map((page) => {
 test.each(TRANSCRIPTS)("$page: its transcripts", async ({ page, steps }) => {
   for (const step of steps) await replay(step, reader);
   if (page !== "README.md") return;
-  // Twelve questions, ten until the process is killed, and the seven that had no answer. Then the same with Ctrl-C, between turns.
+  // Twelve questions, ten until the process is killed, and the seven that had no answer. Then the same with Ctrl-C.
   expect(reader.questions).toBe(12 + (10 + 7) + (10 + 7));
-  expect(reader.requests.filter(isTurn)).toHaveLength(3);
+  expect(reader.requests.filter(isTurn)).toHaveLength(3 + 3);
 });
 
 test.each(blocks("js").map(({ page, text }) => [page, text]))("%s: a cell", async (_, text) => {

@@ -23,13 +23,11 @@ export const EXPLORE =
 
 /** The cell that is killed in the middle. */
 export const ASK = `// One question about each letter; then the answers are counted.
-const prompts = list_docs().map(
-  ({ id }) => "Is this letter praise, a complaint or a question? Answer with one word.\\n\\n" + peek_doc(id),
-);
-const { results } = await llm_query_batch(prompts, { tools: [] });
-const counts = {};
-for (const answer of results) counts[answer] = (counts[answer] ?? 0) + 1;
-result = counts;
+const schema = { enum: ["praise", "complaint", "question"] };
+const prompts = list_docs().map(({ id }) => "Is this letter praise, a complaint or a question?\\n\\n" + peek_doc(id));
+const { results } = await llm_query_batch(prompts, { tools: [], schema });
+result = {};
+for (const kind of schema.enum) result[kind] = results.filter((answer) => answer === kind).length;
 `;
 
 /** The question of `belay demo --ask`. */
@@ -44,9 +42,9 @@ print(letters.length, "letters, such as:", peek_doc(letters[1].id));
 \`\`\``,
   `A model reads each of them, and code counts.
 \`\`\`js
-const kinds = "Is this letter praise, a complaint or a question? Answer with one word.";
-const prompts = letters.map(({ id }) => kinds + "\\n\\n" + peek_doc(id));
-const { results } = await llm_query_batch(prompts, { tools: [] });
+const schema = { enum: ["praise", "complaint", "question"] };
+const prompts = letters.map(({ id }) => "Is this letter praise, a complaint or a question?\\n\\n" + peek_doc(id));
+const { results } = await llm_query_batch(prompts, { tools: [], schema });
 print(results.join(" "));
 \`\`\``,
   `Now I can answer.
@@ -63,9 +61,9 @@ export function scriptedReply(prompt: string): string {
   return REPLIES[turn] ?? scriptedAnswer(prompt);
 }
 
-/** The answer of the scripted model. It goes by words, as a real model would not. */
+/** The answer of the scripted model, as JSON. It goes by words, as a real model would not. */
 export function scriptedAnswer(prompt: string): string {
   const letter = prompt.slice(prompt.indexOf("\n\n"));
-  if (letter.includes("?")) return "question";
-  return /refund|money back|broken|wrong|never agreed/.test(letter) ? "complaint" : "praise";
+  if (letter.includes("?")) return '"question"';
+  return /refund|money back|broken|wrong|never agreed/.test(letter) ? '"complaint"' : '"praise"';
 }
