@@ -53,14 +53,20 @@ async function commandNamed(name: string, before: readonly string[], args: reado
   const commands = await allCommands();
   const found = commands.find((command) => command.name === name);
   if (found) return found;
+  // Loaded when no command was typed.
+  const { askLine, isAskWithoutName, lineForPath, lineForQuestion } = await import("./flags/without-command.ts");
   if (name.startsWith("-")) {
-    const line = name === "-e" || name === "-c" ? commandLine(["exec", ...args]) : "belay --help";
-    throw new UsageError(`options come after the command; ${name} is not an option of belay itself`, line);
+    const isCommand = name === "-e" || name === "-c";
+    const named = isAskWithoutName(args) ? askLine(args) : commandLine(["exec", ...args]);
+    const problem = `options come after the command; ${name} is not an option of belay itself`;
+    throw new UsageError(problem, isCommand ? named : "belay --help");
   }
-  if (existsSync(name)) {
-    throw new UsageError(`${name} is not a command; exec runs cells`, commandLine(["exec", ...args]));
-  }
+  const isFirst = before.length === 0;
+  const path = isFirst ? lineForPath(args) : null;
+  if (path) throw new UsageError(path.problem, path.line);
   const meant = nearest(name, [...commands.map((command) => command.name), "help"]);
+  const question = isFirst && !meant ? lineForQuestion(args) : null;
+  if (question) throw new UsageError(question.problem, question.line);
   if (!meant) throw new UsageError(`unknown command ${name}`, "belay --help");
   const line = commandLine([...before, meant, ...args.slice(1)]);
   throw new UsageError(`unknown command ${name}; did you mean ${meant}?`, line);
@@ -74,11 +80,24 @@ async function allCommands(): Promise<readonly Command[]> {
 async function checked(command: Command, args: readonly string[]): Promise<Arguments> {
   const { parseArguments } = await import("./flags/arguments.ts");
   const parsed = parseArguments(command.name, command.options, args);
+  await checkModelNames(command, parsed);
   const [superfluous] = command.takes ? [] : parsed.positionals;
   if (superfluous === undefined) return parsed;
   const isPath = command.options.some(({ name }) => name === "context") && existsSync(superfluous);
   const line = commandLine(isPath ? [command.name, "-c", superfluous] : ["help", command.name]);
   throw new UsageError(`${command.name} takes no argument ${superfluous}`, line);
+}
+
+/** @throws UsageError for a model without its provider, with the nearest name. The list of models is loaded only then. */
+async function checkModelNames(command: Command, args: Arguments): Promise<void> {
+  const named = command.options.filter(({ type }) => type.word === "PROVIDER/ID");
+  const typed = args.inOrder.filter(({ option }) => named.some(({ name }) => name === option));
+  const variable = { option: null, value: process.env.BELAY_MODEL ?? "" };
+  const isRead = named.some(({ setting }) => setting === "model") && typed.every(({ option }) => option !== "model");
+  const bare = [...typed, ...(isRead ? [variable] : [])].find(({ value }) => /^[^/\s]+$/.test(value));
+  if (!bare) return;
+  const { modelNameError } = await import("./flags/model-names.ts");
+  throw modelNameError(command.name, args, bare);
 }
 
 /** Lines to type next leave out a --store with a password, and so does the list of processes. Programs type no lines. */

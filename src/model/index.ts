@@ -5,7 +5,7 @@ export type { Authorization } from "./keys/authorize.ts";
 export { defaultModels } from "./keys/default-model.ts";
 export { agentDirOf } from "./keys/pi-files.ts";
 export { keyVariable } from "./keys/variables.ts";
-export { listModels, type ModelFacts, modelsAt, refreshModels } from "./list.ts";
+export { listModels, type ModelFacts, modelsAt, modelsMeantBy, refreshModels } from "./list.ts";
 export { noModelCure, openModels, priceOf, withFallback } from "./models.ts";
 export { nearestNames } from "./nearest-names.ts";
 export {

@@ -2,6 +2,7 @@ import { boundedJson } from "../platform/bounded-json.ts";
 import { isRecord } from "../platform/json.ts";
 import { MAX_LIST_BYTES, refreshLists, storeFile } from "./fetched.ts";
 import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
+import { meantAmong } from "./meant-models.ts";
 import { allModels } from "./pi-ai/catalog.ts";
 import { loadPiAi } from "./pi-ai/load.ts";
 import { hasKey, type RegistryOptions } from "./pi-ai/registry.ts";
@@ -33,6 +34,11 @@ export function listModels(env: Env, apiKeyEnv?: string): readonly ModelFacts[] 
     thinking: model.reasoning,
     has_key: keyed.has(model.provider),
   }));
+}
+
+/** Models, `provider/id`, that may be meant by a name without its provider, the likeliest first. */
+export function modelsMeantBy(typed: string, env: Env): readonly string[] {
+  return meantAmong(typed, listModels(env));
 }
 
 /** Fetches newer lists of the providers that have a key. Returns those that failed. No key is sent. */

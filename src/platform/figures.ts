@@ -61,6 +61,22 @@ export function elapsed(ms: number): string {
   return whole < 10_000 ? `${whole / SECOND} s` : duration(whole);
 }
 
+/** `40 s`, `4 min`, `1.5 h` of so many ms: no more digits than an estimate has. */
+export function roughly(ms: number): string {
+  const seconds = 10 * Math.max(1, Math.ceil(ms / 10_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = ms / MINUTE;
+  return minutes < 90 ? `${Math.max(1, Math.round(minutes))} min` : `${(minutes / 60).toFixed(1)} h`;
+}
+
+/** `███████░░░`: the share of all that is done. */
+export function bar(done: number, all: number): string {
+  const filled = all === 0 ? 0 : Math.floor((done / all) * BAR_UNITS);
+  return "█".repeat(filled) + "░".repeat(BAR_UNITS - filled);
+}
+
+const BAR_UNITS = 10;
+
 /** `now`, `42 s`, `3 min`, `5 h`, `12 d` of so many ms; a clock that was set back gives `now`. */
 export function age(ms: number): string {
   if (ms < SECOND) return "now";

@@ -1,9 +1,10 @@
 import type { RlmError } from "../../index.ts";
 import type { WorkProgress } from "../../jobs/index.ts";
+import { bar } from "../../platform/figures.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
-import { openSpeed, progressText, type RunState, runStateJson } from "./run-state.ts";
+import { jobsIn, openSpeed, overIn, progressText, type RunState, runStateJson } from "./run-state.ts";
 
 /** Elsewhere than on a terminal, a line now and then. */
 const IN_LOGS: Pace = { first: 3000, step: 10_000 };
@@ -22,7 +23,10 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
     show(now: RunState): void {
       const speed = speedOf(now);
       const { callsPerSecond: calls_per_second, leftMs: left_ms } = speed;
-      show(progressText(now, speed), { kind: "progress", ...runStateJson(now), calls_per_second, left_ms });
+      const text = progressText(now, speed);
+      const isRewritten = output.isTerminal && as === "text";
+      const shown = isRewritten ? `${bar(overIn(now.counts), jobsIn(now.counts))} ${text}` : text;
+      show(shown, { kind: "progress", ...runStateJson(now), calls_per_second, left_ms });
     },
     unreachable(error: RlmError, ms: number): void {
       if (clock.now() - complainedAt < MINUTE_MS) return;

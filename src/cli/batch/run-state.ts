@@ -1,5 +1,5 @@
 import type { ProviderWait } from "../../index.ts";
-import { age, compact, dollars } from "../../platform/figures.ts";
+import { age, compact, dollars, roughly } from "../../platform/figures.ts";
 import type { Amount, Counts, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 import { waitsInShort } from "../render/waits.ts";
@@ -21,7 +21,7 @@ export interface RunState extends Pick<CountedRun, "counts">, Partial<Pick<Count
   readonly next?: number | null;
 }
 
-/** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min`. */
+/** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min left`. */
 export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): string {
   const { counts, run, reason } = now;
   const active = counts.running + counts.cancelling;
@@ -36,7 +36,7 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
     ...(now.waits?.length ? [waitsInShort(now.waits, Date.now())] : []),
     ...spentParts(run),
     ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
-    ...(speed.leftMs === null ? [] : [`~${left(speed.leftMs)}`]),
+    ...(speed.leftMs === null ? [] : [`~${roughly(speed.leftMs)} left`]),
   ];
   return parts.join(" · ");
 }
@@ -62,14 +62,6 @@ function spentParts({ spent, held, doubtful, limits }: RunState["run"]): string[
   const beside = `${limit}${heldText}`;
   if (spent.nanodollars > 0 || beside !== "") return [`${dollars(spent.nanodollars * USD)}${beside}`];
   return spent.tokens > 0 ? [`${compact(spent.tokens)} tokens`] : [];
-}
-
-/** `~4 min`, `~40 s`: no more digits than an estimate has. */
-function left(ms: number): string {
-  const seconds = 10 * Math.max(1, Math.ceil(ms / 10_000));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = ms / 60_000;
-  return minutes < 90 ? `${Math.max(1, Math.round(minutes))} min` : `${(minutes / 60).toFixed(1)} h`;
 }
 
 /** The speed of a run. null: not known yet. */

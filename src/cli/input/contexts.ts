@@ -30,7 +30,7 @@ export async function bringContexts(
   const holdsMore = await hasRun({ session, kept });
   if (!change && (has || holdsMore)) {
     const documents = { ...documentOptions(), raw, secrets };
-    progress.begin(contexts[0]);
+    progress.begin(contexts.join(", "));
     const hash = await hashNow(sources, (path) => ({
       roots: [...roots, ...(path === "-" ? [] : [path])],
       cwd: process.cwd(),

@@ -1,7 +1,7 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { AskEnvelope, SessionEvent } from "../../index.ts";
 import { tokensOf } from "../../model/index.ts";
-import { amount, compact, duration, priced } from "../../platform/figures.ts";
+import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
 import { citedPlace, inLine } from "../../platform/visible.ts";
 import { showWarnings } from "./envelope.ts";
 import type { Output, Terminal } from "./terminal.ts";
@@ -14,6 +14,14 @@ export type TurnProgress = Extract<SessionEvent, { kind: "turn" }>;
 export function turnLine(progress: TurnProgress): string {
   const { turn, of, tokens, cost_usd } = progress;
   return madeLine(turn > of ? nameOf(progress) : `${nameOf(progress)} of ${of}`, progress, tokens, cost_usd);
+}
+
+/** `turn 3: waiting for claude-haiku-4-5, 12 s · 2 cells · 7 sub-calls · 18k tokens · $0.03`; before anything was done, its beginning. */
+export function waitingLine(progress: TurnProgress, ms: number): string {
+  const { model, tokens, cost_usd } = progress;
+  const id = model.slice(model.indexOf("/") + 1);
+  const waiting = `${nameOf(progress)}: waiting for ${id}, ${elapsed(ms)}`;
+  return tokens === 0 ? waiting : madeLine(waiting, progress, tokens, cost_usd);
 }
 
 /** `turn 3 · 2 cells · 7 sub-calls · 18k tokens · $0.03` */

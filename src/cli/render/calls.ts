@@ -1,16 +1,22 @@
 import type { CallDescription, CallProgress } from "../../index.ts";
-import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
+import { amount, bar, compact, duration, elapsed, priced, roughly } from "../../platform/figures.ts";
 import type { CallTotals } from "./progress.ts";
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
-/** `calls 12 done · 5 running · 33 left · 48k tokens (~9k held) · $0.021 · 14 s` */
+/** `███████░░░ calls 12 of 17, ~10 s left · 33 more allowed · 48k tokens (~9k held) · $0.021 · 14 s`: of those that the cell has made so far. */
 export function callLine(progress: CallProgress, ms: number): string {
   const { done, running, left, tokens, held_tokens, cost_usd } = progress;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
-  const parts = [`calls ${done} done`, `${running} running`, `${left} left`, `${compact(tokens)} tokens${held}`];
-  return [...parts, ...priced(cost_usd), elapsed(ms)].join(" · ");
+  const made = done + running;
+  const isForeseeable = done > 0 && running > 0 && ms >= LEAST_MS;
+  const rest = isForeseeable ? `, ~${roughly((ms * running) / done)} left` : "";
+  const counts = [`${bar(done, made)} calls ${done} of ${made}${rest}`, `${left} more allowed`];
+  return [...counts, `${compact(tokens)} tokens${held}`, ...priced(cost_usd), elapsed(ms)].join(" · ");
 }
+
+/** A shorter time says little of the time that is left. */
+const LEAST_MS = 2000;
 
 /** `12 sub-calls · 48k tokens · $0.021 · 14 s` */
 export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: CallTotals): string {

@@ -1,7 +1,7 @@
 import type { CallProgress, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
-import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
+import { type TurnProgress, turnLine, turnOverLine, waitingLine } from "./ask.ts";
 import { callLine } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
@@ -13,12 +13,13 @@ export type ProgressLine = ReturnType<typeof openProgress>;
 const ON_TERMINAL: Pace = { first: 1000, step: 100 };
 /** A log does not fill with what is over. */
 const ELSEWHERE: Pace = { first: 3000, step: Number.POSITIVE_INFINITY };
-/** The seconds go on while all sub-calls are waited for. */
+/** The seconds go on while a model or sub-calls are waited for. */
 const TICK_MS = 1000;
 
 /**
- * On a terminal, rewrites one line, from the first second on; each turn of an ask keeps a line when it is over. Elsewhere prints a first line
- * after 3 s, and a last one at the end.
+ * On a terminal, rewrites one line, from the first second on; each turn of an ask but its last keeps a line when it is over, since the
+ * ask's own end tells the same. Elsewhere prints a first line after 3 s, and a last one at the end. An ask shows at once that its model
+ * is asked; elsewhere after a second.
  *
  * @param isQuiet nothing is printed, and sub-calls are counted
  */
@@ -32,6 +33,15 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
   let stopTicking = () => {};
   const turns = openTurnLines();
   const counted = openCount(now);
+
+  /** Tells each second how long the model of a turn has been waited for. */
+  function wait(turn: TurnProgress): void {
+    const askedAt = now();
+    const tell = () => status.show(waitingLine(turn, now() - askedAt));
+    status.hurry(output.isTerminal ? 0 : TICK_MS);
+    stopTicking = every(TICK_MS, tell);
+    tell();
+  }
 
   function keepLines(lines: readonly string[]): void {
     if (output.isTerminal) for (const line of lines) status.say(line, "dim");
@@ -54,7 +64,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
         case "load":
           return status.show(
             event.converting === undefined
-              ? `loading ${source}: ${amount(event.files, "file")}, ${megabytes(event.bytes)}`
+              ? `loading ${source || "the context"}: ${amount(event.files, "file")}, ${megabytes(event.bytes)}`
               : `converting ${inLine(event.converting)} …`,
           );
         case "turn":
@@ -62,7 +72,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
           stopTicking();
           calls = undefined;
           keepLines(turns.after(event));
-          return status.show(turnLine(event));
+          return event.phase === "asked" ? wait(event) : status.show(turnLine(event));
         case "calls": {
           counted.report(event);
           const tell = () => calls && status.show(callLine(calls, now() - beganAt));
@@ -152,8 +162,8 @@ export function openTurnLines() {
       newest.set(own, progress);
       return lines;
     },
-    /** Lines of all that are left. */
-    rest: () => over(() => true),
+    /** Lines of children that are left. What the ask came to is told at its end. */
+    rest: () => over((path) => path !== ""),
   };
 }
 

@@ -39,6 +39,7 @@ export function openStatusLine(output: Output, clock: StatusClock, asked: Status
   let dueAt = clock.now() + first;
   let onLine = false;
   let hasPrinted = false;
+  let newest = "";
   let unprinted: { readonly text: string; readonly json: object } | null = null;
   let callOff = () => {};
 
@@ -53,7 +54,10 @@ export function openStatusLine(output: Output, clock: StatusClock, asked: Status
     const { text, json } = unprinted;
     forget();
     dueAt = clock.now() + step;
+    // A log does not say the same twice.
+    if (hasPrinted && !isRewritten && as === "text" && text === newest) return;
     hasPrinted = true;
+    newest = text;
     if (as === "json") output.writeRaw(`${jsonText(json)}\n`);
     else if (isRewritten) {
       output.writeRaw(CLEAR_LINE);
@@ -75,6 +79,10 @@ export function openStatusLine(output: Output, clock: StatusClock, asked: Status
       forget();
       dueAt = clock.now() + first;
       hasPrinted = false;
+    },
+    /** The first line of what has begun comes within so many ms. */
+    hurry(ms: number): void {
+      if (!hasPrinted) dueAt = Math.min(dueAt, clock.now() + ms);
     },
     /** @param json the same for programs */
     show(text: string, json: object = {}): void {

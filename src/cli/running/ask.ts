@@ -20,12 +20,13 @@ import { failedCode, isToGoOn, signalsOf } from "./run-cells.ts";
 export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {
   const { schema: file, ...options } = own;
   return inSession(args, host, "ask", async (parts) => {
-    const { stop, open } = parts;
+    const { stop, open, isJson } = parts;
     const question = questionOf(args, "ask", parts.flags);
     // With a wrong schema loading would be for nothing.
     const schema = file === undefined ? {} : { schema: await schemaIn(file) };
     const asked = { kind: "ask", input: question } as const;
-    const opened = await open({ asked, needsModel: true, tellsTurns: true });
+    // --trajectory tells at the end what --verbose would tell now.
+    const opened = await open({ asked, needsModel: true, tellsTurns: isJson || !args.get(TRAJECTORY) });
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
     const asking = { ...signals, ...opened.waiting, trajectory: args.get(TRAJECTORY) };

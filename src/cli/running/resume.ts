@@ -22,12 +22,16 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
   return inSession(args, host, "resume", async (parts) => {
     const { flags, terminal, stop, report, isJson, open } = parts;
     const asked = nameOf(args);
-    const opened = await open({ tellsTurns: true, choose: (store) => choose(store, asked, terminal) });
+    const opened = await open({
+      tellsTurns: isJson || !args.get(TRAJECTORY),
+      choose: (store) => choose(store, asked, terminal),
+    });
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
-    if (session.unfinished()) opened.checkRecorded();
-    progress.begin();
-    const isLast = (session.unfinished()?.rest.length ?? 0) === 0;
+    const unfinished = session.unfinished();
+    if (unfinished) opened.checkRecorded();
+    progress.begin(unfinished ? brief(unfinished.input) : "");
+    const isLast = (unfinished?.rest.length ?? 0) === 0;
     const delivery = openDelivery(opened, isLast);
     const trajectory = args.get(TRAJECTORY);
     const resumed = await session.resume({

@@ -17,7 +17,7 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
   const search = async ({ flags, terminal, stop, isJson, open }: InSession) => {
     const opened = await open({ flags: { ...flags, store: null, contexts: [] } });
     const { session, progress } = opened;
-    progress.begin();
+    progress.begin(wanted.paths.join(", "));
     for (const source of await lookedIn(wanted, stop.signal)) {
       const options = { signal: stop.signal, roots: rootsOf(wanted), includeSecrets: args.get(INCLUDE_SECRETS) };
       await (session.stats() ? session.loadAppend(source, options) : session.load(source, options));

@@ -23,12 +23,17 @@ export interface ModelName {
   readonly id: string;
 }
 
-/** @throws RlmError `no_model_configured` for what is not PROVIDER/ID */
-export function readModelName(name: string): ModelName {
+/**
+ * @param known names that may be meant by another one
+ * @throws RlmError `no_model_configured` for what is not PROVIDER/ID
+ */
+export function readModelName(name: string, known: (name: string) => readonly string[] = () => []): ModelName {
   const slash = name.indexOf("/");
   if (slash > 0 && slash < name.length - 1) return { provider: name.slice(0, slash), id: name.slice(slash + 1) };
+  const meant = known(name);
+  const question = meant.length > 0 ? `Did you mean ${meant.join(", ")}? ` : "";
   throw new RlmError("no_model_configured", `${name} is not a model's name: names are PROVIDER/ID`, {
-    suggestion: `Write it as PROVIDER/ID; for local/NAME, ${remedy("nameServer")}.`,
+    suggestion: `${question}Write it as PROVIDER/ID; for local/NAME, ${remedy("nameServer")}.`,
   });
 }
 
@@ -180,7 +185,8 @@ function isCompat(value: unknown): value is NonNullable<PiModel<Api>["compat"]> 
   return isRecord(value);
 }
 
-function allNames(piAi: PiAi, files: PiFiles): string[] {
+/** Names of all models of lists and of models.json. */
+export function allNames(piAi: PiAi, files: PiFiles): string[] {
   const listed = piAi.getProviders().flatMap((provider) => listedModels(piAi, files, provider));
   const custom = Array.from(files.providers, ([name, provider]) => provider.models.map(({ id }) => `${name}/${id}`));
   return [...listed.map((model) => `${model.provider}/${model.id}`), ...custom.flat()];

@@ -1,8 +1,9 @@
 import { type Authorization, authorize, type KeySources, namedKey } from "../keys/authorize.ts";
 import { type PiFiles, readPiFiles } from "../keys/pi-files.ts";
+import { meantAmong } from "../meant-models.ts";
 import type { Model } from "../port.ts";
 import { isLogin } from "./batch-account.ts";
-import { findModel, type ListedModel, modelAt, readModelName } from "./catalog.ts";
+import { allNames, findModel, type ListedModel, modelAt, readModelName } from "./catalog.ts";
 import { loadPiAi, type PiAi } from "./load.ts";
 import { piAiModel } from "./model.ts";
 
@@ -32,8 +33,8 @@ export function serverModel(name: string, baseUrl: string, options: RegistryOpti
 export function registeredModel(name: string, options: RegistryOptions): Model {
   const { env, agentDir, apiKeyEnv, now } = options;
   const piAi = loadPiAi();
-  const { provider, id } = readModelName(name);
   const files = readPiFiles(agentDir);
+  const { provider, id } = readModelName(name, (bare) => meantAmong(bare, namesWithKeys(piAi, files, options)));
   const listed = pricedBy(findModel(piAi, files, { provider, id }), options);
   const find = (from: PiFiles) =>
     authorize(provider, listed.headers, { env, apiKeyEnv, files: from, envNames: keyNames(piAi, provider), now });
@@ -65,6 +66,13 @@ export function hasKey(provider: string, files: PiFiles, { env, apiKeyEnv, now }
   } catch {
     return false;
   }
+}
+
+function namesWithKeys(piAi: PiAi, files: PiFiles, options: RegistryOptions) {
+  const names = allNames(piAi, files);
+  const providers = new Set(names.map((id) => id.slice(0, id.indexOf("/"))));
+  const keyed = [...providers].filter((provider) => hasKey(provider, files, options));
+  return names.map((id) => ({ id, has_key: keyed.some((provider) => id.startsWith(`${provider}/`)) }));
 }
 
 /** @throws RlmError `no_model_configured` for an unknown name */

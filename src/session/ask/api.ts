@@ -58,6 +58,8 @@ export interface TurnProgress {
   readonly depth: number;
   /** Ids of the calls that lead to the child, that of the caller's session first; empty for the ask itself. */
   readonly path: readonly string[];
+  /** The root model, `provider/id`. */
+  readonly model: string;
   readonly turn: number;
   readonly of: number;
   readonly phase: "asked" | "replied" | "ran";

@@ -172,5 +172,14 @@ export function progressOf(ask: AskRecords, phase: TurnProgress["phase"]): TurnP
   // A turn that the provider refused is asked for again under its number.
   const turn = phase === "asked" ? turnsDone(rounds) + 1 : (last?.turn ?? 1);
   const spent = { cells, sub_calls, tokens: tokensOf(usage), cost_usd: usage.cost_usd };
-  return { depth: settings.depth, path: [], turn, of: settings.max_turns, phase, ...spent, detail };
+  return {
+    depth: settings.depth,
+    path: [],
+    model: settings.model,
+    turn,
+    of: settings.max_turns,
+    phase,
+    ...spent,
+    detail,
+  };
 }

@@ -62,9 +62,14 @@ const CALLS: CallProgress = {
 };
 
 test("sub-calls are told in one line, without dollars where no price is known", () => {
-  expect(callLine(CALLS, 14_900)).toBe("calls 12 done · 5 running · 33 left · 48k tokens (~9.0k held) · $0.021 · 14 s");
+  expect(callLine(CALLS, 14_900)).toBe(
+    "███████░░░ calls 12 of 17, ~10 s left · 33 more allowed · 48k tokens (~9.0k held) · $0.021 · 14 s",
+  );
+  // Nothing is foreseen before anything is known.
+  expect(callLine({ ...CALLS, done: 0 }, 14_900)).toMatch(/^░{10} calls 0 of 5 .* · 14 s$/);
+  expect(callLine(CALLS, 900)).toMatch(/ · 0 s$/);
   expect(callLine({ ...CALLS, running: 0, held_tokens: 0, cost_usd: 0 }, 65_000)).toBe(
-    "calls 12 done · 0 running · 33 left · 48k tokens · 1 min 05 s",
+    "██████████ calls 12 of 12 · 33 more allowed · 48k tokens · 1 min 05 s",
   );
   const taken = { done: 1, unfinished: 0, tokens: 999, cost_usd: 0, elapsed: 0 };
   expect(takenLine(taken)).toBe("1 sub-call · 999 tokens · 0 s");
@@ -97,9 +102,10 @@ test("the line goes on while all calls are waited for, and what they took is tol
   expect(written).toEqual([]);
   clock.tick();
   clock.tick();
-  expect(written.filter((text) => text.startsWith("calls")).map((text) => text.slice(-5))).toEqual(
-    [" 1 s", " 2 s"].map((text) => `·${text}`),
-  );
+  expect(written.filter((text) => text.includes("calls")).map((text) => text.slice(11, 41))).toEqual([
+    "calls 12 of 17 · 33 more allow",
+    "calls 12 of 17, ~10 s left · 3",
+  ]);
   expect(progress.end()).toEqual({ done: 12, unfinished: 5, tokens: 48_123, cost_usd: 0.0211, elapsed: 2000 });
   expect([clock.isTicking, written.at(-1)]).toEqual([false, "\r\x1b[K"]);
   // The next cell is told its own share of what the session has spent, and a load begins anew.
@@ -118,7 +124,7 @@ function turn(number: number, phase: "asked" | "replied" | "ran"): Extract<Sessi
   const cells = phase === "asked" ? number - 1 : number;
   const spent = { sub_calls: 7 * cells, tokens: 6137 * cells, cost_usd: 0.01 * cells };
   return {
-    ...{ kind: "turn", depth: 0, path: [], turn: number, of: 20, phase, cells },
+    ...{ kind: "turn", depth: 0, path: [], model: "anthropic/claude-haiku-4-5", turn: number, of: 20, phase, cells },
     ...spent,
     detail: { text: "", cells: [] },
   };
@@ -140,9 +146,8 @@ test("on a terminal each turn of an ask keeps a line when it is over, and the tu
   expect(written.filter((text) => text.endsWith("\n"))).toEqual([
     "turn 1  1 cell · 7 sub-calls · 6,137 tokens · $0.010\n",
     "turn 2  2 cells · 14 sub-calls · 12,274 tokens · $0.020\n",
-    "turn 3  3 cells · 21 sub-calls · 18,411 tokens · $0.030\n",
   ]);
-  expect(written).toContain("turn 3 of 20 · 2 cells · 14 sub-calls · 12k tokens · $0.020");
+  expect(written).toContain("turn 3: waiting for claude-haiku-4-5, 0 s · 2 cells · 14 sub-calls · 12k tokens");
 });
 
 test("a turn whose cell is suspended keeps no line: what it comes to is not known yet", () => {
@@ -155,6 +160,42 @@ test("a turn whose cell is suspended keeps no line: what it comes to is not know
   expect(written.filter((text) => text.endsWith("\n"))).toEqual([
     "turn 1  1 cell · 7 sub-calls · 6,137 tokens · $0.010\n",
   ]);
+});
+
+test("an ask shows at once on a terminal that its model is asked, and the seconds go on", () => {
+  const { written, clock, progress } = record(true);
+  progress.begin();
+  progress.report({ ...turn(1, "asked"), tokens: 0 });
+  clock.tick();
+  clock.now += 11_000;
+  clock.tick();
+  progress.report(turn(1, "replied"));
+  expect([clock.isTicking, written.filter((text) => text.startsWith("turn"))]).toEqual([
+    false,
+    [
+      "turn 1: waiting for claude-haiku-4-5, 0 s",
+      "turn 1: waiting for claude-haiku-4-5, 1 s",
+      "turn 1: waiting for claude-haiku-4-5, 13 s",
+    ],
+  ]);
+});
+
+test("elsewhere an ask that waits for its model says so after a second, and nothing twice", () => {
+  const { written, clock, progress } = record(false);
+  progress.begin();
+  progress.report({ ...turn(1, "asked"), tokens: 0 });
+  expect(written).toEqual([]);
+  clock.tick();
+  clock.tick();
+  expect(written).toEqual(["turn 1: waiting for claude-haiku-4-5, 1 s\n"]);
+  progress.end();
+  written.length = 0;
+  progress.begin("docs");
+  for (clock.now = 10_000; clock.now < 20_000; clock.now += 1000) {
+    progress.report({ kind: "load", files: 1, bytes: 2 ** 20 });
+  }
+  progress.end();
+  expect(written).toEqual(["loading docs: 1 file, 1.0 MB\n"]);
 });
 
 test("elsewhere turns have no lines of their own", () => {
@@ -180,7 +221,7 @@ test("turns of children are indented, and stand above the turn whose cell called
     ...[[], []],
     ...[[], [], []],
     ...[[], [], ["    call 1, turn 1"], ["  call 1, turn 1"]],
-    ...[["  call 10, turn 1"], ["turn 1"], [], ["turn 2"]],
+    ...[["  call 10, turn 1"], ["turn 1"], [], []],
   ]);
 });
 

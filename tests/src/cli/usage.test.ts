@@ -45,7 +45,6 @@ test.each<[args: string[], expected: string | RegExp]>([
   [["--max-output-bytes", "9e99"], "--max-output-bytes must be a whole number from 1 | belay help exec"],
   [["--max-cost-usd", "$2"], "--max-cost-usd must be a number of dollars above 0 | belay help exec"],
   [["--depth", "0"], "accepted"],
-  [["--model", "gpt-5"], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5 | belay help exec"],
   [
     ["--api-key-env", "sk-1"],
     "--api-key-env must be the name of an environment variable, not the key itself | belay help exec",
@@ -101,6 +100,53 @@ test("arguments keep their order, and the last of a repeated number counts", () 
       typed: args,
     },
   });
+});
+
+test.each<[args: string[], problem: RegExp, line: string]>([
+  [["what is this?"], /^a question is not a command/, "belay ask 'what is this?' -c ."],
+  [["what", "is", "this"], /^a question is not a command/, "belay ask 'what is this' -c ."],
+  [["why?", "--quiet"], /^a question is not a command/, "belay ask 'why?' -c . --quiet"],
+  [["這是什麼"], /^a question is not a command/, "belay ask '這是什麼' -c ."],
+  [["What is due?", "tests"], /^a question is not a command/, "belay ask 'What is due?' -c tests"],
+  [["tests", "What is due?"], /^tests is not a command; ask/, "belay ask 'What is due?' -c tests"],
+  [["tests"], /^tests is not a command; ask/, "belay ask 'What is this about?' -c tests"],
+  [["what", "are", "tests", "-q"], /^a question/, "belay ask 'what are tests' -c tests -q"],
+  [["why?", "-c", "x"], /^a question/, "belay ask 'why?' -c x"],
+  [["-c", "tests", "what is due"], /^options come after/, "belay ask -c tests 'what is due'"],
+  [["-c", "tests"], /^options come after/, "belay ask 'What is this about?' -c tests"],
+  [["-c", "tests", "-e", "1"], /^options come after/, "belay exec -c tests -e 1"],
+  [["serach", "lease", "tests"], /^unknown command serach; did you mean search/, "belay search lease tests"],
+  [["foo"], /^unknown command foo$/, "belay --help"],
+])("the first line of a newcomer is told as the line to type: %j", async (args, problem, line) => {
+  const { code, stderr } = await belayHere(args, { home: folderWith() });
+  const [told, typed] = stderr.trimEnd().split("\n");
+  expect([code, told?.replace("belay: ", ""), typed]).toEqual([2, expect.stringMatching(problem), `try: ${line}`]);
+});
+
+test.each<[args: string[], env: Record<string, string>, problem: string, line: string]>([
+  [["--model", "claude-haiku-4-5"], {}, "--model must be", "belay ask q --model anthropic/claude-haiku-4-5"],
+  [["--model=gpt5"], {}, "--model must be", "belay ask q --model=openai/gpt-5"],
+  [["--sub-model", "haiku"], {}, "--sub-model must be", "belay ask q --sub-model anthropic/claude-haiku-4-5"],
+  [
+    ["--model", "claude-haiku-4-5"],
+    { OPENROUTER_API_KEY: "k" },
+    "--model must be",
+    "belay ask q --model openrouter/anthropic/claude-haiku-4.5",
+  ],
+  [["--model", "q", "--base-url", "http://h/v1"], {}, "--model", "belay ask q --model local/q --base-url http://h/v1"],
+  [[], { BELAY_MODEL: "gpt5" }, "BELAY_MODEL must be", "export BELAY_MODEL=openai/gpt-5"],
+])("a model without its provider is named whole: %j with %j", async (args, more, problem, line) => {
+  const keys = { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", OPENROUTER_API_KEY: "" };
+  const env = { PI_CODING_AGENT_DIR: folderWith(), ...keys, ...more };
+  const { code, stderr } = await belayHere(["ask", "q", ...args], { home: folderWith(), env });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`belay ask: ${problem}`)]);
+  expect(stderr).toContain(`\ntry: ${line}\n`);
+});
+
+test("what is not like a model's name may be a key, and is not repeated", async () => {
+  const { code, stderr } = await belayHere(["ask", "q", "--model", "sk-0123456789abcdef"], { home: folderWith() });
+  expect([code, stderr]).toEqual([2, expect.not.stringContaining("sk-0")]);
+  expect(stderr).toContain("no model is named like it");
 });
 
 test("wrong usage ends with code 2 and a line that can be typed", async () => {

@@ -178,7 +178,7 @@ test("progress says what was done, in at most 200 characters", () => {
   expect(progressMessage({ ...tally, calls })).toBe("7 of 9 sub-calls · 18,412 tokens · $0.030");
   const turn = { kind: "turn", depth: 0, path: [], turn: 3, of: 20, phase: "ran", cells: 2, sub_calls: 9 } as const;
   const detail = { text: "", cells: [] };
-  const asking = { ...tally, calls, turn: { ...turn, detail, tokens: 4_000, cost_usd: 0 } };
+  const asking = { ...tally, calls, turn: { ...turn, model: "a/b", detail, tokens: 4_000, cost_usd: 0 } };
   expect(progressMessage(asking)).toBe("turn 3 of 20 · 7 of 9 sub-calls · 4,000 tokens");
   expect(progressMessage({ ...tally, load: { kind: "load", files: 3, bytes: 2048 } })).toBe("3 files · 2.0 KB");
   expect(progressMessage(tally)).toBe("rlm_exec runs, 12 s");

@@ -49,6 +49,17 @@ function setVariable(name: string, value: string): void {
   });
 }
 
+test("a name without its provider gets whole names, those of a provider with a key first", () => {
+  const refusal = (env: ModelsOptions["env"]) => refusalOf(() => open({}, { env }).models.resolve("claude-haiku-4-5"));
+  expect(refusal({})).toMatchObject({
+    code: "no_model_configured",
+    suggestion: expect.stringMatching(/^Did you mean anthropic\/claude-haiku-4-5, /),
+  });
+  expect(refusal({ OPENROUTER_API_KEY: "k" })).toMatchObject({
+    suggestion: expect.stringMatching(/^Did you mean openrouter\/anthropic\/claude-haiku-4\.5, anthropic\//),
+  });
+});
+
 test("without a model the refusal names the option", () => {
   const { models } = open();
   expect(models.fallback).toBeNull();

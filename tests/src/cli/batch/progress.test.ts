@@ -22,7 +22,7 @@ test("the line says done, failed, running, dollars, speed and time left", () => 
   };
   const now = standing(0, { done: 120, failed: 3, running: 11, cancelling: 1, waiting: 65, workers: 4 }, run);
   expect(progressText(now, { callsPerSecond: 2.14, leftMs: 241_000 })).toBe(
-    "120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.100, in doubt $0.010) · 2.1 calls/s · ~4 min",
+    "120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.100, in doubt $0.010) · 2.1 calls/s · ~4 min left",
   );
   const reason = { error_code: "schema_mismatch", error: "", count: 2 };
   expect(progressText({ ...now, reason }, { callsPerSecond: null, leftMs: null })).toContain(
@@ -53,7 +53,7 @@ test.each([
   [240_000, "~4 min"],
   [6_000_000, "~1.7 h"],
 ])("%d ms left are told as %s", (leftMs, text) => {
-  expect(progressText(standing(0, { waiting: 1 }), { callsPerSecond: null, leftMs })).toBe(`0/1 done · ${text}`);
+  expect(progressText(standing(0, { waiting: 1 }), { callsPerSecond: null, leftMs })).toBe(`0/1 done · ${text} left`);
 });
 
 test("speed is that of the last minute, and is not told before two seconds", () => {
@@ -125,7 +125,11 @@ function follow(as: "text" | "json" | "quiet", seconds: number): readonly string
 
 test("a run has a line after three seconds, and then one every ten", () => {
   expect(follow("text", 2)).toEqual([]);
-  expect(follow("text", 30)).toEqual(["3/40 done · ~40 s\n", "13/40 done · ~30 s\n", "23/40 done · ~20 s\n"]);
+  expect(follow("text", 30)).toEqual([
+    "3/40 done · ~40 s left\n",
+    "13/40 done · ~30 s left\n",
+    "23/40 done · ~20 s left\n",
+  ]);
   expect(follow("quiet", 30)).toEqual([]);
 });
 
