@@ -224,10 +224,12 @@ interface SearchHit {
   score: number;
   start: number;
   end: number;
-  /** The document that it is of, and the line there at which it begins, from 1. */
+  /** The document that it is of, and the number of the line there that has most of the words, from 1. */
   doc_id: string;
   line: number;
-  /** Present in converted documents: p.12, as doc_at gives it. */
+  /** The place in P at which that line begins. */
+  at: number;
+  /** Present in converted documents: the part with that line, such as p.12. */
   place?: string;
 }
 

@@ -22,6 +22,16 @@ export interface PlaceEntry extends Pick<DocumentEntry, "id" | "start" | "end"> 
   readonly place: string | null;
 }
 
+/** A chunk that a search has found; offsets are UTF-16 units of P. */
+export interface ChunkEntry {
+  readonly text: string;
+  readonly score: number;
+  readonly start: number;
+  readonly end: number;
+  /** The beginning of the line in it that has most of the query's words. */
+  readonly at: number;
+}
+
 /** Notes what an exec looks at, for its coverage. What `slice` and `search` give is noted by itself. */
 export interface CoverageNotes {
   /** The cell has the whole of P. */
@@ -64,7 +74,7 @@ export interface ContextServices {
    * @param between is called again and again meanwhile, and may throw to end it: what is done is kept
    */
   prepareSearch(onProgress: (fraction: number) => void, between: () => void): void;
-  search(query: string, k: number): readonly Readonly<{ text: string; score: number; start: number; end: number }>[];
+  search(query: string, k: number): readonly ChunkEntry[];
   readonly coverage: CoverageNotes;
   routes(
     topic: string,

@@ -32,5 +32,6 @@ export { readListed } from "./load/text-file.ts";
 export { compareUnits, isInGit, type WalkOptions, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { pauses } from "./pauses.ts";
+export { queryWords } from "./search/query-words.ts";
 export { openPlaces, partsOf } from "./text/places.ts";
 export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text/text.ts";

@@ -24,5 +24,6 @@ search("invoice", "3");
 //=> {"success":false,"error_name":"TypeError"}
 //---
 const [hit] = search("parseInvoiceTotal");
-[hit.doc_id, hit.line, doc_at(hit.start).id === hit.doc_id, peek_doc(hit.doc_id).split("\n").slice(hit.line - 1).join("\n").startsWith(hit.text)];
-//=> {"result_json":["src/billing/invoice.js",1,true,true]}
+const line = peek_doc(hit.doc_id).split("\n")[hit.line - 1];
+[hit.doc_id, hit.line, doc_at(hit.start).id === hit.doc_id, line, P.startsWith(line, hit.at), hit.text.includes(line)];
+//=> {"result_json":["src/billing/invoice.js",3,true,"  parseInvoiceTotal(lines) {",true,true]}

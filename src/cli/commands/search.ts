@@ -13,16 +13,19 @@ export type SearchFlags = Given<typeof OWN>;
 
 export const search = defineCommand({
   name: "search",
-  summary: "print the places of files that fit some words best, as path:line: text",
+  summary: "print the lines of files that fit some words best, as path:line: text",
   details: [
-    "PATHs are files, folders and globs, and - is stdin; without one it is this folder. A folder is read by its .gitignore. Other forms of a word count too, and parts of identifiers; the best place comes first. `belay find` looks for a pattern to the letter.",
+    "PATHs are files, folders and globs, and - is stdin; without one it is this folder. A folder is read by its .gitignore. Other forms of a word count too, and parts of identifiers; the best place comes first, by the line of it that has most of the words. `belay find` looks for a pattern to the letter.",
     "The exit code is 0 if something was found, 1 if nothing was, and 2 if it could not look. Nothing is kept but an index of the words, so that the next search of the same files is faster.",
   ],
   takes: { usage: '"WORDS" [PATH | -]...', completes: "files" },
   own: OWN,
   shared: [
     { ...CONTEXT, help: "look in this path too: the same as a PATH behind the others" },
-    { ...JSON_OUTPUT, help: "print one JSON object per place: path, line, score, text (about 1,500 characters)" },
+    {
+      ...JSON_OUTPUT,
+      help: "print one JSON object per place: path, line, score, text (about 1,500 characters around that line)",
+    },
     { ...INCLUDE_SECRETS, needs: [] },
     QUIET,
     VERBOSE,

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../index.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import { type Mark, markedLine } from "./marked-line.ts";
 import { type Output, type Style, writeData } from "./terminal.ts";
 
 /** A value and a newline; on a terminal a line for each place, if it is nothing but places. */
@@ -74,21 +75,37 @@ const PlaceSchema = v.object({
   ...{ id: v.string(), line: count, column: count, place: part },
   text: v.exactOptional(v.string()),
 });
-export type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & { readonly column?: number };
+export type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & {
+  readonly column?: number;
+  /** Ranges of the text that are shown as found. */
+  readonly marks?: readonly Mark[];
+};
 
-/** A hit as `search` gives it, whose text is a chunk of several lines. */
+const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+/** A hit as `search` gives it: its text is a chunk, and `at` the place in P of the line to show. */
 const HitSchema = v.pipe(
-  v.object({ doc_id: v.string(), line: count, place: part, score: v.number(), text: v.string() }),
-  v.transform(({ doc_id, text, ...others }) => ({ id: doc_id, ...others, text: beginning(text), chunk: text })),
+  v.object({
+    doc_id: v.string(),
+    line: count,
+    place: part,
+    score: v.number(),
+    text: v.string(),
+    start: offset,
+    at: offset,
+  }),
+  v.transform(({ doc_id, text, start, at, ...others }) => ({
+    id: doc_id,
+    ...others,
+    text:
+      text
+        .slice(at - start)
+        .split("\n", 1)[0]
+        ?.trim() ?? "",
+    chunk: text,
+  })),
 );
 export type Hit = v.InferOutput<typeof HitSchema>;
-
-const SHOWN_UNITS = 200;
-
-function beginning(text: string): string {
-  const shown = text.trim().replaceAll(/\s+/g, " ");
-  return shown.length > SHOWN_UNITS ? `${shown.slice(0, SHOWN_UNITS).toWellFormed()}…` : shown;
-}
 
 const PlacesSchema = v.pipe(v.union([v.array(PlaceSchema), v.array(HitSchema)]), v.minLength(1));
 const FoundSchema = v.strictObject({ matches: PlacesSchema, capped: v.boolean() });
@@ -106,10 +123,22 @@ export function hitsIn(value: Json): readonly Hit[] {
   return found.success ? found.output : [];
 }
 
-/** `docs/a.md:12:3: the line`, as rg prints it; in a converted document `report.pdf p.12: the line`. */
-export function placeLine({ id, line, column, place, text }: Place, { paint }: Pick<Output, "paint">): string {
+/** Most units of a line that a terminal shows. */
+const SHOWN_UNITS = 200;
+
+/**
+ * `docs/a.md:12:3: the line`, as rg prints it; in a converted document `report.pdf p.12: the line`.
+ *
+ * @param most units of the line that are shown
+ */
+export function placeLine(
+  { id, line, column, place, text, marks = [] }: Place,
+  output: Pick<Output, "paint">,
+  most = SHOWN_UNITS,
+): string {
+  const { paint } = output;
   const document = paint(inLine(id), "magenta");
   const at = `${document}:${paint(String(line), "green")}${column === undefined ? "" : `:${column}`}`;
   const where = place === null ? at : `${document} ${paint(inLine(place), "green")}`;
-  return text === undefined ? where : `${where}: ${paint(inLine(text.trimEnd()))}`;
+  return text === undefined ? where : `${where}: ${markedLine(text.trimEnd(), marks, most, output)}`;
 }

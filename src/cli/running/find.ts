@@ -50,7 +50,7 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
   }
 }
 
-type Line = Required<Place>;
+type Line = Required<Omit<Place, "marks">> & Pick<Place, "marks">;
 
 const AT_ONCE = 500;
 
@@ -70,7 +70,7 @@ function* linesThatMatch(context: Context, pattern: FindPattern, isShort: boolea
       if (last.id === id && last.line === line) continue;
       last = { id, line };
       const text = isShort ? places.lineText(start) : lineIn(context, start - column + 1, place.end);
-      lines.push({ id, line, column, place: part, text });
+      lines.push({ id, line, column, place: part, text, marks: [] });
       if (lines.length < AT_ONCE) continue;
       yield lines;
       lines = [];

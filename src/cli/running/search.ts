@@ -1,3 +1,4 @@
+import { queryWords } from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { SearchFlags } from "../commands/search.ts";
@@ -34,8 +35,9 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
       throw new RlmError(error_code, error_message, { suggestion });
     }
     const found = asTyped(wanted, hitsIn(envelope.result_json));
-    const print = isJson ? jsonHit : placeLine;
-    terminal.stdout.writeRaw(found.map((hit) => `${print(hit, terminal.stdout)}\n`).join(""));
+    const { rangesIn } = queryWords(wanted.text);
+    const shown = (hit: Hit) => placeLine({ ...hit, marks: rangesIn(hit.text) }, terminal.stdout);
+    terminal.stdout.writeRaw(found.map((hit) => `${isJson ? jsonHit(hit) : shown(hit)}\n`).join(""));
     return found.length > 0 ? 0 : 1;
   };
   return inSession(args, host, "search", search, COULD_NOT_LOOK);

@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { buildIndexFile, type IndexLocation, refuseAgain, type SearchSource } from "./build.ts";
 import { type IndexFile, openIndexFile } from "./index-file.ts";
+import { MAX_QUERY_TERMS, queryWords } from "./query-words.ts";
 import { openReader, type Postings, type Reader } from "./reader.ts";
 import { INDEX_FORMAT, queryTerms } from "./tokens.ts";
 
@@ -10,9 +11,6 @@ export type { IndexLocation, SearchSource } from "./build.ts";
 
 /** The index of one context, bound to the thread that opened it. Disposing it closes the file. */
 export type SearchIndex = ReturnType<typeof openSearchIndex>;
-
-/** Further terms of a query are ignored: a paragraph has fewer, and the cost of a search is terms times chunks. */
-const MAX_QUERY_TERMS = 128;
 
 /**
  * Opens the index of a context, and first builds it if it is missing or damaged: about 0.03 s of CPU per MB of P,
@@ -27,14 +25,17 @@ export function openSearchIndex(source: SearchSource, options: IndexLocation) {
      * The `k` best chunks for any term of the query or for another form of it (connections, connection), best first, equal
      * ones in the order of P. The form in the query counts more than other forms. The query is data: no character of it is
      * an operator. Without a letter or digit in it the answer is empty. Scores are BM25, above 0, with 6 significant digits,
-     * and comparable within one answer only.
+     * and comparable within one answer only. `at` is the beginning of the line of the chunk that has most of the words.
      */
     search(query: string, k: number) {
       const terms = [...queryTerms(query)].slice(0, MAX_QUERY_TERMS);
       if (terms.length === 0) return [];
+      const words = queryWords(query);
       return best(scoresOf(reader, terms), k).map(([chunk, score]) => {
         const [start, end] = reader.spanOf(chunk);
-        return { text: source.text.slice(start, end), score: Number(score.toPrecision(6)), start, end };
+        const text = source.text.slice(start, end);
+        const at = start + words.bestLine(text);
+        return { text, score: Number(score.toPrecision(6)), start, end, at };
       });
     },
     [Symbol.dispose]: file[Symbol.dispose],

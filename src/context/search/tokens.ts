@@ -62,6 +62,11 @@ function fold(text: string): string {
     .replace(NON_ASCII_NON_WORD, " ");
 }
 
+/** True if a word has characters of a script that does not set words apart by spaces. */
+export function isUnspaced(word: string): boolean {
+  return word.search(UNSPACED) >= 0;
+}
+
 function grams(run: string): string {
   const characters = [...run];
   const pairs = characters.slice(1).map((character, index) => `${characters[index]}${character}`);

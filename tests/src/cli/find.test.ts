@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { markedLine } from "../../../src/cli/render/marked-line.ts";
 import { hitsIn, placeLine, placesIn } from "../../../src/cli/render/value.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay } from "./belay.ts";
@@ -79,11 +80,11 @@ test("search prints the best places first, and keeps an index alone", async () =
   const home = join(folderWith(), "home");
   const found = await belayHere(["search", "cancelled cells"], { cwd, home });
   expect(found).toMatchObject({ code: 0, stderr: "" });
-  expect(found.stdout).toMatch(/^docs\/b\.md:1: # Cancelling A cell is cancelled with Esc\.\ndocs\/c\.md:1: A cell\. /);
+  expect(found.stdout).toBe("docs/b.md:3: A cell is cancelled with Esc.\ndocs/c.md:1: A cell.\n");
   expect(readdirSync(home)).toEqual(["index"]);
   const best = await belayHere(["search", "cancelled cells", "docs", "-n", "1", "--json"], { cwd, home });
   const text = "# Cancelling\n\nA cell is cancelled with Esc.\n";
-  expect(JSON.parse(best.stdout)).toEqual({ path: "docs/b.md", line: 1, score: expect.any(Number), text });
+  expect(JSON.parse(best.stdout)).toEqual({ path: "docs/b.md", line: 3, score: expect.any(Number), text });
 });
 
 test("a search whose time is over says that the same line goes on with the index", async () => {
@@ -94,13 +95,21 @@ test("a search whose time is over says that the same line goes on with the index
 });
 
 test("hits of a cell's search are places, which a terminal shows as lines", () => {
-  const hit = { doc_id: "a.md", line: 3, score: 1.5, start: 10, end: 40, text: "one\n\n two \u001b[2J" };
+  const hit = { doc_id: "a.md", line: 5, score: 1.5, start: 10, end: 40, at: 15, text: "one\n\n two \u001b[2J\nthree" };
   const paint = { paint: (text: string) => text };
   const page = { ...hit, doc_id: "b.pdf", place: "p.12" };
   const lines = (placesIn([hit, page]) ?? []).map((place) => placeLine(place, paint));
-  expect(lines).toEqual(["a.md:3: one two \\x1b[2J", "b.pdf p.12: one two \\x1b[2J"]);
+  expect(lines).toEqual(["a.md:5: two \\x1b[2J", "b.pdf p.12: two \\x1b[2J"]);
   const row = { id: "c.xlsx", start: 1, end: 2, line: 9, column: 3, text: "a b", place: "Sales\u001b!7" };
   expect(placesIn([row])?.map((place) => placeLine(place, paint))).toEqual(["c.xlsx Sales\\x1b!7: a b"]);
   expect(placesIn([{ doc_id: "a.md", line: 3 }])).toBeNull();
   expect(hitsIn({ hits: [] })).toEqual([]);
+});
+
+test("a terminal shows the words that were searched for, and cuts a long line around the first of them", () => {
+  const paint = { paint: (text: string, style?: unknown) => (style ? `<${text}>` : text) };
+  expect(markedLine("one two\u0007 one", [[4, 7]], 200, paint)).toBe("one <two>\\x07 one");
+  const long = `${"a".repeat(300)}word${"b".repeat(300)}`;
+  expect(markedLine(long, [[300, 304]], 100, paint)).toBe(`…${"a".repeat(60)}<word>${"b".repeat(36)}…`);
+  expect(markedLine(long, [], 100, paint)).toBe(`${"a".repeat(100)}…`);
 });
