@@ -1,4 +1,5 @@
 import { guestError, type Thrown } from "./cells/traceback.ts";
+import { canReadTypes } from "./cells/typescript.ts";
 import type { ErrorEnd } from "./ends.ts";
 import type { Guest } from "./guest.ts";
 import { DRAIN_MS } from "./limits.ts";
@@ -21,7 +22,8 @@ export function endExec(guest: Guest, end: CellEnd, whole: string | null = null,
   if (output.truncated) warnings.push(outputWarning(output, limits.max_output_bytes));
   leaveOutHelpers(guest);
   const dropped = engine.enter("drop", "");
-  const clean = atRest && !isFilled(guest, end) && dropped.ok && (end.kind === "ok" || passesCheck(guest));
+  const isSound = atRest && canReadTypes() && !isFilled(guest, end) && dropped.ok;
+  const clean = isSound && (end.kind === "ok" || passesCheck(guest));
   running.state.running_ms = clock.pause();
   keepLibraryState(guest, end);
   if (running.fault) throw running.fault;

@@ -71,8 +71,8 @@ export interface Engine extends Disposable {
   extend(source: string, config: string): Entered;
   /** Runs a script whose value is an object of names, which the prelude defines as globals. */
   runPreamble(source: string, filename: string): Entered;
-  /** Compiles without running. */
-  compile(source: string, filename: string): Entered;
+  /** Compiles without running. A `cell` may await at its top level. */
+  compile(source: string, filename: string, kind?: "script" | "cell"): Entered;
   /** Calls a step of the prelude or a guest command by its name. Payload and answer are JSON text. */
   enter(name: string, payload: string): Entered;
   /** Runs one job of the queue. `stopped` means that `shouldStop` ended the job. */

@@ -47,7 +47,8 @@ export interface GuestOptions {
 export async function makeGuest(options: GuestOptions): Promise<Guest> {
   const { library, restore } = options;
   const clock = openRunClock(options.clock, options.shared);
-  const scripts = openScripts(library.reserved, namesForOwnCells(library));
+  const isTaken = (source: string) => engine.compile(source, "<cell>", "cell").ok;
+  const scripts = openScripts(library.reserved, namesForOwnCells(library), isTaken);
   const running = nothingRunning();
   const granted = restore?.image.meta.granted ?? 0;
   const heap = openHeap({ limitBytes: options.memoryBytes, granted, engine: () => engine });

@@ -6,7 +6,7 @@ import type { Guest } from "./guest.ts";
 import type { CallScope } from "./library.ts";
 import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
-import { addWarning, type Running, resultRoom } from "./running.ts";
+import { addWarning, type Running, resultRoom, TYPES_LEFT_OUT } from "./running.ts";
 import { type HostText, hostText } from "./texts.ts";
 
 export interface PostOptions extends Pick<Guest, "library" | "clock" | "heap" | "scripts" | "running"> {
@@ -84,7 +84,10 @@ function scopeOf({ library, clock, heap, scripts, running, engine, notice }: Pos
       if (clock.shouldStop()) throw new RlmError("js_timeout", "the exec's time is over", { suggestion: TIME_OVER });
     },
     notice,
-    checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
+    checkHelper(name, source) {
+      const parts = { reserved: library.reserved, scripts, engine: engine() };
+      if (checkHelper(name, source, parts).isTypeScript) addWarning(running, `${TYPES_LEFT_OUT}: helper ${name}`);
+    },
     newCalls: () => running.fresh.reduce((sum, { counts = 1 }) => sum + counts, 0),
     newCallsOf: (family) => running.fresh.filter(({ name }) => name.startsWith(`${family}.`)).length,
     sliceMs: clock.sliceMs,

@@ -66,6 +66,9 @@ export function addWarning({ state: { warnings } }: Pick<Running, "state">, text
 
 const MAX_WARNINGS = 100;
 
+/** The warning that a cell, or the helper that it names, was TypeScript. */
+export const TYPES_LEFT_OUT = "typescript_stripped";
+
 /** The most UTF-16 units that the JSON of a result can have: each is at least one byte. */
 export function resultRoom({ state, wantsWhole }: Pick<Running, "state" | "wantsWhole">): number {
   return Math.max(state.limits.max_result_bytes, wantsWhole ? LIMITS.wholeResultBytes : 0);

@@ -36,6 +36,8 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   unawaited_sub_calls: ({ detail }) =>
     `${amount(Number(detail), "sub-call")} ended with the cell before an answer came; await every call`,
   unawaited_value_in_prompt: () => 'a prompt has "[object Promise]" in it: a value was not awaited',
+  typescript_stripped: ({ detail }) =>
+    `${detail || "the cell"} is TypeScript: its types were left out, and nothing checked them`,
   unhandled_rejection: ({ detail }) => `a promise failed, and nothing handled it: ${detail}`,
   state_restored: ({ detail }) =>
     `what the cell left could not be kept; variables are those of ${detail.replace(/, after 0 of 0 .*/, "")}`,

@@ -22,20 +22,20 @@ export class CellSyntaxError extends RlmError {
 /** Refuses what the engine would refuse with a less clear message, and builtins that are declared. @throws CellSyntaxError */
 export function checkProgram(program: Program, reserved: ReadonlySet<string>): void {
   const returned = findOuterReturn(program);
-  if (returned) {
-    throw new CellSyntaxError(
-      "return is not allowed outside a function",
-      "End the cell with an expression, or assign to result: `result = …`.",
-      position(returned),
-    );
-  }
-  refuseImports(program);
+  if (returned) throw outerReturn(position(returned));
+  refuseModules(program);
   const named = findForbiddenClass(program);
   if (named) {
     const name = named.id?.name ?? "";
     throw new CellSyntaxError(`a class cannot be named ${name}`, "Choose another name.", position(named));
   }
   refuseNames(program, reserved, "is a builtin and cannot be declared again");
+}
+
+/** The error for a `return` outside every function. */
+export function outerReturn(at: { line: number; column: number }): CellSyntaxError {
+  const suggestion = "End the cell with an expression, or assign to result: `result = …`.";
+  return new CellSyntaxError("return is not allowed outside a function", suggestion, at);
 }
 
 /** Refuses the first declaration of a name that is taken. `why` follows the name in the message. @throws CellSyntaxError */
@@ -46,15 +46,17 @@ export function refuseNames(program: Program, taken: ReadonlySet<string>, why: s
   throw new CellSyntaxError(`${name} ${why}`, `Choose another name, such as my_${name}.`, position(node));
 }
 
-export function refuseImports(program: AnyNode): void {
+/** Refuses what only a module has. @throws CellSyntaxError `sandbox_violation` for an import */
+export function refuseModules(program: AnyNode): void {
   const imported = findImport(program);
-  if (!imported) return;
-  throw new CellSyntaxError(
-    "import is not available in a cell",
-    "There are no modules here; the builtins are global: peek, find, search, memory, ….",
-    position(imported),
-    "sandbox_violation",
-  );
+  if (imported) {
+    const suggestion = "There are no modules here; the builtins are global: peek, find, search, memory, ….";
+    throw new CellSyntaxError("import is not available in a cell", suggestion, position(imported), "sandbox_violation");
+  }
+  const exported = program.type === "Program" ? program.body.find(({ type }) => type.startsWith("Export")) : undefined;
+  if (!exported) return;
+  const suggestion = "There are no modules here: write the statements without export; their top-level names last.";
+  throw new CellSyntaxError("export is not available in a cell", suggestion, position(exported));
 }
 
 /** The place at which a node begins: line and column are 1-based. */

@@ -3,7 +3,7 @@ import { RlmError } from "../errors.ts";
 import type { Guest } from "../guest.ts";
 import { suggestionFor } from "../suggestions.ts";
 import { CellSyntaxError } from "./checks.ts";
-import { checkHelperNames } from "./helper-script.ts";
+import { checkHelperNames, type HelperScript } from "./helper-script.ts";
 import { OWNED_NAMES } from "./owned-names.ts";
 import { guestError } from "./traceback.ts";
 
@@ -16,11 +16,11 @@ interface Parts extends Pick<Guest, "scripts" | "engine"> {
  *
  * @throws RlmError `policy_violation` for its name; for its source a SyntaxError for the guest, with line, column and the line
  */
-export function checkHelper(name: string, source: string, parts: Parts): void {
+export function checkHelper(name: string, source: string, parts: Parts): HelperScript {
   checkName(name, parts.reserved);
   try {
     checkHelperNames(source);
-    compile(name, source, parts);
+    return compile(name, source, parts);
   } catch (error) {
     if (!(error instanceof CellSyntaxError)) throw error;
     const { line, column, code, message, suggestion } = error;
@@ -43,10 +43,10 @@ function checkName(name: string, reserved: ReadonlySet<string>): void {
 }
 
 /** Compiles the helper, since the engine refuses some of what acorn accepts. @throws CellSyntaxError */
-function compile(name: string, source: string, { scripts, engine }: Parts): void {
+function compile(name: string, source: string, { scripts, engine }: Parts): HelperScript {
   const script = scripts.helper(name, source);
   const compiled = engine.compile(script.source, script.filename);
-  if (compiled.ok) return;
+  if (compiled.ok) return script;
   const { message, line, column } = guestError(readThrown(compiled), scripts.columnOf);
   if (message === "out of memory") throw noRoom(`the helper ${name}`);
   const suggestion = suggestionFor("SyntaxError", message, source);

@@ -14,8 +14,15 @@ type ColumnOf = CellScript["columnOf"];
 /** Functions of older cells stay callable, but tracebacks then show columns of the rewritten lines. */
 const CELLS_KEPT = 200;
 
-/** @param names of builtins, for cells of the host's own */
-export function openScripts(reserved: ReadonlySet<string>, names: readonly string[] = [...reserved]) {
+/**
+ * @param names of builtins, for cells of the host's own
+ * @param isTaken true if the engine takes a source as a cell
+ */
+export function openScripts(
+  reserved: ReadonlySet<string>,
+  names: readonly string[] = [...reserved],
+  isTaken: (source: string) => boolean = () => false,
+) {
   const cells = new Map<string, () => ColumnOf>();
   const helpers = new Map<string, HelperScript>();
 
@@ -31,7 +38,7 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
     cell(number: number, source: string, kept: readonly string[] = []) {
       const filename = cellName(number);
       const names = kept.length === 0 ? reserved : new Set([...reserved, ...kept]);
-      const { columnOf, ...script } = transformCell(source, names);
+      const { columnOf, ...script } = transformCell(source, names, isTaken);
       if (script.source !== source) keep(filename, () => columnOf);
       return { ...script, filename };
     },
@@ -43,7 +50,7 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
     remember(number: number, source: string): void {
       const filename = cellName(number);
       keep(filename, () => {
-        const columnOf = columnsOf(source, reserved);
+        const columnOf = columnsOf(() => transformCell(source, reserved, isTaken));
         keep(filename, () => columnOf);
         return columnOf;
       });
@@ -64,9 +71,9 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
 const cellName = (number: number) => (number === 0 ? "<query>" : `<cell ${number}>`);
 
 /** Columns of a cell that has run: an earlier build may have run what this one refuses, as it was. */
-function columnsOf(source: string, reserved: ReadonlySet<string>): ColumnOf {
+function columnsOf(transformed: () => CellScript): ColumnOf {
   try {
-    return transformCell(source, reserved).columnOf;
+    return transformed().columnOf;
   } catch (error) {
     if (!(error instanceof CellSyntaxError)) throw error;
     return (_line, column) => column;

@@ -6,7 +6,7 @@ import { step } from "../enter.ts";
 import type { Guest } from "../guest.ts";
 import { LIMITS } from "../limits.ts";
 import type { CellEnd, Ended, ExecInput, SliceEnd } from "../protocol.ts";
-import { beginExec } from "../running.ts";
+import { addWarning, beginExec, TYPES_LEFT_OUT } from "../running.ts";
 import { CellSyntaxError } from "./checks.ts";
 import { runHelpers } from "./run-helpers.ts";
 
@@ -35,6 +35,7 @@ function enterCell(guest: Guest, { sites = false, seed, kept }: ExecInput): Ende
   const { cell, limits } = running.state;
   // Cell 0 is the host's own: it gets builtins as parameters.
   const script = cell === 0 ? null : scripts.cell(cell, running.source, kept);
+  if (script?.isTypeScript) addWarning(running, TYPES_LEFT_OUT);
   const options = {
     completion: script?.completion ?? false,
     shadows: script?.declared.filter((name) => library.younger.has(name)) ?? [],

@@ -1,7 +1,8 @@
 import type { Expression, Program } from "acorn";
 import { parse, parseExpressionAt } from "acorn";
-import { CellSyntaxError, checkProgram, refuseImports, syntaxErrorOf } from "./checks.ts";
+import { CellSyntaxError, checkProgram, refuseModules, syntaxErrorOf } from "./checks.ts";
 import { declaredNames, outerContinues } from "./declarations.ts";
+import { isScriptMistake, withoutTypes } from "./typescript.ts";
 
 /**
  * A cell as the engine runs it: a global script with top-level await. Its top-level `const`, `let` and `class` have become
@@ -14,41 +15,74 @@ export interface CellScript {
   readonly completion: boolean;
   /** Names that the cell declares at its top level; none if acorn cannot read the cell. */
   readonly declared: readonly string[];
+  /** True if the cell is TypeScript, and its types were taken out. */
+  readonly isTypeScript: boolean;
   /** Returns the column (1-based) in the cell for a column in `source`. */
   columnOf(line: number, column: number): number;
 }
 
 /**
- * Rewrites a cell. If acorn cannot read the source it is left as it is, and the engine decides whether it is valid.
+ * Rewrites a cell. TypeScript loses its types. What neither acorn nor the engine takes is left as it is, and the engine says
+ * what is wrong.
  *
  * @param reserved names of builtins, which a cell may not declare
- * @throws CellSyntaxError for a top-level return, an import, a redeclared builtin
+ * @param isTaken true if the engine takes a source as a cell, although acorn does not
+ * @throws CellSyntaxError for a top-level return, an import, a redeclared builtin, TypeScript that is more than types
  */
-export function transformCell(source: string, reserved: ReadonlySet<string>): CellScript {
+export function transformCell(
+  source: string,
+  reserved: ReadonlySet<string>,
+  isTaken: (source: string) => boolean = () => false,
+): CellScript {
   if (/^\s*`{3,}[^`]/.test(source)) {
     const suggestion = "Send the code alone, without the Markdown fence (```).";
     throw new CellSyntaxError("the cell begins with a Markdown fence", suggestion, { line: 1, column: 1 });
   }
+  const script = readCell(source);
+  if (!(script instanceof Error)) return rewritten(source, script, reserved);
+  const typeless = isScriptMistake(script) && !isTaken(source) ? withoutTypes(source, script) : null;
+  const typed = typeless === null ? script : readCell(typeless);
+  if (typeless === null || typed instanceof Error) return unread(source);
+  return { ...rewritten(typeless, typed, reserved), isTypeScript: true };
+}
+
+/** A cell whose source is left as it is. */
+function unread(source: string): CellScript {
+  return { source, completion: true, declared: [], isTypeScript: false, columnOf: (_line, column) => column };
+}
+
+/**
+ * Returns the program that a cell is, the object literal, or why it cannot be read.
+ *
+ * @throws CellSyntaxError for an import or export, and for a mistake that the engine takes
+ */
+function readCell(source: string): Program | Expression | Error {
   const literal = asObjectLiteral(source);
-  if (literal) {
-    refuseImports(literal);
-    const edits = [insertion(0, "("), insertion(source.length, "\n)")];
-    return { ...applyEdits(source, edits), completion: true, declared: [] };
-  }
+  if (literal) return literal;
   const program = read(source, "script");
-  if (!("body" in program)) {
-    const module = read(source, "module");
-    if ("body" in module) refuseImports(module);
-    if (ENGINE_TAKES.test(program.message))
-      throw syntaxErrorOf(program, "Declare the name once, or choose another one.");
-    return { source, completion: true, declared: [], columnOf: (_line, column) => column };
+  if ("body" in program) return program;
+  const module = read(source, "module");
+  if ("body" in module) refuseModules(module);
+  if (ENGINE_TAKES.test(program.message)) {
+    throw syntaxErrorOf(program, "Declare the name once, or choose another one.");
   }
-  checkProgram(program, reserved);
-  const last = program.body.at(-1);
+  return program;
+}
+
+/** The cell with its top-level names made to last. */
+function rewritten(source: string, script: Program | Expression, reserved: ReadonlySet<string>): CellScript {
+  if (script.type !== "Program") {
+    refuseModules(script);
+    const edits = [insertion(0, "("), insertion(source.length, "\n)")];
+    return { ...applyEdits(source, edits), completion: true, declared: [], isTypeScript: false };
+  }
+  checkProgram(script, reserved);
+  const edits = [...script.body.flatMap(rewrite), ...relabel(script, source)].toSorted(byPlace);
   return {
-    ...applyEdits(source, [...program.body.flatMap(rewrite), ...relabel(program, source)].toSorted(byPlace)),
-    completion: last?.type === "ExpressionStatement",
-    declared: declaredNames(program).map(({ name }) => name),
+    ...applyEdits(source, edits),
+    completion: script.body.at(-1)?.type === "ExpressionStatement",
+    declared: declaredNames(script).map(({ name }) => name),
+    isTypeScript: false,
   };
 }
 

@@ -26,7 +26,10 @@ export function openGuestCode(instance: Instance, post: PostFunction): GuestCode
         return call(instance, entriesOf(instance).inject, names);
       });
     },
-    compile: (source, filename) => attempt(instance, () => vm.evalCode(source, filename, EvalFlags.COMPILE_ONLY)),
+    compile(source, filename, kind = "script") {
+      const flags = kind === "cell" ? EvalFlags.COMPILE_ONLY | EvalFlags.ASYNC : EvalFlags.COMPILE_ONLY;
+      return attempt(instance, () => vm.evalCode(source, filename, flags));
+    },
     enter(name, payload) {
       instance.stopped = false;
       return attempt(instance, () => {

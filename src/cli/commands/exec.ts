@@ -19,7 +19,7 @@ export const exec = defineCommand({
   name: "exec",
   summary: "run cells (files, -e CODE, stdin) over a context and print their result",
   details: [
-    "FILEs, - (stdin) and -e run in the order given, in one session, until one fails. Next to -c a FILE must be a script (.js): each -c takes one path, and a shell's * makes several.",
+    "FILEs, - (stdin) and -e run in the order given, in one session, until one fails. Next to -c a FILE must be a script (.js, .ts): each -c takes one path, and a shell's * makes several.",
     "What a cell prints goes to stdout and stderr. Then its result follows on stdout: what it assigned to `result`, or the value of its last expression. A string is printed as it is, null not at all, the rest as JSON; on a terminal places (`find(PATTERN, FLAGS, { docs: true })`, `search(WORDS)`) are lines, path:line:column: text. Warnings and errors go to stderr, and so does result_meta, on a terminal only.",
     "Cells ask a model with `await llm_query(prompt)` or llm_query_batch; --model names it, and --max-sub-calls, --max-tokens, --max-time-ms and --max-cost-usd limit all that they take together. --dry-run runs one cell with placeholders for answers, sends nothing, and prints how many sub-calls, tokens and dollars each place in it would take.",
     "--session NAME continues a session with all its variables, or makes it. What interrupts a run (Ctrl-C, a crash) leaves it where it was: `belay resume`, or the same command again, goes on from there, and recorded answers are not requested again. -c on a session is read again and must be what it has.",

@@ -116,7 +116,7 @@ export function checkScripts(args: readonly Argument[]): void {
   const shown = others.slice(0, SHOWN);
   const more = others.length > SHOWN ? ` (and ${others.length - SHOWN} more)` : "";
   throw new RlmError("invalid_argument", `${shown.join(", ")}${more}: next to -c, and not a script`, {
-    suggestion: `Did you mean ${shown.map((path) => `-c ${path}`).join(" ")}${more}? Each -c takes one path; a folder is one path too. A cell is a file that ends in .js, or comes from stdin: - < FILE.`,
+    suggestion: `Did you mean ${shown.map((path) => `-c ${path}`).join(" ")}${more}? Each -c takes one path; a folder is one path too. A cell is a file that ends in .js or .ts, or comes from stdin: - < FILE.`,
   });
 }
 
@@ -128,13 +128,16 @@ function isScript(path: string): boolean {
   // A pipe, such as that of <(command), can be read only once.
   if (!found?.isFile()) return true;
   const extension = extname(path).toLowerCase();
-  if (SCRIPTS.includes(extension)) return true;
-  return UNDECIDED.includes(extension) && found.size <= LIMITS.sourceBytes && isJavaScript(readFileSync(path, "utf8"));
+  if (JAVASCRIPT.includes(extension)) return true;
+  const isTypeScript = TYPESCRIPT.includes(extension);
+  if (found.size > LIMITS.sourceBytes || (extension !== "" && !isTypeScript)) return false;
+  const text = readFileSync(path, "utf8");
+  return isTypeScript ? !/^(?:import|export)\b/m.test(text) : isJavaScript(text);
 }
 
-const SCRIPTS = [".js", ".mjs", ".cjs"];
-/** The text decides: a cell may have no extension, and TypeScript without types is JavaScript. */
-const UNDECIDED = ["", ".ts"];
+const JAVASCRIPT = [".js", ".mjs", ".cjs"];
+/** Most TypeScript is modules, which are no cells: `-c src/*.ts` is meant as a context. */
+const TYPESCRIPT = [".ts", ".mts", ".cts"];
 
 /** True if the text compiles. It does not run here. */
 function isJavaScript(text: string): boolean {

@@ -25,7 +25,7 @@ ${COMMANDS.map(({ name, summary, example }) => `${hanging(name, summary, 12, wid
   help COMMAND, --help, --version
               $ belay help exec
 
-${paragraph("A cell is JavaScript. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.", width)}
+${paragraph("A cell is JavaScript, or TypeScript whose types are left out. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.", width)}
 
 exit codes
 ${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, 7, width)).join("\n")}

@@ -3,7 +3,13 @@ import { openScripts } from "../../../runtime/cells/scripts.ts";
 
 test("cells and helpers are named as tracebacks name them", () => {
   const scripts = openScripts(new Set());
-  expect(scripts.cell(3, "1")).toEqual({ source: "1", filename: "<cell 3>", completion: true, declared: [] });
+  expect(scripts.cell(3, "1")).toEqual({
+    source: "1",
+    filename: "<cell 3>",
+    completion: true,
+    declared: [],
+    isTypeScript: false,
+  });
   expect(scripts.helper("utils", "const a = 1").filename).toBe("<helper utils>");
 });
 

@@ -21,20 +21,24 @@ function refusalOf(files: readonly string[], context = [CONTEXT]): string {
 test("a FILE next to -c is a script, or what was probably meant is said", () => {
   const folder = folderWith({
     ...{ "scan.js": "this does not parse", "SCAN.MJS": "import 1", "plain.ts": "await llm_query('x')" },
-    ...{ "typed.ts": "let n: number = 1;", cell: "#!/usr/bin/env belay\nconst n = 1;\nn" },
+    ...{
+      "typed.ts": "let n: number = 1;",
+      "module.ts": "import a from 'a';\nlet n: number = 1;",
+      cell: "#!/usr/bin/env belay\nconst n = 1;\nn",
+    },
     ...{ prose: "hello there, world", "data.json": '{ "a": 1 }', "ok.log": "ok" },
     "big.ts": `1;${" ".repeat(300_000)}`,
   });
   mkdirSync(join(folder, "sub.log"));
   const at = (name: string) => join(folder, name);
-  const scripts = ["scan.js", "SCAN.MJS", "plain.ts", "cell", "sub.log", "missing.log"].map(at);
+  const scripts = ["scan.js", "SCAN.MJS", "plain.ts", "typed.ts", "cell", "sub.log", "missing.log"].map(at);
   expect(refusalOf(["-", ...scripts])).toBe("accepted");
-  for (const name of ["typed.ts", "prose", "data.json", "ok.log", "big.ts"]) {
+  for (const name of ["module.ts", "prose", "data.json", "ok.log", "big.ts"]) {
     expect(refusalOf([at("scan.js"), at(name)])).toMatch(`invalid_argument: ${at(name)}: next to -c, and not a script`);
     expect(refusalOf([at(name)])).toContain(` | Did you mean -c ${at(name)}? Each -c takes one path`);
     expect(refusalOf([at(name)], [])).toBe("accepted");
   }
-  const many = ["typed.ts", "prose", "data.json", "ok.log", "big.ts"].map(at);
+  const many = ["module.ts", "prose", "data.json", "ok.log", "big.ts"].map(at);
   expect(refusalOf(many)).toMatch(
     /data\.json \(and 2 more\): .* \| Did you mean -c \S+ -c \S+ -c \S+ \(and 2 more\)\?/,
   );
