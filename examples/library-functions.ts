@@ -27,7 +27,7 @@ const functions = {
     effects: "once",
     run: async ({ article }: { readonly article: string }) => {
       console.log(`order of ${article}`);
-      // The process ends here: nobody knows whether the order has arrived.
+      // The process ends here, without a wait: nobody knows whether the order has arrived.
       if (article === "axe") stop.abort();
       return "ordered";
     },
@@ -42,7 +42,8 @@ const CELL = `
   }
   done`;
 
-const first = await openSession({ ...kept, functions });
+// A kill, here played by a stop that does not wait for what runs. By default it waits 10 s, and records the order.
+const first = await openSession({ ...kept, functions, onceWaitMs: 0 });
 await first.exec(CELL, { suspend: stop.signal });
 await first.close();
 

@@ -83,6 +83,8 @@ export const LIMITS = {
   idleMs: 60_000,
   /** Time that a thread without a machine stays, ms. */
   idleThreadMs: 10_000,
+  /** Time for which a graceful stop waits for a running function with the effects `once`, ms. */
+  onceWaitMs: 10_000,
   /** A wait for a provider's rate that is longer parks the job, ms. */
   rateWaitMs: 120_000,
 } as const;

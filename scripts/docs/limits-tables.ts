@@ -59,6 +59,10 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
     unit: "ms",
   },
   idleThreadMs: { what: "a thread that serves no machine, before it ends", unit: "ms" },
+  onceWaitMs: {
+    what: 'a graceful stop that waits for a running function with the effects "once" (`onceWaitMs`)',
+    unit: "ms",
+  },
   rateWaitMs: { what: "wait of a job for a rate before it is parked", unit: "ms" },
 };
 

@@ -95,6 +95,11 @@ interface CommonOptions extends RemarkOptions {
    * another session needs its thread.
    */
   readonly idleMs?: number | undefined;
+  /**
+   * Time for which `suspend` waits for functions with the effects `once` that run, ms (default 10,000; 0 to 3,600,000). Their answers
+   * are recorded. Aborting `signal` too ends the wait at once.
+   */
+  readonly onceWaitMs?: number | undefined;
   /** Folder that keeps search indexes and texts of documents for later sessions; default: a temporary one without texts, removed by `close`. */
   readonly indexDir?: string | undefined;
   /** Converters of the user's own by extension: a command whose argument `{}` is a file; false: none; true: in a repository too. */

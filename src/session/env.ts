@@ -104,6 +104,7 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
 
 export function rulesOf(options: HostedOptions, above: Above | undefined) {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
+  const { onceWaitMs = LIMITS.onceWaitMs } = options;
   const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) };
   const lent = options.functions ? { max_functions: LIMITS.functionCalls } : {};
   const budget: BudgetLimits = above?.limits ?? { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) };
@@ -117,6 +118,8 @@ export function rulesOf(options: HostedOptions, above: Above | undefined) {
     /** The depth that children may have. */
     maxDepth: above?.maxDepth ?? maxDepth,
     onRestart,
+    /** Time for which a graceful stop waits for functions that must not run twice, ms. */
+    onceWaitMs,
     /** True if checkpoints within an exec stay when it is over. */
     keepSteps,
   };

@@ -163,6 +163,7 @@ export const SESSION_OPTIONS = options({
   memoryMb: v.optional(v.number("a number of MB")),
   maxSessionMb: count,
   idleMs: v.optional(v.pipe(v.number(MS), v.minValue(0, MS))),
+  onceWaitMs: whole(0, 3_600_000),
   indexDir: v.optional(text),
   convert,
   model: v.optional(modelName),

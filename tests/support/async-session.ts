@@ -87,6 +87,7 @@ function storyOf(happening: Happening): string {
   const { record } = happening;
   switch (record.record) {
     case "rlm_resume":
+    case "rlm_suspend":
       return record.record;
     case "rlm_start":
     case "rlm_complete":

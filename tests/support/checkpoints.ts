@@ -138,12 +138,14 @@ function loopParts(machine: LoopMachine, host: CallHost): LoopParts {
       nextImage: host.checkpoint,
       keepStep: async ({ calls, state, image }) => (calls.length > 0 ? host.begin(calls, state, image) : undefined),
       keepResult: async () => {},
+      keepSuspend: async () => {},
     },
     calls: {
       facts: host.facts,
       callOffMs: () => undefined,
       answer: async (call, signal) => ({ settlement: await host.run(call, signal), record: FREE, cacheKey: null }),
     },
+    once: { waitMs: () => 0, left: () => null },
     clock: systemClock,
     parking: openParking(),
   };

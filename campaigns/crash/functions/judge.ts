@@ -4,7 +4,7 @@ import type { FunctionRun } from "./campaign.ts";
 
 /** What is wrong with an interrupted run, by the uninterrupted one: a line for each finding. */
 export function judgeFunctions(reference: FunctionRun, run: FunctionRun): string[] {
-  return [...ofResult(reference, run), ...ofRecords(run), ...ofRuns(run)];
+  return [...ofResult(reference, run), ...ofRecords(run), ...ofStops(run), ...ofRuns(run)];
 }
 
 const callsIn = (journal: readonly JournalRecord[] = []) =>
@@ -50,6 +50,17 @@ function ofRecords({ journals }: FunctionRun): string[] {
     if (!isOnce || !wasInFlight) found.push(`${name} ${call_id} failed: ${JSON.stringify(result?.value)}`);
   }
   return found;
+}
+
+/** A call of `send` that only graceful stops interrupted has its answer: they wait for what runs, and know what does not. */
+function ofStops({ journals, lives }: FunctionRun): string[] {
+  const journal = journals.at(-1) ?? [];
+  const failed = [...resultsIn(journal).values()].filter(
+    ({ name, success }) => functionOf(name) === "send" && !success,
+  );
+  return failed
+    .filter(({ call_id }) => !lives.some(({ code }, life) => code === null && isOpen(journals[life] ?? [], call_id)))
+    .map(({ call_id, value }) => `send ${call_id} failed after a graceful stop: ${JSON.stringify(value)}`);
 }
 
 const isOpen = (journal: readonly JournalRecord[], id: string) =>

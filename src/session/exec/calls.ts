@@ -2,9 +2,9 @@ import type { Json, PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { callIn } from "../journal/exec-records.ts";
 import type { ToolCall } from "../journal/records.ts";
-import type { Budget } from "../sub-calls/budget.ts";
-import { FREE } from "../sub-calls/plan.ts";
-import type { Answered } from "../sub-calls/port.ts";
+import type { Budget, SharedBudget } from "../sub-calls/budget.ts";
+import type { Answered, CallContext } from "../sub-calls/port.ts";
+import type { OnceCalls } from "./once.ts";
 import type { Continuation } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 import type { Work } from "./work.ts";
@@ -17,13 +17,14 @@ export interface ExecCallsOptions extends Pick<Work, "setup" | "recorder"> {
   /** A root model reads what the cell prints. */
   readonly isForModel: boolean;
   readonly from: Continuation | null;
+  readonly once: Pick<OnceCalls, "isUntouched" | "processRestarted">;
   readonly history: Context | null;
   readonly suspend: AbortSignal | undefined;
 }
 
 /** Opens the calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */
 export function openCalls(options: ExecCallsOptions) {
-  const { setup, recorder, budget, time, from, history, suspend } = options;
+  const { setup, recorder, budget, time, from, once, history, suspend } = options;
   /** By the records committed so far. */
   const account = () => recorder.state().account;
   const running = new Set<string>();
@@ -53,29 +54,25 @@ export function openCalls(options: ExecCallsOptions) {
       job: setup.job,
       for_model: options.isForModel,
     }),
-    /** Must not reject: a call that fails is an answer. Ends early when the signal aborts. */
-    async answer(call: PendingCall, signal: AbortSignal): Promise<Answered> {
+    /**
+     * Must not reject: a call that fails is an answer. Ends early when the signal aborts.
+     * @param hold as {@link CallContext.hold}
+     */
+    async answer(call: PendingCall, signal: AbortSignal, hold: CallContext["hold"]): Promise<Answered> {
       const hasChild = setup.answers.resumes?.(call) === true;
       if (hasChild) children.add(call.id);
       const isAgain = from?.recorded.has(call.id) === true;
       const interrupted = isAgain && !hasChild;
       const { thinking = "off", effects } = callIn(account().last, call.id) ?? {};
-      const mayRepeat = effects !== "once" && setup.answers.repeatable(call);
+      const mayRepeat = once.isUntouched(call.id) || (effects !== "once" && setup.answers.repeatable(call));
       const fails = interrupted && (setup.rules.onRestart === "fail" || !mayRepeat);
-      if (fails && !(await setup.answers.isUnderWay?.(call.id))) return PROCESS_RESTARTED;
-      const open = budget.open(call.id);
+      if (fails && !(await setup.answers.isUnderWay?.(call.id))) return once.processRestarted(call);
       return setup.answers.answer(call, {
-        budget: {
-          ...open,
-          async reserve(estimate, aborted) {
-            const held = await open.reserve(estimate, aborted);
-            tell();
-            return held;
-          },
-        },
+        budget: toldOf(budget.open(call.id), tell),
         thinking,
         isAgain,
         signal,
+        hold,
         suspend,
         timeOver: time.over,
         history,
@@ -107,20 +104,17 @@ export function openCalls(options: ExecCallsOptions) {
   };
 }
 
+/** A part of the budget; each hold in it is told. */
+function toldOf(open: SharedBudget, tell: () => void): SharedBudget {
+  return {
+    ...open,
+    async reserve(estimate, aborted) {
+      const held = await open.reserve(estimate, aborted);
+      tell();
+      return held;
+    },
+  };
+}
+
 /** A child that is aborted first ends its own calls, and keeps what they were charged. */
 const CHILD_OFF_MS = 10_000;
-
-const PROCESS_RESTARTED: Answered = {
-  settlement: {
-    ok: false,
-    error: {
-      name: "Error",
-      code: "process_restarted",
-      message: "Process was restarted",
-      suggestion: "The call may or may not have been carried out: make it again, or go on without its answer.",
-      retriable: true,
-    },
-  },
-  record: FREE,
-  cacheKey: null,
-};

@@ -30,6 +30,7 @@ import { giveUpCalls, inFlight } from "./interrupted.ts";
 import { keepCellEnd, keepFullEnd, keepQueryEnd } from "./keep-end.ts";
 import { type Lending, openLending } from "./lending.ts";
 import { runLoop } from "./loop.ts";
+import { openOnce } from "./once.ts";
 import type { Beginning, Continuation } from "./ports.ts";
 import { openAtState, reopen } from "./reopening.ts";
 import type { CellRequest, ExecAsked } from "./request.ts";
@@ -183,10 +184,11 @@ async function runCell(
   using time = openTime(setup.env.clock, startedAt, wholeMs);
   const { origin } = setup.row;
   const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
-  const lent = { setup, recorder, budget, time, isForModel, from, history: history.context, suspend };
+  const once = openOnce(work, from);
+  const lent = { setup, recorder, budget, time, isForModel, from, once, history: history.context, suspend };
   const calls = sparing(openCalls(lent), work);
   const journal = openExecJournal(work, lending, calls, time, history);
-  const ports = { machine: lending, journal, calls, clock: setup.env.clock, parking: setup.parking };
+  const ports = { machine: lending, journal, calls, once, clock: setup.env.clock, parking: setup.parking };
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
   const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];
@@ -230,12 +232,12 @@ function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): Exec
   const spared = openSpared(account.spared, () => recorder.state().account.last?.calls ?? []);
   return {
     ...calls,
-    async answer(call, signal) {
+    async answer(call, signal, hold) {
       const answer = spared(call.id);
       // Another model may be the reason why the cell is run again.
       const isOfOther = answer?.model && (answers.modelOf?.(call) ?? answer.model) !== answer.model;
       try {
-        if (!answer || isOfOther) return await calls.answer(call, signal);
+        if (!answer || isOfOther) return await calls.answer(call, signal, hold);
       } catch (error) {
         recorder.noticed(error);
         throw error;

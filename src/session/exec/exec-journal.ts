@@ -1,10 +1,11 @@
 import type { CheckpointRequest, PendingCall, Waiting } from "../../../runtime/index.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";
-import { hashOf } from "../journal/records.ts";
+import { hashOf, type Suspend } from "../journal/records.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { ExecHistory } from "./conversation.ts";
 import type { Lending } from "./lending.ts";
+import type { CallsLeft } from "./once.ts";
 import type { ExecTime } from "./time.ts";
 import { resultOf, type Work } from "./work.ts";
 
@@ -20,6 +21,10 @@ export function openExecJournal(
 ) {
   const { clock } = setup.env;
   return {
+    /** Keeps what a graceful stop leaves open. Nothing is kept after it. */
+    async keepSuspend(left: CallsLeft & Pick<Suspend, "waited_ms">): Promise<void> {
+      await recorder.commit([{ record: "rlm_suspend", exec_id, ...left, at: clock.now() }]);
+    },
     /** The image that the machine takes by itself when its guest next waits for new calls. */
     nextImage: (): CheckpointRequest | null => lending.machine().images.step(),
     /** Keeps the image and the calls that have no record yet. Without such calls it keeps nothing. */

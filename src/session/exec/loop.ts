@@ -1,13 +1,22 @@
-import type { Answer, CheckpointRequest, ExecSignals, Over, PendingCall, Slice } from "../../../runtime/index.ts";
+import type {
+  Answer,
+  CheckpointRequest,
+  Clock,
+  ExecSignals,
+  Over,
+  PendingCall,
+  Slice,
+} from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
+import { sleep } from "../../platform/sleep.ts";
 import { notRecorded, recordsDoNotFit } from "./ends.ts";
-import { openInFlight } from "./in-flight.ts";
+import { type InFlight, openInFlight } from "./in-flight.ts";
 import type { Beginning, LoopMachine, LoopParts, Replayed } from "./ports.ts";
 
 /**
  * Runs an exec to its end, in the order of docs/durability.md. Nothing is sent before the step that waits for it is kept, and
  * the guest gets no answer that is not kept. `signal` and a commit that fails end the exec as soon as its guest is at
- * rest; `suspend` ends the machine, and nothing is kept from then on.
+ * rest; `suspend` ends the machine, and from then on only the answers of functions that must not run twice are kept.
  */
 export async function runLoop(
   parts: LoopParts,
@@ -19,14 +28,17 @@ export async function runLoop(
   using cancelled = joinSignals(broken.signal, signal);
   using stopped = joinSignals(cancelled.signal, suspend);
   const stop = stopped.signal;
+  const failed = (error: unknown) => broken.abort(error);
   // Only what is kept enters the queue of answers.
-  const inFlight = openInFlight(parts, { failed: (error) => broken.abort(error), stop, suspend });
+  const inFlight = openInFlight(parts, { failed, stop, cancelled: cancelled.signal, suspend });
   const settle = (answers: readonly Answer[], image: boolean) =>
     machine.settle(answers, calls.facts(), image ? journal.nextImage() : null);
 
   const signals = { signal: cancelled.signal, suspend };
   let slice = await begin(machine, beginning, { signals, stop, settle, image: journal.nextImage });
+  let unkept: readonly PendingCall[] = [];
   while (slice.kind === "waiting") {
+    unkept = slice.calls;
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
     if (isKept) {
       inFlight.send(slice.calls); // only now
@@ -35,12 +47,45 @@ export async function runLoop(
     const answers = await parking.idle(inFlight.next); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
   }
-  await inFlight.callOff(suspend?.aborted ? SUSPEND_MS : (calls.callOffMs() ?? CALL_OFF_MS));
+  if (suspend?.aborted) await endSuspended(parts, inFlight, { unkept, failed, cancelled: cancelled.signal });
+  else await inFlight.callOff(calls.callOffMs() ?? CALL_OFF_MS);
   return broken.signal.aborted ? { ...slice, end: notRecorded(broken.signal.reason) } : slice;
+}
+
+interface SuspendedParts {
+  /** Calls of a step that may not be kept yet. */
+  readonly unkept: readonly PendingCall[];
+  failed(error: unknown): void;
+  readonly cancelled: AbortSignal;
+}
+
+/** Waits for the answers of what must not run twice, calls off the rest, and keeps which calls of that kind are left. */
+async function endSuspended(
+  { clock, journal, once }: LoopParts,
+  inFlight: InFlight,
+  { unkept, failed, cancelled }: SuspendedParts,
+): Promise<void> {
+  const since = clock.monotonic();
+  const { begun, running, answered } = inFlight.held();
+  if (running.length > 0) await within(clock, once.waitMs(running), answered, cancelled);
+  await inFlight.callOff(SUSPEND_MS);
+  const left = once.left(unkept, begun);
+  if (!left) return;
+  const keeping = journal.keepSuspend({ ...left, waited_ms: clock.monotonic() - since }); // ▣ rlm_suspend
+  await within(clock, SUSPEND_MS, keeping.catch(failed));
+}
+
+/** Waits for work up to `ms`, unless the signal aborts. */
+async function within(clock: Clock, ms: number, work: Promise<unknown>, unless?: AbortSignal): Promise<void> {
+  const done = new AbortController();
+  using over = joinSignals(done.signal, unless);
+  await Promise.race([work, sleep(clock, ms, over.signal)]);
+  done.abort();
 }
 
 /** Time that calls may take to end when they are aborted. */
 const CALL_OFF_MS = 1000;
+/** The same in an exec that is suspended, and the time for the record of what it leaves. */
 const SUSPEND_MS = 500;
 
 interface BeginParts {

@@ -7,9 +7,11 @@ import type {
   Sandbox,
   Settlement,
 } from "../../../runtime/index.ts";
+import type { Suspend } from "../journal/records.ts";
 import type { Parking } from "../parking.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { ExecJournal } from "./exec-journal.ts";
+import type { OnceCalls } from "./once.ts";
 
 /** The part of a machine that the loop needs: to advance it until it rests. */
 export interface LoopMachine extends Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end"> {
@@ -21,6 +23,7 @@ export interface LoopParts {
   readonly machine: LoopMachine;
   readonly journal: ExecJournal;
   readonly calls: Pick<ExecCalls, "answer" | "facts" | "callOffMs">;
+  readonly once: Pick<OnceCalls, "waitMs" | "left">;
   readonly clock: Clock;
   /** Learns what can get further. */
   readonly parking: Pick<Parking, "active" | "idle">;
@@ -44,4 +47,6 @@ export interface Continuation {
   readonly replay: readonly Replayed[];
   /** Ids of the calls that have a record. */
   readonly recorded: ReadonlySet<string>;
+  /** The calls that the process before left at a graceful stop; null: it ended otherwise. */
+  readonly suspended: Suspend | null;
 }

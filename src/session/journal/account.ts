@@ -117,6 +117,7 @@ export function follow(before: Account, record: JournalRecord): Account {
   const now = { ...account, last: grown(last, record) };
   switch (record.record) {
     case "rlm_resume":
+    case "rlm_suspend":
       return now;
     case "rlm_tool_call":
       return { ...now, totals: { ...totals, sub_calls: totals.sub_calls + madeBy(record) } };

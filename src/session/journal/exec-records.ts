@@ -1,4 +1,4 @@
-import type { Complete, JournalRecord, Start, ToolCall, ToolResult } from "./records.ts";
+import type { Complete, JournalRecord, Start, Suspend, ToolCall, ToolResult } from "./records.ts";
 
 /** All records of one exec, in journal order. */
 export interface ExecRecords {
@@ -8,20 +8,23 @@ export interface ExecRecords {
   readonly replayed: number;
   readonly calls: readonly ToolCall[];
   readonly results: readonly ToolResult[];
+  /** The calls that the newest process left at a graceful stop; null: it ended otherwise, or runs. */
+  readonly suspended: Suspend | null;
   readonly complete: Complete | null;
 }
 
 /** The records of an exec that has begun. */
 export function begun(start: Start): ExecRecords {
-  return recordsOf({ start, resumed: 0, replayed: 0, complete: null }, { calls: listOf([]), results: listOf([]) });
+  const facts = { start, resumed: 0, replayed: 0, suspended: null, complete: null };
+  return recordsOf(facts, { calls: listOf([]), results: listOf([]) });
 }
 
 /** The records with one more. Its time does not grow with the calls of the exec. */
 export function grown(records: ExecRecords, added: JournalRecord): ExecRecords {
-  const { start, resumed, replayed, complete } = records;
+  const { start, resumed, replayed, suspended, complete } = records;
   const { calls, results } = listsOf(records);
   return recordsOf(
-    { start, resumed, replayed, complete, ...changesBy(added, records) },
+    { start, resumed, replayed, suspended, complete, ...changesBy(added, records) },
     {
       calls: added.record === "rlm_tool_call" ? longer(calls, added) : calls,
       results: added.record === "rlm_tool_result" ? longer(results, added) : results,
@@ -31,7 +34,8 @@ export function grown(records: ExecRecords, added: JournalRecord): ExecRecords {
 
 /** Facts of an exec that one more record changes. */
 export function changesBy(added: JournalRecord, { resumed }: Pick<ExecRecords, "resumed">) {
-  if (added.record === "rlm_resume") return { resumed: resumed + 1, replayed: added.replayed };
+  if (added.record === "rlm_resume") return { resumed: resumed + 1, replayed: added.replayed, suspended: null };
+  if (added.record === "rlm_suspend") return { suspended: added };
   return added.record === "rlm_complete" ? { complete: added } : {};
 }
 

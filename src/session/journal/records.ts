@@ -24,7 +24,7 @@ export type ExecKind = (typeof EXEC_KINDS)[number];
 export const EXEC_KINDS = ["cell", "query", "load", "append", "helpers", "memory", "ask", "turn"] as const;
 
 /** The ordered records of a session. Field names are those of the checkpointing spec. */
-export type JournalRecord = Start | Resume | ToolCall | ToolResult | Complete;
+export type JournalRecord = Start | Resume | Suspend | ToolCall | ToolResult | Complete;
 
 export interface Start {
   readonly record: "rlm_start";
@@ -67,6 +67,19 @@ export interface Resume {
   readonly resent: readonly string[];
   /** Ids of such calls that are answered with `process_restarted`. */
   readonly failed: readonly string[];
+  readonly at: number;
+}
+
+/** A graceful stop of the exec has left calls of functions with the effects `once` open. Written as the last thing of the process. */
+export interface Suspend {
+  readonly record: "rlm_suspend";
+  readonly exec_id: string;
+  /** Ids of those that no process has run: the process that resumes runs them. */
+  readonly not_begun: readonly string[];
+  /** Ids of those that still ran when the stop had waited for them: nobody knows what they did. */
+  readonly still_running: readonly string[];
+  /** Time for which the stop has waited for them, ms. */
+  readonly waited_ms: number;
   readonly at: number;
 }
 
@@ -283,7 +296,15 @@ export async function readJournal(store: Pick<Store, "journal">, id: string, fro
   return (await store.journal(id, from)).map(({ record }) => readRecord(record));
 }
 
-const RECORDS = new Set<string>(["rlm_start", "rlm_resume", "rlm_tool_call", "rlm_tool_result", "rlm_complete"]);
+const KINDS: readonly JournalRecord["record"][] = [
+  "rlm_start",
+  "rlm_resume",
+  "rlm_suspend",
+  "rlm_tool_call",
+  "rlm_tool_result",
+  "rlm_complete",
+];
+const RECORDS: ReadonlySet<string> = new Set(KINDS);
 
 /** SHA-256 of a call's arguments as JSON, hex. */
 export function hashOf(args: Json): string {

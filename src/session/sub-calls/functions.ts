@@ -93,7 +93,8 @@ async function run(
   const { effects, timeoutMs = LIMITS.subCallTimeoutMs } = given;
   const late = new AbortController();
   const callOff = clock.after(timeoutMs, () => late.abort());
-  using stopped = joinSignals(context.signal, context.timeOver, late.signal);
+  const ends = effects === "once" ? context.hold() : context.signal;
+  using stopped = joinSignals(ends, context.timeOver, late.signal);
   const { signal } = stopped;
   const record = { ...FREE, sent_at: clock.now() };
   const tookTooLong = {

@@ -44,6 +44,11 @@ export interface CallContext {
   readonly isAgain: boolean;
   /** Aborted when the exec ends or is cancelled. */
   readonly signal: AbortSignal;
+  /**
+   * Called when a run begins that must not be repeated: a suspension waits for it, and keeps its answer. The signal aborts when the
+   * run is given up: the exec ends, is cancelled, or has waited long enough.
+   */
+  hold(): AbortSignal;
   /** Aborted when the exec is suspended, together with `signal`: a call that can go on later is to stop, and not to end. */
   readonly suspend: AbortSignal | undefined;
   /** Aborted when the session's time is over. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Checkpoint, PendingCall, Waiting } from "../../../../runtime/index.ts";
 import { openCalls } from "../../../../src/session/exec/calls.ts";
 import { openExecJournal } from "../../../../src/session/exec/exec-journal.ts";
+import { openOnce } from "../../../../src/session/exec/once.ts";
 import type { Recorder } from "../../../../src/session/exec/recorder.ts";
 import { openTime } from "../../../../src/session/exec/time.ts";
 import { EMPTY_ACCOUNT, follow } from "../../../../src/session/journal/account.ts";
@@ -67,6 +68,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     budget,
     time,
     from: null,
+    once: openOnce({ setup, recorder }, null),
     history: null,
     suspend: undefined,
   });
@@ -107,7 +109,7 @@ test("a kept result gives back what its call held, and counts what was spent onc
   });
   await journal.keepStep(waiting([call(1)], imageOf("a")));
   const { signal } = new AbortController();
-  await journal.keepResult(call(1), await calls.answer(call(1), signal), signal);
+  await journal.keepResult(call(1), await calls.answer(call(1), signal, () => signal), signal);
   await journal.keepStep(waiting([call(2)], imageOf("b")));
   expect(budget.left()).toMatchObject({ remaining_tokens: 985, remaining_sub_calls: 8 });
   expect(budget.held().tokens).toBe(0);

@@ -93,6 +93,9 @@ function scene({ first, on }: Scripted) {
         for (const { id } of made) recorded.add(id);
         log.push("kept");
       },
+      async keepSuspend({ not_begun, still_running }) {
+        log.push(`suspended ${[...not_begun, "|", ...still_running].join(" ")}`);
+      },
       async keepResult({ id }, answered) {
         await parts.result(id);
         log.push(`${answered.settlement.ok ? "result" : "failed"} ${id}`);
@@ -112,6 +115,7 @@ function scene({ first, on }: Scripted) {
         });
       },
     },
+    once: { waitMs: (running) => running.length * 10_000, left: () => null },
     clock: {
       now: () => 0,
       monotonic: () => 0,
@@ -296,6 +300,44 @@ test("what comes of a call when the exec is suspended is not kept: another proce
   expect(await done).toMatchObject({ lost: "suspended" });
   await ticks();
   expect(log.slice(-2)).toEqual(["send x.1", "stop"]);
+});
+
+/** Two calls, the first of which has begun what must not run twice when the exec is suspended. */
+async function suspended() {
+  const made = scene({ first: ["1", "2"], on: () => null });
+  const { parts, answer } = made;
+  const send = parts.calls.answer;
+  const never = new AbortController().signal;
+  let given: AbortSignal = never;
+  parts.calls.answer = (call, signal, hold) => {
+    if (call.id !== "x.1") return send(call, signal, hold);
+    given = hold();
+    return send(call, given, hold);
+  };
+  parts.once.left = (_unkept, held) => ({ not_begun: ["x.2"], still_running: [...held] });
+  const [cancel, suspend] = [new AbortController(), new AbortController()];
+  const done = runLoop(parts, start(), { signal: cancel.signal, suspend: suspend.signal });
+  await ticks();
+  suspend.abort();
+  await ticks();
+  return { ...made, answer, cancel, done, signal: given };
+}
+
+test("a suspension waits for what must not run twice, keeps its answer, and then what is left", async () => {
+  const { answer, done, log, signal, timers } = await suspended();
+  expect([signal.aborted, timers.map(({ ms }) => ms)]).toEqual([false, [10_000]]);
+  await answer("1");
+  expect(await done).toMatchObject({ lost: "suspended" });
+  expect(log.slice(-3)).toEqual(["stop", "result x.1", "suspended x.2 | x.1"]);
+});
+
+test.each(["its time", "a cancel"])("%s ends the wait of a suspension, and the run gets no record", async (what) => {
+  const { cancel, done, log, signal, timers } = await suspended();
+  if (what === "its time") timers[0]?.run();
+  else cancel.abort();
+  expect(await done).toMatchObject({ lost: "suspended" });
+  expect(signal.aborted).toBe(true);
+  expect(log.slice(-2)).toEqual(["stop", "suspended x.2 | x.1"]);
 });
 
 test("an answer that cannot be kept ends the slice that runs meanwhile", async () => {
