@@ -51,7 +51,7 @@ declare function list_docs(prefix?: string, page?: { from?: number; limit?: numb
  */
 declare function find_routes(topic: string, limit?: number): Route[];
 
-/** Size and identity of the context. `tokens` is an estimate (chars / 4). */
+/** Size and identity of the context, and files that could not be read. `tokens` is an estimate (chars / 4). */
 declare function stats(): Stats;
 
 /** Everything about the session in one call: sources, context, helpers, memory, budget, limits. */
@@ -266,6 +266,8 @@ interface Stats {
   sources: string[];
   /** sha256 of P's UTF-8, hex. */
   context_hash: string;
+  /** Files of the sources that are not in P. Those that should have text and could not be read are unread, and stand first in files; at most 100 are listed, and capped says if that is not all. */
+  skipped: { count: number; unread: number; files: { path: string; reason: string }[]; capped: boolean };
   /** Documents that became text when they were loaded, and what is not in the text; absent if there are none. */
   converted?: { count: number; lossy: number; lost: Record<string, number>; files: ConvertedFile[] };
 }

@@ -47,6 +47,8 @@ export interface ContextServices {
   readonly sources: readonly string[];
   /** Facts about its documents that were converted, by their wire names; null: there are none. */
   readonly converted: Json;
+  /** Files of its sources that are not in it, by their wire names. */
+  readonly skipped: Json;
   readonly length: number;
   readonly lines: number;
   readonly documents: readonly DocumentEntry[];

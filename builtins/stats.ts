@@ -3,7 +3,7 @@ import { defineBuiltin } from "./define.ts";
 export const stats = defineBuiltin({
   name: "stats",
   signature: "function stats(): Stats",
-  summary: "Size and identity of the context. `tokens` is an estimate (chars / 4).",
+  summary: "Size and identity of the context, and files that could not be read. `tokens` is an estimate (chars / 4).",
   example: "stats()",
   errors: { context_not_loaded: "no context is loaded" },
   types: `interface Stats {
@@ -14,6 +14,8 @@ export const stats = defineBuiltin({
   sources: string[];
   /** sha256 of P's UTF-8, hex. */
   context_hash: string;
+  /** Files of the sources that are not in P. Those that should have text and could not be read are unread, and stand first in files; at most 100 are listed, and capped says if that is not all. */
+  skipped: { count: number; unread: number; files: { path: string; reason: string }[]; capped: boolean };
   /** Documents that became text when they were loaded, and what is not in the text; absent if there are none. */
   converted?: { count: number; lossy: number; lost: Record<string, number>; files: ConvertedFile[] };
 }
@@ -41,6 +43,7 @@ interface ConvertedFile {
       docs: context.documents.length,
       sources: context.sources,
       context_hash: context.hash,
+      skipped: context.skipped,
       ...(context.converted === null ? {} : { converted: context.converted }),
     };
   },

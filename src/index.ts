@@ -1,6 +1,6 @@
 /** Belay's library: open a session, load a context, run cells. */
 export { ERROR_CODES, type ErrorCode, type ExecLimits, type Json, LIMITS, RlmError } from "../runtime/index.ts";
-export type { ContextStats, SkippedFile } from "./context/index.ts";
+export type { ContextStats, SkippedFile, SkippedStats, ToldSkips } from "./context/index.ts";
 export type { Complete, Completion, CompletionMessage, CompletionRequest } from "./model/index.ts";
 export type { ObjectToRead, QueryOptions, ReadingOptions, SearchStrategy } from "./query/index.ts";
 export {

@@ -26,6 +26,7 @@ export const NOTHING_READ = {
   sections_analyzed: 0,
   sections: [],
   search_strategy_used: null,
+  skipped: null,
 } as const satisfies Readonly<Record<keyof QueryAnswered | "notes", Json>>;
 
 /** `results` and `estimate` are those of a query that read objects. */

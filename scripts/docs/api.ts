@@ -6,7 +6,16 @@ const ENTRIES = { "belay-rlm": "src/index.ts", "belay-rlm/tools": "src/tools/ope
 /** Exports by topic, in the order of the page. One that is missing here is an error. */
 const TOPICS: Readonly<Record<string, readonly string[]>> = {
   "Opening a session": ["openSession", "SessionOptions", "Session", "SessionFunction", "SubAgentPolicy", "OnRestart"],
-  Loading: ["LoadSource", "LoadPaths", "LoadingOptions", "LoadResult", "ContextStats", "SkippedFile"],
+  Loading: [
+    "LoadSource",
+    "LoadPaths",
+    "LoadingOptions",
+    "LoadResult",
+    "ContextStats",
+    "SkippedFile",
+    "SkippedStats",
+    "ToldSkips",
+  ],
   "Running cells": [
     ...["ExecOptions", "WaitOptions", "ExecEnvelope", "ExecSuccess", "ExecFailure", "ExecLimits", "ProviderWait"],
     ...["Unfinished", "Resumed", "DryRun", "CallEstimate", "BudgetLimits", "RemainingBudget"],

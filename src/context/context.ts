@@ -2,10 +2,17 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type ConvertedStats, convertedIn, withPlacesWithin } from "./documents/conversions.ts";
 import type { Converted } from "./documents/growing.ts";
-import { addSkips, type SkipCounts } from "./load/skip-kinds.ts";
 import { inSlices } from "./pauses.ts";
 import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
+import {
+  allSkipped,
+  type SkippedFile,
+  type SkippedStats,
+  type SourceSkips,
+  skippedStats,
+  withSkipsOf,
+} from "./skipped.ts";
 import { type Text, textFromPartsInSlices } from "./text/text.ts";
 
 /** A file of the context, with what its conversion told of it. `start` and `end` are UTF-16 units of P. */
@@ -18,12 +25,6 @@ export interface Document extends Partial<Converted> {
   readonly end: number;
   /** UTF-16 units: `end - start`. */
   readonly size: number;
-}
-
-/** Something in a loaded folder that is not in P, and why. `path` is relative to that folder. */
-export interface SkippedFile {
-  path: string;
-  reason: string;
 }
 
 /** Facts about a context, by their wire names (spec §3.1). */
@@ -40,11 +41,8 @@ export interface ContextStats {
   /** One per load or append: absolute paths, and names of texts. */
   sources: string[];
   context_hash: string;
-  /**
-   * Files that were left out for another reason than an ignore rule; `files` holds the first 1,000. `reasons` counts all of
-   * them by kind; contexts of earlier builds do not have it.
-   */
-  skipped: { count: number; files: SkippedFile[]; reasons?: SkipCounts };
+  /** Files of its sources that are not in P. */
+  skipped: SkippedStats;
   /** Absent if all documents are text as they were. */
   converted?: ConvertedStats;
 }
@@ -68,6 +66,8 @@ export interface Context {
   /** By `start`; they do not overlap, and separators lie between them. */
   readonly documents: readonly Document[];
   readonly routes: readonly RouteEntry[];
+  /** The files that each source lacks, of the sources that lack any. */
+  readonly skips: readonly SourceSkips[];
   readonly stats: ContextStats;
 }
 
@@ -87,9 +87,10 @@ export interface LoadedSource {
   readonly folder?: null;
   readonly files: readonly LoadedFile[];
   readonly skipped: readonly SkippedFile[];
+  /** The absolute folder that paths of skipped files are relative to; absent: `name` is that folder. */
+  readonly base?: string;
 }
 
-const LISTED_SKIPS = 1000;
 const NEWLINE = 0x0a;
 
 /** Awaited after work on that many bytes, so that the thread stays responsive; rejects to end the work. */
@@ -112,10 +113,11 @@ export async function extendContext(
   const documents = [...(previous?.documents ?? []), ...newDocuments];
   const converted = convertedIn(documents);
   const { routes, skipped: cut } = await newRoutes(newDocuments, text, previous?.routes ?? [], pause);
-  const skipped = [...source.skipped, ...cut];
+  const skips = skipsAfter(previous, { ...source, skipped: [...source.skipped, ...cut] });
   const index = {
     documents,
     routes,
+    skips,
     stats: {
       length_chars: text.length,
       length_tokens_estimate: Math.floor(text.length / 4),
@@ -125,11 +127,7 @@ export async function extendContext(
       routing_entry_count: routes.length,
       sources: [...(previous?.stats.sources ?? []), source.name],
       context_hash: hash,
-      skipped: {
-        count: (previous?.stats.skipped.count ?? 0) + skipped.length,
-        files: [...(previous?.stats.skipped.files ?? []), ...skipped].slice(0, LISTED_SKIPS),
-        reasons: addSkips(previous?.stats.skipped.reasons ?? {}, skipped),
-      },
+      skipped: allSkipped(skips),
       ...(converted ? { converted } : {}),
     },
   };
@@ -137,8 +135,19 @@ export async function extendContext(
   return { hash, key: keyOf(hash, index), text, parts, ...index };
 }
 
+/** The files that each source of a context lacks, once this one is behind `previous`. */
+function skipsAfter(previous: Context | undefined, { name, base = name, skipped, files }: LoadedSource) {
+  const loaded = new Set(files.map(({ path }) => path));
+  return withSkipsOf(previous?.skips ?? [], { source: name, base, stats: skippedStats(skipped) }, loaded);
+}
+
+/** True if a source of which every file is there already tells otherwise than before what is skipped. */
+export function changesSkips(previous: Context, source: LoadedSource): boolean {
+  return JSON.stringify(allSkipped(skipsAfter(previous, source))) !== JSON.stringify(previous.stats.skipped);
+}
+
 /** SHA-256 of P's hash and of the hash of its index, hex. */
-function keyOf(hash: string, index: Pick<Context, "documents" | "routes" | "stats">): string {
+function keyOf(hash: string, index: Pick<Context, "documents" | "routes" | "skips" | "stats">): string {
   const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
   return sha256(JSON.stringify([hash, sha256(JSON.stringify(index))]));
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Context, ContextPart, Document, Pause } from "./context.ts";
+import { NOTHING_SKIPPED } from "./skipped.ts";
 import { sharedBytes, textFromPartsInSlices } from "./text/text.ts";
 
 /** A message of a conversation, whatever host it is from. */
@@ -53,7 +54,7 @@ export function growingHistory(): typeof historyContext {
     const hash = grown.digest.copy().digest("hex");
     const [parts, documents] = [[...grown.parts], [...grown.documents]];
     // A conversation has no sources, ids or paths but those that follow from its text.
-    return { hash, key: hash, text, parts, documents, routes: [], stats: statsOf(hash, grown) };
+    return { hash, key: hash, text, parts, documents, routes: [], skips: [], stats: statsOf(hash, grown) };
   }
 
   return (messages, pause) => {
@@ -124,7 +125,7 @@ function statsOf(hash: string, { bytes, used, units, newlines, documents }: Grow
     routing_entry_count: 0,
     sources: ["history"],
     context_hash: hash,
-    skipped: { count: 0, files: [], reasons: {} },
+    skipped: NOTHING_SKIPPED,
   };
 }
 

@@ -1,5 +1,5 @@
 export { isWithin } from "../platform/real-path.ts";
-export type { Context, ContextStats, Document, Pause, SkippedFile } from "./context.ts";
+export type { Context, ContextStats, Document, Pause } from "./context.ts";
 export { lossText } from "./documents/conversions.ts";
 export { type Loss, UNPLACED } from "./documents/growing.ts";
 export type { Converters, DocumentOptions } from "./documents/kinds.ts";
@@ -27,11 +27,19 @@ export {
 } from "./load/roots.ts";
 export { MAY_BE_SECRET, mayBeSecret } from "./load/secrets.ts";
 export { tooLarge } from "./load/size.ts";
-export { addSkips } from "./load/skip-kinds.ts";
 export { readListed } from "./load/text-file.ts";
 export { compareUnits, isInGit, type WalkOptions, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { pauses } from "./pauses.ts";
 export { queryWords } from "./search/query-words.ts";
+export {
+  isUnread,
+  NOTHING_SKIPPED,
+  type SkippedFile,
+  type SkippedStats,
+  type ToldSkips,
+  toldSkips,
+  unreadSentence,
+} from "./skipped.ts";
 export { openPlaces, partsOf } from "./text/places.ts";
 export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text/text.ts";

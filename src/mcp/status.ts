@@ -1,4 +1,5 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
+import { toldSkips } from "../context/index.ts";
 import {
   coverageSentence,
   describeSession,
@@ -43,8 +44,8 @@ const LISTED = 20;
 function contextOf(session: Session) {
   const stats = session.stats();
   if (!stats) return null;
-  const { sources, document_count, length_chars, length_tokens_estimate } = stats;
-  return { sources, document_count, length_chars, length_tokens_estimate };
+  const { sources, document_count, length_chars, length_tokens_estimate, skipped } = stats;
+  return { sources, document_count, length_chars, length_tokens_estimate, skipped: toldSkips(skipped, LISTED) };
 }
 
 /** The answer of an exec that is over. @throws RlmError `invalid_argument` if the session has none by that id */

@@ -1,6 +1,7 @@
 import { LIMITS, RlmError } from "../../runtime/index.ts";
 import type { PiSettings } from "../config/index.ts";
 import { type Context, growingHistory, historyContext, type ObjectSource, pauses } from "../context/index.ts";
+import { given } from "../platform/json.ts";
 import { remembered } from "../platform/remembered.ts";
 import { storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
@@ -77,7 +78,12 @@ export function openConversations(parts: ConversationParts) {
         history: { objects: document_count, chars: length_chars, tokens_estimate: length_tokens_estimate },
         objects: { in: count("in"), out: count("out"), folded: count("folded") },
         epochs: epochs.length,
-        context: P && { documents: P.documents, chars: P.chars, tokens_estimate: P.tokens_estimate },
+        context: P && {
+          documents: P.documents,
+          chars: P.chars,
+          tokens_estimate: P.tokens_estimate,
+          ...given({ unread: P.unread }),
+        },
         request: { tokens: usage?.tokens ?? next.tokens, window: usage?.contextWindow ?? next.window },
         budget: budget && { ...budget },
       };

@@ -110,19 +110,20 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
 
 /** Queries by cells shipped with Belay, on a machine that is thrown away. */
 function queriesOver(setup: Setup, whenFree: Turns["take"]): Pick<Session, "query" | "readObjects"> {
+  const skips = () => setup.state().context?.stats.skipped ?? null;
   return {
     async query(prompt, options = {}) {
       checkOptions("query()", QUERY_OPTIONS, options);
       const { maxSections, searchStrategy, ...asked } = options;
       const source = queryCell(prompt, options);
-      return queryEnvelope(await whenFree(() => runCell(setup, { kind: "query", prompt, source }, asked)));
+      return queryEnvelope(await whenFree(() => runCell(setup, { kind: "query", prompt, source }, asked)), skips());
     },
     async readObjects(instructions, objects, options) {
       checkOptions("readObjects()", READING_OPTIONS, options);
       const { model, inlineTokens, maxTokens, estimate, ...asked } = options;
       const source = objectsCell(instructions, objects, options);
       const request = { kind: "query", prompt: instructions, source } as const;
-      return queryEnvelope(await whenFree(() => runCell(setup, request, asked)));
+      return queryEnvelope(await whenFree(() => runCell(setup, request, asked)), skips());
     },
   };
 }

@@ -22,11 +22,11 @@ export async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean
       : askEnvelope(factsOf(setup, askIn(setup.state()), trajectory));
     return { how: open ? "finished" : "replayed", kind: "ask", envelope: answer, rest: [] };
   }
-  if (interrupted) return resumed("finished", interrupted.start, await finished(setup, asked, interrupted));
+  if (interrupted) return resumed(setup, "finished", interrupted.start, await finished(setup, asked, interrupted));
   const { last } = account;
   if (!last?.complete) return null;
   const cell = cellIn(last.complete);
-  return resumed("replayed", last.start, cell && envelope(cell, envelopeFacts(setup, account, false)));
+  return resumed(setup, "replayed", last.start, cell && envelope(cell, envelopeFacts(setup, account, false)));
 }
 
 /** True if nothing has run since the newest ask ended. */
@@ -54,8 +54,15 @@ async function finished(setup: Setup, asked: ExecAsked, interrupted: ExecRecords
   }
 }
 
-function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelope | null): Resumed {
+function resumed(
+  { state }: Pick<Setup, "state">,
+  how: Resumed["how"],
+  { kind, rest }: Start,
+  answer: ExecEnvelope | null,
+): Resumed {
   if (kind === "ask") throw new Error("an ask is not an exec");
   const goesOn = answer === null || answer.success;
-  return { how, kind, envelope: answer && kind === "query" ? queryEnvelope(answer) : answer, rest: goesOn ? rest : [] };
+  const skips = state().context?.stats.skipped ?? null;
+  const envelope = answer && kind === "query" ? queryEnvelope(answer, skips) : answer;
+  return { how, kind, envelope, rest: goesOn ? rest : [] };
 }

@@ -8,7 +8,7 @@ import { runTool } from "./interrupted.ts";
 import type { Parameters } from "./parameters.ts";
 import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_exec } from "./rlm_exec.ts";
-import { rlm_load_append, rlm_load_unless_loaded, sourceAt } from "./rlm_load.ts";
+import { rlm_load_append, rlm_load_unless_loaded, shortened, sourceAt } from "./rlm_load.ts";
 import { rlm_query } from "./rlm_query.ts";
 import { rlm_status } from "./rlm_status.ts";
 import { unfinishedOf } from "./unfinished.ts";
@@ -97,10 +97,16 @@ function isSession(given: Session | SessionOptions): given is Session {
 }
 
 function toolsOf(session: Session): readonly Tool[] {
-  const status = async () => ({
-    ...{ session: session.name, session_id: session.id, context: session.stats(), budget: session.budget() },
-    unfinished: unfinishedOf(session),
-  });
+  const status = async () => {
+    const stats = session.stats();
+    return {
+      session: session.name,
+      session_id: session.id,
+      context: stats && shortened(stats),
+      budget: session.budget(),
+      unfinished: unfinishedOf(session),
+    };
+  };
   return [rlm_load_unless_loaded, rlm_load_append, rlm_exec, rlm_query, rlm_ask, rlm_status({ status })];
 }
 

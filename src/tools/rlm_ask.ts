@@ -20,6 +20,7 @@ const NOT_ANSWERED = {
   execution_time_ms: 0,
   budget: null,
   coverage: null,
+  skipped: null,
   resumed: 0,
   replayed_turns: 0,
 } satisfies Readonly<Record<AnswerField, Json>>;

@@ -119,6 +119,14 @@ export interface TracedCoverage {
     readonly count: number;
     readonly largest: readonly (readonly [id: string, chars: number])[];
   }[];
+  /** Files of the load that should have text and could not be read; null if there are none. */
+  readonly unread: TracedUnread | null;
+}
+
+export interface TracedUnread {
+  readonly count: number;
+  /** The first of them. Without texts there are none. */
+  readonly files: readonly (readonly [path: string, reason: string])[];
 }
 
 export interface TracedCitation {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
+import { isUnread, type ToldSkips } from "../context/index.ts";
 import { redacted } from "../platform/redact.ts";
 import type {
   CallDescription,
@@ -10,7 +11,7 @@ import type {
 } from "../session/index.ts";
 import { coverageLine, damagedIn } from "../session/index.ts";
 import { assembled, openNames, openWords, type Trace, type Tracing, type Words } from "./assembled.ts";
-import type { Row, Texts, TracedCitation, TracedCoverage, TracedExec, TracedSession } from "./format.ts";
+import type { Row, Texts, TracedCitation, TracedCoverage, TracedExec, TracedSession, TracedUnread } from "./format.ts";
 import { EXEC_TEXTS, GRADES, KINDS } from "./format.ts";
 import type { Kept } from "./packed.ts";
 
@@ -55,7 +56,7 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
     ...{ subject: "session" as const, session: tracedSession(session, words, left_out), execs },
     checkpoints: session.checkpoints.map(({ id, exec_id, kind, at }) => [id, exec_id, kind, at] as const),
     ...{ models: names.models.all(), errors: names.errors.all(), kinds: KINDS },
-    coverage: tracing.covered && coverageIn(tracing.covered, words),
+    coverage: tracing.covered && coverageIn(tracing.covered, session.skipped ?? null, words),
   };
   return assembled(told, rows, [ofCalls, ofExecs], words);
 }
@@ -186,7 +187,7 @@ const Budget = v.object({ max_cost_usd: v.number() });
 /** Equal stretches of P in the picture, and documents of a grade that are listed. */
 const [STRETCHES, LISTED] = [600, 400];
 
-function coverageIn(covered: NonNullable<Beside["covered"]>, words: Words): TracedCoverage {
+function coverageIn(covered: NonNullable<Beside["covered"]>, skipped: ToldSkips | null, words: Words): TracedCoverage {
   const { totals, graded, reached, length } = covered;
   const documents = GRADES.map((_, grade) => {
     const all = graded.flatMap((document, at) => (document.grade === grade ? [{ ...document, at }] : []));
@@ -194,7 +195,15 @@ function coverageIn(covered: NonNullable<Beside["covered"]>, words: Words): Trac
     const nameOf = (id: string, at: number) => words.line(id) || `document ${at + 1}`;
     return { count: all.length, largest: largest.map(({ id, chars, at }) => [nameOf(id, at), chars] as const) };
   });
-  return { told: coverageLine(totals), strip: reached.map((ranges) => sharesOf(ranges, length)), documents };
+  const strip = reached.map((ranges) => sharesOf(ranges, length));
+  return { told: coverageLine(totals), strip, documents, unread: unreadIn(skipped, words) };
+}
+
+function unreadIn(skipped: ToldSkips | null, words: Words): TracedUnread | null {
+  if (!skipped || skipped.unread === 0) return null;
+  const failed = skipped.files.filter(({ reason }) => isUnread(reason)).slice(0, LISTED);
+  const files = failed.map(({ path, reason }) => [words.line(path), words.line(reason)] as const);
+  return { count: skipped.unread, files: words.tracing.texts ? files : [] };
 }
 
 /** The percent of each stretch that lies in the ranges, which are in order. */

@@ -8,7 +8,15 @@ import { type CallScope, DEFAULT_EXEC_LIMITS } from "../../runtime/index.ts";
  */
 export function servicesOver(documents: readonly DocumentEntry[]): HostServices {
   const context: ContextServices = {
-    ...{ hash: "", sources: [], converted: null, length: documents.at(-1)?.end ?? 0, lines: 0, documents },
+    ...{
+      hash: "",
+      sources: [],
+      converted: null,
+      skipped: null,
+      length: documents.at(-1)?.end ?? 0,
+      lines: 0,
+      documents,
+    },
     ...{
       slice: unused,
       utf8: unused,

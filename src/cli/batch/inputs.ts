@@ -7,7 +7,7 @@ import { statsOf } from "../../platform/stats.ts";
 import { commandLine, quoted, UsageError } from "../flags/usage.ts";
 import { savedAs } from "../input/path-cures.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
-import { withFlag } from "../render/warnings.ts";
+import { withFlag } from "../render/skipped.ts";
 import { csvRows } from "./csv.ts";
 import { type Input, jsonLines } from "./jsonl.ts";
 

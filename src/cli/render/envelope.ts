@@ -1,3 +1,4 @@
+import { unreadSentence } from "../../context/index.ts";
 import { type ExecEnvelope, type ExecLimits, type Json, type QueryEnvelope, RlmError } from "../../index.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -44,6 +45,8 @@ export function showOutcome(envelope: Outcome, taken: CallTotals | null, termina
   showWarnings(envelope.warnings, isQuery ? showing.limits : envelope.limits_applied, terminal, showing.written);
   if (!envelope.success) showError(envelope, taken, terminal);
   if (isQuery && stderr.isTerminal) showSections(envelope, stderr);
+  const unread = isQuery && envelope.skipped ? unreadSentence(envelope.skipped) : null;
+  if (unread !== null) stderr.write(`${unread}\n`, "dim");
   if (taken && stderr.isTerminal) stderr.write(`${takenLine(taken)}\n`, "dim");
   return isShown;
 }

@@ -2,8 +2,8 @@ import { type Loss, lossText } from "../../context/index.ts";
 import type { ContextStats } from "../../index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
+import { countsSince, skippedLines, skippedSince } from "./skipped.ts";
 import type { Output } from "./terminal.ts";
-import { countsSince, skippedLine, skippedSince } from "./warnings.ts";
 
 type Converted = NonNullable<ContextStats["converted"]>;
 type ConvertedFile = Converted["files"][number];
@@ -32,10 +32,11 @@ function convertedLines(converted: Converted | undefined, isVerbose = false): st
 /** Tells on stderr what a load has converted, and which files it left out. @param source stands before the lines about all of it */
 export function showLoaded({ converted, skipped }: Loaded, stderr: Output, isVerbose: boolean, source = ""): void {
   const [head, ...documents] = convertedLines(converted, isVerbose);
-  const left = skippedLine(skipped, isVerbose);
   if (head !== undefined) stderr.write(`${source}${head}\n`, "dim");
   for (const line of documents) stderr.write(`${line}\n`, "dim");
-  if (left !== null) stderr.write(`${source}${left}\n`, "dim");
+  for (const line of skippedLines(skipped, isVerbose)) {
+    stderr.write(`${line.startsWith("  ") ? "" : source}${line}\n`, "dim");
+  }
 }
 
 interface Loaded extends Pick<ContextStats, "skipped"> {

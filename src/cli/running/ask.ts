@@ -1,3 +1,4 @@
+import { unreadSentence } from "../../context/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { messageOf } from "../../platform/errors.ts";
@@ -54,14 +55,22 @@ export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSessi
     showTrajectory(answer, terminal.stderr);
     const isSuspended = isLeftOpen && !answer.success && isToGoOn(answer);
     if (!isSuspended) showAsk(answer, terminal);
-    if (!isSuspended && answer.coverage && !flags.quiet) {
-      const how = opened.kept ? `belay show ${displayName(opened.session)} --unread` : "";
-      terminal.stderr.write(`${coverageSentence(answer.coverage, how)}\n`, "dim");
-    }
+    const how = opened.kept ? `belay show ${displayName(opened.session)} --unread` : "";
+    const last = isSuspended ? "" : lastLine(answer, how, flags.quiet);
+    if (last !== "") terminal.stderr.write(`${last}\n`, "dim");
     if (isSuspended) for (const line of waitLines(answer.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
     if (isLeftOpen) terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   }
   return stop.exitCode ?? (answer.success ? 0 : failedCode(answer));
+}
+
+/**
+ * The last line of an ask, which says what its answer does not rest on. @param how the command that lists it
+ */
+function lastLine({ coverage, skipped }: AskEnvelope, how: string, isQuiet: boolean): string {
+  const read = coverage && !isQuiet ? coverageSentence(coverage, how) : null;
+  const unread = skipped && unreadSentence(skipped, how);
+  return [read, unread].filter((sentence) => sentence !== null).join(" ");
 }
 
 /** True if the ask can be resumed. */

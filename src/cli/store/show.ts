@@ -1,3 +1,4 @@
+import { isUnread, type ToldSkips, unreadSentence } from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
 import { ago, amount, compact, priced, size } from "../../platform/figures.ts";
 import { displayName, idEnd } from "../../platform/ids.ts";
@@ -68,7 +69,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     const detail = detailOf(own, session);
     const unread = own.unread ? told.unread : null;
     if (isJson) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(session, detail, unread) })}\n`);
-    else if (unread) showUnread(unread, terminal);
+    else if (unread) showUnread(unread, session.skipped ?? null, terminal);
     else if (!detail) {
       showSession(session, { now: Date.now(), all: own.all === true }, stdout);
       if (told.rerun.length > 0) stdout.write(`\n${told.rerun.join("\n")}\n`, "dim");
@@ -77,9 +78,17 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
   });
 }
 
-/** Prints the ids of documents that were never opened. */
-function showUnread(unread: readonly { readonly id: string }[], { stdout, stderr }: Terminal): void {
+/** Prints the ids of documents that were never opened, then files of the load that could not be read. */
+function showUnread(
+  unread: readonly { readonly id: string }[],
+  skipped: ToldSkips | null,
+  { stdout, stderr }: Terminal,
+): void {
   for (const { id } of unread) stdout.write(`${inLine(id)}\n`);
+  const failed = skipped?.files.filter(({ reason }) => isUnread(reason)) ?? [];
+  for (const { path, reason } of failed) stdout.write(`${inLine(path)}: could not be read: ${inLine(reason)}\n`);
+  const more = (skipped?.unread ?? 0) - failed.length;
+  if (more > 0) stderr.write(`${amount(more, "more file")} could not be read\n`);
   if (unread.length === 0) stderr.write("every document was opened since the last load, as far as records tell\n");
 }
 
@@ -89,7 +98,7 @@ const ALL_CHILDREN = 1000;
 
 function jsonOf(session: SessionDescription, detail: Detail | null, unread: readonly object[] | null): object {
   const { id, name } = session;
-  if (unread) return { session: { id, name }, unread };
+  if (unread) return { session: { id, name }, unread, skipped: session.skipped ?? null };
   if (!detail) return { session: withBoundedTexts(session) };
   if ("call" in detail) return { session: { id, name }, exec: detail.exec.number, call: detail.call };
   const [exec] = withBoundedTexts({ ...session, execs: [detail.exec] }, WHOLE_TEXTS).execs;
@@ -112,6 +121,8 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   output.write(`begun     ${since(created_at)}, changed ${since(changed_at)}\n`);
   const extent = context ? ` (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})` : "";
   output.write(`context   ${context ? inLine(context.sources.join(", ")) : "none"}${extent}\n`);
+  const unread = found.skipped ? unreadSentence(found.skipped, `belay show ${displayName(found)} --unread`) : null;
+  if (unread !== null) output.write(`unread    ${unread}\n`);
   if (found.coverage) output.write(`coverage  ${coverageLine(found.coverage)}\n`);
   const took = [amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} kept`];
   output.write(`took      ${took.join(" · ")}\n`);

@@ -1,7 +1,8 @@
 import { basename, dirname } from "node:path";
 import { jsonText } from "../../platform/visible.ts";
-import type { LoadedFile, SkippedFile } from "../context.ts";
+import type { LoadedFile } from "../context.ts";
 import { CHILDREN, wayOf } from "../documents/kinds.ts";
+import type { SkippedFile } from "../skipped.ts";
 import { isRepository } from "./gitignore.ts";
 import type { LoadOptions } from "./reading.ts";
 import type { Refusal } from "./roots.ts";

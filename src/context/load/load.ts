@@ -1,8 +1,9 @@
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { freeBytes, LIMITS } from "../../../runtime/index.ts";
-import { type Context, extendContext, type LoadedFile, type LoadedSource, type SkippedFile } from "../context.ts";
+import { type Context, extendContext, type LoadedFile, type LoadedSource } from "../context.ts";
 import { withoutMark } from "../documents/kinds.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
+import type { SkippedFile } from "../skipped.ts";
 import {
   ahead,
   appendedLine,
@@ -164,7 +165,7 @@ function sourceOf({ name, given, size, separator }: Reading, found: FileDocument
   const put = found.isFolder ? named : placed;
   const files = found.files.map((document, at) => put(document, at === 0 ? separator : "", size));
   if (isOver(size)) throw tooLarge(given, size);
-  return { name, files, skipped: found.skipped };
+  return { name, base: dirname(name), files, skipped: found.skipped };
 }
 
 function documentsOf(reading: Reading, content: FileContent, file: NamedFile) {

@@ -2,14 +2,8 @@ import { statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import { isWithin } from "../../platform/real-path.ts";
-import {
-  type Context,
-  type Document,
-  extendContext,
-  type LoadedFile,
-  type Pause,
-  type SkippedFile,
-} from "../context.ts";
+import { type Context, changesSkips, type Document, extendContext, type LoadedFile, type Pause } from "../context.ts";
+import type { SkippedFile } from "../skipped.ts";
 import { ahead, appendedLine, bytesOf, chooser, documentsOfFile, named } from "./file-content.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
@@ -84,8 +78,10 @@ export async function extendByPaths(
     }
   }
   if (files.length === 0 && same === 0) throw nothingToLoad(what, found.skipped, found.ignored);
-  if (files.length === 0 && previous) return previous;
-  return extendContext(previous, { name: pathsName(source), folder: null, files, skipped: found.skipped }, pause);
+  const { skipped } = found;
+  const loaded = { name: pathsName(source), base: source.folder, folder: null, files, skipped };
+  if (files.length === 0 && previous && !changesSkips(previous, loaded)) return previous;
+  return extendContext(previous, loaded, pause);
 }
 
 /** The newest document of each file that the paths name, among those of P. */
@@ -132,8 +128,9 @@ async function findFiles(
 ) {
   const skipped: SkippedFile[] = [];
   const found = { files: new Map<string, FoundFile>(), skipped, ignored: 0 };
+  const nameOf = (at: string) => (isWithin(folder, at) ? relative(folder, at) : at);
   const put = (at: string, path: string, given: string | null) => {
-    const name = isWithin(folder, at) ? relative(folder, at) : at;
+    const name = nameOf(at);
     // A file that several paths name is one document.
     if (!found.files.has(path)) found.files.set(path, { name, at, path, given });
   };
@@ -150,12 +147,14 @@ async function findFiles(
     const chosen = glob ? matching(glob, walked.files, (file) => file.relative) : walked.files;
     if (glob !== null && chosen.length === 0) throw noMatch(given);
     for (const file of chosen) put(join(base, file.relative), file.path, null);
-    const secret = walked.skipped.filter(({ reason }) => reason === MAY_BE_SECRET);
-    found.skipped.push(...(glob ? matching(glob, secret, (file) => file.path) : walked.skipped));
+    const skips = glob ? matching(glob, walked.skipped.filter(isSecret), (file) => file.path) : walked.skipped;
+    for (const { path: name, reason } of skips) found.skipped.push({ path: nameOf(resolve(base, name)), reason });
     found.ignored += walked.ignored;
   }
   return found;
 }
+
+const isSecret = ({ reason }: SkippedFile) => reason === MAY_BE_SECRET;
 
 function folderAt(base: string, given: string, roots: Roots, folder: string): string {
   const path = locate(roots, base, folder);

@@ -1,9 +1,10 @@
 import { statSync } from "node:fs";
 import { RlmError } from "../../../runtime/index.ts";
-import type { Context, Pause, SkippedFile } from "../context.ts";
+import type { Context, Pause } from "../context.ts";
 import { documentError } from "../documents/errors.ts";
 import { type DocumentOptions, NOT_UTF8 } from "../documents/kinds.ts";
 import { pauses } from "../pauses.ts";
+import type { SkippedFile } from "../skipped.ts";
 import type { KnownLoads } from "./known-loads.ts";
 import { errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
 import type { ContextSize } from "./size.ts";

@@ -1,4 +1,5 @@
-import type { Document, Pause, SkippedFile } from "../context.ts";
+import type { Document, Pause } from "../context.ts";
+import type { SkippedFile } from "../skipped.ts";
 import type { Text } from "../text/text.ts";
 import { isRouteFile, parseRoutes, type RouteEntry } from "./entries.ts";
 

@@ -99,7 +99,8 @@ async function recordedCall(store: Store, exec: RecordedExec, complete: Complete
     return { envelope: null, query: null, input, stats, before, ingested };
   }
   const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });
-  const query = kind === "query" ? queryEnvelope(answer) : null;
+  const context = kind === "query" ? await coveredContext(store, contextKeyIn(complete)) : null;
+  const query = kind === "query" ? queryEnvelope(answer, context?.skipped ?? null) : null;
   return { envelope: query ?? answer, query, input, stats: null, before: { memory: {}, helpers: [] }, ingested: null };
 }
 
@@ -143,7 +144,12 @@ const IndexSchema = v.object({
     routing_entry_count: count,
     sources: v.array(v.string()),
     context_hash: v.string(),
-    skipped: v.object({ count, files: v.array(v.object({ path: v.string(), reason: v.string() })) }),
+    skipped: v.object({
+      count,
+      unread: count,
+      files: v.array(v.object({ path: v.string(), reason: v.string() })),
+      reasons: v.record(v.string(), count),
+    }),
     converted: v.exactOptional(
       v.object({ count, lossy: count, lost: v.record(v.string(), count), files: v.array(ConvertedSchema) }),
     ),

@@ -34,6 +34,8 @@ export interface ContextState {
   readonly tokens_estimate: number;
   /** null if this process has not opened the session. */
   readonly documents: number | null;
+  /** A sentence about files of its sources that could not be read; null if there are none. Absent as `documents` is null. */
+  readonly unread?: string | null;
 }
 
 /** A call of one of our tools, or the recovery of one. */

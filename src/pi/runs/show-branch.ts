@@ -1,3 +1,4 @@
+import { unreadSentence } from "../../context/index.ts";
 import { type LoadResult, type Session, summaryOf } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { BranchHead, BranchView } from "../branch/entries.ts";
@@ -66,5 +67,6 @@ function contextState(stats: LoadResult["stats"]): ContextState {
     chars: stats.length_chars,
     tokens_estimate: stats.length_tokens_estimate,
     documents: stats.document_count,
+    unread: unreadSentence(stats.skipped, "stats().skipped in a cell"),
   };
 }

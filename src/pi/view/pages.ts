@@ -20,6 +20,7 @@ export function statusPage(
   const rows = [
     ...talk,
     ["context", context ? contextLine(context) : "none"],
+    ["unread", context?.unread ?? null],
     [
       "running",
       running &&

@@ -1,4 +1,5 @@
 import type { Json, Thinking } from "../../../runtime/index.ts";
+import type { ToldSkips } from "../../context/index.ts";
 import type { Usage } from "../../model/index.ts";
 import type { WaitOptions } from "../api.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
@@ -96,6 +97,8 @@ interface AskFields {
   readonly budget: RemainingBudget;
   /** The parts of the context that its own cells have looked at; null without a context, and if it is lost. */
   readonly coverage: CoverageTotals | null;
+  /** Files of the load that are not in the context; null without a context, and if it is lost. The first 20 are listed. */
+  readonly skipped: ToldSkips | null;
   /** The number of resumes: after a kill, after it was suspended, and after its provider had failed. */
   readonly resumed: number;
   /** Replies that the newest resume took from the journal. */

@@ -1,14 +1,15 @@
 import * as v from "valibot";
 import { firstly, isErrorCode } from "../../../runtime/index.ts";
+import { toldSkips } from "../../context/index.ts";
 import { addUsage, NO_USAGE, tokensOf } from "../../model/index.ts";
 import { leftOf } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { toldCoverage } from "../journal/coverage.ts";
-import type { ExecEnvelope } from "../journal/envelope.ts";
+import { type ExecEnvelope, SKIPS_IN_ANSWERS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { type RemainingBudget, treeOf } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
-import { type CoveredContext, sumCoverage } from "../stored/coverage.ts";
+import { type CoveredContext, coveredOf, sumCoverage } from "../stored/coverage.ts";
 import type { AskEnvelope, TrajectoryCall, TrajectoryTurn, TurnProgress } from "./api.ts";
 import { AskAnswer } from "./description.ts";
 import { TOO_LONG, turnsDone } from "./next.ts";
@@ -30,7 +31,7 @@ const Answer = v.object({ ...AskAnswer.entries, citations: v.array(v.any()) });
 
 export function factsOf(setup: Setup, ask: AskRecords, trajectory: boolean): AskFacts {
   const { context } = setup.state();
-  const covered = context && { ...context, length: context.text.length };
+  const covered = context && coveredOf(context);
   return { session_id: setup.row.id, ask, budget: leftOf(setup), context: covered, trajectory };
 }
 
@@ -100,6 +101,7 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget,
     coverage: context && coverageIn(context, ask),
+    skipped: context && toldSkips(context.skipped, SKIPS_IN_ANSWERS),
     // An earlier build recorded the resumes of turns and cells alone.
     resumed: Math.max(ask.resumed, ofExecs),
     replayed_turns: ask.replayed,

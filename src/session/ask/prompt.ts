@@ -1,5 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import type { ContextStats } from "../../context/index.ts";
+import { type ContextStats, unreadSentence } from "../../context/index.ts";
 import { CELL_TOOL } from "./reply.ts";
 
 /**
@@ -35,12 +35,13 @@ export function firstMessage(question: string, stats: Stats, schema: Json, part:
   return [
     question,
     contextLine(stats),
+    ...unreadLines(stats),
     ...(part === null ? [] : [part]),
     ...(schema === null ? [] : [`Answer as JSON that fits: ${JSON.stringify(schema)}`]),
   ].join("\n\n");
 }
 
-type Stats = Pick<ContextStats, "length_chars" | "document_count" | "sources">;
+type Stats = Pick<ContextStats, "length_chars" | "document_count" | "sources" | "skipped">;
 
 const SOURCES_SHOWN = 5;
 
@@ -49,4 +50,10 @@ function contextLine({ length_chars, document_count, sources }: Stats): string {
   const more = sources.length > SOURCES_SHOWN ? `, … ${sources.length - SOURCES_SHOWN} more` : "";
   const documents = document_count === 1 ? "1 document" : `${document_count} documents`;
   return `P has ${length_chars} characters in ${documents}, from ${shown}${more}.`;
+}
+
+/** A line about files that P lacks, so that the model does not take them for read; none if all could be read. */
+function unreadLines({ skipped }: Stats): string[] {
+  const sentence = unreadSentence(skipped, "stats().skipped lists them");
+  return sentence === null ? [] : [`${sentence} P lacks them: say so if the answer may stand in one of them.`];
 }

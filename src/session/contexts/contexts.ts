@@ -174,14 +174,14 @@ function nameOf(source: LoadInput): string {
 }
 
 function stored(context: Context): StoredContext {
-  const { key, text, documents, routes, stats } = context;
+  const { key, text, documents, routes, skips, stats } = context;
   let at = 0;
   const parts = context.parts.map((part) => {
     const bytes = text.data.bytes.subarray(at, at + part.bytes);
     at += part.bytes;
     return { hash: part.hash, bytes };
   });
-  return { key, parts, index: JSON.parse(JSON.stringify({ documents, routes, stats })) };
+  return { key, parts, index: JSON.parse(JSON.stringify({ documents, routes, skips, stats })) };
 }
 
 async function opened({ key, parts, index }: StoredContext): Promise<Context> {
@@ -190,7 +190,7 @@ async function opened({ key, parts, index }: StoredContext): Promise<Context> {
     () => setImmediate(),
   );
   // Written by `stored` and verified by the store.
-  const { documents, routes, stats }: Pick<Context, "documents" | "routes" | "stats"> = JSON.parse(
+  const { documents, routes, skips, stats }: Pick<Context, "documents" | "routes" | "skips" | "stats"> = JSON.parse(
     JSON.stringify(index),
   );
   return {
@@ -200,6 +200,7 @@ async function opened({ key, parts, index }: StoredContext): Promise<Context> {
     parts: parts.map(({ hash: part, bytes }) => ({ hash: part, bytes: bytes.length })),
     documents,
     routes,
+    skips,
     stats,
   };
 }

@@ -1,5 +1,6 @@
 import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../../runtime/index.ts";
 import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
+import { type SkippedStats, type ToldSkips, toldSkips } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import { type ObjectsRead, type QueryNote, readObjectsResult, readQueryResult } from "../../query/index.ts";
 import type { ProviderWait } from "../provider-wait.ts";
@@ -183,6 +184,9 @@ type QueryFacts = Pick<
   "session_id" | "exec_id" | "warnings" | "execution_time_ms" | "budget" | "resumed" | "replayed_sub_calls"
 >;
 
+/** Skipped files that an answer lists. */
+export const SKIPS_IN_ANSWERS = 20;
+
 /** The sections that a query read, also if it has no answer. If it read objects, there are `results`. */
 interface QueryRead extends Partial<ObjectsRead> {
   readonly sections_analyzed: number;
@@ -190,15 +194,18 @@ interface QueryRead extends Partial<ObjectsRead> {
   readonly sections: readonly string[];
   /** null if the query failed before it chose sections. */
   readonly search_strategy_used: string | null;
+  /** Files of the load that are not in the context; null without a context, and if it is lost. The first 20 are listed. */
+  readonly skipped: ToldSkips | null;
 }
 
-/** The answer of a query from the envelope of its cell. */
-export function queryEnvelope(answer: ExecEnvelope): QueryEnvelope {
+/** The answer of a query from the envelope of its cell. @param skips of its context; null without one */
+export function queryEnvelope(answer: ExecEnvelope, skips: SkippedStats | null): QueryEnvelope {
   const result = readQueryResult(answer.result_json);
   const objects = readObjectsResult(answer.result_json);
   const { error, notes, sections, failed, strategy } = result;
   const sections_analyzed = sections.length - failed;
-  const read = { sections_analyzed, sections, search_strategy_used: strategy, ...objects };
+  const skipped = skips && toldSkips(skips, SKIPS_IN_ANSWERS);
+  const read = { sections_analyzed, sections, search_strategy_used: strategy, skipped, ...objects };
   if (!answer.success) return { ...answer, ...read, answer: null, notes };
   // A text that was read may say "[object Promise]": nothing of the query's own cell is unawaited.
   const own = answer.warnings.filter((warning) => !warning.startsWith("unawaited_value_in_prompt"));

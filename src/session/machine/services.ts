@@ -7,7 +7,7 @@ import {
   factsOf,
 } from "../../../builtins/index.ts";
 import { type Json, type Library, type LibraryOver, RlmError } from "../../../runtime/index.ts";
-import { compileFind, count, find, openPlaces, openText, partsOf } from "../../context/index.ts";
+import { compileFind, count, find, openPlaces, openText, partsOf, toldSkips } from "../../context/index.ts";
 import { openRoutes } from "../../context/routes/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
 import type { ContextMessage, TextMessage } from "./context-message.ts";
@@ -71,6 +71,9 @@ export function openServices() {
   };
 }
 
+/** Skipped files that `stats()` lists: a cell that prints it is read by a model. */
+const SKIPS_IN_CELLS = 100;
+
 type LoadedContext = ContextServices & Disposable & { readonly coverage: CoverageCount };
 
 function contextServices(message: TextMessage): LoadedContext {
@@ -83,6 +86,7 @@ function contextServices(message: TextMessage): LoadedContext {
     hash: message.hash,
     sources: message.stats.sources,
     converted: JSON.parse(JSON.stringify(message.stats.converted ?? null)),
+    skipped: JSON.parse(JSON.stringify(toldSkips(message.stats.skipped, SKIPS_IN_CELLS))),
     length: text.length,
     lines: message.stats.line_count,
     documents: message.documents,

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { type Context, NOTHING_SKIPPED, type SkippedStats } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { amount, compact } from "../../platform/figures.ts";
 import type { Store } from "../../store/index.ts";
@@ -34,11 +35,22 @@ export interface CoverageTotals extends Readonly<Grades> {
 }
 
 /** A context as its coverage is told. */
-export interface CoveredContext {
+export interface CoveredContext extends CoveredText {
+  /** Files of its sources that are not in it. */
+  readonly skipped: SkippedStats;
+}
+
+/** The text of a context, of which parts are looked at. */
+interface CoveredText {
   readonly hash: string;
   /** UTF-16 units of P. */
   readonly length: number;
   readonly documents: readonly { readonly id: string; readonly start: number; readonly end: number }[];
+}
+
+/** A context at hand as its coverage is told. */
+export function coveredOf({ hash, text, documents, stats }: Context): CoveredContext {
+  return { hash, length: text.length, documents, skipped: stats.skipped };
 }
 
 type Covering = Pick<ExecDescription, "coverage">;
@@ -47,7 +59,7 @@ type Covering = Pick<ExecDescription, "coverage">;
  * Sums up what execs have looked at, and lists the documents that none of them opened, the largest first. `reached` has the
  * ranges of P that reached each grade or a higher one, and `graded` the documents with the number of their grade.
  */
-export function sumCoverage(context: CoveredContext, execs: readonly Covering[]) {
+export function sumCoverage(context: CoveredText, execs: readonly Covering[]) {
   const { hash, length } = context;
   const documents = context.documents.filter(({ start, end }) => start < end);
   const { levels, joined, not_recorded, up_to } = gathered(context, execs);
@@ -88,7 +100,7 @@ const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => su
 const MOST_AT_ONCE = 500_000;
 
 /** The ranges and the joined characters of each grade. Stretches of a P that has grown since are not known any more. */
-function gathered({ hash, length }: CoveredContext, execs: readonly Covering[]) {
+function gathered({ hash, length }: CoveredText, execs: readonly Covering[]) {
   const levels = Array.from({ length: NEVER }, (): Range[] => []);
   const joined = levels.map(() => 0);
   let [not_recorded, up_to] = [0, false];
@@ -127,7 +139,7 @@ function stretchesIn({ whole, sent, matched, read }: ToldCoverage, length: numbe
 }
 
 /** Characters of the ranges that lie in each document. */
-function unitsMet(ranges: readonly Range[], documents: CoveredContext["documents"]): number[] {
+function unitsMet(ranges: readonly Range[], documents: CoveredText["documents"]): number[] {
   let first = 0;
   return documents.map(({ start, end }) => {
     let units = 0;
@@ -149,11 +161,22 @@ export async function coveredContext(
   const { success, output } = v.safeParse(IndexSchema, index);
   if (!success) return null;
   const { stats, documents } = output;
-  return { hash: stats.context_hash, length: stats.length_chars, documents };
+  return { hash: stats.context_hash, length: stats.length_chars, documents, skipped: stats.skipped };
 }
 
+const SkippedSchema = v.object({
+  count: v.number(),
+  unread: v.number(),
+  files: v.array(v.object({ path: v.string(), reason: v.string() })),
+  reasons: v.record(v.string(), v.number()),
+});
+
 const IndexSchema = v.object({
-  stats: v.object({ context_hash: v.string(), length_chars: v.number() }),
+  stats: v.object({
+    context_hash: v.string(),
+    length_chars: v.number(),
+    skipped: v.fallback(SkippedSchema, NOTHING_SKIPPED),
+  }),
   documents: v.array(v.object({ id: v.string(), start: v.number(), end: v.number() })),
 });
 

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
+import { type ToldSkips, toldSkips } from "../../context/index.ts";
 import type { CheckpointRow, SessionRow, Store } from "../../store/index.ts";
 import { coverageIn, toldCoverage } from "../journal/coverage.ts";
 import { contextKeyIn, readRecord, readStepExtras } from "../journal/records.ts";
@@ -23,6 +24,8 @@ export interface SessionDescription extends Omit<SessionSummary, "execs"> {
    * absent of a session that answers a call of the one described.
    */
   readonly coverage?: SessionCoverage | null;
+  /** Files of its sources that are not in the context, the first 1,000 of them; null and absent as `coverage` is. */
+  readonly skipped?: ToldSkips | null;
   /** Providers' batches that its unfinished exec waits for; only if there are any. */
   readonly waits?: readonly ProviderWait[];
   /** The oldest first; `parent` makes a tree of them. */
@@ -86,7 +89,8 @@ export async function describeWhole(store: Store, nameOrId: string, { children =
   const covered = context && sumCoverage(context, looksIn(session.execs));
   const never_opened = covered?.unread.slice(0, MOST_IDS).map(({ id }) => id) ?? [];
   const coverage = covered && { ...covered.totals, never_opened };
-  const described = { ...(await withChildren(store, session, left)), coverage };
+  const skipped = context && toldSkips(context.skipped, MOST_IDS);
+  const described = { ...(await withChildren(store, session, left)), coverage, skipped };
   return { session: waits.length > 0 ? { ...described, waits } : described, key, covered };
 }
 

@@ -48,7 +48,8 @@ export async function recordedAnswer(
   }
   const facts = { session_id: session.id, budget: session.budget(), unfinished: false, files: cellFiles(account) };
   const own = envelope(cell, facts);
-  const answer = kind === "query" ? queryEnvelope(own) : own;
+  const context = kind === "query" ? await coveredContext(store, account.context_key) : null;
+  const answer = kind === "query" ? queryEnvelope(own, context?.skipped ?? null) : own;
   return { exec_id: complete.exec_id, answer: plain(answer), ask: null };
 }
 

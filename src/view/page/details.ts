@@ -1,12 +1,21 @@
 import { messageOf } from "../../platform/errors.ts";
 import { amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, visible } from "../../platform/visible.ts";
-import { EXEC_TEXTS, GRADES, type Head, NONE, type Texts, type TracedCitation, type TracedExec } from "../format.ts";
+import {
+  EXEC_TEXTS,
+  GRADES,
+  type Head,
+  NONE,
+  type Texts,
+  type TracedCitation,
+  type TracedExec,
+  type TracedUnread,
+} from "../format.ts";
 import { button, type Child, clockTime, facts, fill, h, lasting, type Pair, quoted, tint } from "./dom.ts";
 import type { Stretch, Sums } from "./model.ts";
 import { execOf, foldSums, isOver, kindOf, percentile, ranFor, sumsOf, waitedFor } from "./model.ts";
 import { skyline } from "./pictures.ts";
-import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, type View } from "./view.ts";
+import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, unreadWords, type View } from "./view.ts";
 
 /** Shows what has been chosen, in full. */
 export async function showDetails(aside: HTMLElement, view: View): Promise<void> {
@@ -308,7 +317,18 @@ function documentParts({ model }: View, grade: number): Child[] {
     note(coverage.told),
     facts(...largest.map(([id, chars]): Pair => [id, amount(chars, "character")])),
     count > largest.length ? note(`and ${thousands(count - largest.length)} smaller ones`) : null,
-    ...(name === "never" ? [heading("in the terminal"), unread] : []),
+    ...(name === "never" ? [...unreadParts(coverage.unread), heading("in the terminal"), unread] : []),
+  ];
+}
+
+/** Files of the load that could not be read, which no grade has. */
+function unreadParts(unread: TracedUnread | null): Child[] {
+  if (!unread) return [];
+  const { count, files } = unread;
+  return [
+    heading(unreadWords(count)),
+    facts(...files.map(([path, reason]): Pair => [inLine(path), inLine(reason)])),
+    count > files.length ? note(`and ${thousands(count - files.length)} more`) : null,
   ];
 }
 

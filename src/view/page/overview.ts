@@ -4,7 +4,7 @@ import { button, clockTime, fill, h, tint } from "./dom.ts";
 import { isOver, isSent, type Model } from "./model.ts";
 import { overviewOf, skyline } from "./pictures.ts";
 import type { OpenedRows } from "./rows.ts";
-import { GRADE_WORDS, LOOKS, nounOf, type View } from "./view.ts";
+import { GRADE_WORDS, LOOKS, nounOf, unreadWords, type View } from "./view.ts";
 
 const STEPS = 1000;
 
@@ -93,11 +93,16 @@ function openCoverage(view: View) {
       const figures = h("span", {}, swatch, ` ${GRADE_WORDS[grade]} `, h("b", {}, thousands(count)));
       return count > 0 ? button(figures, () => view.choose({ kind: "documents", index })) : null;
     });
-    fill(grades, h("span", {}, "documents of P"), ...toggles);
+    const { unread } = told;
+    const failed = unread && button(unreadWords(unread.count), () => view.choose({ kind: "documents", index: NEVER }));
+    fill(grades, h("span", {}, "documents of P"), ...toggles, failed);
   }
 
   return { element, draw };
 }
+
+/** The grade below which files stand that could not be read. */
+const NEVER = GRADES.indexOf("never");
 
 /** Facts of an instant; of some calls the records do not tell yet whether they were sent. */
 function instantFacts(model: Model, when: number): string[] {

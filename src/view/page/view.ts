@@ -1,3 +1,4 @@
+import { amount } from "../../platform/figures.ts";
 import type { Grade, Kind, Texts } from "../format.ts";
 import { around, execOf, type Fold, type Model } from "./model.ts";
 
@@ -64,6 +65,9 @@ export const GRADE_WORDS: Readonly<Record<Grade, string>> = {
   touched: "touched by code alone",
   never: "never opened",
 };
+
+/** `2 files could not be read` */
+export const unreadWords = (count: number) => `${amount(count, "file")} could not be read`;
 
 /** The word for what is listed. */
 export const nounOf = ({ head }: Pick<Model, "head">) => (head.subject === "run" ? "job" : "sub-call");

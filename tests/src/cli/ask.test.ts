@@ -61,6 +61,7 @@ test("--json prints one object, whose trajectory is there only with --trajectory
     ...{ turns: 3, cells: 3, sub_calls: 1, children: 0, depth_reached: 0 },
     ...{ usage: { input: 4000, output: 80, cache_read: 0, cache_write: 0, cost_usd: 0 }, warnings: [] },
     ...{ execution_time_ms: 0, resumed: 0, replayed_turns: 0 },
+    skipped: { count: 0, unread: 0, files: [], capped: false },
   });
   const whole = await ask("--json", "--trajectory");
   const turn = { error_code: null, usage: { input: 1000, output: 20 }, elapsed_ms: 0 };

@@ -34,7 +34,8 @@ test("show tells the coverage of a session, and --unread lists what was never op
     { id: "b.txt", chars: 5000 },
     { id: "d.txt", chars: 100 },
   ];
-  expect(json).toEqual({ success: true, session: { id: expect.any(String), name: "s" }, unread });
+  const skipped = { count: 0, unread: 0, files: [], capped: false };
+  expect(json).toEqual({ success: true, session: { id: expect.any(String), name: "s" }, unread, skipped });
   const { session } = JSON.parse((await belay("show", "s", "--json")).stdout);
   expect(session.coverage).toMatchObject({ chars: 10_000, touched: 4000, found: 3, never_opened: ["b.txt", "d.txt"] });
   const [, , { coverage }] = session.execs;
@@ -76,4 +77,35 @@ test("an ask ends with what its model read, and how many documents were never op
   expect(await ask("Quiet?", "--session", "s", "-q")).toMatchObject({ code: 0, stderr: "" });
   const gone = await ask("Without a session?", "-c", ".", "--no-store");
   expect(gone.stderr).not.toContain("belay show");
+});
+
+test("files that could not be read are told by the load, by an ask's last line, by show and by the page", async () => {
+  const server = await startModelServer(() => ({
+    text: "",
+    tools: [{ id: "u", name: "rlm_exec", arguments: { code: 'answer("No addendum.")' } }],
+  }));
+  onTestFinished(() => server.close());
+  const files = { "lease.txt": "The rent is 100.\n", "addendum\u202e.pdf": "%PDF-1.4 cut off", "logo.png": "P\0" };
+  const [cwd, home] = [folderWith(files), join(folderWith(), "home")];
+  const belay = (...args: string[]) => belayHere(args, { cwd, home });
+  const ask = (...args: string[]) => belay("ask", ...args, "--model", "local/m", "--base-url", server.url);
+  const unread = "1 file could not be read: addendum\\u202e.pdf (";
+  const first = await ask("Is there an addendum?", "-c", ".", "--session", "s");
+  expect(first.stderr).toContain(`.: ${unread}`);
+  expect(first.stderr).toContain(".: skipped 1 file: logo.png (binary)\n");
+  expect(first.stderr.trimEnd().split("\n").at(-1)).toMatch(/^A model read .*\. 1 file could not be read: addendum/);
+  const again = await ask("Again?", "--session", "s", "--quiet");
+  expect(again.stderr).toMatch(/^1 file could not be read: addendum\\u202e\.pdf \([^\n]+\)\.\n$/);
+  const { skipped } = JSON.parse((await ask("Again?", "--session", "s", "--json")).stdout);
+  expect(skipped).toMatchObject({ count: 2, unread: 1, files: [{ path: "addendum\u202e.pdf" }, { path: "logo.png" }] });
+  expect((await belay("show", "s")).stdout).toContain(`unread    ${unread}`);
+  const listed = await belay("show", "s", "--unread");
+  expect(listed.stdout).toMatch(/^lease\.txt\naddendum\\u202e\.pdf: could not be read: [^\n]+\n$/);
+  const page = JSON.parse((await belay("view", "s", "--json")).stdout);
+  expect(page.trace.coverage.unread).toMatchObject({
+    count: 1,
+    files: [["addendum\u202e.pdf", skipped.files[0].reason]],
+  });
+  const bare = JSON.parse((await belay("view", "s", "--json", "--no-texts")).stdout);
+  expect(bare.trace.coverage.unread).toEqual({ count: 1, files: [] });
 });

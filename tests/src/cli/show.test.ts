@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { skippedLines, skippedSince } from "../../../src/cli/render/skipped.ts";
 import { jsonParts, prettyJson, showValue } from "../../../src/cli/render/value.ts";
-import { skippedLine, skippedSince } from "../../../src/cli/render/warnings.ts";
+import { skippedStats } from "../../../src/context/skipped.ts";
 import type { Json } from "../../../src/index.ts";
 import { visible } from "../../../src/platform/visible.ts";
 import { recorded } from "./recorded.ts";
@@ -58,20 +59,25 @@ test("places are lines on a terminal, as rg prints them, and JSON elsewhere", ()
 test("skipped files are named when few and counted when many", () => {
   const binary = (path: string) => ({ path, reason: "binary (NUL in the first 8 KB)" });
   const large = (path: string) => ({ path, reason: "14.2 MB > 10 MB" });
-  expect(skippedLine({ count: 0, files: [] })).toBeNull();
-  expect(skippedLine({ count: 2, files: [binary("a"), large("b")] })).toBe(
-    "skipped 2 files: a (binary), b (14.2 MB > 10 MB)",
+  const few = skippedStats([binary("a"), large("b")]);
+  expect(skippedLines(skippedStats([]))).toEqual([]);
+  expect(skippedLines(few)).toEqual(["1 file could not be read: b (14.2 MB > 10 MB).", "skipped 1 file: a (binary)"]);
+  const many = skippedStats([
+    ...Array.from({ length: 1012 }, (_, at) => binary(`a${at}`)),
+    ...Array.from({ length: 8 }, (_, at) => large(`b${at}`)),
+  ]);
+  const [sentence = "", line] = skippedLines(many);
+  expect(sentence).toMatch(
+    /^8 files could not be read: b0 .*, b4 \(14.2 MB > 10 MB\), … 3 more \(--verbose lists them\)\.$/,
   );
-  const many = [...Array.from({ length: 12 }, () => binary("a")), ...Array.from({ length: 8 }, () => large("b"))];
-  const reasons = { binary: 1012, "over 10 MB": 8 };
-  const line = "skipped 1,020 files (1,012 binary, 8 over 10 MB)";
-  expect(skippedLine({ count: 1020, files: many, reasons })).toBe(`${line}; --verbose lists them`);
-  const [summary, first, ...rest] = skippedLine({ count: 1020, files: many, reasons }, true)?.split("\n") ?? [];
-  expect([summary, first, rest.length]).toEqual([line, "  a: binary (NUL in the first 8 KB)", 20]);
-  expect(rest.at(-1)).toBe("  … 1,000 more");
-  const since = skippedSince(
-    { count: 1000, files: many.slice(0, 12), reasons: { binary: 1000 } },
-    { count: 1020, files: many, reasons },
-  );
-  expect(since).toEqual({ count: 20, files: many.slice(12), reasons: { binary: 12, "over 10 MB": 8 } });
+  expect(line).toBe("skipped 1,012 files (1,012 binary); --verbose lists them");
+  const lines = skippedLines(many, true);
+  expect([lines[0], lines[1], lines[9]]).toEqual([
+    "8 files could not be read",
+    "  b0: 14.2 MB > 10 MB",
+    "skipped 1,012 files (1,012 binary)",
+  ]);
+  expect(lines.at(-1)).toBe("  … 20 more");
+  expect(skippedSince(few, skippedStats([binary("a"), large("b"), large("c")]))).toEqual(skippedStats([large("c")]));
+  expect(skippedSince(few, few).count).toBe(0);
 });

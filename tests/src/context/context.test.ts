@@ -29,7 +29,7 @@ test("statistics, by their wire names", async () => {
   expect(first.stats).toEqual({
     ...{ length_chars: agents.length + 3, length_tokens_estimate: Math.floor((agents.length + 3) / 4) },
     ...{ line_count: 3, document_count: 2, has_routing: true, routing_entry_count: 2, sources: ["/one"] },
-    ...{ context_hash: first.hash, skipped: { count: 0, files: [], reasons: {} } },
+    ...{ context_hash: first.hash, skipped: { count: 0, unread: 0, files: [], reasons: {} } },
   });
   const second = await extendContext(first, source("/two", { "AGENTS.md": agents }), async () => {});
   expect(second.stats).toMatchObject({ document_count: 3, routing_entry_count: 4, sources: ["/one", "/two"] });

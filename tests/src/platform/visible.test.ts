@@ -7,12 +7,13 @@ import { commandLine } from "../../../src/cli/flags/usage.ts";
 import { showWarnings } from "../../../src/cli/render/envelope.ts";
 import { failureJson, showError, showFailure } from "../../../src/cli/render/failure.ts";
 import { openProgress } from "../../../src/cli/render/progress.ts";
+import { skippedLines } from "../../../src/cli/render/skipped.ts";
 import { processClock } from "../../../src/cli/render/status-line.ts";
 import { table } from "../../../src/cli/render/table.ts";
 import { type Output, outputOver, type Terminal, writeData } from "../../../src/cli/render/terminal.ts";
 import { showValue } from "../../../src/cli/render/value.ts";
-import { skippedLine } from "../../../src/cli/render/warnings.ts";
 import { showMemory } from "../../../src/cli/repl/show.ts";
+import { skippedStats } from "../../../src/context/skipped.ts";
 import { answerOf } from "../../../src/mcp/answer.ts";
 import { progressMessage } from "../../../src/mcp/progress.ts";
 import { harmless, oneLine } from "../../../src/pi/view/texts.ts";
@@ -55,7 +56,9 @@ const DOORS: { readonly [door: string]: (text: string, terminal: Terminal) => un
   "an error as JSON": (text) => failureJson(error(text), null),
   "a warning": (text, terminal) => showWarnings([text], DEFAULT_EXEC_LIMITS, terminal),
   "what was skipped": (text, { stderr }) =>
-    stderr.write(skippedLine({ count: 1, files: [{ path: text, reason: "binary" }] }) ?? ""),
+    stderr.write(skippedLines(skippedStats([{ path: text, reason: "binary" }])).join("\n")),
+  "what could not be read": (text, { stderr }) =>
+    stderr.write(skippedLines(skippedStats([{ path: text, reason: text }])).join("\n")),
   "JSON of a result": (text, { stdout }) => showValue({ [text]: [text] }, stdout),
   "a place": (text, { stdout }) => showValue([{ id: text, line: 1, column: 1, text }], stdout),
   progress: (text, { stderr }) => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { builtins, cellReference } from "../../../../builtins/index.ts";
+import { NOTHING_SKIPPED } from "../../../../src/context/skipped.ts";
 import { footerOf, observationOf } from "../../../../src/session/ask/observe.ts";
 import { firstMessage, systemPrompt } from "../../../../src/session/ask/prompt.ts";
 import type { ExecEnvelope } from "../../../../src/session/index.ts";
@@ -24,7 +25,8 @@ test("a model reads of calls with a context only if it may make some", () => {
 });
 
 test("the first message has the question and what is known of P, and nothing of P itself", () => {
-  const stats = { length_chars: 1234, document_count: 7, sources: ["a", "b", "c", "d", "e", "f"] };
+  const sources = ["a", "b", "c", "d", "e", "f"];
+  const stats = { length_chars: 1234, document_count: 7, sources, skipped: NOTHING_SKIPPED };
   expect(firstMessage("Which?", stats, null, null)).toBe(
     "Which?\n\nP has 1234 characters in 7 documents, from a, b, c, d, e, … 1 more.",
   );
