@@ -159,8 +159,9 @@ declare const history: {
 };
 
 /**
- * The input of the job that the cell runs for, frozen: one of the values that its run was given. It is null outside a
- * run, and in cells that answer a call with a context of its own.
+ * The input of the job that the cell runs for, frozen: one of the values that its run was given. A number that
+ * JavaScript would round is a text of its digits (number_as_text). It is null outside a run, and in cells that answer
+ * a call with a context of its own.
  */
 declare const job: unknown;
 

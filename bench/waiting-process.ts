@@ -67,7 +67,7 @@ async function parked(many: number): Promise<void> {
   const turns = queues === 0 ? 1 : 0;
   const name = `queue-${queues++}`;
   const limits = { nanodollars: null, tokens: null, sub_calls: null };
-  const jobs = Array.from({ length: many + turns }, (_, n) => ({ id: `job-${n}`, input: n, context: null }));
+  const jobs = Array.from({ length: many + turns }, (_, n) => ({ id: `job-${n}`, input: `${n}`, context: null }));
   const { run } = await runs.submit({ name, queue: name, share: 1, spec, limits }, jobs);
   const dispatcher = openInProcess();
   const all = Promise.withResolvers<void>();

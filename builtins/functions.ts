@@ -1,4 +1,4 @@
-import { argumentError, type CallScope, firstly, type Json, LIMITS, RlmError } from "../runtime/index.ts";
+import { argumentError, type CallScope, firstly, type Json, LIMITS, RlmError, roundedIn } from "../runtime/index.ts";
 import type { Builtin, CallCheck } from "./define.ts";
 import { factsOf } from "./facts.ts";
 import type { FunctionFacts } from "./services.ts";
@@ -14,7 +14,8 @@ export const functions: Builtin = {
     "The functions that the program lends to cells; none in most sessions. A cell calls one by its name with one object, and awaits it. An answer that is recorded is never asked for again.",
   example: "functions().map(({ name }) => name)",
   errors: {
-    js_error: "the argument is no object, or does not fit the function's parameters; it was not run",
+    js_error:
+      "the argument is no object, has a rounded whole number, or does not fit the function's parameters; it was not run",
     function_missing: "the program does not lend a function that it lent before",
     function_failed: "the function threw, or its result is no JSON or larger than 1 MB",
     budget_exceeded: "the session's budget does not allow the call (BudgetExceededError)",
@@ -56,6 +57,11 @@ const checkCall: CallCheck = (services, args, scope, called) => {
   }
   if (hasPrototype(argument)) {
     throw argumentError("TypeError", `${name}: the argument has a key __proto__`, "Leave that key out.");
+  }
+  const rounded = roundedIn(argument);
+  if (rounded) {
+    const problem = `${name}: ${rounded.path} is ${rounded.value}, and JavaScript rounds whole numbers beyond 2^53`;
+    throw argumentError("TypeError", problem, "Pass its digits as a text.");
   }
   if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
   if ((functionsLeft(scope) ?? 0) < 1) throw budgetExceeded("no calls of functions are left");

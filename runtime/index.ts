@@ -44,6 +44,7 @@ export type {
   Settlement,
 } from "./protocol.ts";
 export { firstly, remedy, type Wording, worded, wordedEnvelope } from "./remedies.ts";
+export { roundedIn } from "./rounded.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";
 export { THINKING, THINKING_TOKENS, type Thinking } from "./thinking.ts";

@@ -43,6 +43,7 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
     `what the cell left could not be kept; variables are those of ${detail.replace(/, after 0 of 0 .*/, "")}`,
   helper_set_aside: ({ detail, cures }) =>
     `a helper failed and is left out until it is added again, or ${cures.removeHelper}: ${detail}`,
+  number_as_text: ({ detail }) => `${detail}: JavaScript would round the number, so it is a text of its digits`,
   builtin_shadowed: ({ detail }) => `${detail} is from here on what the cell declared, and no longer the builtin`,
   answered_without_looking: () => "the model answered without a look at the context",
   turns_spent: () => "the model had no turns left, and answered from what it had seen",

@@ -106,7 +106,7 @@ async function soakJobs({ folder, url }: Place): Promise<Soaked> {
         context: "none",
       });
       const limits = { nanodollars: null, tokens: null, sub_calls: null };
-      const jobs = Array.from({ length: times }, (_, n) => ({ id: `job-${n}`, input: n, context: null }));
+      const jobs = Array.from({ length: times }, (_, n) => ({ id: `job-${n}`, input: `${n}`, context: null }));
       const { run } = await runs.submit({ name: queue, queue, share: 1, spec, limits }, jobs);
       const over = new AbortController();
       await using dispatcher = openInProcess();

@@ -1,14 +1,15 @@
-import type { Json } from "../../runtime/index.ts";
+import { isHeld } from "./cell-json.ts";
+import type { WrittenJson } from "./written-json.ts";
 
 /** The deepest nesting of a job's input. */
 const DEEPEST = 200;
 
 /**
- * JSON with the keys of objects in the order of their code units, so that equal values have equal texts; null if the value is
- * nested deeper than 200 levels, or has a number that JSON cannot hold (1e999 is read as infinity).
+ * JSON with the keys of objects in the order of their code units, so that equal values have equal texts: 1.0 is equal to 1, and a
+ * number that JavaScript cannot hold to nothing but its own text. null if the value is nested deeper than 200 levels.
  */
-export function canonicalJson(value: Json, depth = 0): string | null {
-  if (typeof value === "number") return Number.isFinite(value) ? JSON.stringify(value) : null;
+export function canonicalJson(value: WrittenJson, depth = 0): string | null {
+  if (JSON.isRawJSON(value)) return isHeld(value.rawJSON) ? JSON.stringify(Number(value.rawJSON)) : value.rawJSON;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (depth === DEEPEST) return null;
   if (isList(value)) {
@@ -24,4 +25,4 @@ export function canonicalJson(value: Json, depth = 0): string | null {
   return fields.includes(null) ? null : `{${fields.join(",")}}`;
 }
 
-const isList = (value: object): value is readonly Json[] => Array.isArray(value);
+const isList = (value: object): value is readonly WrittenJson[] => Array.isArray(value);

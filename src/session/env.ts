@@ -54,8 +54,8 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly above?: Above;
   /** The source of a child's context, which is loaded when the session is opened, unless it is loaded. */
   readonly excerpt?: ExcerptInput;
-  /** The input of the job that the session is of: cells read it as `job`. */
-  readonly job?: Json;
+  /** The input of the job that the session is of, as JSON: cells read it as `job`. */
+  readonly job?: string;
   /** The run that the session of a job takes money from. */
   readonly run?: RunPart;
   /** Suspends what has to wait for long. Absent: the session's own. */

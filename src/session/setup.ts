@@ -2,6 +2,7 @@ import type { FunctionFacts } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, withFallback } from "../model/index.ts";
+import { type CellJson, cellJson } from "../platform/cell-json.ts";
 import type { Lease, SessionRow } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
 import type { CellSettings } from "./ask/api.ts";
@@ -59,8 +60,8 @@ export interface AnsweringSession {
 export interface Setup extends AnsweringSession {
   /** The functions that the program lends, as cells and models are told of them. */
   readonly functions: readonly FunctionFacts[];
-  /** The input of the job that the session is of, as JSON; null: it is of none. */
-  readonly job: string | null;
+  /** The input of the job that the session is of; null: it is of none. */
+  readonly job: CellJson | null;
   /** Called with the new state after each commit. */
   moved(next: SessionState): void;
   /** True if no checkpoint is kept. */
@@ -129,7 +130,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
       current = next;
     },
     functions: factsOfFunctions(options.functions),
-    job: host.job === undefined ? null : JSON.stringify(host.job),
+    job: host.job === undefined ? null : cellJson(host.job),
     answers: answersOf(ownSettings(options, rules, env.models.fallback), env.models),
     answersBy: (settings) => answersOf(settings, withFallback(env.models, settings.sub_model)),
     askModels: openAskModels(options, { hasAll: host.models !== undefined, signer: host.signer ?? null }),

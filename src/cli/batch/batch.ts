@@ -51,6 +51,8 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
     for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
       terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
     }
+    const texts = read.spool.asText.join(", ");
+    if (texts !== "") terminal.stderr.write(`warning: ${inLine(warningText(`number_as_text: ${texts}`))}\n`, "yellow");
     const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
     return await (own.dryRun ? dryRunBatch(ready) : runBatch(ready));
   });

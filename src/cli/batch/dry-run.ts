@@ -1,7 +1,7 @@
 import type { CallEstimate, DryRun } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
 import { amount, compact, dollars } from "../../platform/figures.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import type { ReadyRun } from "./batch.ts";
@@ -29,7 +29,7 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
     tried.push(dry);
     if (!asked.json) {
       terminal.stdout.write(`job ${inLine(job.id)}\n`);
-      if (tried.length === 1) terminal.stdout.write(`\`job\` is ${firstWords(jsonText(job.input))}\n`, "dim");
+      if (tried.length === 1) terminal.stdout.write(`\`job\` is ${firstWords(escapedJson(job.input))}\n`, "dim");
       showDryRun(dry, terminal);
     }
     if (tried.length === most) break;

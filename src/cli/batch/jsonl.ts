@@ -1,11 +1,11 @@
-import type { Json } from "../../index.ts";
 import { canonicalJson } from "../../platform/canonical-json.ts";
 import { messageOf } from "../../platform/errors.ts";
+import { readJson, type WrittenJson } from "../../platform/written-json.ts";
 
 /** A job's input, and where the user gave it. */
 export interface Input {
   readonly at: string;
-  readonly value: Json;
+  readonly value: WrittenJson;
 }
 
 /** A JSON value on each line; blank lines are passed over. @throws BadLine */
@@ -17,18 +17,21 @@ export async function* jsonLines(chunks: AsyncIterable<Uint8Array>, name: string
   }
 }
 
-function readValue(text: string, at: string): Json {
-  let value: Json;
+function readValue(text: string, at: string): WrittenJson {
+  let value: WrittenJson;
   try {
-    value = JSON.parse(text);
+    value = readJson(text);
   } catch (error) {
+    if (error instanceof RangeError) throw tooDeep(at);
     // V8 quotes the text, which may be long and have control characters.
     const reason = messageOf(error).replace(/,? ?(\.\.\.)?".*$/s, "");
     throw new BadLine(at, `is not valid JSON: ${reason.slice(0, 100)}`, "Each line is one JSON value.");
   }
   if (canonicalJson(value) !== null) return value;
-  throw new BadLine(at, "is nested too deeply, or has a number too large for JavaScript");
+  throw tooDeep(at);
 }
+
+const tooDeep = (at: string) => new BadLine(at, "is nested too deeply");
 
 /** The problem of one line of the user's input. `at` is its place: `line 3 of jobs.jsonl`. */
 export class BadLine extends Error {

@@ -2,8 +2,8 @@ import { dirname, resolve } from "node:path";
 import { canonical, forbiddenBy, isAllowed, openRoots, type Roots } from "../../context/index.ts";
 import { type LoadSource, RlmError } from "../../index.ts";
 import type { Runs } from "../../jobs/index.ts";
-import { isRecord } from "../../platform/json.ts";
 import { statsOf } from "../../platform/stats.ts";
+import { fieldOf, isNumber } from "../../platform/written-json.ts";
 import type { Asked } from "../../store/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { savedAs } from "../input/path-cures.ts";
@@ -52,7 +52,8 @@ function tableRoots({ jobs, own }: Pick<AskedRun, "jobs" | "own">): readonly str
 
 /** @param roots within which the path must lie; null: the user has named it @throws BadLine if nothing may be read there */
 export function contextPath({ at, value }: Input, field: string, roots: Roots | null): string {
-  const path = isRecord(value) && Object.hasOwn(value, field) ? value[field] : undefined;
+  const given = fieldOf(value, field);
+  const path = isNumber(given) ? JSON.stringify(given) : given;
   if (typeof path !== "string" || path === "" || path.includes("\0")) {
     throw new BadLine(at, `has no path in ${JSON.stringify(field)}, which --context-field names`);
   }

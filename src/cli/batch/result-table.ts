@@ -1,5 +1,5 @@
-import { type Json, RlmError } from "../../index.ts";
-import { isRecord } from "../../platform/json.ts";
+import { RlmError } from "../../index.ts";
+import { fieldOf, hasFields, readJson, type WrittenJson } from "../../platform/written-json.ts";
 import type { JobRow } from "../../store/index.ts";
 import { toldOf } from "../jobs/readable-jobs.ts";
 import { type FinalJobs, finalJobs } from "./result-lines.ts";
@@ -33,13 +33,13 @@ async function contentsOf({ jobs }: Pick<FinalJobs, "jobs">, job: JobRow) {
   const [input, damage] = await inputOf(jobs, job);
   const { error, error_code } = toldOf(job);
   const failure = typeof error === "string" ? `${error} (${String(error_code)})` : damage;
-  return { input, result: result === null ? null : JSON.parse(result), error: failure };
+  return { input, result: result === null ? null : readJson(result), error: failure };
 }
 
 /** The input; if it is not what was asked, nothing and why. */
-async function inputOf(jobs: FinalJobs["jobs"], job: JobRow): Promise<[input: Json, damage: string | null]> {
+async function inputOf(jobs: FinalJobs["jobs"], job: JobRow): Promise<[input: WrittenJson, damage: string | null]> {
   try {
-    return [await jobs.input(job), null];
+    return [readJson(await jobs.input(job)), null];
   } catch (error) {
     if (error instanceof RlmError && error.code === "store_corrupt") return [null, `${error.message} (${error.code})`];
     throw error;
@@ -59,24 +59,21 @@ function openFields(kind: "input" | "result") {
   const names = new Set<string>();
   let hasWhole = false;
   const isWide = () => names.size > MOST_FIELDS;
-  const isWhole = (value: Json) => value !== null && (isWide() || !isRecord(value));
+  const isWhole = (value: WrittenJson) => value !== null && (isWide() || !hasFields(value));
   return {
-    add(value: Json): void {
+    add(value: WrittenJson): void {
       if (isWhole(value)) hasWhole = true;
-      else if (isRecord(value)) for (const name of Object.keys(value)) names.add(name);
+      else if (hasFields(value)) for (const name of Object.keys(value)) names.add(name);
     },
     columns: () => ({ kind, names: [...(isWide() ? [] : names), ...(hasWhole || isWide() ? [kind] : [])] }),
-    cells(value: Json): readonly Cell[] {
-      const fields = isWide() ? [] : [...names].map((name) => fieldOf(value, name));
+    cells(value: WrittenJson): readonly Cell[] {
+      const fields = isWide() ? [] : [...names].map((name) => cellOf(fieldOf(value, name)));
       return hasWhole || isWide() ? [...fields, isWhole(value) ? cellOf(value) : null] : fields;
     },
   };
 }
 
-const fieldOf = (value: Json, name: string) =>
-  cellOf(isRecord(value) && Object.hasOwn(value, name) ? value[name] : null);
-
-function cellOf(value: unknown): Cell {
+function cellOf(value: WrittenJson | undefined): Cell {
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
   return value === null || value === undefined ? null : JSON.stringify(value);
 }

@@ -2,16 +2,17 @@ import { hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import type { Json } from "../../index.ts";
 import { canonicalJson } from "../../platform/canonical-json.ts";
-import { isRecord } from "../../platform/json.ts";
+import { cellJson } from "../../platform/cell-json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
+import { fieldOf, isNumber } from "../../platform/written-json.ts";
 import { BadLine, type Input, linesOf } from "./jsonl.ts";
 
 /** A job as it was read: checked, with its id. */
 interface ReadJob {
   readonly id: string;
-  readonly input: Json;
+  /** JSON. */
+  readonly input: string;
   /** Path of its own context; null: it has none. */
   readonly context: string | null;
 }
@@ -19,6 +20,8 @@ interface ReadJob {
 /** All jobs of a command in a temporary file: stdin can be read only once, and nothing is submitted before all are right. */
 export interface Spool extends Disposable {
   readonly count: number;
+  /** The first fields with numbers that cells get as texts. */
+  readonly asText: readonly string[];
   jobs(): AsyncIterable<ReadJob>;
 }
 
@@ -32,10 +35,13 @@ export async function spool(
   const path = join(folder.path, "jobs.jsonl");
   try {
     await using file = await open(path, "wx", 0o600);
+    const asText = new Set<string>();
     let count = 0;
     let held = "";
     for await (const input of inputs) {
-      const job: ReadJob = { id: idOf(input), input: input.value, context: contextOf(input) };
+      const json = JSON.stringify(input.value);
+      const job: ReadJob = { id: idOf(input), input: json, context: contextOf(input) };
+      for (const field of cellJson(json).asText) if (asText.size < MOST_NAMED) asText.add(field || "job");
       held += `${JSON.stringify(job)}\n`;
       count += 1;
       if (held.length < PIECE) continue;
@@ -43,12 +49,15 @@ export async function spool(
       held = "";
     }
     await file.write(held);
-    return { count, jobs: () => readBack(path), [Symbol.dispose]: folder[Symbol.dispose] };
+    return { count, asText: [...asText], jobs: () => readBack(path), [Symbol.dispose]: folder[Symbol.dispose] };
   } catch (error) {
     folder[Symbol.dispose]();
     throw error;
   }
 }
+
+/** Fields that are named for all jobs. */
+const MOST_NAMED = 5;
 
 /** Read and written in small pieces: memory that a large run needed for a moment would stay with the process. */
 const PIECE = 2 ** 13;
@@ -88,19 +97,20 @@ export function openIds(named: string | null, usual: "id" | "path") {
 
 function givenId({ at, value }: Input, named: string | null): string | null {
   const field = named ?? "id";
-  const given = isRecord(value) && Object.hasOwn(value, field) ? value[field] : undefined;
+  const given = fieldOf(value, field);
   if (given === undefined || given === null) {
     if (named === null) return null;
     throw new BadLine(at, `has no field ${JSON.stringify(named)}, which --id names`);
   }
-  const id = typeof given === "number" ? String(given) : given;
+  // A number has one text, however it was written: 7 and 7.0 are one id.
+  const id = isNumber(given) ? canonicalJson(given) : given;
   if (typeof id === "string" && isId(id)) return id;
   const takes = `it is a number, or 1 to ${ID_UNITS} characters without control characters`;
   throw new BadLine(at, `has ${JSON.stringify(field)} that cannot be an id: ${takes}`, "Name another field with --id.");
 }
 
 function pathId({ value }: Input): string | null {
-  const path = isRecord(value) ? value.path : undefined;
+  const path = fieldOf(value, "path");
   return typeof path === "string" && isId(path) ? path : null;
 }
 

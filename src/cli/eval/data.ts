@@ -5,8 +5,10 @@ import * as v from "valibot";
 import { openRoots } from "../../context/index.ts";
 import { type Item, itemOf, SCORE_NAMES, SUITES, type SuiteName } from "../../eval/index.ts";
 import { LIMITS } from "../../index.ts";
+import { isHeld } from "../../platform/cell-json.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { outputFailed } from "../../platform/result-file.ts";
+import type { WrittenNumber } from "../../platform/written-json.ts";
 import { BadLine, type Input, jsonLines } from "../batch/jsonl.ts";
 import { contextPath } from "../batch/read-jobs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -18,9 +20,14 @@ export interface Placed extends Item {
 }
 
 const text = v.pipe(v.string(), v.minLength(1));
+/** One that JavaScript would round is a text: an answer has to contain its digits. */
+const writtenNumber = v.pipe(
+  v.custom<WrittenNumber>((value) => JSON.isRawJSON(value)),
+  v.transform(({ rawJSON }) => (isHeld(rawJSON) ? Number(rawJSON) : rawJSON)),
+);
 const Line = v.object({
   question: text,
-  answer: v.union([text, v.number(), v.pipe(v.array(text), v.minLength(1))]),
+  answer: v.union([text, v.number(), writtenNumber, v.pipe(v.array(text), v.minLength(1))]),
   context: v.optional(text),
   file: v.optional(text),
   id: v.optional(text),

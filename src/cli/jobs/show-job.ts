@@ -2,6 +2,7 @@ import type { Json } from "../../index.ts";
 import { ago, amount, dollars } from "../../platform/figures.ts";
 import { parseJson } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
+import { readJson, type WrittenJson } from "../../platform/written-json.ts";
 import { type ProviderWait, waitsFor } from "../../session/index.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
 import { RUN_EXIT } from "../batch/run-state.ts";
@@ -18,7 +19,7 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
   const { store, json } = asked;
   const run = await runNamed(store, name, asked.place);
   const job = await jobNamed(asked, run, id);
-  const input = await store.jobs.input(job);
+  const input = readJson(await store.jobs.input(job));
   const result = job.state === "done" ? await store.jobs.result(job) : null;
   // A row was checked when it was sealed, but it may not be JSON.
   const value = result === null ? null : parseJson(result);
@@ -38,7 +39,7 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
 const SHOWN_UNITS = 4000;
 
 interface Contents {
-  readonly input: Json;
+  readonly input: WrittenJson;
   readonly output: string;
   /** JSON; null: there is none. */
   readonly result: string | null;

@@ -101,10 +101,9 @@ const INPUT_UNITS = 48;
 
 /** The first words of a job's input. */
 async function inputOf(jobs: Pick<Jobs, "input">, job: JobRow): Promise<string> {
-  const read = async () => ({ input: await jobs.input(job) });
-  const found = await nullIf("store_corrupt", read());
-  if (found === null) return "(damaged)";
-  return oneLine(typeof found.input === "string" ? found.input : JSON.stringify(found.input), INPUT_UNITS);
+  const json = await nullIf("store_corrupt", jobs.input(job));
+  if (json === null) return "(damaged)";
+  return oneLine(json.startsWith('"') ? JSON.parse(json) : json, INPUT_UNITS);
 }
 
 /** The beginning of one JSON object, whose jobs are written as they are read: a run may have a million. Answers why some failed. */

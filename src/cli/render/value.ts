@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../index.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import { hasFields, type WrittenJson } from "../../platform/written-json.ts";
 import { type Mark, markedLine } from "./marked-line.ts";
 import { type Output, type Style, writeData } from "./terminal.ts";
 
@@ -29,7 +30,7 @@ const COLOURS: Record<ReturnType<typeof jsonParts>[number]["kind"], Style | unde
 };
 
 /** JSON for people: what fits into a line of `width` characters stands in one, the rest is indented by two. */
-export function prettyJson(value: Json, width: number): string {
+export function prettyJson(value: WrittenJson, width: number): string {
   return render(value, { indent: 0, lead: 0 }, width);
 }
 
@@ -37,10 +38,10 @@ export function prettyJson(value: Json, width: number): string {
 const DEEPEST = 100;
 
 /** @param at columns before the line of the value, and those that its key takes */
-function render(value: Json, at: { indent: number; lead: number }, width: number): string {
-  if (typeof value !== "object" || value === null) return jsonText(value);
-  const indent = Math.min(at.indent + 2, DEEPEST);
+function render(value: WrittenJson, at: { indent: number; lead: number }, width: number): string {
   const isList = Array.isArray(value);
+  if (!isList && !hasFields(value)) return jsonText(value);
+  const indent = Math.min(at.indent + 2, DEEPEST);
   const items = isList
     ? value.map((item) => render(item, { indent, lead: 0 }, width))
     : Object.entries(value).map(([name, item]) => {

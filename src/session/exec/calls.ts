@@ -51,7 +51,7 @@ export function openCalls(options: ExecCallsOptions) {
       ...setup.answers.facts,
       ...budget.left(),
       remaining_time_ms: time.left(),
-      job: setup.job,
+      job: setup.job && { ...setup.job },
       for_model: options.isForModel,
     }),
     /**

@@ -201,7 +201,9 @@ async function runCell(
   using out = joinSignals(signal, time.out);
   const over = await runLoop(ports, beginning, { signal: out.signal, suspend });
   if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
-  const asked = recorder.state().account.last?.results.map(({ model }) => model) ?? [];
+  const results = recorder.state().account.last?.results ?? [];
+  for (const field of results.flatMap(({ as_text = [] }) => as_text)) warn(over.state, `number_as_text: ${field}`);
+  const asked = results.map(({ model }) => model);
   // An ask tells its caller, and not its model.
   const tells = request.kind === "query" || request.ask === undefined;
   const notices = tells ? setup.answers.noticesOf?.(asked, wasUnused) : [];

@@ -129,6 +129,8 @@ export interface ToolResult {
   /** The answer came from the cache: nothing was sent, and it does not count as a sub-call. */
   readonly cached: boolean;
   readonly tool_override_event: ToolOverrideEvent | null;
+  /** Fields of a function's result that are texts, since JavaScript would round their numbers. Absent if there are none. */
+  readonly as_text?: readonly string[];
   /** When the first request left, ms since the epoch; absent if none did, and in records of earlier builds. */
   readonly sent_at?: number;
   /** Absent if its requests were sent at once. */

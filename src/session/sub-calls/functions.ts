@@ -1,7 +1,9 @@
 import { type CallError, type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
 import { loadSubCallLayer, TaskEnded } from "../../model/index.ts";
+import { type CellJson, cellJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
+import { wholeNumber } from "../../platform/written-json.ts";
 import type { HostedOptions, SessionFunction } from "../api.ts";
 import { functionOf } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
@@ -109,7 +111,10 @@ async function run(
     const asked = (async () => given.run(args, { signal, idempotencyKey: id }))();
     const outcome = await Promise.race([asked.then((value) => ({ value })), aborted(signal)]);
     if (!outcome) return ended();
-    return { settlement: { ok: true, value: jsonOf(outcome.value) }, record, cacheKey: null };
+    const { json, asText } = resultOf(outcome.value);
+    const as_text = asText.map((field) => (field === "" ? name : `${name}.${field}`));
+    const settlement = { ok: true, value: JSON.parse(json) } as const;
+    return { settlement, record: { ...record, ...(as_text.length > 0 ? { as_text } : {}) }, cacheKey: null };
   } catch (error) {
     if (signal.aborted) return ended();
     return unanswered(failure(name, error));
@@ -118,23 +123,25 @@ async function run(
   }
 }
 
-/** A copy of a result. @throws Error that says why it is no JSON */
-function jsonOf(value: unknown): Json {
+/** A copy of a result, in which a BigInt is a number or a text of its digits. @throws Error that says why it is no JSON */
+function resultOf(value: unknown): CellJson {
   const json: string | undefined = JSON.stringify(value ?? null, function (this: Record<string, unknown>, key, item) {
-    const loss = lossOf(this[key]);
+    const given = this[key];
+    if (typeof given === "bigint") return wholeNumber(given);
+    const loss = lossOf(given);
     if (loss) throw new Error(`its result is no JSON: ${key === "" ? "it" : JSON.stringify(key)} is ${loss}`);
     return item;
   });
   // A toJSON may give nothing.
   const text = json ?? "null";
-  if (Buffer.byteLength(text) <= LIMITS.functionBytes) return JSON.parse(text);
+  if (Buffer.byteLength(text) <= LIMITS.functionBytes) return cellJson(text);
   throw new Error("its result is too large (limit 1 MB)");
 }
 
 /** The reason why JSON would lose a value; null: there is none. */
 function lossOf(value: unknown): string | null {
   if (typeof value === "number") return Number.isFinite(value) ? null : String(value);
-  if (["function", "symbol", "bigint"].includes(typeof value)) return `a ${typeof value}`;
+  if (["function", "symbol"].includes(typeof value)) return `a ${typeof value}`;
   if (typeof value !== "object" || value === null || Array.isArray(value) || "toJSON" in value) return null;
   // A plain object of another realm has another Object.prototype.
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -34,8 +34,8 @@ export interface Jobs {
   list(run: string, page: JobPage): Promise<readonly JobRow[]>;
   /** Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they come upon one. */
   damaged(run: string): Promise<readonly DamagedRow[]>;
-  /** Reads the job's input. @throws `store_corrupt` if it is not what was asked when the job was added */
-  input(key: JobKey): Promise<Json>;
+  /** Reads the job's input, as JSON. @throws `store_corrupt` if it is not what was asked when the job was added */
+  input(key: JobKey): Promise<string>;
   /** The result of a job that is done, as JSON; null if it has none. @throws `store_corrupt` */
   result(key: JobKey): Promise<string | null>;
   /** @param without ids of jobs that are not counted */
@@ -138,7 +138,8 @@ export interface RunRow extends NewRun {
 export interface Asked {
   /** Unique in the run; given by the user, or made of the input. */
   readonly id: string;
-  readonly input: Json;
+  /** JSON, in which numbers are as they were written. */
+  readonly input: string;
   /** Key of its context, which the store has; null: it has none. */
   readonly context: string | null;
 }

@@ -1,10 +1,10 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import type { Json } from "../../../runtime/index.ts";
 import { canonicalJson } from "../../platform/canonical-json.ts";
+import { readJson } from "../../platform/written-json.ts";
 import { misuse } from "../failure.ts";
 import type { Asked, KnownJob } from "../jobs/port.ts";
 import { INPUT_BOUNDS } from "./bounds.ts";
-import { capped, jobState, jsonOf } from "./jobs.ts";
+import { capped, inputIn, jobState } from "./jobs.ts";
 import { number, type Row, seal, text, textOrNull, value } from "./seal.ts";
 
 /** The columns that {@link inputOf} reads. */
@@ -17,11 +17,11 @@ export const KNOWN_COLUMNS = `run, n, id, state,
 
 /** The content of the column `asked`: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
 export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
-  return seal([run, id, canonicalJson(input), context]);
+  return seal([run, id, canonicalJson(readJson(input)), context]);
 }
 
 /** The input of a job, if it is what was asked. @param of the run and the number of the job @throws RlmError `store_corrupt` */
-export function inputOf(row: Row | undefined, of: { readonly run: string; readonly n: number }): Json {
+export function inputOf(row: Row | undefined, of: { readonly run: string; readonly n: number }): string {
   if (!row) throw misuse(`run ${of.run} has no job ${of.n}`);
   const job = askedOf(row);
   const asked = value(row, "asked");
@@ -56,7 +56,7 @@ function earlierSum(row: Row): Buffer | null {
 
 function askedOf(row: Row): Asked & { readonly run: string } {
   const [run, id, context] = [text(row, "run"), text(row, "id"), textOrNull(row, "context")];
-  return { run, id, input: jsonOf(row, "input", INPUT_BOUNDS), context };
+  return { run, id, input: inputIn(row), context };
 }
 
 function isSum(found: ReturnType<typeof value>, run: string, asked: Asked): boolean {

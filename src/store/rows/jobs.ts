@@ -135,11 +135,21 @@ function amountIn<T>(row: Row, columns: readonly [string, string, string], read:
   return { nanodollars: read(row, usd), tokens: read(row, tokens), sub_calls: read(row, calls) };
 }
 
-export function jsonOf(row: Row, column: string, bounds: Bounds): Json {
+function jsonOf(row: Row, column: string, bounds: Bounds): Json {
   const json = parseJson(unpackText(row, column, bounds) ?? "");
   if (json !== undefined) return json;
-  throw corrupt(`the ${column} of ${String(row.name ?? row.id)} is damaged`);
+  throw damagedColumn(row, column);
 }
+
+/** The input of a job, as JSON. @throws RlmError `store_corrupt` */
+export function inputIn(row: Row): string {
+  const json = unpackText(row, "input", INPUT_BOUNDS);
+  if (json !== null && parseJson(json) !== undefined) return json;
+  throw damagedColumn(row, "input");
+}
+
+const damagedColumn = (row: Row, column: string) =>
+  corrupt(`the ${column} of ${String(row.name ?? row.id)} is damaged`);
 
 /** Time that the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
 export function keepMs(spec: string): number {

@@ -1,4 +1,3 @@
-import type { Json } from "../../../runtime/index.ts";
 import type { JobKey, JobOfRun, JobPage, JobRow, JobState } from "../jobs/port.ts";
 import type { DamagedRow } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
@@ -57,8 +56,8 @@ export function* damagedJobs(run: string): Plan<DamagedRow[]> {
   }
 }
 
-/** @throws RlmError `store_corrupt` if it is not what was asked */
-export function* readInput(key: JobKey): Plan<Json> {
+/** JSON. @throws RlmError `store_corrupt` if it is not what was asked */
+export function* readInput(key: JobKey): Plan<string> {
   const row = yield* get(sql`SELECT ${raw(INPUT_COLUMNS)} FROM jobs WHERE run = ${key.run} AND n = ${key.n}`);
   return inputOf(row, key);
 }

@@ -93,7 +93,7 @@ export function* addJobs(of: string, jobs: readonly NewJob[], now: Part): Plan<A
     added.push({ n: before ?? n, isNew: before === undefined });
     if (before !== undefined) continue;
     known.set(id, n);
-    const input = packed(JSON.stringify(job.input));
+    const input = packed(job.input);
     yield* run(sql`INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input, context, asked)
       VALUES (${list([of, n, id, "waiting", rankOf(first, n, share), now, session, input, context, sumOfAsked(of, job)])})`);
     n += 1;

@@ -142,7 +142,7 @@ export function* replaceJobs(id: string, jobs: readonly NewJob[], { now }: Chang
   yield* giveUp(before.map((row) => text(row, "session")));
   let replaced = 0;
   for (const job of jobs) {
-    const input = packed(JSON.stringify(job.input));
+    const input = packed(job.input);
     replaced += yield* run(sql`UPDATE jobs SET ${anew(job.session, now)}, input = ${input}, context = ${job.context},
         asked = ${sumOfAsked(id, job)} WHERE ${free} AND id = ${job.id}`);
   }

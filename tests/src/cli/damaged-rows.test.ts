@@ -23,7 +23,7 @@ async function damagedBy(sql: string) {
   for (const name of ["old", "new"]) {
     const run = name === "old" ? "R1" : "R2";
     await store.jobs.open({ id: run, name, queue: "q", share: 1, spec: null, hash: "", limits });
-    const jobs = ["a", "b"].map((id) => ({ id, session: `${run}${id}`, input: 1, context: null }));
+    const jobs = ["a", "b"].map((id) => ({ id, session: `${run}${id}`, input: "1", context: null }));
     await store.jobs.add(run, jobs);
   }
   using database = new DatabaseSync(join(home, "belay.db"));

@@ -28,7 +28,7 @@ test.for(KINDS)(
       const rows = Array.from({ length: 25 }, (_, n) => ({
         id: `${n}`,
         session: `${id}${n}`,
-        input: n,
+        input: `${n}`,
         context: null,
       }));
       await jobs.add(id, rows);

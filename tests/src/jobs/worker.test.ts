@@ -393,7 +393,7 @@ test("a job whose input was forged fails by name before anything is sent, and th
     { state: "done" },
   ]);
   expect(server.requests).toHaveLength(2);
-  await store.jobs.replace(run.id, [{ id: "job-1", input: { name: "n1" }, context: null, session: "S" }]);
+  await store.jobs.replace(run.id, [{ id: "job-1", input: '{"name":"n1"}', context: null, session: "S" }]);
   await works({ run });
   expect(await store.jobs.counts(run.id)).toMatchObject({ done: 3 });
 });

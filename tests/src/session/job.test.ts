@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openScripted } from "../../support/scripted-session.ts";
 
 const JOB = { path: "a.ts", tags: ["x", { deep: [1, null] }], "": true };
-const parts = { job: JOB };
+const parts = { job: JSON.stringify(JOB) };
 
 test("a cell reads the input of its job, and cannot change it", async () => {
   const { session } = await openScripted(() => "", {}, null, parts);
@@ -17,9 +17,9 @@ test("a cell reads the input of its job, and cannot change it", async () => {
 });
 
 test("a job whose input is null or a text is that value", async () => {
-  const { session: none } = await openScripted(() => "", {}, null, { job: null });
+  const { session: none } = await openScripted(() => "", {}, null, { job: "null" });
   expect((await none.exec("job")).result_json).toBeNull();
-  const { session: text } = await openScripted(() => "", {}, null, { job: "a line\u2028" });
+  const { session: text } = await openScripted(() => "", {}, null, { job: '"a line\u2028"' });
   expect((await text.exec("job + 1")).result_json).toBe("a line\u20281");
 });
 

@@ -18,7 +18,7 @@ async function scene(refuse: (call: string) => boolean = () => false) {
   const limits = { nanodollars: null, tokens: null, sub_calls: null };
   const id = `run ${++runs}`;
   await kept.jobs.open({ id, name: id, queue: "default", share: 1, spec: null, hash: "", limits });
-  await kept.jobs.add(id, [{ id: "job", session: `${id} job`, input: null, context: null }]);
+  await kept.jobs.add(id, [{ id: "job", session: `${id} job`, input: "null", context: null }]);
   const store: Store = {
     ...kept,
     async commit(session, step) {

@@ -171,6 +171,20 @@ test("a put of nothing is refused, and nothing of its batch is done", async () =
   expect(await call("rlm_memory_list", {})).toMatchObject({ keys: [] });
 });
 
+test("a number that was rounded on its way is refused, and its digits as a string are kept", async () => {
+  const { call } = await openProject();
+  const value = { user: { id: JSON.parse("1234567890123456789") } };
+  const error_message = "value.user.id is 1234567890123456800, and whole numbers beyond 2^53 are rounded";
+  const refused = { success: false, error_code: "invalid_argument", suggestion: "Pass its digits as a string." };
+  const ops = [{ op: "put", key: "k", value }];
+  for (const [name, args] of Object.entries({ rlm_memory_put: { key: "k", value }, rlm_memory_batch: { ops } })) {
+    expect(await call(name, args)).toMatchObject({ ...refused, error_message: `${name}: ${error_message}` });
+  }
+  for (const kept of ["1234567890123456789", 1e20, 2 ** 53 - 1, 1.7976931348623157e308]) {
+    expect(await call("rlm_memory_put", { key: "k", value: kept })).toMatchObject({ success: true });
+  }
+});
+
 test("the patterns that rlm_exec shows run as they stand", async () => {
   const { call, folder } = await openProject();
   await call("rlm_load", { path: folder });

@@ -95,7 +95,7 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
     submit: (inputs, context = null) =>
       runs.submit(
         { name: `run-of-${queue}`, queue, share: 1, spec: wanted, limits: { ...UNLIMITED, ...limits } },
-        inputs.map((input, n) => ({ id: `job-${n}`, input, context })),
+        inputs.map((input, n) => ({ id: `job-${n}`, input: JSON.stringify(input), context })),
       ),
     async works({
       run,

@@ -209,7 +209,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 test.each(Object.entries(REFUSED))("belay batch %s is refused before anything is made", async (line, problem) => {
   const { type, home } = await scene({
-    ...{ "in.jsonl": '{"f":1}\n', "other.js": "1", "in/a.txt": "a", "empty.jsonl": "\n" },
+    ...{ "in.jsonl": '{"f":true}\n', "other.js": "1", "in/a.txt": "a", "empty.jsonl": "\n" },
     ...{ "twice.jsonl": '{"id":"x"}\n{"id":"y"}\n{"id":"x"}\n', "bad.jsonl": "1\n{\n" },
   });
   const { code, stdout, stderr } = await type(["batch", ...line.split(" ")]);

@@ -100,8 +100,8 @@ test("jobs come back from the temporary file as they were read, and a bad one le
     );
     expect(spooled.count).toBe(2);
     expect(await collected(spooled.jobs())).toEqual([
-      { id: "\u2028", input, context: "c1" },
-      { id: hash("2"), input: 2, context: "c2" },
+      { id: "\u2028", input: JSON.stringify(input), context: "c1" },
+      { id: hash("2"), input: "2", context: "c2" },
     ]);
   }
   await expect(spool([{ at: "1", value: { id: "" } }], openIds(null, "id"), () => null)).rejects.toThrow(

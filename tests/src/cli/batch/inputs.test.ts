@@ -49,12 +49,8 @@ test.each([
   ['{"a":1}\n{"a":\n', "line 2 of jobs.jsonl", "is not valid JSON: Unexpected end of JSON input"],
   ['1\n\n\nnope "\u0000secret"', "line 4 of jobs.jsonl", "is not valid JSON: Unexpected token 'o'"],
   [Buffer.from([0x22, 0xff, 0x22]), "line 1 of jobs.jsonl", "is not UTF-8 text"],
-  [
-    `1\n${"[".repeat(100_000)}${"]".repeat(100_000)}`,
-    "line 2 of jobs.jsonl",
-    "is nested too deeply, or has a number too large for JavaScript",
-  ],
-  ["1e999", "line 1 of jobs.jsonl", "is nested too deeply, or has a number too large for JavaScript"],
+  [`1\n${"[".repeat(100_000)}${"]".repeat(100_000)}`, "line 2 of jobs.jsonl", "is nested too deeply"],
+  [`${"[".repeat(100_000)}1.0${"]".repeat(100_000)}`, "line 1 of jobs.jsonl", "is nested too deeply"],
 ])("a bad line of .jsonl is named: %#", async (text, at, message) => {
   await expect(jsonl(text)).rejects.toMatchObject({ at, message });
 });

@@ -26,7 +26,7 @@ function runOf(states: JobState[]) {
           .map((state, n) => row(n, state))
           .filter(({ n, state }) => n >= from && wanted.includes(state))
           .slice(0, limit),
-      input: async ({ n }: { n: number }) => ({ id: `j${n}` }),
+      input: async ({ n }: { n: number }) => `{"id":"j${n}"}`,
       result: async ({ n }: { n: number }) => JSON.stringify({ n }),
     },
   };

@@ -43,7 +43,7 @@ function tableOf(...jobs: (readonly [input: string, result?: string])[]): Promis
       jobs: {
         list: async (_run, { from, limit, among }: JobPage) =>
           rows.filter(({ n }) => n >= from && (among ?? [n]).includes(n)).slice(0, limit),
-        input: async ({ n }) => JSON.parse(jobs[n]?.[0] ?? "null"),
+        input: async ({ n }) => jobs[n]?.[0] ?? "null",
         result: async ({ n }) => jobs[n]?.[1] ?? null,
       },
     }),

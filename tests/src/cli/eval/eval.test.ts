@@ -91,6 +91,7 @@ test("a lazy ask loses to a model that reads, and an answer of another form is n
 test("questions of a file are asked in the forms that it names, and items.jsonl is such a file", async () => {
   const { type, rows, folder, server } = await evaluated((question, text) => {
     if (question === "Nothing?") return "";
+    if (question === "Which id?") return "It is 1234567890123456789.";
     return text?.includes("ships") ? "Bergen" : "Turku, Lund";
   });
   const lines = [
@@ -99,13 +100,17 @@ test("questions of a file are asked in the forms that it names, and items.jsonl 
     { question: "Nothing?", answer: 3, file: "towns.txt" },
   ];
   writeFileSync(join(folder, "towns.txt"), "Lund, Turku and Ghent.");
-  writeFileSync(join(folder, "mine.jsonl"), lines.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  const ids = [788, 789].map((end) => `{"question":"Which id?","answer":1234567890123456${end},"file":"towns.txt"}\n`);
+  const texts = lines.map((one) => `${JSON.stringify(one)}\n`);
+  writeFileSync(join(folder, "mine.jsonl"), [...texts, ...ids].join(""));
   expect(await type("--data mine.jsonl --against direct --name own")).toMatchObject({ code: 0 });
   const direct = rows("own").filter(({ method }) => method === "direct");
   expect(direct.map(({ item, suite, size, score, no_answer }) => [item, suite, size, score, no_answer])).toEqual([
     ["harbour", "mine", "tiny", 1, null],
     ["towns-2", "towns", "-", 1, null],
     ["mine-3", "mine", "-", 0, "empty_answer"],
+    ["mine-4", "mine", "-", 0, null],
+    ["mine-5", "mine", "-", 1, null],
   ]);
   const before = server.requests.length;
   const again = await type("--data belay-eval/own/items.jsonl --against direct --name own --n 1 --dry-run");

@@ -11,7 +11,7 @@ test.for(EDITED)("$kind: a job or a run whose row cannot be read is not left out
   const place = await of.place();
   await using store = await openStore(place);
   await store.jobs.open(RUN);
-  await store.jobs.add("R", [{ id: "a", session: "S", input: 1, context: null }]);
+  await store.jobs.add("R", [{ id: "a", session: "S", input: "1", context: null }]);
   expect(await findingsIn(store)).toEqual([]);
 
   const refused = { code: "store_corrupt", message: expect.stringContaining("state is wating") };
@@ -32,7 +32,7 @@ test.for(EDITED)(
     const place = await of.place();
     await using store = await openStore(place);
     await store.jobs.open({ ...RUN, limits: { ...LIMITS, sub_calls: 3 } });
-    await store.jobs.add("R", [{ id: "a", session: "S", input: 1, context: null }]);
+    await store.jobs.add("R", [{ id: "a", session: "S", input: "1", context: null }]);
     const hold = { run: "R", n: 0, fence: 0, attempt: 0, amount: { nanodollars: 0, tokens: 0, sub_calls: 2 } };
     expect(await store.jobs.reserve({ ...hold, call: "one" })).toBe("held");
     expect(await store.jobs.reserve({ ...hold, call: "two" })).toBe("wait");
@@ -60,7 +60,7 @@ test.for(EDITED)(
     }
     await store.jobs.add(
       "R",
-      ["a", "b"].map((id) => ({ id, session: `J${id}`, input: 1, context: null })),
+      ["a", "b"].map((id) => ({ id, session: `J${id}`, input: "1", context: null })),
     );
     expect([await store.damaged(), await store.jobs.damagedRuns(), await store.jobs.damaged("R")]).toEqual([
       [],
@@ -98,7 +98,12 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
   const place = await of.place();
   await using store = await openStore(place);
   await store.jobs.open(RUN);
-  const jobs = ["a", "b", "c"].map((id) => ({ id, session: `S${id}`, input: "é\n", context: id === "c" ? "h" : null }));
+  const jobs = ["a", "b", "c"].map((id) => ({
+    id,
+    session: `S${id}`,
+    input: JSON.stringify("é\n"),
+    context: id === "c" ? "h" : null,
+  }));
   await store.jobs.add("R", jobs);
   for (const n of [0, 1]) {
     const begun = { ticket: "t", fence: 0, engine: "e", lapses: 1, answers: 2 };
@@ -143,7 +148,7 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
   // An earlier build has kept no checksum over what was asked: then the input itself is compared.
   await of.change(place, "UPDATE STORE.jobs SET asked = NULL WHERE id = 'c'");
   await store.jobs.change("R", { to: "retry", ids: ["c"], states: ["cancelled"], fresh: false });
-  const before = ["é\n", "e"].map((input) => ({ id: "c", input, context: "h" }));
+  const before = ["é\n", "e"].map((input) => ({ id: "c", input: JSON.stringify(input), context: "h" }));
   expect(await store.jobs.known("R", before)).toMatchObject([{ isChanged: false }, { isChanged: true }]);
   await store.jobs.change("R", { to: "cancel", ids: null });
   expect((await of.change(place, sealed)).map(({ n }) => Number(n))).toEqual([0, 1, 2]);

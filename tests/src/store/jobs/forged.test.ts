@@ -23,7 +23,7 @@ describe.each(EDITED.filter(({ skipped }) => skipped === null))("rows that were 
     await jobs.open(RUN);
     await jobs.add(
       "R",
-      ["a", "b"].map((id) => ({ id, session: `S${id}`, input: { id }, context: null })),
+      ["a", "b"].map((id) => ({ id, session: `S${id}`, input: JSON.stringify({ id }), context: null })),
     );
     for (const forged of [arrays(48e6), arrays(12e6), deep(100_000), text(20e6)]) {
       await of.change(place, `UPDATE STORE.jobs SET input = ${literal(forged)} WHERE id = 'a'`);
@@ -31,7 +31,7 @@ describe.each(EDITED.filter(({ skipped }) => skipped === null))("rows that were 
         code: "store_corrupt",
         message: "the input of a is damaged",
       });
-      expect(await jobs.input({ run: "R", n: 1 })).toEqual({ id: "b" });
+      expect(await jobs.input({ run: "R", n: 1 })).toBe('{"id":"b"}');
       expect((await jobs.list("R", { from: 0, limit: 10 })).map(({ id }) => id)).toEqual(["a", "b"]);
     }
     await of.change(place, `UPDATE STORE.jobs SET told = ${literal(text(20e6))} WHERE id = 'a'`);

@@ -44,7 +44,7 @@ async function runOf({ jobs }: Store, count: number, id = "R") {
   const asked = Array.from({ length: count }, (_, n) => ({
     id: `job-${n}`,
     session: `${id}-${n}`,
-    input: n,
+    input: `${n}`,
     context: null,
   }));
   await jobs.add(id, asked);
@@ -258,7 +258,7 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
     expect(await grows()).toEqual([true]);
     await shipping.keep(parcelOf("R-1", { run: "R" }));
     expect(await grows()).toEqual([false]);
-    const third = { id: "job-2", session: "R-2", input: 1, context: null };
+    const third = { id: "job-2", session: "R-2", input: "1", context: null };
     await jobs.add("R", [third]);
     expect(await grows()).toEqual([true]);
     await jobs.change("R", { to: "pause", why: null });
@@ -353,7 +353,7 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
       { calls: 1, state: "closed" },
     ]);
     await jobs.change("R", { to: "retry", ids: ["job-1"], states: ["failed"], fresh: true });
-    await jobs.replace("R", [{ id: "job-3", session: "new", input: 2, context: null }]);
+    await jobs.replace("R", [{ id: "job-3", session: "new", input: "2", context: null }]);
     expect(await jobs.run("R")).toMatchObject({ held: NONE, doubtful: tokens(20) });
     expect([await shipping.waits({ run: "R" }), await shipping.groups()]).toEqual([[], []]);
     expect(await shipping.open()).toMatchObject([{ parcels: 2, wanted: 0 }]);
