@@ -60,7 +60,7 @@ declare function session(): SessionManifest;
 /** Limits of this exec: output in bytes, running time in ms, matches of one find, result in bytes. */
 declare function limits(): Limits;
 
-/** What is left of the session's budget: tokens, sub-calls, ms inside execs, and dollars if they are limited. */
+/** What is left of the budget: tokens, sub-calls, ms inside execs, and dollars if they are limited. */
 declare function budget(): Budget;
 
 /**

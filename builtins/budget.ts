@@ -6,7 +6,7 @@ import { functionsLeft } from "./functions.ts";
 export const budget = defineBuiltin({
   name: "budget",
   signature: "function budget(): Budget",
-  summary: "What is left of the session's budget: tokens, sub-calls, ms inside execs, and dollars if they are limited.",
+  summary: "What is left of the budget: tokens, sub-calls, ms inside execs, and dollars if they are limited.",
   example: "budget().sub_calls",
   types: `interface Budget {
   tokens: number;

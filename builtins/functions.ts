@@ -18,7 +18,7 @@ export const functions: Builtin = {
       "the argument is no object, has a rounded whole number, or does not fit the function's parameters; it was not run",
     function_missing: "the program does not lend a function that it lent before",
     function_failed: "the function threw, or its result is no JSON or larger than 1 MB",
-    budget_exceeded: "the session's budget does not allow the call (BudgetExceededError)",
+    budget_exceeded: "the budget does not allow the call (BudgetExceededError)",
     timeout: "the function took longer than its time",
     process_restarted: 'the process ended meanwhile, and a function with the effects "once" is not run again',
   },
@@ -63,8 +63,8 @@ const checkCall: CallCheck = (services, args, scope, called) => {
     const problem = `${name}: ${rounded.path} is ${rounded.value}, and JavaScript rounds whole numbers beyond 2^53`;
     throw argumentError("TypeError", problem, "Pass its digits as a text.");
   }
-  if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
-  if ((functionsLeft(scope) ?? 0) < 1) throw budgetExceeded("no calls of functions are left");
+  if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded(scope, "time_ms", "its time is over");
+  if ((functionsLeft(scope) ?? 0) < 1) throw budgetExceeded(scope, "functions", "no calls of functions are left");
   return 0;
 };
 

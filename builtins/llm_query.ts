@@ -10,7 +10,7 @@ export const llm_query: Builtin = {
   errors: {
     js_error: "an argument or an option is wrong; nothing was sent",
     no_model_configured: "no model is configured, or the one that was named is not known",
-    budget_exceeded: "the session's budget does not allow the call (BudgetExceededError)",
+    budget_exceeded: "the budget does not allow the call (BudgetExceededError)",
     depth_exceeded: "the call has a context, and the session's calls may not go deeper",
     policy_violation: "a tool is not allowed (PolicyViolationError)",
     timeout: "the call took longer than timeout_ms (SubCallTimeoutError)",

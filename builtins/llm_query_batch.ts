@@ -64,12 +64,14 @@ function plan(services: Services, args: readonly Json[], scope: CallScope): numb
     calls += callsOf(request, left - calls);
     tokens -= Math.ceil((request.prompt.length + (request.system ?? "").length) / 4);
     if (calls <= left && tokens >= 0) allowed++;
-    else if (partial !== true) {
-      throw budgetExceeded(
-        tokens < 0
-          ? `the prompts alone are about ${remaining_tokens - tokens} tokens, ${remaining_tokens} are left`
-          : `${prompts.length} prompts take at least ${calls + prompts.length - index - 1} sub-calls, ${left} are left`,
-      );
+    else if (partial === true) scope.warn(`limit_met: ${tokens < 0 ? "tokens" : "sub_calls"}`);
+    else if (tokens < 0) {
+      const why = `the prompts alone are about ${remaining_tokens - tokens} tokens, ${remaining_tokens} are left`;
+      throw budgetExceeded(scope, "tokens", why);
+    } else {
+      const least = calls + prompts.length - index - 1;
+      const why = `${prompts.length} prompts take at least ${least} sub-calls, ${left} are left`;
+      throw budgetExceeded(scope, "sub_calls", why);
     }
   }
   return allowed;

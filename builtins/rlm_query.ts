@@ -15,7 +15,7 @@ export const rlm_query: Builtin = {
     context_not_loaded: "the call takes parts of P or of the history, and there is none",
     depth_exceeded: "the session's calls may not go deeper",
     no_model_configured: "no model is configured, or the one that was named is not known",
-    budget_exceeded: "the session's budget does not allow the call (BudgetExceededError)",
+    budget_exceeded: "the budget does not allow the call (BudgetExceededError)",
     no_answer: "the model came to no answer within its turns",
     timeout: "the call took longer than timeout_ms (SubCallTimeoutError)",
     schema_mismatch: "the answer did not fit schema",

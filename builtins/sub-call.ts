@@ -111,13 +111,14 @@ function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, 
 export function checkSubCall(name: string, request: SubCallRequest, services: Services, scope: CallScope): number {
   if (request.prompt.includes("[object Promise]")) scope.warn("unawaited_value_in_prompt");
   checkRequest(name, request, services, scope);
-  if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
+  if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded(scope, "time_ms", "its time is over");
   const left = callsLeft(scope);
   const calls = callsOf(request, left);
-  if (left < 1) throw budgetExceeded("no sub-calls are left");
+  if (left < 1) throw budgetExceeded(scope, "sub_calls", "no sub-calls are left");
   if (left < calls) {
     const cure = "Pass a smaller max_sub_calls; with 0 the model reads and counts by itself.";
-    throw budgetExceeded(`the call and those that its model may make are ${calls} sub-calls, ${left} are left`, cure);
+    const why = `the call and those that its model may make are ${calls} sub-calls, ${left} are left`;
+    throw budgetExceeded(scope, "sub_calls", why, cure);
   }
   services.loaded()?.coverage.sent(request);
   return calls;
@@ -163,11 +164,15 @@ export function callsLeft(scope: CallScope): number {
   return Math.max(0, factsOf(scope).remaining_sub_calls - scope.newCalls());
 }
 
+/** The refusal of what a limit of the budget does not allow. The envelope has a warning, since a cell may catch it. */
 export function budgetExceeded(
+  scope: CallScope,
+  limit: "time_ms" | "sub_calls" | "tokens" | "functions",
   why: string,
   suggestion = `Look at budget() first; summarise with what there is, or ${remedy("moreBudget")}.`,
 ): RlmError {
-  return new RlmError("budget_exceeded", `the session's budget does not allow this: ${why}`, {
+  scope.warn(`limit_met: ${limit}`);
+  return new RlmError("budget_exceeded", `the budget does not allow this: ${why}`, {
     guestName: "BudgetExceededError",
     retriable: false,
     suggestion,

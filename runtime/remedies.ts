@@ -19,6 +19,7 @@ export const REMEDIES = {
   fewerSections: "ask again with a smaller `maxSections`",
   moreSubCalls: "raise `budget.max_sub_calls`",
   moreBudget: "ask for a larger budget",
+  renewSession: "load the context again, which begins the session's budget anew",
   anotherRun: "begin another run",
   raiseDepth: "raise `maxDepth`",
   giveFunction: "pass `functions: { * }` to `openSession`",
@@ -68,11 +69,20 @@ export function worded(suggestion: string, wording: Partial<Wording>): string {
   return said;
 }
 
-/** An envelope whose suggestion is in the words of a host. */
+/** An envelope whose suggestion, and warnings of limits, are in the words of a host. */
 export function wordedEnvelope<E extends object>(envelope: E, wording: Partial<Wording>): E {
-  const { suggestion }: { readonly suggestion?: unknown } = envelope;
-  return typeof suggestion === "string" ? { ...envelope, suggestion: worded(suggestion, wording) } : envelope;
+  const { suggestion, warnings }: { readonly suggestion?: unknown; readonly warnings?: unknown } = envelope;
+  const told = Array.isArray(warnings) && warnings.some(namesCure);
+  return {
+    ...envelope,
+    ...(typeof suggestion === "string" ? { suggestion: worded(suggestion, wording) } : {}),
+    ...(told ? { warnings: warnings.map((text) => (namesCure(text) ? worded(text, wording) : text)) } : {}),
+  };
 }
+
+/** True for a warning whose cure is a remedy. Others may have words of the guest. */
+const namesCure = (warning: unknown): warning is string =>
+  typeof warning === "string" && warning.startsWith("limit_met: ");
 
 /** Finds a phrase, capital or not, and captures what it is about. */
 function patternOf(phrase: string): RegExp {

@@ -11,6 +11,8 @@ export interface WarningCures {
   readonly removeHelper: string;
   readonly beginAnew: string;
   readonly otherModel: string;
+  /** @param limit of the budget, such as `sub_calls` */
+  raiseLimit(limit: string): string;
 }
 
 interface Situation {
@@ -47,6 +49,7 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   builtin_shadowed: ({ detail }) => `${detail} is from here on what the cell declared, and no longer the builtin`,
   answered_without_looking: () => "the model answered without a look at the context",
   turns_spent: () => "the model had no turns left, and answered from what it had seen",
+  limit_met: ({ detail, cures }) => limitMet(detail, cures),
   citation_invalid: ({ detail }) => `${amount(Number(detail), "citation")} named no place of the context`,
   citations_capped: ({ detail }) => `${detail} citations were given, and the first 50 are listed`,
   documents_lost: ({ detail }) => `not all of the documents is in the text: ${detail}`,
@@ -73,6 +76,25 @@ export function warningSentence(warning: string, limits: Partial<ExecLimits>, cu
   if (TOLD.includes(code)) return detail;
   return Object.hasOwn(SENTENCES, code) ? (SENTENCES[code]?.({ detail, limits, cures }) ?? null) : null;
 }
+
+/** @param detail `sub_calls`; `sub_calls of the session; …`, with the cure, if it is a limit of the session in all */
+function limitMet(detail: string, { raiseLimit }: WarningCures): string {
+  const [, limit = "", ofSession] = /^(\w+)(?: of the session; (.*))?$/s.exec(detail) ?? [];
+  const whose = ofSession === undefined ? "of its budget" : "that the session has in all";
+  return `the ${limitName(limit)} ${whose} did not suffice, so not all was asked; ${ofSession ?? raiseLimit(limit)}`;
+}
+
+/** The name of a limit in sentences. */
+export const limitName = (limit: string): string => LIMIT_NAMES[limit] ?? limit;
+
+const LIMIT_NAMES: Readonly<Record<string, string>> = {
+  sub_calls: "sub-calls",
+  tokens: "tokens",
+  time_ms: "time",
+  cost_usd: "dollars",
+  functions: "calls of functions",
+  turns: "turns",
+};
 
 /** `2 MB, and 100 KB of it is shown` of `2 MB > 100 KB`. */
 function exceeding(detail: string, fate: string): string {

@@ -34,10 +34,12 @@ export function piOrigins(places: PiConfigPlaces) {
   return { settings, files };
 }
 
+const { max_session_budgets: _ofServers, ...LIMITS_OF_PI } = LIMIT_DEFAULTS;
+
 /** The defaults, in words or as numbers. */
 export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    ...LIMIT_DEFAULTS,
+    ...LIMITS_OF_PI,
     sub_model: "the model of Pi",
     thinking: "off",
     delivery: "now",

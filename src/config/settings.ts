@@ -56,6 +56,8 @@ export const SettingsSchema = v.strictObject({
   /** Wall time inside execs, ms. */
   max_time_ms: v.exactOptional(count),
   max_cost_usd: v.exactOptional(v.pipe(v.number(DOLLARS), v.finite(DOLLARS), v.gtValue(0, DOLLARS))),
+  /** The session of an MCP client in all may spend this many times the budget of one call. */
+  max_session_budgets: v.exactOptional(count),
   /** Sub-calls in flight at once. */
   concurrency: v.exactOptional(wholeNumber(1, LIMITS.maxConcurrency)),
   /** Turns of a sub-agent. */
@@ -91,6 +93,7 @@ export const KEYS: readonly string[] = Object.keys(SettingsSchema.entries);
 export const LIMIT_DEFAULTS = {
   ...DEFAULT_BUDGET,
   ...DEFAULT_EXEC_LIMITS,
+  max_session_budgets: 10,
   concurrency: LIMITS.concurrency,
   max_turns: LIMITS.subAgentTurns,
   max_depth: LIMITS.depth,

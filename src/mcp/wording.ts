@@ -17,8 +17,11 @@ export const MCP: Wording = {
   moreSections: "let more sections be read with max_sections",
   fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to add `--max-sub-calls N` to the arguments of this server",
+  renewSession:
+    "rlm_load with reset: true, or rlm_wait with another session, begins anew; the user can raise `--max-session-budgets N` among the arguments of this server",
   anotherRun: "ask the user to begin another run",
-  moreBudget: "ask the user for a larger budget: `--max-sub-calls N` and its like among the arguments of this server",
+  moreBudget:
+    "ask the user for a larger budget: `--max-sub-calls N` and its like among the arguments of this server; each call has the whole of it",
   raiseDepth: "ask the user to add `--depth N` to the arguments of this server",
   giveFunction: "ask the user to go on in the program that lends `*`",
   raiseSpace: "ask the user to add `--max-session-mb N` to the arguments of this server",

@@ -110,9 +110,14 @@ export type PostedAnswer = { readonly status: number; readonly body: Json } | { 
 /** Why a sub-call failed (semantics 21). */
 export type SubCallCode = FailureCode | "host_incompatible" | "not_awaited";
 
+/** A limit of a budget, by the name that `budget()` has for it in cells. */
+export type BudgetLimit = "tokens" | "sub_calls" | "time_ms" | "cost_usd" | "functions";
+
 /** A failure that a cell can catch. */
 export interface SubCallError {
   readonly code: SubCallCode;
+  /** The limit that has no room for the request. Absent: there is another reason. */
+  readonly limit?: BudgetLimit;
   /** Names the thing; never holds a key. */
   readonly message: string;
   readonly suggestion: string;

@@ -17,6 +17,7 @@ export const PI: Wording = {
   moreSections: "let more sections be read with max_sections",
   fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to raise max_sub_calls in belay.json",
+  renewSession: "load the context again with rlm_load, which begins the session's budget anew",
   anotherRun: "ask the user to begin another run",
   moreBudget: "ask the user to raise max_sub_calls, max_tokens, max_time_ms or max_cost_usd in belay.json",
   raiseDepth: "ask the user to raise max_depth in belay.json",
@@ -50,6 +51,7 @@ const CURES: WarningCures = {
   removeHelper: "removed with rlm_helpers_remove",
   beginAnew: inPi(remedy("beginAnew")),
   otherModel: PI.nameModel,
+  raiseLimit: (limit) => `the user can raise max_${limit} in belay.json, and each new prompt has the whole of it`,
 };
 
 /** A warning as a sentence behind its code: `find_results_capped: find stopped at 10 matches; raise …`. */

@@ -99,3 +99,9 @@ export function ageFrom(text: string): number | undefined {
   const ms = UNITS[unit];
   return number === undefined || ms === undefined ? undefined : Number(number) * ms;
 }
+
+/** The least of those that are numbers; undefined: none is. */
+export function least(...figures: readonly (number | null | undefined)[]): number | undefined {
+  const numbers = figures.filter((figure) => typeof figure === "number");
+  return numbers.length === 0 ? undefined : Math.min(...numbers);
+}

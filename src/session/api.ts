@@ -81,6 +81,7 @@ interface CommonOptions extends RemarkOptions {
   readonly cwd?: string | undefined;
   /** Limits of every exec of the session, unless it overrides them. */
   readonly limits?: Some<ExecLimits> | undefined;
+  /** Limits of what the session spends since its last load. Each call can have smaller ones of its own. */
   readonly budget?: Some<BudgetLimits> | undefined;
   /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
   readonly memoryMb?: number | undefined;
@@ -202,6 +203,8 @@ export interface SubAgentPolicy {
 export interface ExecOptions extends WaitOptions {
   /** Limits for this exec alone; clamped by policy, and shown in `limits_applied`. */
   readonly limits?: Some<ExecLimits> | undefined;
+  /** A budget for this exec alone, within that of the session. A resume keeps it, with what was spent of it. */
+  readonly budget?: Some<BudgetLimits> | undefined;
   /** Aborting ends the cell as `cancelled`; what it changed so far stays. */
   readonly signal?: AbortSignal | undefined;
   /** Aborting stops the exec where it is: it is not over, and `resume` finishes it, in this process or another. */
@@ -377,7 +380,7 @@ export interface Session extends AsyncDisposable {
    */
   query(
     prompt: string,
-    options?: QueryOptions & Pick<ExecOptions, "signal" | "suspend" | "deliver">,
+    options?: QueryOptions & Pick<ExecOptions, "budget" | "signal" | "suspend" | "deliver">,
   ): Promise<QueryEnvelope>;
   /**
    * Has each object read by one model that sees nothing else: a small one in a prompt, a larger one by cells of its own. The
@@ -411,6 +414,7 @@ export interface Session extends AsyncDisposable {
   readonly helpers: SessionHelpers;
   /** The loaded context's facts, or null. */
   stats(): ContextStats | null;
+  /** The budget that the next call has. */
   budget(): RemainingBudget;
   /** The functions that the program lends, as cells and models are told of them. */
   functions(): readonly FunctionFacts[];

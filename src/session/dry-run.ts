@@ -7,6 +7,7 @@ import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun, ExecOptions } from "./api.ts";
 import type { Env } from "./env.ts";
 import { runCell } from "./exec/run-exec.ts";
+import { leftForNext } from "./journal/budgets.ts";
 import { isFunctionCall } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
 import type { Setup } from "./setup.ts";
@@ -37,7 +38,7 @@ export async function dryRun(
 }
 
 /** Answers every call with a placeholder, and keeps count of what the requests would cost. */
-async function placeholders({ answers, env, rules, granted, loading, options }: Setup) {
+async function placeholders({ answers, env, rules, state, granted, loading, options }: Setup) {
   const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
   const { models } = env;
   const { approve, ...policy } = options.subAgents ?? {};
@@ -45,7 +46,7 @@ async function placeholders({ answers, env, rules, granted, loading, options }: 
     models,
     // The user is not asked to approve calls that are not sent.
     policy: { ...policy, ...(approve ? { approve: async () => true } : {}) },
-    limitsCost: rules.budget.max_cost_usd !== null,
+    limitsCost: leftForNext(rules, state().account).remaining_cost_usd !== undefined,
   };
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;

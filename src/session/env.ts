@@ -1,5 +1,6 @@
 import {
   type Clock,
+  DEFAULT_ASK_MS,
   DEFAULT_BUDGET,
   DEFAULT_EXEC_LIMITS,
   type ExecLimits,
@@ -15,6 +16,7 @@ import type { Signer } from "../platform/signed-settings.ts";
 import type { Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions, SessionEvent } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
+import { type BudgetRules, UNLIMITED } from "./journal/budgets.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import { refused } from "./options.ts";
 import type { Parking } from "./parking.ts";
@@ -58,6 +60,8 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly job?: string;
   /** The run that the session of a job takes money from. */
   readonly run?: RunPart;
+  /** The session's `budget` is that of each question of a person. Absent: it is the session's own. */
+  readonly questions?: Questions;
   /** Suspends what has to wait for long. Absent: the session's own. */
   readonly parking?: Parking;
   /** The session that is woken when answers are there. Absent: this one. */
@@ -68,6 +72,17 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly leased?: Lease;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
   readonly heldContext?: (key: string) => Context | null;
+}
+
+/** The questions of a host: each has the budget that its options name. */
+export interface Questions {
+  /**
+   * Returns the id of the question that an exec belongs to, when it begins.
+   * @param newest that of the exec before it; null: that one had none
+   */
+  id(newest: string | null): string;
+  /** The session in all may spend this many times the budget of a question. null: it has no limit. */
+  readonly most: number | null;
 }
 
 /** The session that a caller opened, above this one or this one itself. */
@@ -102,15 +117,15 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
   return { store, clock, newId, random, machines, models, emit };
 }
 
-export function rulesOf(options: HostedOptions, above: Above | undefined) {
+export function rulesOf(options: HostedOptions, above: Above | undefined, questions?: Questions) {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
   const { onceWaitMs = LIMITS.onceWaitMs } = options;
   const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) };
   const lent = options.functions ? { max_functions: LIMITS.functionCalls } : {};
-  const budget: BudgetLimits = above?.limits ?? { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) };
+  const own: BudgetLimits = { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) };
   return {
     limits,
-    budget,
+    ...(above ? { budget: above.limits, question: null } : budgetsOf(own, options, questions)),
     /** Sub-calls that are answered at once. */
     concurrency: Math.min(concurrency, LIMITS.maxConcurrency),
     /** 0 for a session that a caller opened, one more than its parent's for a child. */
@@ -123,4 +138,22 @@ export function rulesOf(options: HostedOptions, above: Above | undefined) {
     /** True if checkpoints within an exec stay when it is over. */
     keepSteps,
   };
+}
+
+/** The session's own budget, and that of each question. @param own by the options */
+function budgetsOf(own: BudgetLimits, { budget = {} }: HostedOptions, questions: Questions | undefined): BudgetRules {
+  if (!questions) return { budget: own, question: null };
+  const { max_functions } = own;
+  const lent = max_functions === undefined ? {} : { max_functions };
+  const { most } = questions;
+  if (most === null) return { budget: { ...UNLIMITED, ...lent }, question: own };
+  const whole: BudgetLimits = {
+    ...lent,
+    max_tokens: own.max_tokens * most,
+    max_sub_calls: own.max_sub_calls * most,
+    // Questions may be asks, which have more time than cells.
+    max_time_ms: (budget.max_time_ms ?? DEFAULT_ASK_MS) * most,
+    max_cost_usd: own.max_cost_usd === null ? null : own.max_cost_usd * most,
+  };
+  return { budget: whole, question: own };
 }

@@ -6,6 +6,7 @@ export { askEnvelope } from "./ask/envelope.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
+export { leftOfQuestion } from "./journal/budgets.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
 export {
   type ExecEnvelope,
@@ -15,7 +16,7 @@ export {
   type QueryEnvelope,
   queryEnvelope,
 } from "./journal/envelope.ts";
-export { type BudgetLimits, type RemainingBudget, ROOT_CALL, remaining } from "./journal/ledger.ts";
+export { type BudgetLimits, type RemainingBudget, ROOT_CALL } from "./journal/ledger.ts";
 export {
   type Complete,
   contextKeyIn,

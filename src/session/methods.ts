@@ -10,7 +10,7 @@ import { discardInterrupted } from "./ask/ends.ts";
 import { dryRun } from "./dry-run.ts";
 import { type LoadRequest, loadRequest } from "./exec/request.ts";
 import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
-import { leftOf, positionOf } from "./exec/work.ts";
+import { leftForCall, ownBudget, positionOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { queryEnvelope } from "./journal/envelope.ts";
 import type { Start } from "./journal/records.ts";
@@ -71,8 +71,9 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     async exec(source, options = {}) {
       checkSource(source);
       checkOptions("exec()", EXEC_OPTIONS, options);
-      const { limits = {}, rest = [], name, ...asked } = options;
-      const request = { kind: "cell", source, limits: given(limits), rest, ...given({ name }) } as const;
+      const { limits = {}, rest = [], name, budget, ...asked } = options;
+      const own = { ...given({ name }), ...ownBudget(budget) };
+      const request = { kind: "cell", source, limits: given(limits), rest, ...own } as const;
       return whenFree(() => execToItsEnd(setup, request, asked));
     },
     ...queriesOver(setup, whenFree),
@@ -101,7 +102,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     memory: memoryOf(access("memory")),
     helpers: helpersOf(access("helpers")),
     stats: () => state().context?.stats ?? null,
-    budget: () => leftOf(setup),
+    budget: () => leftForCall(setup),
     functions: () => setup.functions,
     close,
     [Symbol.asyncDispose]: close,
@@ -114,9 +115,10 @@ function queriesOver(setup: Setup, whenFree: Turns["take"]): Pick<Session, "quer
   return {
     async query(prompt, options = {}) {
       checkOptions("query()", QUERY_OPTIONS, options);
-      const { maxSections, searchStrategy, ...asked } = options;
+      const { maxSections, searchStrategy, budget, ...asked } = options;
       const source = queryCell(prompt, options);
-      return queryEnvelope(await whenFree(() => runCell(setup, { kind: "query", prompt, source }, asked)), skips());
+      const request = { kind: "query", prompt, source, ...ownBudget(budget) } as const;
+      return queryEnvelope(await whenFree(() => runCell(setup, request, asked)), skips());
     },
     async readObjects(instructions, objects, options) {
       checkOptions("readObjects()", READING_OPTIONS, options);

@@ -206,6 +206,7 @@ const history = v.optional(
 
 export const EXEC_OPTIONS = options({
   limits,
+  budget,
   name: v.optional(v.string("a text")),
   rest: v.optional(v.array(cell, "a list of cells")),
   history,
@@ -216,8 +217,9 @@ export const EXEC_OPTIONS = options({
 export const QUERY_OPTIONS = options({
   maxSections: count,
   searchStrategy: oneOf(SEARCH_STRATEGIES),
+  budget,
   ...running,
-} satisfies SchemaOf<QueryOptions & Pick<ExecOptions, keyof typeof running>>);
+} satisfies SchemaOf<QueryOptions & Pick<ExecOptions, "budget" | keyof typeof running>>);
 
 export const READING_OPTIONS = options({
   model: v.optional(text),
@@ -236,6 +238,7 @@ export const ASK_OPTIONS = options({
   maxTurns: whole(1, LIMITS.askTurns),
   maxDepth: depth,
   turnTokens: count,
+  budget,
   thinking: oneOf(THINKING),
   protocol: oneOf(["auto", "tools", "fence"]),
   schema: v.optional(v.any()),

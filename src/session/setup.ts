@@ -9,7 +9,7 @@ import type { CellSettings } from "./ask/api.ts";
 import { type AskModels, openAskModels } from "./ask/models.ts";
 import { knownIn, openContext, storedContext } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
-import { type Env, type Host, type Root, type Rules, rulesOf } from "./env.ts";
+import { type Env, type Host, type Questions, type Root, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
 import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/work.ts";
@@ -58,6 +58,8 @@ export interface AnsweringSession {
 
 /** An open session, as its methods share it. */
 export interface Setup extends AnsweringSession {
+  /** Those of the host, if each has a budget of its own. A child's execs belong to the question of its caller. */
+  readonly questions: Questions | undefined;
   /** The functions that the program lends, as cells and models are told of them. */
   readonly functions: readonly FunctionFacts[];
   /** The input of the job that the session is of; null: it is of none. */
@@ -97,7 +99,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
     comesBack: !opening.isInMemory && origin !== "pi" && origin !== "mcp",
   };
   const cwd = options.cwd ?? process.cwd();
-  const rules = rulesOf(options, above);
+  const rules = rulesOf(options, above, host.questions);
   const granted = openGranted(options.roots ?? [cwd], cwd);
   let current: SessionState = await readState(env, row, host.heldContext, granted, options);
   const state = () => current;
@@ -129,6 +131,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
     moved(next) {
       current = next;
     },
+    questions: above ? undefined : host.questions,
     functions: factsOfFunctions(options.functions),
     job: host.job === undefined ? null : cellJson(host.job),
     answers: answersOf(ownSettings(options, rules, env.models.fallback), env.models),

@@ -16,6 +16,7 @@ const NOT_ANSWERED = {
   children: 0,
   depth_reached: 0,
   usage: null,
+  limits_met: [],
   warnings: [],
   execution_time_ms: 0,
   budget: null,

@@ -16,7 +16,7 @@ export function cellDescription(conversation = false, defined: readonly Builtin[
 
 const SECONDS = DEFAULT_EXEC_LIMITS.max_execution_ms / 1000;
 
-const RULES = `Run a JavaScript cell (ES2023, top-level await; no modules, network, files) over the context P. Top-level variables persist across calls. Set result (JSON) to return it as result_json, result_meta for paging facts; print() goes to stdout. Answers are cut at 50 KB: filter and aggregate in code. By default a cell may run ${SECONDS} s, waiting excepted, and a context has ${DEFAULT_BUDGET.max_sub_calls} sub-calls: budget() tells what is left.`;
+const RULES = `Run a JavaScript cell (ES2023, top-level await; no modules, network, files) over the context P. Top-level variables persist across calls. Set result (JSON) to return it as result_json, result_meta for paging facts; print() goes to stdout. Answers are cut at 50 KB: filter and aggregate in code. By default a cell may run ${SECONDS} s, waiting excepted, and a question has ${DEFAULT_BUDGET.max_sub_calls} sub-calls: budget() tells what is left.`;
 
 const PATTERNS = `Search, then let models read the parts:
 const hits = search("retry policy", 8);

@@ -90,7 +90,7 @@ test("a call with context counts itself and the calls that it allots", () => {
   expect([asked({}), asked({ context: "a b" }), asked({ context: "a b", max_sub_calls: 0 })]).toEqual([1, 11, 1]);
   expect(check({ context: "a b", max_sub_calls: 3 }, { remaining_sub_calls: 4 })).toBe(4);
   expect(failure(() => check({ context: "a b", max_sub_calls: 10 }, { remaining_sub_calls: 10 }))).toBe(
-    "BudgetExceededError: the session's budget does not allow this: the call and those that its model may make are 11 sub-calls, 10 are left",
+    "BudgetExceededError: the budget does not allow this: the call and those that its model may make are 11 sub-calls, 10 are left",
   );
 });
 

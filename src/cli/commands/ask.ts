@@ -34,7 +34,7 @@ export const ask = defineCommand({
   details: [
     "The model sees the size of the context, never the context itself: it writes cells, reads what they print, and writes the next, until it answers. The answer is on stdout; places that it cites are on stderr, path:line.",
     "Each reply is recorded before its cell runs. What interrupts an ask (Ctrl-C, a crash) leaves it where it was: `belay resume`, or the same command with --session NAME again, goes on from there, and recorded replies are not requested again. Its cells run in the session: `belay exec -e NAME --session S` sees their variables afterwards.",
-    "--model names the model that writes cells. --max-turns, --max-tokens, --max-sub-calls, --max-time-ms and --max-cost-usd limit the ask; the last turn is always kept for an answer.",
+    "--model names the model that writes cells. --max-turns, --max-tokens, --max-sub-calls, --max-time-ms and --max-cost-usd limit the ask; the last turn is always kept for an answer. Each new ask has all of its limits, and one that met a limit says so and ends with exit code 3.",
     "The exit code is 1 if there is no answer; --json then says why.",
   ],
   takes: { usage: '"QUESTION"', completes: "anything" },

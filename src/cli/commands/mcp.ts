@@ -1,6 +1,6 @@
 import type { Client } from "../../mcp/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { sessionFlagsBut, withHelps } from "../flags/declared.ts";
+import { SERVER_FLAGS, sessionFlagsBut, withHelps } from "../flags/declared.ts";
 import { choice, count, toggle, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -61,7 +61,7 @@ export const mcp = defineCommand({
     "When the client goes away, what runs stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
   ],
   own: OWN,
-  shared: withHelps(SHARED, OWN_WORDS),
+  shared: withHelps([...SHARED, ...SERVER_FLAGS], OWN_WORDS),
   example: "belay mcp --print-config claude",
   run: async () => (await import("../mcp/mcp.ts")).mcpCommand,
 });

@@ -228,6 +228,13 @@ export const SESSION_FLAGS: readonly Flag[] = [
   ...[NO_STORE, ...LIMIT_FLAGS, ...OTLP, VERBOSE, QUIET],
 ];
 
+/** The flags of a server that keeps a session for a client. */
+export const SERVER_FLAGS = settings("limits", {
+  max_session_budgets: {
+    help: `budgets of a call that a client's session may spend in all since its last load (default ${usual.max_session_budgets})`,
+  },
+});
+
 /** The flags of such a command without those of these names. */
 export const sessionFlagsBut = (...names: readonly string[]): readonly Flag[] =>
   SESSION_FLAGS.filter(({ name }) => !names.includes(name));

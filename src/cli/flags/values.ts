@@ -4,19 +4,22 @@ import { homeFolder } from "../../platform/home.ts";
 import { checkSessionName } from "../../platform/session-name.ts";
 import { placeOf } from "../../platform/store-place.ts";
 import type { Arguments } from "./arguments.ts";
-import { ROOT, SESSION_FLAGS, STORE } from "./declared.ts";
+import { ROOT, SERVER_FLAGS, SESSION_FLAGS, STORE } from "./declared.ts";
 import type { Flag } from "./flag.ts";
 import { UsageError } from "./usage.ts";
 
 // Values that can be read and checked without what opens sessions: a server is started before that is loaded.
 
+/** All flags that fill a configuration key. */
+const SETTING_FLAGS: readonly Flag[] = [...SESSION_FLAGS, ...SERVER_FLAGS];
+
 /** The flag that fills a configuration key. */
-export function flagOf(key: string, flags: readonly Flag[] = SESSION_FLAGS): Flag | undefined {
+export function flagOf(key: string, flags: readonly Flag[] = SETTING_FLAGS): Flag | undefined {
   return flags.find(({ setting }) => setting === key);
 }
 
 /** The settings that flags name. @param flags those that the command has @throws UsageError for a value that configuration refuses */
-export function settingsIn(args: Arguments, help: string, flags: readonly Flag[] = SESSION_FLAGS): AskedSettings {
+export function settingsIn(args: Arguments, help: string, flags: readonly Flag[] = SETTING_FLAGS): AskedSettings {
   const roots = args.get(ROOT);
   const textOf = (key: string) => {
     const flag = flagOf(key, flags);

@@ -1,3 +1,5 @@
+import { ulid } from "ulid";
+import { LIMIT_DEFAULTS } from "../../config/index.ts";
 import { type Json, RlmError } from "../../index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
@@ -38,10 +40,13 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
         openKeeping(recorded, { ...sessionFlags(args, "mcp"), contexts: roots }, stderr),
       );
       checkPrice(keeping.settings.settings);
+      const { max_session_budgets: most = LIMIT_DEFAULTS.max_session_budgets } = keeping.settings.settings;
+      // Each call of the client is a question of its own.
+      const questions = { id: () => ulid(), most };
       const owned = (id: string): Json => signer.sign(rowOf(keeping.settings, { folder }), id);
       const session = await openSessionWith(
         { ...optionsOf(keeping.settings), delivery: "now", session: row?.id ?? name, onProgress },
-        { store, origin: "mcp", settings: isOfServer ? owned : keeping.signed, signer },
+        { store, origin: "mcp", settings: isOfServer ? owned : keeping.signed, signer, questions },
       );
       try {
         if (session.unfinished()) keeping.checkRecorded();

@@ -3,9 +3,11 @@ import type { AskEnvelope, SessionEvent } from "../../index.ts";
 import { tokensOf } from "../../model/index.ts";
 import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
 import { citedPlace, inLine } from "../../platform/visible.ts";
+import { limitName } from "../../warnings.ts";
 import { showWarnings } from "./envelope.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";
+import { limitFlag } from "./warnings.ts";
 import { inFlags } from "./wording.ts";
 
 export type TurnProgress = Extract<SessionEvent, { kind: "turn" }>;
@@ -111,3 +113,11 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
 }
 
 const QUOTE_UNITS = 120;
+
+/** `Limits met: sub-calls (--max-sub-calls), turns (--max-turns); what they kept from being asked is not in the answer.` */
+export function limitsLine(limits: readonly string[]): string {
+  const named = limits.map((limit) =>
+    limit === "functions" ? limitName(limit) : `${limitName(limit)} (${limitFlag(limit)})`,
+  );
+  return `${limits.length === 1 ? "Limit" : "Limits"} met: ${inLine(named.join(", "))}; what that kept from being asked is not in the answer.`;
+}

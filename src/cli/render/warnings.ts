@@ -11,11 +11,16 @@ const CURES: WarningCures = {
   removeHelper: "removed in a cell with helpers.remove(NAME)",
   beginAnew: inFlags(remedy("beginAnew")),
   otherModel: "--model names another one",
+  raiseLimit: (limit) => `${limitFlag(limit)} N raises it`,
 };
+
+/** The flag that raises a limit: `--max-sub-calls` of `sub_calls`. */
+export const limitFlag = (limit: string) => `--max-${limit.replaceAll("_", "-")}`;
 
 /** Warnings that say: not all that was asked for is there. */
 const LOSSES = [
   "find_results_capped",
+  "limit_met",
   "list_docs_capped",
   "output_truncated",
   "result_too_large",

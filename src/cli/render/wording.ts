@@ -16,6 +16,7 @@ const COMMAND: Wording = {
   moreSections: "let more sections be read with `--max-sections`",
   fewerSections: "ask again with a smaller `--max-sections`",
   moreSubCalls: "raise `--max-sub-calls`",
+  renewSession: "`--reload` begins the session's budget anew",
   anotherRun: "begin another run with `--new`",
   moreBudget: "raise `--max-sub-calls`, `--max-tokens`, `--max-time-ms` or `--max-cost-usd`",
   raiseDepth: "raise `--depth`",

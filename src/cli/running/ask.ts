@@ -10,12 +10,12 @@ import type { Arguments } from "../flags/arguments.ts";
 import { TRAJECTORY } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { questionOf } from "../input/sources.ts";
-import { showAsk, showTrajectory } from "../render/ask.ts";
+import { limitsLine, showAsk, showTrajectory } from "../render/ask.ts";
 import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
 import { type InSession, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
-import { failedCode, isToGoOn, signalsOf } from "./run-cells.ts";
+import { failedCode, INCOMPLETE, isToGoOn, signalsOf } from "./run-cells.ts";
 
 /** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
 export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {
@@ -57,20 +57,27 @@ export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSessi
     if (!isSuspended) showAsk(answer, terminal);
     const how = opened.kept ? `belay show ${displayName(opened.session)} --unread` : "";
     const last = isSuspended ? "" : lastLine(answer, how, flags.quiet);
-    if (last !== "") terminal.stderr.write(`${last}\n`, "dim");
+    if (last !== "") terminal.stderr.write(`${last}\n`, answer.limits_met.length > 0 ? "yellow" : "dim");
     if (isSuspended) for (const line of waitLines(answer.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
     if (isLeftOpen) terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   }
-  return stop.exitCode ?? (answer.success ? 0 : failedCode(answer));
+  return stop.exitCode ?? askCode(answer);
+}
+
+/** The exit code of an ask. One that is over and met a limit has not all that was asked for. */
+function askCode(answer: AskEnvelope): number {
+  if (answer.limits_met.length > 0 && !isOpen(answer)) return INCOMPLETE;
+  return answer.success ? 0 : failedCode(answer);
 }
 
 /**
  * The last line of an ask, which says what its answer does not rest on. @param how the command that lists it
  */
-function lastLine({ coverage, skipped }: AskEnvelope, how: string, isQuiet: boolean): string {
+function lastLine({ coverage, skipped, limits_met }: AskEnvelope, how: string, isQuiet: boolean): string {
+  const limits = limits_met.length === 0 ? null : limitsLine(limits_met);
   const read = coverage && !isQuiet ? coverageSentence(coverage, how) : null;
   const unread = skipped && unreadSentence(skipped, how);
-  return [read, unread].filter((sentence) => sentence !== null).join(" ");
+  return [limits, read, unread].filter((sentence) => sentence !== null).join(" ");
 }
 
 /** True if the ask can be resumed. */

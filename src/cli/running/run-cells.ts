@@ -59,7 +59,7 @@ export interface Ending extends Pick<CellRun, "opened" | "report" | "stop"> {
 }
 
 /** Exit codes: something that was asked for is missing, or somebody has to act; only providers can go on. */
-const INCOMPLETE = 3;
+export const INCOMPLETE = 3;
 const WAITS = 4;
 
 /** The exit code of an exec that failed or is not over. */

@@ -76,7 +76,10 @@ export async function makeReady(
   signal: AbortSignal,
 ): Promise<boolean> {
   const isBegun = await meetUnfinished(opened, flags, asked);
-  if (isBegun) opened.checkRecorded();
+  if (isBegun) {
+    opened.checkRecorded();
+    opened.goesOn();
+  }
   await bringContexts(opened, flags, signal);
   if (!signal.aborted) return isBegun;
   throw new RlmError("cancelled", "cancelled before anything started", { suggestion: "Run the command again." });

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { ulid } from "ulid";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
@@ -110,7 +111,8 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   };
   const signer = kept && openSigner(kept.folder, process.env);
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
-  const session = await openSessionWith(options, { ...parts, settings: keeping.signed });
+  const questions = questionsOf(opening);
+  const session = await openSessionWith(options, { ...parts, questions, settings: keeping.signed });
   const { roots = [] } = now.settings;
   const stored = flags.isStoreNamed && flags.store !== null ? ["--store", flags.store] : [];
   const lineAbout = (...command: readonly string[]) => commandLine([...command, displayName(session), ...stored]);
@@ -134,6 +136,8 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
     /** Loads a source that lies in them. @throws RlmError */
     loadSource,
     checkRecorded: keeping.checkRecorded,
+    /** Has what runs from now on spend the budget of what an earlier command asked for. */
+    goesOn: questions.goesOn,
     /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
     async load(path: string, kind: "load" | "append", signal: AbortSignal) {
       checkPaths([path]);
@@ -143,6 +147,23 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
     async [Symbol.asyncDispose]() {
       await session.close();
       await kept?.store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The budget of the settings is that of the command: all its cells share it. On a REPL each cell has it. */
+function questionsOf({ asked, choose }: Opening) {
+  const own = ulid();
+  let isOfEarlier = choose !== undefined;
+  const isConversation = !asked && !choose;
+  return {
+    id(newest: string | null): string {
+      if (isConversation) return ulid();
+      return (isOfEarlier ? newest : null) ?? own;
+    },
+    most: null,
+    goesOn(): void {
+      isOfEarlier = true;
     },
   };
 }

@@ -9,6 +9,7 @@ import { ago, amount, compact, duration, priced } from "../../platform/figures.t
 import { displayName, idEnd } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { AskDescription, TurnDescription } from "../../session/index.ts";
+import { limitName } from "../../warnings.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import { table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
@@ -76,6 +77,7 @@ function showAskOf(ask: AskDescription, status: ExecDescription["status"], outpu
   section("settings", ask.settings, output);
   if (status === "ok") section(`answer (by ${ask.answered_by ?? "?"})`, ask.answer, output);
   if (ask.citations.length > 0) section("cites", ask.citations, output);
+  if (ask.limits_met.length > 0) section("limits met", ask.limits_met.map(limitName).join(", "), output, "yellow");
   if (ask.warnings.length > 0) section("warnings", ask.warnings.join("\n"), output, "yellow");
 }
 

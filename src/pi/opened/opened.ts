@@ -10,6 +10,7 @@ import { openSessionWith, type SessionOptions, type SubAgentPolicy } from "../..
 import "../../model/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
+import { promptOn } from "../branch/entries.ts";
 import { mirrored } from "../branch/mirror.ts";
 import { openBranchSessions } from "../branch/sessions.ts";
 import type { PiActions, PiContext } from "../host.ts";
@@ -60,6 +61,8 @@ export async function openForSession(parts: OpenedParts, context: () => PiContex
         { ...options, ...(id === null ? {} : { session: id }) },
         {
           ...{ store, origin: "pi", models, machineEntry, clock, newId },
+          // Each prompt of the user has the budget of the settings.
+          questions: { id: () => promptOn(context().sessionManager.getBranch()), most: null },
           settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
         },
       ),

@@ -10,11 +10,11 @@ import {
   EMPTY_ACCOUNT,
   envelope,
   follow,
+  leftOfQuestion,
   queryEnvelope,
   readEndExtras,
   readLoadInput,
   readRecord,
-  remaining,
   storedContext,
 } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
@@ -24,7 +24,7 @@ import { askAnswer, type RecordedCall, type Tool, type ToolEnvelope } from "../.
 export type RecordedExec = NonNullable<Awaited<ReturnType<typeof recordedExec>>>;
 
 /** The records of an exec; null if the store has none. @throws RlmError of the store */
-export async function recordedExec(store: Store, session: string, exec_id: string, budget: BudgetLimits) {
+export async function recordedExec(store: Store, session: string, exec_id: string, limits: BudgetLimits) {
   if ((await store.find(session)) === null) return null;
   const all = (await store.journal(session)).map(({ record }) => readRecord(record));
   const first = all.findIndex((record) => record.exec_id === exec_id);
@@ -50,7 +50,7 @@ export async function recordedExec(store: Store, session: string, exec_id: strin
     records,
     /** null if it is not an ask. */
     ask: after.ask?.start.exec_id === exec_id ? after.ask : null,
-    budget: remaining(after.ledger, budget),
+    budget: leftOfQuestion(limits, after),
   };
 }
 

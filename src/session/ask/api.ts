@@ -3,8 +3,8 @@ import type { ToldSkips } from "../../context/index.ts";
 import type { Usage } from "../../model/index.ts";
 import type { WaitOptions } from "../api.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
-import type { RemainingBudget } from "../journal/ledger.ts";
-import type { ChildRecord } from "../journal/records.ts";
+import type { BudgetLimits, RemainingBudget } from "../journal/ledger.ts";
+import type { AskLimit, ChildRecord } from "../journal/records.ts";
 import type { CoverageTotals } from "../stored/coverage.ts";
 import type { AskSettings, Protocol } from "./records.ts";
 
@@ -43,6 +43,8 @@ export interface AskOptions extends WaitOptions {
   readonly thinking?: Thinking | undefined;
   /** The way in which the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
   readonly protocol?: Protocol | "auto" | undefined;
+  /** A budget for this ask alone, within that of the session. A resume keeps it, with what was spent of it. */
+  readonly budget?: { readonly [limit in keyof BudgetLimits]?: BudgetLimits[limit] | undefined } | undefined;
   /** JSON Schema that the answer fits. */
   readonly schema?: Json | undefined;
   /** True if the envelope is to have `trajectory` (default false). */
@@ -90,6 +92,8 @@ interface AskFields {
   readonly depth_reached: number;
   /** The cost of its turns, its sub-calls and all children below. */
   readonly usage: Usage;
+  /** Limits that kept it, or a child, from work that it wanted done; empty: none did. */
+  readonly limits_met: readonly AskLimit[];
   /** Each begins with its code. */
   readonly warnings: readonly string[];
   /** Time of its turns and cells, ms. */

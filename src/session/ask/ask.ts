@@ -2,7 +2,7 @@ import { builtins, cellReference, contextNotLoaded, functionLines } from "../../
 import { type Json, RlmError, THINKING_TOKENS } from "../../../runtime/index.ts";
 import { loadSubCallLayer } from "../../model/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
-import { startOf } from "../exec/work.ts";
+import { ownBudget, startOf } from "../exec/work.ts";
 import type { Setup } from "../setup.ts";
 import type { AskEnvelope, AskOptions } from "./api.ts";
 import { runAsk } from "./loop.ts";
@@ -11,11 +11,11 @@ import type { AskSettings } from "./records.ts";
 
 /** Asks a question about the context. @throws RlmError for what the caller got wrong; all else is an envelope */
 export async function ask(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
-  const { signal, suspend, trajectory = false, ...wanted } = options;
+  const { signal, suspend, trajectory = false, budget, ...wanted } = options;
   if (!setup.state().context) throw contextNotLoaded();
   const input = await begin(question, wanted, setup);
   const id = setup.env.newId();
-  await openRecorder(setup, id).commit([startOf(setup, { kind: "ask", input }, id)]); // ▣ rlm_start of the ask
+  await openRecorder(setup, id).commit([startOf(setup, { kind: "ask", input, ...ownBudget(budget) }, id)]); // ▣ rlm_start of the ask
   return runAsk(setup, { signal, suspend }, { isResumed: false, trajectory });
 }
 

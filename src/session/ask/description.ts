@@ -13,6 +13,8 @@ export interface AskDescription {
   readonly answered_by: "answer" | "text" | "closing" | null;
   /** Places of P that the answer rests on, as `ask()` gives them. */
   readonly citations: readonly Json[];
+  /** Limits that it met, such as `sub_calls`. */
+  readonly limits_met: readonly string[];
   readonly warnings: readonly string[];
 }
 
@@ -31,12 +33,13 @@ export interface TurnDescription {
 
 export function describeAsk(
   { input }: Pick<Start, "input">,
-  complete: Pick<Complete, "answer"> | null,
+  complete: Pick<Complete, "answer" | "limits_met"> | null,
 ): AskDescription {
   const read = v.safeParse(WithSettings, input);
   const settings = read.success ? read.output.settings : null;
   const { value, ...how } = v.parse(Answered, complete?.answer) ?? NOT_ANSWERED;
-  return { question: questionOf({ input }), settings, answer: value, ...how };
+  const limits_met = v.parse(Limits, complete?.limits_met);
+  return { question: questionOf({ input }), settings, answer: value, limits_met, ...how };
 }
 
 /** The question of an ask, by its first record. */
@@ -54,6 +57,8 @@ export function describeTurn({ input }: Pick<Start, "input">, result: Pick<ToolR
 /** Another user may have written the store: what cannot be read is told as nothing, and the rest all the same. */
 const Asked = v.fallback(v.object({ question: v.string() }), { question: "" });
 const WithSettings = v.object({ settings: json });
+
+const Limits = v.fallback(v.array(v.string()), []);
 
 const NOT_ANSWERED = { value: null, answered_by: null, citations: [], warnings: [] };
 

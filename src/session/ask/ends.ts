@@ -1,10 +1,12 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
+import { given } from "../../platform/json.ts";
 import { cancelUnwanted } from "../../shipping/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { giveUpInterrupted, openWork } from "../exec/run-exec.ts";
 import { plainEnd, resumeOf } from "../exec/work.ts";
 import { type Account, type AskRecords, openAskIn } from "../journal/account.ts";
+import { limitsMetIn } from "../journal/limits-met.ts";
 import type { Complete } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import { citationsCapped, citationsOf } from "./cite.ts";
@@ -13,7 +15,9 @@ import type { Ending } from "./next.ts";
 import { type AskInput, askIn } from "./records.ts";
 
 /** The end of an ask, as its last record keeps it: for an answer with how it was given, and its citations. */
-type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "ended_by"> & { readonly answer: Json };
+type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "ended_by" | "limits_met"> & {
+  readonly answer: Json;
+};
 
 /** ▣ Records that a process goes on with the session's open ask. Its recorded replies are not asked for again. */
 export async function resumeOfAsk(setup: Setup): Promise<void> {
@@ -56,8 +60,8 @@ export function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } &
 /** An end as its record keeps it. Citations are looked up in the context. */
 export function endingOf({ answers, state }: Setup, { settings }: AskInput, ending: Ending): AskEnding {
   if (!ending.ok) {
-    const { code, message, ended_by } = ending;
-    return { ...FAILED, error_code: code, error_message: message, ...(ended_by ? { ended_by } : {}) };
+    const { code, message, ended_by, limits: limits_met } = ending;
+    return { ...FAILED, error_code: code, error_message: message, ...given({ ended_by, limits_met }) };
   }
   const { answer, answered_by, warnings } = ending;
   const { context } = state();
@@ -71,6 +75,10 @@ export function endingOf({ answers, state }: Setup, { settings }: AskInput, endi
 }
 
 /** The end of an ask of this account. Its time is that of its turns and cells. @param at ms since the epoch */
-export function askEnd({ start, resumed }: AskRecords, account: Account, ending: AskEnding, at: number): Complete {
-  return { ...plainEnd(account, start.exec_id, at), kind: "ask", resumed, ...ending };
+export function askEnd(ask: AskRecords, account: Account, ending: AskEnding, at: number): Complete {
+  const { start, resumed } = ask;
+  const { limits_met: last = [], ...how } = ending;
+  const limits_met = [...new Set([...limitsMetIn(ask), ...last])];
+  const met = limits_met.length === 0 ? {} : { limits_met };
+  return { ...plainEnd(account, start.exec_id, at), kind: "ask", resumed, ...how, ...met };
 }

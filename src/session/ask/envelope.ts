@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { firstly, isErrorCode } from "../../../runtime/index.ts";
+import { firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
 import { toldSkips } from "../../context/index.ts";
 import { addUsage, NO_USAGE, tokensOf } from "../../model/index.ts";
 import { leftOf } from "../exec/work.ts";
@@ -8,6 +8,7 @@ import { toldCoverage } from "../journal/coverage.ts";
 import { type ExecEnvelope, SKIPS_IN_ANSWERS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { type RemainingBudget, treeOf } from "../journal/ledger.ts";
+import { limitsMetIn } from "../journal/limits-met.ts";
 import type { Setup } from "../setup.ts";
 import { type CoveredContext, coveredOf, sumCoverage } from "../stored/coverage.ts";
 import type { AskEnvelope, TrajectoryCall, TrajectoryTurn, TurnProgress } from "./api.ts";
@@ -77,7 +78,7 @@ function failed(facts: AskFacts, code: string, message: string): AskEnvelope & {
 
 const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
   no_answer: "Ask a narrower question, allow more turns, or name another model.",
-  budget_exceeded: "Raise the budget, or load the context again, which begins a new one.",
+  budget_exceeded: `Ask a narrower question, or ${remedy("moreBudget")}.`,
   cancelled: "Ask again.",
   auth_failed: "Check the provider's API key, then resume.",
   auth_expired: "Run pi and /login, then resume.",
@@ -97,6 +98,7 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
     ask_id: ask.start.exec_id,
     question: readAsk(ask).question,
     ...countsOf(ask),
+    limits_met: ask.complete ? (ask.complete.limits_met ?? []) : limitsMetIn(ask),
     warnings: [...(hasFence ? ["protocol_fence"] : []), ...(hasElided ? ["history_elided"] : [])],
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget,

@@ -72,7 +72,9 @@ export async function runAsk(
 function withTimeOfAsk(setup: Setup): Setup {
   const { above, options, rules } = setup;
   const max_time_ms = above?.limits.max_time_ms ?? options.budget?.max_time_ms ?? DEFAULT_ASK_MS;
-  return { ...setup, rules: { ...rules, budget: { ...rules.budget, max_time_ms } } };
+  const { budget, question } = rules;
+  if (question) return { ...setup, rules: { ...rules, question: { ...question, max_time_ms } } };
+  return { ...setup, rules: { ...rules, budget: { ...budget, max_time_ms } } };
 }
 
 /** A child has the models of the ask or cell that has made it. @throws RlmError `settings_untrusted` */

@@ -1,5 +1,5 @@
 import type { GivenAnswer, Json } from "../../../runtime/index.ts";
-import type { EndedBy } from "../journal/records.ts";
+import type { AskLimit, EndedBy } from "../journal/records.ts";
 import { elided, halved, saidIn } from "./conversation.ts";
 import * as notes from "./notes.ts";
 import type { AddedMessage, AskSettings, FailedTurn, Protocol, Round, TurnInput } from "./records.ts";
@@ -15,6 +15,8 @@ export interface AskView {
   readonly footer: string;
   /** The room of the budget: for a turn and the closing turn after it, for the closing turn alone, or for none. */
   readonly room: "turn" | "closing" | "none";
+  /** The limit that is the scarcer one in that room. */
+  readonly scarce: "tokens" | "cost_usd";
   /** Why the answer that {@link candidate} gives does not fit the schema; null if it fits, or without a schema. */
   readonly misfit: string | null;
   /** The value in that answer that fits the schema; undefined without a schema: the answer is then taken as it is. */
@@ -38,7 +40,14 @@ export type Ending =
       readonly answer: GivenAnswer;
       readonly warnings: readonly string[];
     }
-  | { readonly ok: false; readonly code: string; readonly message: string; readonly ended_by?: EndedBy };
+  | {
+      readonly ok: false;
+      readonly code: string;
+      readonly message: string;
+      readonly ended_by?: EndedBy;
+      /** The limits that left no room for it. */
+      readonly limits?: readonly AskLimit[];
+    };
 
 /** Failed replies in a row that end an ask. */
 const FAILED_REPLIES = 3;
@@ -170,18 +179,22 @@ function isAnswerWithBlock({ rounds, settings, misfit }: AskView, language: stri
 
 /** The next turn with these messages: the closing one if turns or budget are spent, or if the model goes in circles. */
 function turnWith(ask: AskView, messages: readonly AddedMessage[]): Next {
-  const { rounds, settings, room } = ask;
+  const { rounds, settings, room, scarce } = ask;
   if (room === "none") {
-    return { kind: "end", ok: false, code: "budget_exceeded", message: "the budget does not allow another turn" };
+    const message = "the budget does not allow another turn";
+    return { kind: "end", ok: false, code: "budget_exceeded", message, limits: [scarce] };
   }
   const done = turnsDone(rounds);
   const isStuck = sameTurns(rounds) >= SAME_TURNS || failedCells(rounds) >= FAILED_CELLS;
-  const closing = done >= settings.max_turns || room === "closing" || isStuck;
+  const limits: AskLimit[] = room === "closing" ? [scarce] : [];
+  if (done >= settings.max_turns) limits.push("turns");
+  const closing = limits.length > 0 || isStuck;
   const isLast = !closing && done + 1 === settings.max_turns;
   const note = closing ? notes.closing(settings.schema !== null) : isLast ? notes.lastWithCode : null;
   const added = { turn: done + 1, messages: note === null ? messages : withNote(messages, note, rounds) };
   const elide = elided(saidIn(rounds, added), rounds.at(-1)?.elide ?? [], settings.history_chars);
-  return { kind: "turn", ...added, closing, protocol: protocolOf(ask), elide };
+  const turn = { kind: "turn", ...added, closing, protocol: protocolOf(ask), elide } as const;
+  return limits.length === 0 ? turn : { ...turn, limits };
 }
 
 /** Turns that a reply came to, whether it could be used or not. */

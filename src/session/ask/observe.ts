@@ -54,6 +54,7 @@ const CURES: WarningCures = {
   removeHelper: "removed with helpers.remove(NAME)",
   beginAnew: "end the cell with less",
   otherModel: "another one can be named in a call",
+  raiseLimit: () => "budget() says what is left",
 };
 
 /** A warning behind its code, as the model of an ask reads it. */

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtime/index.ts";
-import type { ModelTurn } from "../../model/index.ts";
+import type { BudgetLimit, ModelTurn } from "../../model/index.ts";
 import { remembered } from "../../platform/remembered.ts";
 import type { SessionState } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { cellIn, envelope, NO_FACTS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
+import { ASK_LIMITS } from "../journal/limits-met.ts";
 import type { Start } from "../journal/records.ts";
 import { observationOf } from "./observe.ts";
 
@@ -74,6 +75,8 @@ const TurnInput = v.object({
   ),
   /** Turns whose observations are left out of the request. */
   elide: v.pipe(v.array(v.number()), v.readonly()),
+  /** The limits by which it is the closing one. Absent: there is another reason, or it is not. */
+  limits: v.exactOptional(v.pipe(v.array(v.picklist(ASK_LIMITS)), v.readonly())),
 });
 
 export type TurnInput = Readonly<v.InferOutput<typeof TurnInput>>;
@@ -91,6 +94,8 @@ export interface FailedTurn {
   readonly ok: false;
   readonly code: string;
   readonly message: string;
+  /** The limit of the budget that had no room for it. */
+  readonly limit?: BudgetLimit;
 }
 
 export interface RanCell {

@@ -65,11 +65,11 @@ async function usable(reply: ModelTurn, { protocol, max_tokens }: TurnRequest): 
 }
 
 function failed({ error, isTooLong }: Extract<Asked, { ok: false }>, protocol: Protocol): FailedTurn {
-  const { code, message, retriable } = error;
+  const { code, message, retriable, limit } = error;
   if (isTooLong) return { ok: false, code: TOO_LONG, message };
   const namesTools = retriable ? UNKNOWN_PARAMETER.test(message) : /\b(?:tools?|functions?)\b/i.test(message);
   const isRefusal = protocol === "tools" && code === "provider_error" && namesTools;
-  return { ok: false, code: isRefusal ? TOOLS_REFUSED : code, message };
+  return { ok: false, code: isRefusal ? TOOLS_REFUSED : code, message, ...(limit === undefined ? {} : { limit }) };
 }
 
 /** llama.cpp without --jinja refuses tools with 500: "tools param requires --jinja flag", "Unsupported param: tools". */

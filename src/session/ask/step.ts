@@ -32,7 +32,7 @@ export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, 
   const rounds = roundsOf(askIn(state()));
   const left = () => leftOf(setup);
   const input = inputTokens(ask, rounds);
-  const { room, turnTokens, closingTokens } = await roomOnceSettled(
+  const { room, scarce, turnTokens, closingTokens } = await roomOnceSettled(
     () => roomFor(input, settings.turn_tokens, left(), env.models.price(settings.model)),
     () => requestSettled(setup, stop.signal),
   );
@@ -42,6 +42,7 @@ export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, 
     question: messageOf(question, settings.schema, state()),
     footer: footerOf(turnsDone(rounds), settings.max_turns, left()),
     room,
+    scarce,
     ...(await judged(settings.schema, candidate({ rounds }), stop.signal)),
     isRetry: isRetry && !isChild,
   };
@@ -82,8 +83,7 @@ const LEAST_TURN = 1024;
 const LEAST_CLOSING = 256;
 
 /** The room of the budget, and the output tokens that the next turn may take. */
-export interface Room {
-  readonly room: AskView["room"];
+export interface Room extends Pick<AskView, "room" | "scarce"> {
   readonly turnTokens: number;
   readonly closingTokens: number;
 }
@@ -93,12 +93,16 @@ export interface Room {
  * @param input tokens of the next request @param most output tokens of a turn, by the ask's settings
  */
 export function roomFor(input: number, most: number, left: RemainingBudget, price: Model["price"]): Room {
-  const tokens = Math.min(left.remaining_tokens, tokensFor(left.remaining_cost_usd, price, input));
+  const paidFor = tokensFor(left.remaining_cost_usd, price, input);
+  const tokens = Math.min(left.remaining_tokens, paidFor);
+  const scarce = paidFor < left.remaining_tokens ? "cost_usd" : "tokens";
   const turnTokens = Math.min(most, Math.floor((tokens - 2 * input - LEAST_TURN) / 2));
   const closingTokens = Math.min(most, tokens - input);
-  if (turnTokens >= Math.min(most, LEAST_TURN)) return { room: "turn", turnTokens, closingTokens };
-  if (closingTokens >= Math.min(most, LEAST_CLOSING)) return { room: "closing", turnTokens: 0, closingTokens };
-  return { room: "none", turnTokens: 0, closingTokens: 0 };
+  if (turnTokens >= Math.min(most, LEAST_TURN)) return { room: "turn", scarce, turnTokens, closingTokens };
+  const isForClosing = closingTokens >= Math.min(most, LEAST_CLOSING);
+  return isForClosing
+    ? { room: "closing", scarce, turnTokens: 0, closingTokens }
+    : { room: "none", scarce, turnTokens: 0, closingTokens: 0 };
 }
 
 /**

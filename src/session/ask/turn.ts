@@ -1,4 +1,5 @@
 import type { Model } from "../../model/index.ts";
+import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 import { inFlight } from "../exec/interrupted.ts";
@@ -12,7 +13,7 @@ import { hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { withPlaces } from "../sub-calls/places.ts";
-import { FREE } from "../sub-calls/plan.ts";
+import { FREE, limitOf } from "../sub-calls/plan.ts";
 import { withRun } from "../sub-calls/run-part.ts";
 import { askIn, type Round, type TurnInput } from "./records.ts";
 import { type TurnRequest, takeTurn } from "./request.ts";
@@ -22,7 +23,7 @@ import { type TurnRequest, takeTurn } from "./request.ts";
 /** ▣ Keeps the start of a turn and its one call. If the turn was interrupted, keeps that this process takes it over. */
 export async function keepTurn(
   setup: Setup,
-  { turn, closing, protocol, elide, messages }: TurnInput,
+  { turn, closing, protocol, elide, messages, limits }: TurnInput,
   interrupted: ExecRecords | null,
 ): Promise<Work> {
   const work = openWork(setup, interrupted?.start.exec_id ?? setup.env.newId());
@@ -31,7 +32,7 @@ export async function keepTurn(
     const sending: Work = { ...work, setup: { ...setup, rules: { ...setup.rules, onRestart: "send" } } };
     await work.recorder.commit([resumeOf(sending, null, [], inFlight(interrupted))]);
   } else {
-    const input = { turn, closing, protocol, elide, messages };
+    const input = { turn, closing, protocol, elide, messages, ...given({ limits }) };
     const request = { kind: "turn", ask: askIn(setup.state()).start.exec_id, input } as const;
     const call: ToolCall = {
       record: "rlm_tool_call",
@@ -56,7 +57,7 @@ export async function sendTurn(work: Work, model: Model, request: TurnRequest, a
   const { places } = setup;
   const { clock, random } = setup.env;
   const id = callId(work);
-  const budget = openBudget(setup.rules.budget, recorder.state().account.ledger, { above: setup.above?.budget });
+  const budget = openBudget(setup.rules, recorder.state().account, { above: setup.above?.budget });
   using time = openTime(clock, clock.monotonic(), budget.left().remaining_time_ms);
   using ended = joinSignals(asked.signal, asked.suspend);
   using stopped = joinSignals(ended.signal, time.over);
@@ -75,7 +76,12 @@ export async function sendTurn(work: Work, model: Model, request: TurnRequest, a
   return { ...taken, outcome, model: model.id, elapsed_ms: time.elapsed() };
 }
 
-const TIME_IS_SPENT = { ok: false, code: "budget_exceeded", message: "the session's time is spent" } as const;
+const TIME_IS_SPENT = {
+  ok: false,
+  code: "budget_exceeded",
+  message: "the time of the budget is spent",
+  limit: "time_ms",
+} as const;
 
 /** ▣ Keeps a reply and the end of its turn. */
 export async function keepReply(
@@ -90,6 +96,7 @@ export async function keepReply(
     success: outcome.ok,
     value: outcome.ok ? JSON.parse(JSON.stringify(outcome.reply)) : { code: outcome.code, message: outcome.message },
     ...{ ...FREE, usage, attempts, model },
+    ...(outcome.ok ? {} : limitOf(outcome)),
     ...(sent_at === null ? {} : { sent_at }),
     elapsed_ms,
     at: work.setup.env.clock.now(),

@@ -87,12 +87,12 @@ export function openCalls(options: ExecCallsOptions) {
     callOffMs: () => (children.size > 0 ? CHILD_OFF_MS : undefined),
     /** The records of new calls are kept. */
     made() {
-      budget.follow(account().ledger);
+      budget.follow(account());
       tell();
     },
     /** The record of an answer is kept: the ledger has what the call spent. */
     answered({ id }: PendingCall, isDone: boolean) {
-      budget.close(id, account().ledger);
+      budget.close(id, account());
       children.delete(id);
       // A call that was aborted counts as running to the end: it was given up.
       if (isDone) {

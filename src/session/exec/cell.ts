@@ -6,15 +6,18 @@ import {
   type Over,
   placeless,
   RlmError,
+  remedy,
 } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
+import { leftOfEach, limitsNow } from "../journal/budgets.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
+import { IN_ALL, isScarcer, limitIn, limitsMetBy, limitWarning } from "../journal/limits-met.ts";
 import type { Complete } from "../journal/records.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -163,22 +166,23 @@ async function runCell(
   from: Continuation | null,
 ): Promise<Over> {
   const { setup, recorder, startedAt, events } = work;
-  const ledger = () => recorder.state().account.ledger;
-  const { last } = recorder.state().account;
-  const wasUnused = ledger().tokens === 0;
+  const { account } = recorder.state();
+  const { last } = account;
+  const wasUnused = account.ledger.tokens === 0;
   const open = last ? inFlight(last).map(({ call_id }) => call_id) : [];
   const unrecorded = (await setup.answers.unrecorded?.(open)) ?? [];
-  const budget = openBudget(setup.rules.budget, ledger(), { above: setup.above?.budget, unrecorded });
+  const budget = openBudget(setup.rules, account, { above: setup.above?.budget, unrecorded });
   const wholeMs = budget.left().remaining_time_ms;
   const spent = placeless(
     "budget_exceeded",
     "BudgetExceededError",
-    `the session's time is spent (${setup.rules.budget.max_time_ms} ms inside execs)`,
-    "Summarise and finish, or load the context again, which begins a new budget.",
+    `the time of the budget is spent (${limitsNow(setup.rules, account).max_time_ms} ms inside execs)`,
+    `Summarise and finish, or ${remedy("moreBudget")}.`,
   );
   const state = stateOf(work, request, from);
   // A machine that waits in the middle of a cell cannot be used again.
   if (wholeMs === 0) {
+    warn(state, limitWarning("time_ms"));
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(setup.env.clock, startedAt, wholeMs);
@@ -212,7 +216,20 @@ async function runCell(
   const failed = tells && request.kind === "cell" && over.end.kind === "ok" && records && failedInBatches(records);
   if (failed) warn(over.state, failed);
   const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
+  tellLimits(work, over.state, isOut);
   return isOut ? { ...over, end: spent, whole: null, asides: [] } : over;
+}
+
+/** Warns of the limits that calls of the exec met, and says which are those of the session in all. */
+function tellLimits({ setup, recorder }: Work, state: ExecState, isOut: boolean): void {
+  const { account } = recorder.state();
+  const met = (account.last?.results ?? []).flatMap(limitsMetBy);
+  for (const limit of isOut ? [...met, "time_ms" as const] : met) warn(state, limitWarning(limit));
+  const { session, question } = leftOfEach(setup.rules, account);
+  for (const [at, warning] of state.warnings.entries()) {
+    const limit = limitIn(warning);
+    if (limit && question && isScarcer(limit, session, question)) state.warnings[at] = `${warning}${IN_ALL}`;
+  }
 }
 
 /** The warning for calls of batches that failed, since their errors stand among the answers. null if none did. */

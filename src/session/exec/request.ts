@@ -6,6 +6,7 @@ import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput, sourceIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
 import type { Granted } from "../contexts/granted.ts";
+import type { BudgetLimits } from "../journal/ledger.ts";
 import type { CellFile, Start } from "../journal/records.ts";
 
 /** A request to run an exec. */
@@ -21,9 +22,16 @@ export type CellRequest =
       readonly rest?: readonly CellFile[];
       /** The exec_id of the ask whose cell this is. */
       readonly ask?: string;
+      /** Limits of its caller for it alone. */
+      readonly budget?: Partial<BudgetLimits>;
     }
   /** Belay's own cell, on another machine at the same checkpoint. Only the ledger changes. */
-  | { readonly kind: "query"; readonly prompt: string; readonly source: string };
+  | {
+      readonly kind: "query";
+      readonly prompt: string;
+      readonly source: string;
+      readonly budget?: Partial<BudgetLimits>;
+    };
 
 export interface LoadRequest {
   readonly kind: "load" | "append";

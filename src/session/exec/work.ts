@@ -1,9 +1,12 @@
 import { type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
+import { given } from "../../platform/json.ts";
+import type { ExecOptions } from "../api.ts";
 import { type Account, cellFiles } from "../journal/account.ts";
+import { leftForNext, leftOfBoth, toldBudget } from "../journal/budgets.ts";
 import type { EnvelopeFacts } from "../journal/envelope.ts";
-import { type RemainingBudget, remaining } from "../journal/ledger.ts";
+import type { BudgetLimits, RemainingBudget } from "../journal/ledger.ts";
 import type { Complete, Resume, Start, Suspend, ToolCall, ToolResult } from "../journal/records.ts";
 import type { Position } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
@@ -34,10 +37,27 @@ export function positionOf({ account, context }: SessionState): Position {
   return { checkpoint: account.checkpoint, context, sources: account.sources, given: account.given };
 }
 
-/** The budget that a session may still spend between execs: at its own level and above. */
+/** The budget that the newest question of a session may still spend between execs: at its own level and above. */
 export function leftOf({ rules, above, state }: Pick<Setup, "rules" | "above" | "state">): RemainingBudget {
-  const own = remaining(state().account.ledger, rules.budget);
-  return above?.budget.atMost(own) ?? own;
+  const { account } = state();
+  const own = leftOfBoth(rules, account);
+  return toldBudget(above?.budget.atMost(own) ?? own, rules, account);
+}
+
+/** The budget that the next call of a session has. */
+export function leftForCall(session: Pick<Setup, "rules" | "above" | "state" | "questions">): RemainingBudget {
+  const { rules, above, state, questions } = session;
+  const { account } = state();
+  const newest = account.question?.id ?? null;
+  if (newest !== null && questions?.id(newest) === newest) return leftOf(session);
+  const own = leftForNext(rules, account);
+  return toldBudget(above?.budget.atMost(own) ?? own, rules, account);
+}
+
+/** The limits of a caller for one call, as its request has them. */
+export function ownBudget(budget: ExecOptions["budget"]): { readonly budget?: Partial<BudgetLimits> } {
+  const limits = given(budget ?? {});
+  return Object.keys(limits).length === 0 ? {} : { budget: limits };
 }
 
 /**
@@ -57,16 +77,18 @@ export function envelopeFacts(
 interface AskStart {
   readonly kind: "ask" | "turn";
   readonly ask?: string;
+  readonly budget?: Partial<BudgetLimits>;
   readonly input: Json;
 }
 
 /** The record that an exec begins with. */
 export function startOf(
-  { env, state }: Setup,
+  setup: Setup,
   request: ExecRequest | AskStart,
   exec_id: string,
   { history }: Pick<ExecAsked, "history"> = {},
 ): Start {
+  const { env, state } = setup;
   return {
     record: "rlm_start",
     exec_id,
@@ -75,12 +97,26 @@ export function startOf(
     cell: "source" in request ? request.source : null,
     ...("name" in request && request.name !== undefined ? { name: request.name } : {}),
     ...("ask" in request && request.ask !== undefined ? { ask: request.ask } : {}),
+    ...questionOf(setup, request, exec_id),
     ...(history === undefined ? {} : { history_hash: history.hash }),
     limits: request.kind === "cell" ? request.limits : {},
     helpers_hash: state().account.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],
     at: env.clock.now(),
   };
+}
+
+/** The question that an exec belongs to: that of its host, or its own if its caller limits it. */
+function questionOf(
+  { questions, state }: Pick<Setup, "questions" | "state">,
+  request: ExecRequest | AskStart,
+  exec_id: string,
+): Pick<Start, "question"> {
+  const isAsked = request.kind === "cell" || request.kind === "query" || request.kind === "ask";
+  if (!isAsked || ("ask" in request && request.ask !== undefined)) return {};
+  const own = "budget" in request && request.budget !== undefined ? { budget: request.budget } : {};
+  if (questions) return { question: { id: questions.id(state().account.question?.id ?? null), ...own } };
+  return "budget" in own ? { question: { id: exec_id, ...own } } : {};
 }
 
 function inputOf(request: ExecRequest | AskStart): Json {

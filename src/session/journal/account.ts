@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
 import { givenAfter } from "./coverage.ts";
 import { begun, callIn, changesBy, type ExecRecords, grown } from "./exec-records.ts";
-import { EMPTY_LEDGER, isSubCall, type Ledger, spend, subCallsOf } from "./ledger.ts";
+import { EMPTY_LEDGER, isSubCall, type Ledger, type Question, questionAfter, spend, subCallsOf } from "./ledger.ts";
 import {
   type Complete,
   contextKeyIn,
@@ -20,6 +20,8 @@ import { NOTHING_SPARED, type Spared, sparedFor } from "./spared.ts";
  */
 export interface Account {
   readonly ledger: Ledger;
+  /** The newest question, with its own spending; null: the newest exec spends the session's budget alone. */
+  readonly question: Question | null;
   /** The state that the next exec starts from; null: a fresh guest without a context. */
   readonly checkpoint: string | null;
   /** Checkpoints of the newest ends, which are to be thinned one day, the oldest first. */
@@ -75,6 +77,7 @@ export interface AskRecords extends Pick<ExecRecords, "start" | "complete"> {
 
 export const EMPTY_ACCOUNT: Account = {
   ledger: EMPTY_LEDGER,
+  question: null,
   checkpoint: null,
   ends: [],
   context_hash: null,
@@ -98,7 +101,8 @@ const SOURCES_KEPT = 200;
 export function follow(before: Account, record: JournalRecord): Account {
   const { ask, last, totals } = before;
   const call = record.record === "rlm_tool_result" ? callIn(last, record.call_id) : undefined;
-  const account = { ...before, ledger: spend(before.ledger, record, call) };
+  const ledger = spend(before.ledger, record, call);
+  const account = { ...before, ledger, question: questionAfter(before.question, record, call) };
   if (record.record === "rlm_start" && record.kind === "ask") {
     return { ...account, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };
   }

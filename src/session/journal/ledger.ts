@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import type { ExecRecords } from "./exec-records.ts";
-import type { JournalRecord, ToolCall, ToolResult } from "./records.ts";
+import type { JournalRecord, Start, ToolCall, ToolResult } from "./records.ts";
 
 /** The limits of a session's spending since its last load. */
 export interface BudgetLimits {
@@ -35,7 +35,12 @@ export interface RemainingBudget {
   remaining_cost_usd?: number;
   /** Calls of functions; only present if the program lends some. */
   remaining_functions?: number;
+  /** The session's spending since its last load; only present if the budget is that of a question. */
+  session?: SessionSpent;
 }
+
+/** The spending of a session in all. */
+export type SessionSpent = Pick<Ledger, "sub_calls" | "tokens" | "cost_usd" | "time_ms">;
 
 export const EMPTY_LEDGER: Ledger = { sub_calls: 0, tokens: 0, cost_usd: 0, time_ms: 0 };
 
@@ -77,6 +82,40 @@ export function spend(ledger: Ledger, record: JournalRecord, call?: Pick<ToolCal
       if (record.kind === "load" && record.success) return EMPTY_LEDGER;
       return { ...ledger, time_ms: plus(ledger.time_ms, record.time_ms) };
   }
+}
+
+/** A question of a person, such as a cell or an ask, with what its execs have spent. */
+export interface Question {
+  readonly id: string;
+  readonly ledger: Ledger;
+  /** Limits of its caller for it alone. */
+  readonly limits: Partial<BudgetLimits>;
+}
+
+/**
+ * The newest question after one more record: an exec of a caller that names another one begins it. A load does not renew its budget.
+ * @returns null if the newest exec of a caller spends the session's budget alone
+ */
+export function questionAfter(
+  before: Question | null,
+  record: JournalRecord,
+  call?: Pick<ToolCall, "counts">,
+): Question | null {
+  if (record.record === "rlm_start") return isAsked(record) ? begunBy(record, before) : before;
+  const isLoad = record.record === "rlm_complete" && record.kind === "load";
+  if (!before || isLoad) return before;
+  return { ...before, ledger: spend(before.ledger, record, call) };
+}
+
+const ASKED_KINDS: ReadonlySet<string> = new Set(["cell", "query", "ask"]);
+
+/** True for what a person can ask for. Turns and cells of an ask belong to its question. */
+const isAsked = ({ kind, ask }: Start) => ask === undefined && ASKED_KINDS.has(kind);
+
+function begunBy({ question }: Start, before: Question | null): Question | null {
+  if (!question) return null;
+  const { id, budget: limits = {} } = question;
+  return { id, limits, ledger: before?.id === id ? before.ledger : EMPTY_LEDGER };
 }
 
 /** The number of sub-calls that a call counts as while it is open. */

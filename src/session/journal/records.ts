@@ -10,10 +10,10 @@ import {
   remedy,
   type Thinking,
 } from "../../../runtime/index.ts";
-import type { SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
+import type { BudgetLimit, SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Coverage } from "./coverage.ts";
-import { EMPTY_LEDGER, type Ledger } from "./ledger.ts";
+import { type BudgetLimits, EMPTY_LEDGER, type Ledger } from "./ledger.ts";
 
 /**
  * The kind of an exec. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
@@ -41,12 +41,21 @@ export interface Start {
   readonly helpers_hash: string | null;
   /** The exec_id of the ask whose turn or cell this is; absent for all other execs. */
   readonly ask?: string;
+  /** The question that the exec belongs to. Absent: it spends the session's budget alone, or that of its ask. */
+  readonly question?: QuestionRecord;
   /** SHA-256 of the conversation that the cell reads as `history`, hex; absent if there is none. */
   readonly history_hash?: string;
   /** Cells that are to be run after this one, if it succeeds. */
   readonly rest: readonly CellFile[];
   /** ms since the epoch. */
   readonly at: number;
+}
+
+/** A question of a person, with a budget of its own. Execs in a row that name the same one share its budget. */
+export interface QuestionRecord {
+  readonly id: string;
+  /** Limits of its caller for it alone. They only lower those of the session. */
+  readonly budget?: Partial<BudgetLimits>;
 }
 
 /** A cell that has not been run yet, and what it is called in messages. */
@@ -128,6 +137,8 @@ export interface ToolResult {
   readonly refused: boolean;
   /** The answer came from the cache: nothing was sent, and it does not count as a sub-call. */
   readonly cached: boolean;
+  /** The limit of the budget that had no room for it. Absent: none was met. */
+  readonly limit_met?: BudgetLimit;
   readonly tool_override_event: ToolOverrideEvent | null;
   /** Fields of a function's result that are texts, since JavaScript would round their numbers. Absent if there are none. */
   readonly as_text?: readonly string[];
@@ -166,7 +177,12 @@ export interface ChildRecord {
   readonly turns: number;
   /** Depth of the deepest session below the call, the child included: from 1. */
   readonly depth_reached: number;
+  /** Limits of the whole tree that the child met: tokens and dollars. Absent: none. */
+  readonly limits_met?: readonly AskLimit[];
 }
+
+/** A limit that an ask can meet: of its budget, or of its turns. */
+export type AskLimit = BudgetLimit | "turns";
 
 export interface Attempt {
   readonly code: string;
@@ -208,6 +224,8 @@ export interface Complete {
   readonly coverage?: Coverage;
   /** The answer of an ask; absent for other kinds, and for an ask that failed. */
   readonly answer?: Json;
+  /** The limits that an ask met. Absent: it met none. */
+  readonly limits_met?: readonly AskLimit[];
   /** The cause of an ask's cancellation, such as the time of its call; absent if there was none, and in earlier records. */
   readonly ended_by?: EndedBy;
   readonly at: number;

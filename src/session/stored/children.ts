@@ -3,9 +3,10 @@ import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { inFlight } from "../exec/interrupted.ts";
-import { EMPTY_ACCOUNT, follow } from "../journal/account.ts";
+import { type AskRecords, EMPTY_ACCOUNT, follow } from "../journal/account.ts";
 import { ROOT_CALL, treeOf } from "../journal/ledger.ts";
-import { type ChildRecord, type EndedBy, readJournal } from "../journal/records.ts";
+import { limitsMetBy, limitsMetIn } from "../journal/limits-met.ts";
+import { type ChildRecord, type EndedBy, readJournal, type ToolResult } from "../journal/records.ts";
 
 /**
  * A child answers one call of its parent, by an ask over a part of P. It is known by its name alone, so whoever answers the
@@ -89,9 +90,17 @@ export async function spentBy(
     sub_calls: below.reduce((sum, one) => sum + one.sub_calls, tree.sub_calls + found.length),
     turns: records.filter((record) => record.record === "rlm_start" && record.kind === "turn").length,
     time_ms: ledger.time_ms,
+    ...limitsOfTree(results, ask),
     depth_reached: below.reduce((deepest, one) => Math.max(deepest, one.depth_reached), tree.depth_reached),
     model: results.findLast(({ name }) => name === ROOT_CALL)?.model ?? "",
     sent_at: results[0]?.sent_at ?? null,
     ended_by: ask?.complete?.ended_by ?? null,
   };
+}
+
+/** The limits of its tree that a child met. Its sub-calls, turns and time are those of its call. */
+function limitsOfTree(results: readonly ToolResult[], ask: AskRecords | null): Pick<ChildRecord, "limits_met"> {
+  const met = [...results.flatMap(limitsMetBy), ...(ask ? (ask.complete?.limits_met ?? limitsMetIn(ask)) : [])];
+  const limits_met = [...new Set(met)].filter((limit) => limit === "tokens" || limit === "cost_usd");
+  return limits_met.length === 0 ? {} : { limits_met };
 }

@@ -4,6 +4,7 @@ import { loadSubCallLayer, type Models } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
+import { limitsNow } from "../journal/budgets.ts";
 import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
 import type { AnsweringSession } from "../setup.ts";
@@ -13,7 +14,7 @@ import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
 import { type Limiter, openLimiter, withPlaces } from "./places.ts";
-import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
+import { FREE, guestError, limitOf, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
 import { withRun } from "./run-part.ts";
 import { traceOf } from "./trace.ts";
@@ -43,9 +44,8 @@ interface AnswersParts extends Asking, PlanOptions {
 export function openAnswers(session: AnsweringSession, asking: Asking): Answers {
   const { children, rules, above, run, options } = session;
   const { models, settings } = asking;
-  const limitsCost = rules.budget.max_cost_usd !== null || run?.limitsCost === true;
-  const policy = options.subAgents ?? {};
-  const parts: AnswersParts = { ...asking, session, limitsCost, policy, fullPrice: new Set() };
+  const parts = partsOf(session, asking);
+  const { policy } = parts;
   const gateOf = openGates(rules.concurrency);
   const cure = openCure(models, session.env);
   const functions = openFunctions(options.functions, session);
@@ -116,6 +116,20 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
         ? functions.effectsOf(call) !== "once"
         : isRepeatable(readSubCall(call.name, call.args)),
     isUnderWay: async (id) => (await session.env.store.shipping.parcels(session.row.id, id)).length > 0,
+  };
+}
+
+function partsOf(session: AnsweringSession, asking: Asking): AnswersParts {
+  const { options, rules, run, state } = session;
+  return {
+    ...asking,
+    session,
+    // A call of the session may have a limit of its own.
+    get limitsCost() {
+      return limitsNow(rules, state().account).max_cost_usd !== null || run?.limitsCost === true;
+    },
+    policy: options.subAgents ?? {},
+    fullPrice: new Set(),
   };
 }
 
@@ -192,7 +206,8 @@ async function ask(
   const { usage, attempts, model } = outcome;
   if (delivery && usage.cost_usd > 0 && !models.resolve(model).batchPrice) parts.fullPrice.add(model);
   const told = { usage, attempts, model, refused: false, cached: false, tool_override_event: plan.event };
-  const record = { ...told, ...traceOf(outcome, plan.call.tools), ...delivery?.delivered() };
+  const met = outcome.ok ? {} : limitOf(outcome.error);
+  const record = { ...told, ...met, ...traceOf(outcome, plan.call.tools), ...delivery?.delivered() };
   const settlement = outcome.ok
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);

@@ -8,7 +8,8 @@ import {
   type SubCallError,
   tokensOf,
 } from "../../model/index.ts";
-import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from "../journal/ledger.ts";
+import { type BudgetRules, leftOfBoth, type Spendings } from "../journal/budgets.ts";
+import type { RemainingBudget } from "../journal/ledger.ts";
 import { openQueue } from "./queue.ts";
 
 /** Tokens and dollars. */
@@ -23,7 +24,7 @@ export interface Unrecorded extends Amount {
 }
 
 /**
- * The budget while calls are in flight: the ledger, and beside it what each open call holds and has spent. A call is
+ * The budget while calls are in flight: the ledgers, and beside them what each open call holds and has spent. A call is
  * closed in the same step in which its record enters the ledger, so nothing counts twice or not at all.
  */
 export type Budget = ReturnType<typeof openBudget>;
@@ -49,8 +50,8 @@ export interface BudgetStart {
  * A request is held at the top level first, then at each one below it. All requests keep this order, so no two wait for each
  * other. If a level refuses, the levels above get back what they held.
  */
-export function openBudget(limits: BudgetLimits, start: Ledger, { above, unrecorded = [] }: BudgetStart = {}) {
-  const level = openLevel(limits, start, unrecorded);
+export function openBudget(rules: BudgetRules, start: Spendings, { above, unrecorded = [] }: BudgetStart = {}) {
+  const level = openLevel(rules, start, unrecorded);
   const { held, close, follow } = level;
   const fromHere = (left: RemainingBudget) => lesser(left, level.left());
 
@@ -113,8 +114,8 @@ const minus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens - b.tokens, 
  * Opens the budget of one session while its calls are in flight, without those above it.
  * @param before what calls that are open have spent in earlier processes
  */
-function openLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecorded[]) {
-  let ledger = start;
+function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unrecorded[]) {
+  let spendings = start;
   /** Spent by calls whose record is not yet in the ledger. */
   const unrecorded = new Map<string, Amount>(before.map(({ callId, ...amount }) => [callId, amount]));
   let held = NOTHING;
@@ -124,11 +125,7 @@ function openLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecor
   let next = Promise.withResolvers<void>();
 
   function left(): RemainingBudget {
-    const open = [...unrecorded.values()].reduce(plus, held);
-    return remaining(
-      { ...ledger, tokens: ledger.tokens + open.tokens, cost_usd: ledger.cost_usd + open.cost_usd },
-      limits,
-    );
+    return leftOfBoth(rules, spendings, [...unrecorded.values()].reduce(plus, held));
   }
 
   function taken(callId: string, amount: Amount): Reservation {
@@ -147,9 +144,9 @@ function openLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecor
     };
   }
 
-  /** The ledger after other records. */
-  function follow(after: Ledger): void {
-    ledger = after;
+  /** The ledgers after other records. */
+  function follow(after: Spendings): void {
+    spendings = after;
     queue.serve();
   }
 
@@ -170,7 +167,7 @@ function openLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecor
       return (await queue.wait(attempt, signal)) ?? failure("cancelled", "the call was cancelled");
     },
     /** The call's record is committed: `after` holds what it has spent. */
-    close(callId: string, after: Ledger): void {
+    close(callId: string, after: Spendings): void {
       unrecorded.delete(callId);
       follow(after);
     },
@@ -180,11 +177,12 @@ function openLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecor
 
 function exceeded(amount: Amount, left: RemainingBudget): SubCallError {
   const dollars = (value: number) => `$${value.toFixed(4)}`;
-  const why =
-    amount.tokens > left.remaining_tokens
-      ? `about ${amount.tokens} tokens (max_tokens included), ${left.remaining_tokens} are left`
-      : `about ${dollars(amount.cost_usd)}, ${dollars(left.remaining_cost_usd ?? 0)} are left`;
+  const isOfTokens = amount.tokens > left.remaining_tokens;
+  const why = isOfTokens
+    ? `about ${amount.tokens} tokens (max_tokens included), ${left.remaining_tokens} are left`
+    : `about ${dollars(amount.cost_usd)}, ${dollars(left.remaining_cost_usd ?? 0)} are left`;
   return failure("budget_exceeded", `the request could take ${why}`, {
+    limit: isOfTokens ? "tokens" : "cost_usd",
     suggestion: `Ask with a smaller max_tokens or a shorter prompt, summarise with what there is, or ${remedy("moreBudget")}.`,
   });
 }

@@ -40,7 +40,7 @@ export function openCallClock(clock: Clock) {
 }
 
 export const CANCELLED = failure("cancelled", "the call was cancelled");
-export const TIME_OVER = failure("budget_exceeded", "the session's time is over");
+export const TIME_OVER = failure("budget_exceeded", "the time of the budget is over", { limit: "time_ms" });
 
 /** Time that a call with context may take unless it says otherwise, ms. */
 const CHILD_MS = 600_000;

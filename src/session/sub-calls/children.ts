@@ -6,6 +6,7 @@ import { joinSignals } from "../../platform/signals.ts";
 import type { Session } from "../api.ts";
 import type { CellSettings, Citation } from "../ask/api.ts";
 import { askChild, type ChildEnd } from "../ask/child.ts";
+import { limitsNow } from "../journal/budgets.ts";
 import type { Setup } from "../setup.ts";
 import { childName, type Spent, spentBy } from "../stored/children.ts";
 import type { Unrecorded } from "./budget.ts";
@@ -21,7 +22,7 @@ export const isForChild = (request: SubCallRequest): request is ChildRequest => 
 export type ChildCall = Pick<PendingCall, "id" | "counts">;
 
 /** The session that makes the calls, and the way to open a child of it. */
-export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "places" | "space" | "parking"> {
+export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "state" | "places" | "space" | "parking"> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
@@ -177,7 +178,8 @@ async function settled(
   const { calls, request, context, settings, time, stop } = asked;
   const { budget, history, suspend } = context;
   const max_sub_calls = Math.min(calls - 1, LIMITS.childSubCalls);
-  const limits = { ...parts.rules.budget, max_time_ms: time.wholeMs, max_sub_calls };
+  const shared = limitsNow(parts.rules, parts.state().account);
+  const limits = { ...shared, max_time_ms: time.wholeMs, max_sub_calls };
   return withChild(parts, name, { ...asked, budget, history, limits }, async ({ session, toCaller }) => {
     const ownSettings = { ...settings, thinking: request.thinking ?? context.thinking };
     const end = await askChild(session, request, ownSettings, { signal: stop.signal, suspend });
@@ -202,8 +204,8 @@ function withCites(
 /** The answer to the call. Its charge is the child's spending, whatever came of it. */
 function answeredBy(settlement: Settlement, spent: Spent | null): Answered {
   if (!spent) return { settlement, record: FREE, cacheKey: null };
-  const { usage, model, session, sub_calls, turns, depth_reached, sent_at } = spent;
+  const { usage, model, session, sub_calls, turns, depth_reached, limits_met, sent_at } = spent;
   const sent = sent_at === null ? {} : { sent_at };
-  const child = { session, sub_calls, turns, depth_reached };
+  const child = { session, sub_calls, turns, depth_reached, ...(limits_met ? { limits_met } : {}) };
   return { settlement, record: { ...FREE, usage, model, child, ...sent }, cacheKey: null };
 }

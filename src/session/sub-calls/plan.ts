@@ -11,6 +11,7 @@ import {
   type ToolOverrideEvent,
 } from "../../model/index.ts";
 import type { SubAgentPolicy } from "../api.ts";
+import type { ToolResult } from "../journal/records.ts";
 import type { Answered } from "./port.ts";
 
 export interface PlanOptions {
@@ -83,8 +84,13 @@ export const FREE: Answered["record"] = {
 };
 
 export function refused(error: SubCallError): Answered {
-  return { settlement: { ok: false, error: guestError(error) }, record: FREE, cacheKey: null };
+  const record = { ...FREE, ...limitOf(error) };
+  return { settlement: { ok: false, error: guestError(error) }, record, cacheKey: null };
 }
+
+/** The limit that a failure names, as the record of its call keeps it. */
+export const limitOf = ({ limit }: Pick<SubCallError, "limit">): Pick<ToolResult, "limit_met"> =>
+  limit === undefined ? {} : { limit_met: limit };
 
 /** The error as the guest gets it: its class by its code. */
 export function guestError({ code, message, suggestion, retriable }: SubCallError): CallError {

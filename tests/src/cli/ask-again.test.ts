@@ -66,7 +66,8 @@ A model read at least 0 % of 17 characters; never opened: 0 of 1 document.
 
 test("with --max-turns 1 there is one turn with code and then the answer", async () => {
   const { server, first } = await scene([LOOK, { text: "It is 4711." }], "--max-turns", "1", "--verbose");
-  expect(first).toMatchObject({ code: 0, stdout: "It is 4711.\n" });
+  expect(first).toMatchObject({ code: 3, stdout: "It is 4711.\n" });
+  expect(first.stderr).toContain("Limit met: turns (--max-turns)");
   expect(first.stderr).toContain("the model had no turns left, and answered from what it had seen");
   expect(first.stderr).toContain("--- turn 1\n");
   expect(first.stderr).toContain("--- closing turn\nIt is 4711.\n");

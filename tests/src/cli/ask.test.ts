@@ -60,6 +60,7 @@ test("--json prints one object, whose trajectory is there only with --trajectory
     ],
     ...{ turns: 3, cells: 3, sub_calls: 1, children: 0, depth_reached: 0 },
     ...{ usage: { input: 4000, output: 80, cache_read: 0, cache_write: 0, cost_usd: 0 }, warnings: [] },
+    limits_met: [],
     ...{ execution_time_ms: 0, resumed: 0, replayed_turns: 0 },
     skipped: { count: 0, unread: 0, files: [], capped: false },
   });

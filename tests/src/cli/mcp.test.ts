@@ -5,6 +5,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
 import { COMMAND } from "../../support/command.ts";
+import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { callerOf, type Era } from "../mcp/pair.ts";
 import { belay, startOnTerminal } from "./belay.ts";
@@ -15,14 +16,16 @@ interface StartOptions {
   /** Arguments of node. */
   readonly node?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Arguments of the server. */
+  readonly flags?: readonly string[];
   readonly era?: Era;
 }
 
 const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
 
 /** A server as a client starts it, in this folder. */
-async function started(cwd: string, home: string, { node = [], env, era = "legacy" }: StartOptions = {}) {
-  const args = [...node, ...COMMAND, "mcp", "--store", home];
+async function started(cwd: string, home: string, { node = [], env, flags = [], era = "legacy" }: StartOptions = {}) {
+  const args = [...node, ...COMMAND, "mcp", "--store", home, ...flags];
   const given = env && { env: { ...getDefaultEnvironment(), ...env } };
   const transport = new StdioClientTransport({ command: process.execPath, args, cwd, stderr: "pipe", ...given });
   const client = new Client({ name: "test", version: "1.0.0" }, era === "modern" ? MODERN : {});
@@ -92,4 +95,26 @@ test("on a terminal the server says what it is and how it is registered", async 
 test("wrong flags end the server with the usage", async () => {
   const run = await belay(["mcp", "--answer-bytes", "10"]);
   expect(run).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("from 4000 to 400000") });
+});
+
+test("each call of a client has the budget of the settings, and its session so many of them in all", async () => {
+  const server = await startModelServer(() => ({ text: "yes" }));
+  onTestFinished(() => server.close());
+  const [cwd, home] = [folderWith({ "a.txt": "alpha\n" }), folderWith({})];
+  const model = ["--model", "local/m", "--base-url", server.url];
+  const flags = [...model, "--max-sub-calls", "2", "--max-session-budgets", "2"];
+  const { call } = await started(cwd, home, { flags });
+  await call("rlm_load", { path: cwd });
+  const code = `let left = []; for (let i = 0; i < 2; i++) {
+    try { await llm_query("look", { tools: [] }) } catch (e) { left.push(e.code) }
+  } result = left`;
+  expect(await call("rlm_exec", { code })).toMatchObject({ result_json: [], warnings: [] });
+  expect(await call("rlm_status")).toMatchObject({ budget: { remaining_sub_calls: 2, session: { sub_calls: 2 } } });
+  expect(await call("rlm_exec", { code })).toMatchObject({ result_json: [], warnings: [] });
+  expect(await call("rlm_exec", { code })).toMatchObject({
+    result_json: Array(2).fill("budget_exceeded"),
+    warnings: [expect.stringMatching(/^limit_met: sub_calls of the session; rlm_load with reset: true, or /)],
+  });
+  await call("rlm_load", { path: cwd, reset: true });
+  expect(await call("rlm_exec", { code })).toMatchObject({ result_json: [] });
 });

@@ -203,3 +203,28 @@ test("nothing that a child does is told to the branch", async () => {
     ["rlm_start", "pi"],
   ]);
 });
+
+test("each prompt of the user has the budget of the settings; calls of one prompt share it", async () => {
+  const pi = fakePi();
+  grow(join(pi.folder, "../agent"), { "belay.json": '{ "max_sub_calls": 2 }' });
+  const life = await pi.start();
+  const prompted = (id: string) => pi.branch.push({ type: "message", id, message: { role: "user", content: id } });
+  const code = `let left = []; for (let i = 0; i < 2; i++) {
+    try { await llm_query("look", { tools: [] }) } catch (e) { left.push(e.code) }
+  } result = left`;
+  pi.faux.setResponses(Array(6).fill(SAID));
+  prompted("first");
+  await life.call("rlm_load", { path: pi.folder });
+  expect(await life.call("rlm_exec", { code })).toMatchObject({ result_json: [] });
+  expect(life.lifecycle.board.current().budget).toMatchObject({ remaining_sub_calls: 0 });
+  const refused = { result_json: Array(2).fill("budget_exceeded"), budget: { remaining_sub_calls: 0 } };
+  expect(await life.call("rlm_exec", { code })).toMatchObject(refused);
+  prompted("second");
+  expect(await life.call("rlm_exec", { code })).toMatchObject({
+    result_json: [],
+    budget: { session: { sub_calls: 4 } },
+  });
+  await life.die();
+  const next = await pi.start();
+  expect(await next.call("rlm_exec", { code })).toMatchObject(refused);
+});

@@ -12,6 +12,7 @@ const FOOTER = "[turn 1 of 20 done]";
 function stepAfter(rounds: readonly Round[], more: Partial<AskView> = {}, settings: Partial<AskSettings> = {}): Next {
   return next({
     ...{ settings: { ...SETTINGS, ...settings }, rounds, question: "Which?", footer: FOOTER, room: "turn" },
+    scarce: "tokens",
     ...{ misfit: null, fitting: undefined, isRetry: false, ...more },
   });
 }

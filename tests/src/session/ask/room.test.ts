@@ -11,18 +11,28 @@ const left = (remaining_tokens: number, remaining_cost_usd?: number) => ({
   remaining_time_ms: 1000,
   ...(remaining_cost_usd === undefined ? {} : { remaining_cost_usd }),
 });
-const turnOf = (turnTokens: number, closingTokens: number): Room => ({ room: "turn", turnTokens, closingTokens });
-const CLOSING: Room = { room: "closing", turnTokens: 0, closingTokens: 3000 };
-const NONE: Room = { room: "none", turnTokens: 0, closingTokens: 0 };
+const turnOf = (turnTokens: number, closingTokens: number, scarce: Room["scarce"] = "tokens"): Room => ({
+  ...{ room: "turn", scarce, turnTokens, closingTokens },
+});
+const closingBy = (scarce: Room["scarce"]): Room => ({
+  ...{ room: "closing", scarce, turnTokens: 0, closingTokens: 3000 },
+});
+const noneBy = (scarce: Room["scarce"]): Room => ({ room: "none", scarce, turnTokens: 0, closingTokens: 0 });
+const CLOSING = closingBy("tokens");
+const NONE = noneBy("tokens");
 
 test.each<readonly [string, Parameters<typeof roomFor>, Room]>([
   ["tokens for many turns", [1000, 16_000, left(500_000), PRICE], turnOf(16_000, 16_000)],
   ["tokens for a short turn and the closing one", [1000, 16_000, left(10_000), PRICE], turnOf(3488, 9000)],
   ["tokens for the closing turn alone", [1000, 16_000, left(4000), PRICE], CLOSING],
   ["too few tokens", [1000, 16_000, left(1100), PRICE], NONE],
-  ["dollars for a short turn, tokens for many", [1000, 16_000, left(500_000, 0.04), PRICE], turnOf(3488, 9000)],
-  ["dollars for the closing turn alone", [1000, 16_000, left(500_000, 0.016), PRICE], CLOSING],
-  ["too few dollars", [1000, 16_000, left(500_000, 0.004), PRICE], NONE],
+  [
+    "dollars for a short turn, tokens for many",
+    [1000, 16_000, left(500_000, 0.04), PRICE],
+    turnOf(3488, 9000, "cost_usd"),
+  ],
+  ["dollars for the closing turn alone", [1000, 16_000, left(500_000, 0.016), PRICE], closingBy("cost_usd")],
+  ["too few dollars", [1000, 16_000, left(500_000, 0.004), PRICE], noneBy("cost_usd")],
   ["few dollars, a free model", [1000, 16_000, left(500_000, 0.001), { input: 0, output: 0 }], turnOf(16_000, 16_000)],
   ["few tokens, for turns of fewer still", [100, 300, left(2000), null], turnOf(300, 300)],
 ])("what is left has room: %s", (_, given, room) => {

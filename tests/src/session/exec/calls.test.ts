@@ -5,7 +5,6 @@ import { openCalls } from "../../../../src/session/exec/calls.ts";
 import { openOnce } from "../../../../src/session/exec/once.ts";
 import { openTime } from "../../../../src/session/exec/time.ts";
 import { EMPTY_ACCOUNT } from "../../../../src/session/journal/account.ts";
-import { EMPTY_LEDGER } from "../../../../src/session/journal/ledger.ts";
 import type { Suspend } from "../../../../src/session/journal/records.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
 import { FREE } from "../../../../src/session/sub-calls/plan.ts";
@@ -49,7 +48,7 @@ function scene(
   const calls = openCalls({
     ...{ setup, recorder, from, once },
     isForModel: false,
-    budget: openBudget(BUDGET, EMPTY_LEDGER),
+    budget: openBudget({ budget: BUDGET, question: null }, EMPTY_ACCOUNT),
     time: openTime(clock, 0, 1000),
     history: null,
     suspend: undefined,

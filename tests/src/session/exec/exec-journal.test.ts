@@ -41,7 +41,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
       return imageOf(id);
     },
   };
-  const budget = openBudget(BUDGET, account.ledger);
+  const budget = openBudget({ budget: BUDGET, question: null }, account);
   const time = openTime(clock, 0, 1000);
   const recorder: Recorder = {
     state: () => ({ account, context: null }),

@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Reservation, SubCallError, Usage } from "../../../../src/model/port.ts";
 import { NO_USAGE } from "../../../../src/model/usage.ts";
+import { leftForNext, leftOfBoth } from "../../../../src/session/journal/budgets.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger, spend } from "../../../../src/session/journal/ledger.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
-import { type Budget, openBudget } from "../../../../src/session/sub-calls/budget.ts";
+import { type Budget, type BudgetStart, openBudget } from "../../../../src/session/sub-calls/budget.ts";
 
 const usage = (tokens: number, cost_usd = 0): Usage => ({ ...NO_USAGE, input: tokens, cost_usd });
 const limits = (max_tokens: number, max_cost_usd: number | null = null): BudgetLimits => ({
@@ -13,6 +14,9 @@ const limits = (max_tokens: number, max_cost_usd: number | null = null): BudgetL
   max_sub_calls: 50,
   max_time_ms: 300_000,
 });
+/** A session without questions of their own. */
+const openOf = (most: BudgetLimits, ledger: Ledger, start: BudgetStart = {}) =>
+  openBudget({ budget: most, question: null }, { ledger, question: null }, start);
 const never = new AbortController().signal;
 const isReservation = (value: Reservation | SubCallError): value is Reservation => "settle" in value;
 
@@ -40,7 +44,7 @@ test("parallel requests never hold more than is left, and overshoot by their est
       fc.option(fc.integer({ min: 1, max: 300 }), { nil: null }),
       fc.infiniteStream(fc.nat()),
       async (requests, maxTokens, maxCost, order) => {
-        const budget = openBudget(limits(maxTokens, maxCost), EMPTY_LEDGER);
+        const budget = openOf(limits(maxTokens, maxCost), EMPTY_LEDGER);
         let ledger: Ledger = EMPTY_LEDGER;
         let overTokens = 0;
         const flying: { settle(): void }[] = [];
@@ -57,7 +61,7 @@ test("parallel requests never hold more than is left, and overshoot by their est
                 overTokens += Math.max(0, tokens - input_tokens - max_tokens);
                 got.settle(usage(tokens, cost));
                 ledger = { ...ledger, tokens: ledger.tokens + tokens, cost_usd: ledger.cost_usd + cost };
-                budget.close(id, ledger);
+                budget.close(id, { ledger, question: null });
                 resolve();
               },
             });
@@ -83,7 +87,7 @@ test("parallel requests never hold more than is left, and overshoot by their est
 });
 
 test("a request waits for those in flight, and goes once they took less than they held", async () => {
-  const budget = openBudget(limits(100), EMPTY_LEDGER);
+  const budget = openOf(limits(100), EMPTY_LEDGER);
   const first = await budget.open("a").reserve({ input_tokens: 10, max_tokens: 80, cost_usd: 0 }, never);
   const second = budget.open("b").reserve({ input_tokens: 10, max_tokens: 50, cost_usd: 0 }, never);
   expect(await Promise.race([second, Promise.resolve("waits")])).toBe("waits");
@@ -94,19 +98,19 @@ test("a request waits for those in flight, and goes once they took less than the
 });
 
 test("what can never fit is refused, and says by how much", async () => {
-  const budget = openBudget(limits(100), { ...EMPTY_LEDGER, tokens: 70 });
+  const budget = openOf(limits(100), { ...EMPTY_LEDGER, tokens: 70 });
   const got = await budget.open("a").reserve({ input_tokens: 10, max_tokens: 80, cost_usd: 0 }, never);
   expect(got).toMatchObject({ code: "budget_exceeded", message: expect.stringContaining("90 tokens") });
 });
 
 test("dollars are a limit of their own", async () => {
-  const budget = openBudget(limits(1000, 0.01), { ...EMPTY_LEDGER, cost_usd: 0.009 });
+  const budget = openOf(limits(1000, 0.01), { ...EMPTY_LEDGER, cost_usd: 0.009 });
   const got = await budget.open("a").reserve({ input_tokens: 1, max_tokens: 1, cost_usd: 0.002 }, never);
   expect(got).toMatchObject({ code: "budget_exceeded", message: expect.stringContaining("$0.0020") });
 });
 
 test("who waits and is aborted leaves the queue to the next", async () => {
-  const budget = openBudget(limits(100), EMPTY_LEDGER);
+  const budget = openOf(limits(100), EMPTY_LEDGER);
   const first = await budget.open("a").reserve({ input_tokens: 0, max_tokens: 90, cost_usd: 0 }, never);
   const abort = new AbortController();
   const second = budget.open("b").reserve({ input_tokens: 0, max_tokens: 100, cost_usd: 0 }, abort.signal);
@@ -122,7 +126,7 @@ const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** A level below this budget, over the call of this id. */
 const below = (above: Budget, callId: string, most: BudgetLimits) =>
-  openBudget(most, EMPTY_LEDGER, { above: above.open(callId) });
+  openOf(most, EMPTY_LEDGER, { above: above.open(callId) });
 
 /** A tree of three levels: one budget above, and so many below each. */
 const tree = fc.record({
@@ -149,7 +153,7 @@ test("no level of a tree holds more than it may, all requests end, and nothing s
       fc.array(treeRequest, { maxLength: 40 }),
       fc.infiniteStream(fc.nat()),
       async ({ root, rootCost, middle, leaves }, requests, order) => {
-        const top = { budget: openBudget(limits(root, rootCost), EMPTY_LEDGER), most: root, spent: 0 };
+        const top = { budget: openOf(limits(root, rootCost), EMPTY_LEDGER), most: root, spent: 0 };
         const parents = middle.map((most, at) => ({
           budget: below(top.budget, `m${at}`, limits(most)),
           most,
@@ -208,7 +212,7 @@ test("no level of a tree holds more than it may, all requests end, and nothing s
 });
 
 test("a request that a lower level refuses gives back what is held above", async () => {
-  const top = openBudget(limits(100), EMPTY_LEDGER);
+  const top = openOf(limits(100), EMPTY_LEDGER);
   const child = below(top, "call", limits(30));
   expect(await child.open("a").reserve(estimate(40), never)).toMatchObject({
     code: "budget_exceeded",
@@ -219,7 +223,7 @@ test("a request that a lower level refuses gives back what is held above", async
 });
 
 test("a request that is aborted while it waits at a lower level gives back what is held above", async () => {
-  const top = openBudget(limits(100), EMPTY_LEDGER);
+  const top = openOf(limits(100), EMPTY_LEDGER);
   const child = below(top, "call", limits(30));
   const first = await child.open("a").reserve(estimate(30), never);
   const abort = new AbortController();
@@ -234,7 +238,7 @@ test("a request that is aborted while it waits at a lower level gives back what 
 });
 
 test("requests of different levels are served in the order in which they came to the level that they wait for", async () => {
-  const top = openBudget(limits(100), EMPTY_LEDGER);
+  const top = openOf(limits(100), EMPTY_LEDGER);
   const child = below(top, "call", limits(100));
   const first = await top.open("a").reserve(estimate(90), never);
   const served: string[] = [];
@@ -253,7 +257,7 @@ test("requests of different levels are served in the order in which they came to
 });
 
 test("what is left to a child is what every level above has left, dollars too", async () => {
-  const top = openBudget(limits(1000, 0.5), { ...EMPTY_LEDGER, tokens: 300 });
+  const top = openOf(limits(1000, 0.5), { ...EMPTY_LEDGER, tokens: 300 });
   const child = below(top, "call", limits(800, 2));
   expect(child.left()).toMatchObject({ remaining_tokens: 700, remaining_cost_usd: 0.5, remaining_sub_calls: 50 });
   const held = await top.open("other").reserve(estimate(600, 0.4), never);
@@ -264,7 +268,7 @@ test("what is left to a child is what every level above has left, dollars too", 
 });
 
 test("a child can wait for requests of other levels to be over, as long as there are some", async () => {
-  const top = openBudget(limits(1000), EMPTY_LEDGER);
+  const top = openOf(limits(1000), EMPTY_LEDGER);
   const child = below(top, "call", limits(1000));
   const seen = child.open("own");
   expect(seen.settled()).toBeNull();
@@ -279,8 +283,32 @@ test("a child can wait for requests of other levels to be over, as long as there
 
 test("a call that an earlier process left open begins with what its child has spent", () => {
   const unrecorded = [{ callId: "call", tokens: 400, cost_usd: 0.25 }];
-  const budget = openBudget(limits(1000, 1), { ...EMPTY_LEDGER, tokens: 100 }, { unrecorded });
+  const budget = openOf(limits(1000, 1), { ...EMPTY_LEDGER, tokens: 100 }, { unrecorded });
   expect(budget.left()).toMatchObject({ remaining_tokens: 500, remaining_cost_usd: 0.75 });
-  budget.close("call", { ...EMPTY_LEDGER, tokens: 600, cost_usd: 0.25 });
+  budget.close("call", { ledger: { ...EMPTY_LEDGER, tokens: 600, cost_usd: 0.25 }, question: null });
   expect(budget.left()).toMatchObject({ remaining_tokens: 400, remaining_cost_usd: 0.75 });
+});
+
+test("a request has to fit into what the question has left, and into what the session has", async () => {
+  const rules = { budget: limits(1000), question: limits(100) };
+  const question = { id: "q", ledger: { ...EMPTY_LEDGER, tokens: 30 }, limits: {} };
+  const budget = openBudget(rules, { ledger: { ...EMPTY_LEDGER, tokens: 930 }, question });
+  expect(budget.left()).toMatchObject({ remaining_tokens: 70, remaining_sub_calls: 50 });
+  const held = await budget.open("a").reserve(estimate(60), never);
+  expect(budget.left().remaining_tokens).toBe(10);
+  if (isReservation(held)) held.settle(usage(60));
+  const spent = { ...question, ledger: { ...EMPTY_LEDGER, tokens: 90 } };
+  budget.close("a", { ledger: { ...EMPTY_LEDGER, tokens: 990 }, question: spent });
+  expect(await budget.open("b").reserve(estimate(20), never)).toMatchObject({ limit: "tokens" });
+  // A next question has all of its own, and the session has ten.
+  expect(leftForNext(rules, { ledger: { ...EMPTY_LEDGER, tokens: 990 } }).remaining_tokens).toBe(10);
+});
+
+test("a record lowers the limits of a question, and raises none", () => {
+  const rules = { budget: limits(1000, 2), question: limits(100, 1) };
+  const left = (own: Partial<BudgetLimits>) =>
+    leftOfBoth(rules, { ledger: EMPTY_LEDGER, question: { id: "q", ledger: EMPTY_LEDGER, limits: own } });
+  expect(left({ max_tokens: 40, max_cost_usd: 0.5 })).toMatchObject({ remaining_tokens: 40, remaining_cost_usd: 0.5 });
+  const raised = left({ max_tokens: 1e9, max_sub_calls: 1e9, max_time_ms: 1e9, max_cost_usd: null });
+  expect(raised).toEqual(left({}));
 });
