@@ -48,7 +48,10 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   number_as_text: ({ detail }) => `${detail}: JavaScript would round the number, so it is a text of its digits`,
   builtin_shadowed: ({ detail }) => `${detail} is from here on what the cell declared, and no longer the builtin`,
   answered_without_looking: () => "the model answered without a look at the context",
-  turns_spent: () => "the model had no turns left, and answered from what it had seen",
+  turns_spent: ({ detail }) =>
+    detail === ""
+      ? "the model had no turns left, and answered from what it had seen"
+      : `${detail}, so the model answered from what it had seen`,
   limit_met: ({ detail, cures }) => limitMet(detail, cures),
   citation_invalid: ({ detail }) => `${amount(Number(detail), "citation")} named no place of the context`,
   citations_capped: ({ detail }) => `${detail} citations were given, and the first 50 are listed`,

@@ -192,6 +192,9 @@ async function readFromGuest({ guest, state }: Setup, kind: "memory" | "helpers"
   });
 }
 
+/** `a load`, `an ask`. */
+const withArticle = (noun: string) => `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+
 /** The first record of what has begun and not ended: an ask, before an exec of it. */
 function unfinishedIn(account: Account): Start | null {
   return (openAskIn(account) ?? interruptedIn(account))?.start ?? null;
@@ -201,7 +204,11 @@ function unfinishedIn(account: Account): Start | null {
 function refuseUnfinished(session: SessionRow, account: Account): void {
   const start = unfinishedIn(account);
   if (!start) return;
-  throw new RlmError("exec_unfinished", `a ${start.kind} of session ${displayName(session)} was interrupted`, {
-    suggestion: `${firstly("resume")}, or ${remedy("discard")}.`,
-  });
+  throw new RlmError(
+    "exec_unfinished",
+    `${withArticle(start.kind)} of session ${displayName(session)} was interrupted`,
+    {
+      suggestion: `${firstly("resume")}, or ${remedy("discard")}.`,
+    },
+  );
 }

@@ -1,6 +1,6 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAIT, withTime } from "../flags/declared.ts";
+import { JSON_OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAIT, withTurns } from "../flags/declared.ts";
 import { choice, count, path, text, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -40,7 +40,7 @@ export const ask = defineCommand({
   takes: { usage: '"QUESTION"', completes: "anything" },
   own: OWN,
   shared: [
-    ...withTime(sessionFlagsBut("verbose"), DEFAULT_ASK_MS),
+    ...withTurns(sessionFlagsBut("verbose"), DEFAULT_ASK_MS),
     { ...VERBOSE_TURNS, help: `${VERBOSE_TURNS.help}, and every file that a load leaves out` },
     TRAJECTORY,
     WAIT,

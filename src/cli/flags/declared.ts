@@ -84,6 +84,15 @@ export function withTime(flags: readonly Flag[], usualMs: number): readonly Flag
   return withHelps(flags, { "max-time-ms": `wall time inside cells and turns, ms (default ${usualMs})` });
 }
 
+/** The flags of an ask, whose limits hold for its turns too. */
+export function withTurns(flags: readonly Flag[], usualMs: number): readonly Flag[] {
+  return withHelps(withTime(flags, usualMs), {
+    "max-sub-calls": `sub-calls that cells may make; turns are not among them (default ${usual.max_sub_calls})`,
+    "max-tokens": `tokens of all turns and sub-calls, input and output (default ${usual.max_tokens})`,
+    "max-cost-usd": "dollars of all turns and sub-calls, by the models' price lists; empty: no limit",
+  });
+}
+
 const LIMIT_FLAGS = settings("limits", {
   max_sub_calls: { help: `sub-calls that may be made (default ${usual.max_sub_calls})` },
   max_tokens: { help: `tokens of all sub-calls, input and output (default ${usual.max_tokens})` },

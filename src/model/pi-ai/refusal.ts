@@ -106,6 +106,8 @@ const UNNAMED = "An unknown error occurred";
 const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
 /** A stream that ended without the event or the reason that ends an answer, in the words of pi-ai from 0.87 on. */
 const BROKEN_OFF = /stream ended (?:before|without)/i;
+/** The words of pi-ai about an answer that a filter has ended: a code in place of a sentence. */
+const WITHHELD = /^Provider (?:finish|stop)_?reason: (?:content_filter|refusal|safety)$/i;
 const BUSY = /rate.?limit|too many requests|throttl|resource_exhausted|overloaded/i;
 const NO_KEY = /no api key|api key is required|invalid.{0,9}api.?key|authentication_error/i;
 const NO_CREDIT = /insufficient_quota|billing|credit balance/i;
@@ -152,6 +154,7 @@ function waitIn(said: string): number | null {
 function readable(text: string): string {
   if (text === UNNAMED) return "the provider ended the answer without saying why";
   if (BROKEN_OFF.test(text)) return "the answer broke off before its end";
+  if (WITHHELD.test(text)) return "the provider's filter withheld the answer";
   // Newer copies of pi-ai write a colon after the status.
   const said = text.replace(/^(\d{3}): /, "$1 ");
   const at = said.indexOf("{");

@@ -100,7 +100,7 @@ function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
   if (!REPLY_FAILURES.has(code)) return ask.isRetry ? turnWith(ask, []) : { kind: "pause", code, message };
   const replies = ask.rounds.filter(({ outcome }) => outcome.ok || REPLY_FAILURES.has(outcome.code));
   if (replies.slice(-FAILED_REPLIES).filter(({ outcome }) => !outcome.ok).length === FAILED_REPLIES) {
-    return noAnswer(`${FAILED_REPLIES} replies in a row failed, the last with ${code}: ${message}`);
+    return noAnswer(`${FAILED_REPLIES} replies in a row failed; the last: ${message}`);
   }
   return turnWith(ask, [user(notes.failedReply(code, ask.settings.turn_tokens))]);
 }
@@ -117,12 +117,25 @@ function afterTooLong(ask: AskView, message: string): Next {
   return ask.isRetry ? again : { kind: "pause", code: TOO_LONG, message };
 }
 
-function closed({ rounds, misfit, fitting }: AskView, reply: Reply): Next {
+function closed(ask: AskView, reply: Reply): Next {
+  const { rounds, misfit, fitting } = ask;
   const text = textOf(reply);
-  if (text === undefined) return noAnswer("the turns are spent, and the model gave no text as its answer");
-  if (misfit !== null) return noAnswer(`the turns are spent, and the answer does not fit the schema: ${misfit}`);
+  const why = whyClosed(ask);
+  if (text === undefined) return noAnswer(`${why ?? SPENT}, and the model gave no text as its answer`);
+  if (misfit !== null) return noAnswer(`${why ?? SPENT}, and the answer does not fit the schema: ${misfit}`);
   const warnings = hasLooked(rounds) ? [] : ["answered_without_looking"];
-  return answered("closing", { value: fitting ?? text, cite: null }, ["turns_spent", ...warnings]);
+  const spent = why === null ? "turns_spent" : `turns_spent: ${why}`;
+  return answered("closing", { value: fitting ?? text, cite: null }, [spent, ...warnings]);
+}
+
+const SPENT = "the turns are spent";
+
+/** Why the model had to answer before its turns were spent; null: they were. */
+function whyClosed({ rounds, settings }: Pick<AskView, "rounds" | "settings">): string | null {
+  const before = rounds.filter(({ closing }) => !closing);
+  if (sameTurns(before) >= SAME_TURNS) return `${SAME_TURNS} turns in a row did the same`;
+  if (failedCells(before) >= FAILED_CELLS) return `${FAILED_CELLS} cells in a row failed`;
+  return turnsDone(before) < settings.max_turns ? "the budget had room for the answer alone" : null;
 }
 
 /** The source of the next cell that a reply asks for; null: all have run, or one has failed or answered. */

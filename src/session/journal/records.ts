@@ -131,7 +131,7 @@ export interface ToolResult {
   readonly child?: ChildRecord;
   /** Requests that failed and were sent again. */
   readonly attempts: readonly Attempt[];
-  /** `provider/id`; empty if no model was asked. */
+  /** `provider/id`: the model that was asked, or whose answer was known, or that was refused; empty if none is known. */
   readonly model: string;
   /** Refused by policy, or because no price is known: nothing was sent, and it does not count as a sub-call. */
   readonly refused: boolean;

@@ -3,6 +3,7 @@ import type { Json, Over } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { FIRST_UNITS, WHOLE_UNITS } from "../ask/observe.ts";
 import { bySet, type Coverage, type CoverageSet, coverageIn, SETS } from "../journal/coverage.ts";
+import { openLines } from "./lines.ts";
 import { openPassages } from "./passages.ts";
 import { openRanges, type Range, rangesIn } from "./ranges.ts";
 
@@ -29,6 +30,7 @@ export function openCoverage(
   earlier: readonly string[] = [],
 ) {
   const passages = openPassages(text);
+  const lines = openLines(text);
   let untold = earlier;
   /** null: what the exec did before is not known. */
   let count: Count | null = countFrom(null, text.length);
@@ -37,10 +39,12 @@ export function openCoverage(
     for (const [start, end] of ranges) passages.note(start, end);
   }
 
-  function passagesIn(prompt: string): Iterable<Range> {
+  /** @param read texts that a model reads one after the other, such as those of a list */
+  function* passagesIn(...read: readonly string[]): Iterable<Range> {
     for (const packed of untold) noteAll(rangesIn(packed, text.length));
     untold = [];
-    return passages.in(prompt);
+    for (const one of read) yield* passages.in(one);
+    yield* lines.in(read.join("\n"));
   }
 
   function add(set: CoverageSet, ranges: Iterable<Range>): void {
@@ -75,7 +79,7 @@ export function openCoverage(
     /** The coverage so far, with which a resume goes on. @param over the end of the exec; null: it waits for calls */
     kept(over: CellOver | null): { readonly [field: string]: Json } | null {
       if (!count) return null;
-      if (over?.isForModel) for (const printed of textsRead(over)) add("printed", passagesIn(printed));
+      if (over?.isForModel) add("printed", passagesIn(...textsRead(over)));
       const told = coverageOf(count, context_hash);
       // A resume knows joined gaps as given.
       for (const set of GIVEN) if (told.joined?.[set]) noteAll(count.sets[set].tell().ranges);

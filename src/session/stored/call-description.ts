@@ -19,7 +19,7 @@ export interface CallDescription {
   readonly args: readonly Json[];
   /** Those of a function of the program; null for other calls. */
   readonly effects: ToolCall["effects"] | null;
-  /** `provider/id`; empty if no model was asked. */
+  /** `provider/id`: the model that was asked, or whose answer was known, or that was refused; empty if none is known. */
   readonly model: string;
   /** `pending`: no answer is recorded. */
   readonly status: "ok" | "failed" | "pending";

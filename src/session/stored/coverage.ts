@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Context, NOTHING_SKIPPED, type SkippedStats } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
-import { amount, compact } from "../../platform/figures.ts";
+import { amount, compact, thousands } from "../../platform/figures.ts";
 import type { Store } from "../../store/index.ts";
 import { bySet, SETS, type ToldCoverage } from "../journal/coverage.ts";
 import { merged, type Range } from "../machine/ranges.ts";
@@ -187,21 +187,32 @@ export function coverageLine(totals: CoverageTotals): string {
   const shares = (["found", "ranked", "touched"] as const).map(
     (grade) => `${grade} ${upTo}${percent(totals[grade], totals.chars)}`,
   );
-  return [`shown ${shown}`, ...shares, `never opened ${never}`, ...missing].join(" · ");
+  const opened = never === null ? openedAll(totals.documents.total) : `never opened ${never}`;
+  return [`shown ${shown}`, ...shares, opened, ...missing].join(" · ");
 }
 
 /** A sentence about what models read of P and what was never opened. @param how the command that lists the latter */
 export function coverageSentence(totals: CoverageTotals, how = ""): string {
   const { shown, never, missing } = inWords(totals);
   const command = how === "" || totals.documents.never === 0 ? "" : ` (${how})`;
-  return `${[`A model read ${shown}`, `never opened: ${never}${command}`, ...missing].join("; ")}.`;
+  const opened = never === null ? openedAll(totals.documents.total) : `never opened: ${never}${command}`;
+  return `${[`A model read ${shown}`, opened, ...missing].join("; ")}.`;
 }
 
+const openedAll = (documents: number) =>
+  documents === 1 ? "its document was opened" : `all ${thousands(documents)} documents were opened`;
+
+/** `never` is null if it is certain that no document was left out. */
 function inWords({ shown, chars, joined, not_recorded, up_to, documents: { never, total } }: CoverageTotals) {
+  const isUncertain = joined > 0 || up_to;
+  const isAll = shown === chars && chars > 0 && !up_to;
   return {
-    shown: `${up_to ? "up to" : "at least"} ${percent(shown, chars)} of ${compact(chars)} characters`,
+    shown: isAll
+      ? `all ${compact(chars)} characters`
+      : `${up_to ? "up to" : "at least"} ${percent(shown, chars)} of ${compact(chars)} characters`,
     // Documents between joined places may be more.
-    never: `${joined > 0 || up_to ? "at least " : ""}${never} of ${amount(total, "document")}`,
+    never:
+      never === 0 && !isUncertain ? null : `${isUncertain ? "at least " : ""}${never} of ${amount(total, "document")}`,
     missing: not_recorded > 0 ? [`not recorded for ${amount(not_recorded, "exec")}`] : [],
   };
 }

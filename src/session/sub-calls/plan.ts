@@ -40,7 +40,7 @@ export async function planSubCall(
     ...(policy.approve ? { approve: policy.approve } : {}),
   });
   const { event } = decision;
-  if (!decision.ok) return notSent(decision.error, event);
+  if (!decision.ok) return notSent(decision.error, event, modelOf(request, options));
   const unpriced = unpricedCall(options, request, event);
   if (unpriced) return unpriced;
   const { thinking = usual } = request;
@@ -66,12 +66,16 @@ export function unpricedCall(
 ): Answered | null {
   // The request to an unknown model will fail and say so.
   if (!limitsCost || knownPrice(models, request.model ?? null) !== null) return null;
-  return notSent(unpriced(request, models), event);
+  return notSent(unpriced(request, models), event, modelOf(request, { models }));
 }
 
-function notSent(error: SubCallError, event: ToolOverrideEvent | null): Answered {
-  return { ...refused(error), record: { ...FREE, refused: true, tool_override_event: event } };
+function notSent(error: SubCallError, event: ToolOverrideEvent | null, model: string): Answered {
+  return { ...refused(error), record: { ...FREE, model, refused: true, tool_override_event: event } };
 }
+
+/** The model that the call would have asked, `provider/id`. */
+const modelOf = ({ model }: { readonly model?: string | undefined }, { models }: Pick<PlanOptions, "models">) =>
+  model ?? models.fallback ?? "";
 
 /** The record of a call for which nothing was sent. */
 export const FREE: Answered["record"] = {

@@ -47,7 +47,7 @@ test("resume prints the turns that it takes with --verbose, and all turns of the
 Now I know.
   > answer(found.length)
 (no output: print something, or end with an expression)
-A model read at least 0 % of 17 characters; never opened: 0 of 1 document.
+A model read at least 0 % of 17 characters; its document was opened.
 `);
   // What is resumed is over: its record has the trajectory all the same.
   const told = await belay("resume", "work", "--trajectory", "-q");

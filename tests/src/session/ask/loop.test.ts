@@ -146,7 +146,9 @@ test("a provider that fails pauses the ask once; the process that goes on sends 
   expect(await opened((session) => session.ask("How long?"))).toMatchObject(paused);
   expect(plain(log)).toEqual([...START, ...TURN]);
   const refused = await opened((session) => Promise.allSettled([session.exec("1"), session.ask("Else?")]));
-  expect(refused).toMatchObject(Array(2).fill({ reason: { code: "exec_unfinished" } }));
+  expect(refused).toMatchObject(
+    Array(2).fill({ reason: { code: "exec_unfinished", message: expect.stringMatching(/^an ask of session /) } }),
+  );
   expect(await opened((session) => session.resume())).toMatchObject({ envelope: paused });
   expect(plain(log)).toEqual([...START, ...TURN, ...RESUME, ...TURN]);
   const answered = { envelope: { success: true, turns: 4, resumed: 2, replayed_turns: 0 } };

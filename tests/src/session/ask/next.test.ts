@@ -190,14 +190,14 @@ describe("turns", () => {
 
   test("the text of the closing turn is the answer, whatever tools it calls", () => {
     const closing = { closing: true };
-    expect(stepAfter([...spent, round("It is 7.", [use("a")], [], closing)])).toMatchObject({
+    expect(stepAfter([...spent, round("It is 7.", [use("a")], [], closing)], {}, { max_turns: 3 })).toMatchObject({
       kind: "end",
       answered_by: "closing",
       answer: { value: "It is 7." },
       warnings: ["turns_spent"],
     });
     expect(stepAfter([round("It is 7.", [], [], closing)])).toMatchObject({
-      warnings: ["turns_spent", "answered_without_looking"],
+      warnings: ["turns_spent: the budget had room for the answer alone", "answered_without_looking"],
     });
     expect(stepAfter([...spent, round(" ", [use("a")], [], closing)])).toMatchObject({ ok: false, code: "no_answer" });
     expect(stepAfter([...spent, round("x", [], [], closing)], { misfit: "no" })).toMatchObject({ code: "no_answer" });
@@ -213,6 +213,13 @@ describe("turns", () => {
     expect(texts(stepAfter([looked, looked]))[0]).toContain("change something");
     expect(stepAfter([looked, looked])).toMatchObject({ closing: false });
     expect(stepAfter([looked, looked, looked])).toMatchObject({ kind: "turn", closing: true });
+    const end = round("It is 7.", [], [], { closing: true });
+    expect(stepAfter([looked, looked, looked, end])).toMatchObject({
+      warnings: ["turns_spent: 3 turns in a row did the same"],
+    });
+    expect(stepAfter([looked, looked, looked, round("", [], [], { closing: true })])).toMatchObject({
+      message: "3 turns in a row did the same, and the model gave no text as its answer",
+    });
   });
 
   test("the same answer that does not fit leads to the closing turn the third time", () => {
@@ -227,6 +234,9 @@ describe("turns", () => {
     const bad = (n: number) => Array.from({ length: n }, (_, at) => round("", [use(`${at}`)], [failing(`${at}`)]));
     expect(stepAfter(bad(4))).toMatchObject({ closing: false });
     expect(stepAfter(bad(5))).toMatchObject({ closing: true });
+    expect(stepAfter([...bad(5), round("7", [], [], { closing: true })])).toMatchObject({
+      warnings: ["turns_spent: 5 cells in a row failed", "answered_without_looking"],
+    });
     expect(stepAfter([...bad(4), looked, ...bad(4)])).toMatchObject({ closing: false });
   });
 });

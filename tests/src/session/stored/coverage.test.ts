@@ -80,6 +80,21 @@ test("the sums of characters and documents are those of a count of every charact
   );
 });
 
+test("what was read and opened whole is told without figures that say nothing", () => {
+  const whole = (shown: readonly (readonly [number, number])[], lengths: readonly number[]) =>
+    sumCoverage(contextOf(lengths), [{ coverage: toldOf({ ranges: { ...NO_RANGES, shown } }) }]).totals;
+  expect(coverageSentence(whole([[0, 200]], [97]), "belay show s --unread")).toBe(
+    "A model read all 97 characters; its document was opened.",
+  );
+  expect(coverageSentence(whole([[0, 400]], [97, 97]))).toBe(
+    "A model read all 194 characters; all 2 documents were opened.",
+  );
+  expect(coverageLine(whole([[0, 400]], [97, 97]))).toBe(
+    "shown all 194 characters · found 0 % · ranked 0 % · touched 0 % · all 2 documents were opened",
+  );
+  expect(coverageSentence(whole([[0, 10]], [97, 97]))).toMatch(/^A model read at least .* never opened: 1 of 2/);
+});
+
 test("joined characters are left out of their grade, and their documents do not count as never opened", () => {
   const context = contextOf([97, 97, 97]);
   const ranges = { ...NO_RANGES, found: [[0, 150]], given: [[140, 200]] } as const;

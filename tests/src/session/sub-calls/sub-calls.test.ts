@@ -235,7 +235,7 @@ test("tools beyond the default set need the policy, and denials spend nothing", 
     run: async () => ({ text: "done" }),
   };
   const asked: string[] = [];
-  const { session, seen } = await openScripted(() => "ok", {
+  const { session, seen, journal } = await openScripted(() => "ok", {
     subAgents: {
       tools: [shell],
       allowed_tool_overrides: ["shell"],
@@ -247,6 +247,9 @@ test("tools beyond the default set need the policy, and denials spend nothing", 
   });
   const denied = await session.exec("await llm_query('no', ['shell'])");
   expect(denied).toMatchObject({ success: false, error_code: "policy_violation", warnings: ["tool_override_denied"] });
+  // The record names the model that the call would have asked.
+  const results = (await journal()).filter(({ record }) => record === "rlm_tool_result");
+  expect(results).toMatchObject([{ refused: true, model: "test/scripted" }]);
   expect(denied.tool_override_events).toMatchObject([{ denied_tools: ["shell"], granted_tools: [] }]);
   expect(denied.budget.remaining_sub_calls).toBe(50);
   const granted = await session.exec("await llm_query('yes', ['shell'])");
