@@ -65,7 +65,14 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
 };
 
 /** Warnings whose detail is a sentence already. */
-const TOLD = ["list_docs_capped", "variables_lost", "query_sampled", "query_words", "sub_calls_failed"];
+const TOLD = [
+  "list_docs_capped",
+  "variables_lost",
+  "query_sampled",
+  "query_words",
+  "query_sources_unread",
+  "sub_calls_failed",
+];
 
 /** The code of a warning, and what follows it. */
 export function partsOfWarning(warning: string): { readonly code: string; readonly detail: string } {

@@ -190,7 +190,10 @@ export const SKIPS_IN_ANSWERS = 20;
 /** The sections that a query read, also if it has no answer. If it read objects, there are `results`. */
 interface QueryRead extends Partial<ObjectsRead> {
   readonly sections_analyzed: number;
-  /** The source of each: `path:line` of where it begins, with `:column` if that is within a line. */
+  /**
+   * The source of each: `path:line` of where it begins, with `:column` if that is within a line; in a converted document its place,
+   * `lease.pdf p.3`, or `lease.pdf p.3-p.5`.
+   */
   readonly sections: readonly string[];
   /** null if the query failed before it chose sections. */
   readonly search_strategy_used: string | null;

@@ -186,3 +186,50 @@ test("a query is answered whatever cells and helpers have by the names of builti
     expect(answer.sections.filter((section) => !/^app\.log:\d+$/.test(section))).toEqual([]);
   }
 });
+
+/** A session over documents as text, whose model answers from the notes as it is told. */
+async function openOverFolder(files: Readonly<Record<string, string>>, merge: string, note = "noted") {
+  const folder = folderWith(files);
+  const answerTo = (prompt: string) => (isMerge(prompt) ? merge : note);
+  const { session, seen } = await openScripted((request) => answerTo(promptOf(request)), { roots: [folder] });
+  await session.load(folder);
+  return { session, sent: seen.prompts };
+}
+
+const MAIL = (subject: string, body: string) => `From: a@b.example\nTo: c@d.example\nSubject: ${subject}\n\n${body}\n`;
+const PAGES = JSON.stringify({
+  cells: [
+    { cell_type: "markdown", source: "The lease begins in May." },
+    { cell_type: "markdown", source: "The notice of the lease is 24 months." },
+  ],
+  ...{ metadata: {}, nbformat: 4, nbformat_minor: 5 },
+});
+
+test("a query cites places of converted documents as asks do, and their pages stand in the sections", async () => {
+  const { session, sent } = await openOverFolder({ "lease.ipynb": PAGES }, "24 months [lease.ipynb cell 2].");
+  const answer = await session.query("notice of the lease");
+  expect(answer).toMatchObject({ answer: "24 months [lease.ipynb cell 2].", warnings: [] });
+  expect(answer.sections).toEqual(["lease.ipynb cell 1-cell 2"]);
+  expect(sent[0]).toContain("from lease.ipynb cell 1-cell 2.");
+  expect(sent[0]).toContain("\n[lease.ipynb cell 2]\n");
+  expect(sent[0]).toContain("A line such as [lease.ipynb cell 2] says where");
+});
+
+const READ = { "a.txt": "The lease begins in May.\nThe notice is 24 months.\n", "b.eml": MAIL("lease", "The notice.") };
+
+test.each([
+  ["It is so [a.txt:1].", null],
+  ["It is so [a.txt:2:5] [a.txt].", null],
+  ["It is so [a.txt:1-2; b.eml body], see [1] and [sic] at [12:30].", null],
+  ["It is so [a.txt:7].", "It is so [a.txt:7 (not read)]."],
+  ["It is so [c.pdf p.3].", "It is so [c.pdf p.3 (not read)]."],
+  ["It is so [a.txt:1, x/y.md:3].", "It is so [a.txt:1, x/y.md:3 (not read)]."],
+  ["It is so [c.pdf, page 3].", "It is so [c.pdf, page 3 (not read)]."],
+  ["It is so [a.txt:1, c.pdf p.3, p.4].", "It is so [a.txt:1, c.pdf p.3 (not read), p.4 (not read)]."],
+  ["See [the note](a.txt:99).", null],
+])("a source that was not among those read is marked: %s", async (merge, marked) => {
+  const { session } = await openOverFolder(READ, merge);
+  const answer = await session.query("notice of the lease");
+  expect(answer).toMatchObject({ success: true, answer: marked ?? merge });
+  expect(warned(answer, "query_sources_unread")).toHaveLength(marked === null ? 0 : 1);
+});
