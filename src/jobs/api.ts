@@ -4,7 +4,7 @@ import type { JobKey, JobState, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { RunSpec } from "./spec.ts";
 
-export interface Submission extends Pick<RunRow, "name" | "queue" | "share" | "limits"> {
+export interface Submission extends Pick<RunRow, "name" | "queue" | "share" | "limits" | "files" | "fresh"> {
   readonly spec: RunSpec;
 }
 

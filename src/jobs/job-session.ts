@@ -121,7 +121,7 @@ async function openJobSession(
       job: await jobs.input(key),
       run: money,
       root: { session: job.session, run: job.run, comesBack: true },
-      cacheScope: `${job.run}/${job.n}`,
+      answersOf: key,
       ...(context ? contextParts(context) : {}),
     },
   );
@@ -205,8 +205,10 @@ function told(envelope: ExecEnvelope): { readonly [field: string]: Json } {
 async function spentBy(store: Store, session: string): Promise<{ readonly [field: string]: Json }> {
   const row = await store.find(session);
   if (!row) return {};
-  const { sub_calls, tokens, cost_usd } = summaryOf(row);
-  return { sub_calls, tokens, cost_usd };
+  const { sub_calls, tokens, cost_usd, reused } = summaryOf(row);
+  const spent = { sub_calls, tokens, cost_usd };
+  if (!reused) return spent;
+  return { ...spent, reused: reused.answers, saved: { tokens: reused.tokens, cost_usd: reused.cost_usd } };
 }
 
 /** The models that the worker's own flags reach. */

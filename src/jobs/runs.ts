@@ -1,6 +1,6 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
-import { type LoadSource, loadIntoStore, openSessionWith } from "../session/index.ts";
+import { type LoadSource, loadIntoStore, openSessionWith, type RecordedAnswers } from "../session/index.ts";
 import type { Asked, Change, DueJob, Jobs, NewJob, RunRow, Store } from "../store/index.ts";
 import type { Submission, Submitted, WorkerSession } from "./api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -28,9 +28,9 @@ export function openRuns(store: Store) {
      * @throws RlmError `run_differs` if the run of this name does something else
      */
     async submit(run: Submission, inputs: Inputs, again: ReadonlySet<string> = new Set()): Promise<Submitted> {
-      const { name, queue, share, spec, limits } = run;
+      const { spec } = run;
       const id = ulid(systemClock.now());
-      const wanted = { id, name, queue, share, spec: JSON.parse(JSON.stringify(spec)), hash: hashOfRun(spec), limits };
+      const wanted = { ...run, id, spec: JSON.parse(JSON.stringify(spec)), hash: hashOfRun(spec) };
       // Inputs that cannot be loaded leave no run without jobs.
       const read = pages(inputs);
       const first = await read.next();
@@ -68,12 +68,25 @@ export function openRuns(store: Store) {
       if (change.to === "resume" || change.to === "retry") await offer(run, dispatcher);
     },
     offer,
-    /** Runs the script over this input with placeholders for answers. Nothing is sent or kept. */
-    async dryRun(spec: RunSpec, { input, context: key }: Pick<Asked, "input" | "context">, own: WorkerSession) {
+    /**
+     * Runs the script over this input with placeholders for answers. Nothing is sent or kept.
+     * @param recorded the answer on record to a question, if there is one for it: it takes the placeholder's place
+     */
+    async dryRun(
+      spec: RunSpec,
+      { input, context: key }: Pick<Asked, "input" | "context">,
+      own: WorkerSession,
+      recorded?: RecordedAnswers,
+    ) {
       const context = key === null ? null : await contextOf(key);
       const models = onlyThese(modelsBy(own, process.env)(spec.model), own.models);
       const lent = context ? contextParts(context) : {};
-      await using session = await openSessionWith(jobOptions(spec, own), { job: input, models, ...lent });
+      await using session = await openSessionWith(jobOptions(spec, own), {
+        job: input,
+        models,
+        ...lent,
+        ...(recorded ? { recorded } : {}),
+      });
       return session.dryRun(spec.script.source, { name: spec.script.name });
     },
   };

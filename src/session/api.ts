@@ -266,6 +266,8 @@ export interface DryRun {
     readonly partial: boolean;
     /** Calls of functions, which were not run; absent if there were none. */
     readonly functions?: number;
+    /** Calls whose answers are on record, so that nothing would be sent; absent outside of a run. */
+    readonly reused?: number;
   };
 }
 

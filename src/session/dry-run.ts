@@ -12,6 +12,7 @@ import { isFunctionCall } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
 import type { Setup } from "./setup.ts";
 import { openSpace } from "./space.ts";
+import { sumOfQuestion } from "./sub-calls/cache.ts";
 import { FREE, planSubCall } from "./sub-calls/plan.ts";
 import type { Answers } from "./sub-calls/port.ts";
 
@@ -38,7 +39,7 @@ export async function dryRun(
 }
 
 /** Answers every call with a placeholder, and keeps count of what the requests would cost. */
-async function placeholders({ answers, env, rules, state, granted, loading, options }: Setup) {
+async function placeholders({ answers, env, rules, state, granted, loading, options, recorded }: Setup) {
   const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
   const { models } = env;
   const { approve, ...policy } = options.subAgents ?? {};
@@ -50,14 +51,22 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
   };
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
+  const asking = { models, baseUrl: options.baseUrl };
+  const of = { maxDepth: rules.maxDepth, contextKey: () => state().account.context_key };
   const sites = new Map<string, CallEstimate>();
   let functions = 0;
+  let reused = 0;
   const answer: Answers["answer"] = async (call, { signal, timeOver }) => {
     if (isFunctionCall(call.name)) {
       functions++;
       return { settlement: { ok: true, value: PLACEHOLDER }, record: FREE, cacheKey: null };
     }
     const request = readSubCall(call.name, call.args);
+    const known = await recorded?.(sumOfQuestion(request, answers.thinking ?? "off", asking, of));
+    if (known !== undefined) {
+      reused++;
+      return { settlement: { ok: true, value: known }, record: { ...FREE, cached: true }, cacheKey: null };
+    }
     const plan = await planSubCall(planning, request, answers.thinking ?? "off");
     if ("settlement" in plan) return plan;
     const site = call.site ?? "<cell>";
@@ -77,7 +86,8 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
     estimate(partial: boolean): DryRun["estimate"] {
       const list = [...sites].map(([site, estimate]) => ({ site, ...estimate }));
       const made = functions > 0 ? { functions } : {};
-      return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial, ...made };
+      const taken = recorded ? { reused } : {};
+      return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial, ...made, ...taken };
     },
   };
 }

@@ -13,7 +13,7 @@ import type { Context } from "../context/index.ts";
 import { type Models, openModels, ownModels, priceOf } from "../model/index.ts";
 import { given } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";
-import type { Lease, SessionRow, Store } from "../store/index.ts";
+import type { JobKey, Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions, SessionEvent } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { type BudgetRules, UNLIMITED } from "./journal/budgets.ts";
@@ -35,6 +35,9 @@ export interface Env {
   readonly models: Models;
   readonly emit: (event: SessionEvent) => void;
 }
+
+/** Finds the answer on record to a question by its SHA-256, each answer once; `undefined`: the model would be asked. */
+export type RecordedAnswers = (asked: string) => Promise<Json | undefined>;
 
 /** The rules of a session, by its options and by the call that it answers. */
 export type Rules = ReturnType<typeof rulesOf>;
@@ -66,8 +69,10 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly parking?: Parking;
   /** The session that is woken when answers are there. Absent: this one. */
   readonly root?: Root;
-  /** The key of plain calls' answers, for a later session with the same; absent: the option `cache` decides. */
-  readonly cacheScope?: string;
+  /** The job whose answers its calls take over and leave for later ones. Absent: only the option `cache` counts. */
+  readonly answersOf?: JobKey;
+  /** Finds answers on record for the calls of a dry run. Absent: each gets a placeholder. */
+  readonly recorded?: RecordedAnswers;
   /** The session, if the caller has its lease already: then the caller gives it back. */
   readonly leased?: Lease;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */

@@ -5,6 +5,7 @@ export type { AskDescription, TurnDescription } from "./ask/description.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
+export type { RecordedAnswers } from "./env.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export { leftOfQuestion } from "./journal/budgets.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";

@@ -3,13 +3,13 @@ import { LIMITS } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, withFallback } from "../model/index.ts";
 import { type CellJson, cellJson } from "../platform/cell-json.ts";
-import type { Lease, SessionRow } from "../store/index.ts";
+import type { JobKey, Lease, SessionRow } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
 import type { CellSettings } from "./ask/api.ts";
 import { type AskModels, openAskModels } from "./ask/models.ts";
 import { knownIn, openContext, storedContext } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
-import { type Env, type Host, type Questions, type Root, type Rules, rulesOf } from "./env.ts";
+import { type Env, type Host, type Questions, type RecordedAnswers, type Root, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
 import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/work.ts";
@@ -69,6 +69,8 @@ export interface Setup extends AnsweringSession {
   /** True if no checkpoint is kept. */
   readonly isDry?: true;
   readonly answers: Answers;
+  /** See {@link Host.recorded}. */
+  readonly recorded: RecordedAnswers | undefined;
   /** Answers sub-calls as the session does, but by what an ask says of them. */
   answersBy(settings: CellSettings): Answers;
   readonly askModels: AskModels;
@@ -117,7 +119,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
   const loading = loadingOf(options, env, host.heldContext, cwd);
   const session = { ...own, places, space, children, loading };
   const answersOf = (settings: CellSettings, models: Models) =>
-    lent ?? openAnswers(session, { models, settings, cache: cacheOf(own, models, host.cacheScope) });
+    lent ?? openAnswers(session, { models, settings, cache: cacheOf(own, models, host.answersOf ?? null) });
   const indexFolder = openIndexFolder(options.indexDir);
   const guestOptions: GuestOptions = {
     env,
@@ -136,6 +138,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
     job: host.job === undefined ? null : cellJson(host.job),
     answers: answersOf(ownSettings(options, rules, env.models.fallback), env.models),
     answersBy: (settings) => answersOf(settings, withFallback(env.models, settings.sub_model)),
+    recorded: host.recorded,
     askModels: openAskModels(options, { hasAll: host.models !== undefined, signer: host.signer ?? null }),
     indexFolder,
     guestOptions,
@@ -182,13 +185,19 @@ function ownSettings({ thinking = "off" }: HostedOptions, { maxDepth }: Rules, m
   return { model, sub_model: model, protocol: "auto", turn_tokens: null, thinking, max_depth: maxDepth };
 }
 
-/** The cache of answers by these models: that of the whole store if the options say so, else that of a scope. */
+/** The cache of answers by these models: that of the whole store if the options say so, and that of the session's job. */
 function cacheOf(
-  { options: { cache, baseUrl }, env: { store }, state }: Pick<Setup, "options" | "env" | "state">,
+  { options, env: { store }, rules, state }: Pick<Setup, "options" | "env" | "rules" | "state">,
   models: Models,
-  scope: string | undefined,
+  job: JobKey | null,
 ): AnswerCache | null {
-  const asking = { models, baseUrl };
-  if (cache) return openCache(store, asking);
-  return scope === undefined ? null : openCache(store, asking, { scope, running: () => state().account.last });
+  const { cache: isShared = false, baseUrl } = options;
+  if (!isShared && job === null) return null;
+  const of = job && {
+    job,
+    maxDepth: rules.maxDepth,
+    contextKey: () => state().account.context_key,
+    running: () => state().account.last,
+  };
+  return openCache({ store, models, baseUrl, isShared, of });
 }

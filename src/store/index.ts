@@ -2,6 +2,7 @@ import type { ServerFacts } from "./postgres/look.ts";
 
 export { everyRun, everySession } from "./every-row.ts";
 export { storeFull } from "./failure.ts";
+export type * from "./jobs/answers.ts";
 export type * from "./jobs/port.ts";
 export type * from "./port.ts";
 export { readServerUrl } from "./postgres/url.ts";

@@ -1,4 +1,5 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
+import type { NewAnswer } from "./jobs/answers.ts";
 import type { JobKey, Jobs, Settled, Try } from "./jobs/port.ts";
 import type { Shipping } from "./shipping/port.ts";
 
@@ -110,6 +111,7 @@ export const VERIFY_PARTS = [
   "jobs",
   "parcels",
   "shipments",
+  "run answers",
   "sums",
   "strays",
 ] as const;
@@ -198,6 +200,8 @@ export interface Step {
   readonly space?: SpaceLeft;
   /** Answers for the cache. */
   readonly cache?: readonly { readonly key: string; readonly value: Json; readonly at: number }[];
+  /** Answers to calls of jobs, for later tries and runs. */
+  readonly answers?: readonly NewAnswer[];
 }
 
 /** The space of a session and its children. */

@@ -32,7 +32,16 @@ function evidence(): Evidence {
   const [, , id = ""] = idsOf(3);
   const spent = { nanodollars: 90, tokens: 45, sub_calls: 3 };
   const row = { run: "R", id, session: "S", input: null, context: null, state: "done", why: null, rank: 0 } as const;
-  const counts = { run_at: null, ticket: null, fence: 0, engine: null, attempts: 0, lapses: 0, answers: 0 };
+  const counts = {
+    run_at: null,
+    ticket: null,
+    fence: 0,
+    engine: null,
+    model: null,
+    attempts: 0,
+    lapses: 0,
+    answers: 0,
+  };
   const job: JobRow = { ...row, ...counts, n: 0, spent, told: null, begun_at: 0, ended_at: 1 };
   const limits = { nanodollars: null, tokens: null, sub_calls: null };
   const named = { id: "R", name: "r", queue: "default", share: 1, spec: null, hash: "", limits };

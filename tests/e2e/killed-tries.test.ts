@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readSpec } from "../../src/jobs/spec.ts";
 import { readRecord } from "../../src/session/index.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { KILLED_WORKER } from "../support/command.ts";
-import { TRY_STEPS } from "../support/jobs/kill-step.ts";
+import { REUSE_STEP, TRY_STEPS } from "../support/jobs/kill-step.ts";
 import { runScene } from "../support/jobs/run.ts";
 import { folderWith } from "../support/tree.ts";
 
@@ -56,3 +57,32 @@ test.each(TRY_STEPS)(
     expect(await findingsIn(store)).toEqual([]);
   },
 );
+
+test("a worker that is killed between an answer of an earlier run and its record: the next one takes the same one", async () => {
+  const folder = join(folderWith(), "store");
+  const { submit, works, jobs, server, store, runs, results } = await runScene('await llm_query("a", { tools: [] })', {
+    folder,
+    script: ({ index }) => ({ text: `answer ${index}` }),
+  });
+  const files = { script: "s".repeat(64), table: null };
+  const { run } = await submit([{ name: "m" }, { name: "n" }]);
+  await store.jobs.open({ ...run, files });
+  await works({ run, concurrency: 1 });
+  const spec = readSpec({ ...Object(run.spec), retries: 3 });
+  const { queue, share, limits } = run;
+  const later = { name: "later", queue, share, limits, files, spec };
+  const inputs = ["x", "y", "z"].map((id) => ({ id, input: id, context: null }));
+  const second = await runs.submit(later, inputs);
+  const worker = spawn(process.execPath, [...KILLED_WORKER, folder, server.url, "later", REUSE_STEP], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  expect((await once(worker, "close"))[1]).toBe("SIGKILL");
+  // The call has its answer, and no record says so yet.
+  expect(await store.jobs.reused(second.run.id)).toMatchObject({ answers: 1, from: [run.name] });
+  await works({ run: second.run, concurrency: 1 });
+  expect((await results(second.run)).toSorted()).toEqual(["answer 0", "answer 1", "answer 2"]);
+  expect(await store.jobs.reused(second.run.id)).toMatchObject({ answers: 2 });
+  expect((await jobs(second.run)).map(({ told }) => Object(told).reused ?? 0).toSorted()).toEqual([0, 1, 1]);
+  expect(server.requests).toHaveLength(3);
+  expect(await findingsIn(store)).toEqual([]);
+});

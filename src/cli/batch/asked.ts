@@ -1,12 +1,15 @@
+import { hash } from "node:crypto";
 import { availableParallelism, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { targetOf } from "../../platform/result-file.ts";
+import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, givenIn } from "../flags/arguments.ts";
 import { CONTEXT, INCLUDE_SECRETS, JSON_OUTPUT, OPTION_FLAGS, QUIET, RAW } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
+import { isHandedOver } from "../input/sources.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
 import { type OutPlace, outPlace } from "./results.ts";
 import { checkRunPrice, ratesIn } from "./run-limits.ts";
@@ -24,17 +27,26 @@ interface RunCommand {
   readonly jobs: string;
   /** The inputs in messages: `--jobs mails.csv`. */
   readonly inputs: string;
+  /** The files by which earlier runs are known, whose answers the run takes over. Absent: it takes over none. */
+  readonly files?: RunFiles;
 }
 
 /** @throws UsageError */
 export function batchRun(args: Arguments, { jobs }: BatchFlags): RunCommand {
   if (jobs === undefined) throw new UsageError("--jobs is missing: the inputs, one job for each", HELP);
-  return { command: "batch", script: onlyScript(args), jobs, inputs: `--jobs ${jobs}` };
+  const script = onlyScript(args);
+  return { command: "batch", script, jobs, inputs: `--jobs ${jobs}`, files: filesOf(script, jobs) };
+}
+
+/** The files of a run by their real paths, of which the store keeps sums alone. A pattern is known by its own text. */
+function filesOf(script: string, jobs: string): RunFiles {
+  const sumOf = (path: string) => hash("sha256", targetOf(resolve(path)).path);
+  return { script: sumOf(script), table: jobs === "-" || isHandedOver(jobs) ? null : sumOf(jobs) };
 }
 
 /** @throws UsageError, and RlmError `invalid_config` and the like */
 export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand) {
-  const { command, script, jobs, inputs } = of;
+  const { command, script, jobs, inputs, files } = of;
   const store = runStore(args);
   const limits = { nanodollars: null, tokens: null, sub_calls: null, ...givenIn(args, RUN_LIMITS) };
   const asked = { command, settings: settingsIn(args, commandLine(["help", command]), OF_JOBS), typed: args.typed };
@@ -49,6 +61,9 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
   const json = args.get(JSON_OUTPUT);
   return {
     ...{ script, jobs, inputs, own, store, settings, limits, json },
+    files,
+    /** Nothing is taken over from earlier runs. */
+    isFresh: files === undefined || own.fresh === true || own.isNew === true,
     /** One context for all jobs. */
     contexts,
     /** The command has chosen the model, since nothing named one. */

@@ -111,7 +111,7 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
   const first = own.first !== undefined && submitted.order.length < spooled.count && stop.exitCode === undefined;
-  const forecast = first ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs }) : null;
+  const forecast = first ? await forecastOf({ ...ready, submitted, runs, store }) : null;
   const loss =
     stateOf(end.counted) === "over" ? await lossLine(openReadableJobs(store.jobs, submitted.run).list) : null;
   const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);

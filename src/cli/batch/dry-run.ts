@@ -5,9 +5,8 @@ import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import type { ReadyRun } from "./batch.ts";
-import { openAskedJobs } from "./read-jobs.ts";
+import { dryRuns, recordedFor, spread, storeOfLine } from "./recorded.ts";
 import { batchShare } from "./run-limits.ts";
-import { workerSession } from "./working.ts";
 
 /** The number of jobs that are tried in place of all. */
 const TRIED = 3;
@@ -18,37 +17,56 @@ const TRIED = 3;
  */
 export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, most = TRIED): Promise<number> {
   const { asked, spec, spooled, host, terminal, stop } = ready;
-  await using store = await host.openStore(null);
-  const runs = openRuns(store);
-  const own = workerSession(asked.settings, null);
+  await using scratch = await host.openStore(null);
+  await using store = await storeOfLine(ready);
+  const recorded = store && (await recordedFor(asked, store, null));
+  const isSampled = spread(spooled.count);
+  const chosen = (at: number) => at < most || (recorded !== null && isSampled(at));
+  const runs = openRuns(scratch);
   const tried: DryRun[] = [];
   const leftOut = (why: string) => terminal.stderr.write(`left out: ${inLine(why)}\n`, "dim");
-  for await (const job of openAskedJobs(asked, spooled, { runs, signal: stop.signal, leftOut })()) {
-    const dry = await runs.dryRun(spec, job, own);
+  for await (const { job, dry } of dryRuns(ready, { runs, spec, recorded, chosen, leftOut })) {
     if (stop.exitCode !== undefined) return stop.exitCode;
     tried.push(dry);
-    if (!asked.json) {
+    if (!asked.json && tried.length <= most) {
       terminal.stdout.write(`job ${inLine(job.id)}\n`);
       if (tried.length === 1) terminal.stdout.write(`\`job\` is ${firstWords(escapedJson(job.input))}\n`, "dim");
       showDryRun(dry, terminal);
     }
-    if (tried.length === most) break;
+    if (tried.length === most && recorded === null) break;
   }
   const all = estimateOf(tried, count);
   const failed = tried.filter(({ envelope }) => !envelope.success).length;
   if (asked.json) {
     const jobs = tried.map(({ envelope, estimate }) => ({ ...envelope, estimate }));
-    terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: count, tried: jobs, all })}\n`);
-  } else terminal.stdout.write(`${estimateText(all, tried.length, count, batchShare(asked.settings))}\n`);
+    const from = recorded ? { reused_from: recorded.from } : {};
+    terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: count, tried: jobs, all, ...from })}\n`);
+  } else {
+    const by = recorded ? `${tried.length.toLocaleString("en-US")} of them` : `the first ${tried.length}`;
+    const of = `${amount(count, "job")}, by ${by}`;
+    terminal.stdout.write(`${estimateText(of, all, batchShare(asked.settings))}\n`);
+    if (recorded) terminal.stdout.write(`${inLine(recordedText(all.reused, recorded.from))}\n`);
+  }
   return failed === 0 ? 0 : 1;
 }
 
-type Estimate = Pick<CallEstimate, "sub_calls" | "input_tokens" | "max_output_tokens" | "cost_usd">;
+interface Estimate extends Pick<CallEstimate, "sub_calls" | "input_tokens" | "max_output_tokens" | "cost_usd"> {
+  /** Calls whose answers are on record. They are not among `sub_calls`. */
+  readonly reused: number;
+}
+
+/** `~37 answers are reused from label-6e7b36aa: --fresh asks again`. */
+function recordedText(reused: number, from: readonly string[]): string {
+  const [newest, ...more] = from;
+  const others = more.length === 0 ? "" : ` and ${amount(more.length, "earlier run")}`;
+  if (reused === 0) return `no answer of ${newest}${others} fits: all are asked for`;
+  return `~${amount(reused, "answer is", "answers are")} reused from ${newest}${others}: --fresh asks again`;
+}
 
 /** The cost of all jobs, by that of the tried ones. */
 function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
   const of = (name: keyof Estimate) => {
-    const sum = tried.reduce((total, { estimate }) => total + estimate[name], 0);
+    const sum = tried.reduce((total, { estimate }) => total + (estimate[name] ?? 0), 0);
     return (sum / Math.max(1, tried.length)) * jobs;
   };
   return {
@@ -56,12 +74,14 @@ function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
     input_tokens: Math.round(of("input_tokens")),
     max_output_tokens: Math.round(of("max_output_tokens")),
     cost_usd: of("cost_usd"),
+    reused: Math.round(of("reused")),
   };
 }
 
-function estimateText(all: Estimate, tried: number, jobs: number, share: number | null): string {
+/** @param of the jobs that are estimated, and those that were run */
+function estimateText(of: string, all: Estimate, share: number | null): string {
   const { sub_calls, input_tokens, max_output_tokens, cost_usd } = all;
-  const what = `${amount(jobs, "job")}, by the first ${tried}: ~${amount(sub_calls, "sub-call")}`;
+  const what = `${of}: ~${amount(sub_calls, "sub-call")}`;
   if (sub_calls === 0) return what;
   const byBatch =
     share === null || share === 1 ? "" : ` now, ~${dollars(cost_usd * share)} by batch (each wave: minutes to 24 h)`;

@@ -32,7 +32,7 @@ type Look = CountedRun & { readonly next: number | null };
 const LOOK_MS = 1000;
 const SLOWEST_MS = 30_000;
 
-type FollowedStore = Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list"> };
+type FollowedStore = Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "run" | "counts" | "list" | "reused"> };
 
 /** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
 export async function followRun(following: Following): Promise<CountedRun | null> {
@@ -69,7 +69,7 @@ export async function followRun(following: Following): Promise<CountedRun | null
 /** A run and its counts now. @throws RlmError if there is none */
 export async function countedRun(store: FollowedStore, id: string): Promise<CountedRun> {
   const run = await store.jobs.run(id);
-  if (run) return { run, ...(await countsAndWaits(store, id)) };
+  if (run) return { run, ...(await countsAndWaits(store, id)), reused: await store.jobs.reused(id) };
   throw new RlmError("invalid_argument", "the run was removed while it was followed", {
     suggestion: "Submit it again.",
   });
@@ -82,7 +82,7 @@ export async function countedRun(store: FollowedStore, id: string): Promise<Coun
 export async function countsAndWaits(
   store: Pick<Store, "shipping"> & { readonly jobs: Pick<Jobs, "counts"> },
   id: string,
-): Promise<Omit<CountedRun, "run">> {
+): Promise<Pick<CountedRun, "counts" | "waits">> {
   for (let counts = await store.jobs.counts(id); ; ) {
     const waits = overIn(counts) < jobsIn(counts) ? await waitsFor(store, { run: id }) : [];
     if (counts.parked === 0 || waits.length > 0) return { counts, waits };

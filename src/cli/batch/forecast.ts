@@ -1,8 +1,11 @@
 import type { Runs } from "../../jobs/index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
-import type { Jobs } from "../../store/index.ts";
+import { isRecord } from "../../platform/json.ts";
+import type { JobRow, Store } from "../../store/index.ts";
+import { toldOf } from "../jobs/readable-jobs.ts";
 import type { AskedRun } from "./asked.ts";
 import type { ReadyRun } from "./batch.ts";
+import { dryRuns, recordedFor, spread } from "./recorded.ts";
 import { finalJobs } from "./result-lines.ts";
 import type { submit } from "./submit.ts";
 import { workerSession } from "./working.ts";
@@ -26,29 +29,60 @@ interface Sum {
 /** The number of first jobs that run with placeholders for answers, to estimate the most that they could cost. */
 const TRIED = 3;
 
-interface ForecastAsked extends Pick<ReadyRun, "asked" | "spec" | "spooled"> {
+interface ForecastAsked extends Pick<ReadyRun, "asked" | "spec" | "spooled" | "stop"> {
   readonly submitted: Awaited<ReturnType<typeof submit>>;
   readonly runs: Runs;
-  readonly jobs: Jobs;
+  readonly store: Store;
 }
 
 /** null: none of the first jobs is over. */
 export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null> {
-  const { asked, jobs, submitted } = wanted;
+  const { asked, store, submitted } = wanted;
   const all = wanted.spooled.count;
-  let [from, spent, dearest] = [0, NOTHING, NOTHING];
-  for await (const { spent: took } of finalJobs({ run: submitted.run.id, order: submitted.order, jobs })) {
-    const one = { cost_usd: took.nanodollars / 1e9, tokens: took.tokens };
+  let [from, spent, worth, dearest] = [0, NOTHING, NOTHING, NOTHING];
+  for await (const job of finalJobs({ run: submitted.run.id, order: submitted.order, jobs: store.jobs })) {
+    const one = { cost_usd: job.spent.nanodollars / 1e9, tokens: job.spent.tokens };
+    const saved = savedBy(job);
+    const whole = each((name) => one[name] + saved[name]);
     from += 1;
     spent = each((name) => spent[name] + one[name]);
-    dearest = greater(dearest, one);
+    worth = each((name) => worth[name] + whole[name]);
+    dearest = greater(dearest, whole);
   }
   if (from === 0) return null;
-  const likely = each((name) => (spent[name] / from) * all);
+  const paid = 1 - (await shareReused(wanted, from));
+  const likely = each((name) => spent[name] + (worth[name] / from) * (all - from) * paid);
   dearest = greater(dearest, await couldTake(wanted));
   const most = each((name) => dearest[name] * all);
   const bounded = lesser(most, limitsOf(asked, all));
   return { jobs: all, from, likely: whole(likely), at_most: whole(greater(likely, bounded)) };
+}
+
+/** The cost of the answers that a job took over from earlier runs. A row may be damaged or hostile. */
+function savedBy(job: JobRow): Sum {
+  const { saved } = toldOf(job);
+  const { cost_usd, tokens } = isRecord(saved) ? saved : NOTHING;
+  return { cost_usd: amountIn(cost_usd), tokens: amountIn(tokens) };
+}
+
+const amountIn = (value: unknown) => (typeof value === "number" && value > 0 ? value : 0);
+
+/** The part of the calls of all further inputs whose answers are on record, from 0 to 1. */
+async function shareReused({ asked, spec, spooled, stop, store, runs, submitted }: ForecastAsked, from: number) {
+  const recorded = await recordedFor(asked, store, submitted.run.id);
+  if (recorded === null) return 0;
+  const { first: _first, ...own } = asked.own;
+  const chosen = spread(spooled.count, from);
+  const leftOut = () => {};
+  let [reused, calls] = [0, 0];
+  for await (const { dry } of dryRuns(
+    { asked: { ...asked, own }, spooled, stop },
+    { runs, spec, recorded, chosen, leftOut },
+  )) {
+    reused += dry.estimate.reused ?? 0;
+    calls += dry.estimate.sub_calls + (dry.estimate.reused ?? 0);
+  }
+  return calls === 0 ? 0 : reused / calls;
 }
 
 const NOTHING: Sum = { cost_usd: 0, tokens: 0 };

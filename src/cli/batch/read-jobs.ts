@@ -79,7 +79,7 @@ const SHOWN_UNITS = 200;
  */
 export function openAskedJobs(asked: AskedRun, spooled: Spool, parts: AskedParts): () => AsyncIterable<Asked> {
   const { contexts, loading, own } = asked;
-  const { runs, signal, leftOut } = parts;
+  const { runs, signal, leftOut, chosen } = parts;
   const rootsOf = (path: string) => (own.contextField === undefined ? [path] : tableRoots(asked));
   const kept = new Map<string | null, string | RlmError | null>();
   /** An error for a file that is left out; null: the job has no context. */
@@ -99,9 +99,11 @@ export function openAskedJobs(asked: AskedRun, spooled: Spool, parts: AskedParts
     }
   }
   return async function* () {
-    let given = 0;
+    let [given, at] = [0, -1];
     for await (const { id, input, context: path } of spooled.jobs()) {
       if (given === own.first) return;
+      at += 1;
+      if (chosen?.(at) === false) continue;
       if (signal.aborted)
         throw new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
       const context = kept.get(path) ?? (await contextOf(path));
@@ -121,6 +123,8 @@ const UNREADABLE: readonly string[] = ["document_unreadable", "invalid_argument"
 export interface AskedParts {
   readonly runs: Pick<Runs, "keepContext">;
   readonly signal: AbortSignal;
+  /** True for an input that is wanted, by its number from 0. Absent: all are. */
+  chosen?(at: number): boolean;
   /** Told once of each file of a folder that no load can read. */
   leftOut(why: string): void;
 }

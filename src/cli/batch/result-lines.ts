@@ -83,6 +83,7 @@ export function resultLine(job: JobRow, result: string | null): string {
     warnings: told.warnings,
     output: told.output ?? "",
     sub_calls: told.sub_calls ?? 0,
+    reused: told.reused,
     tokens: told.tokens ?? 0,
     cost_usd: told.cost_usd ?? 0,
     ms: told.ms ?? 0,

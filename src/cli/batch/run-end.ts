@@ -10,7 +10,7 @@ import { waitLines } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
 import { type Forecast, forecastText } from "./forecast.ts";
-import { type CountedRun, jobsIn, overIn, progressText, RUN_EXIT, runExitCode } from "./run-state.ts";
+import { type CountedRun, jobsIn, overIn, progressText, RUN_EXIT, reusedText, runExitCode } from "./run-state.ts";
 
 /** Which jobs of a run are meant. */
 export interface Among {
@@ -42,7 +42,8 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
   const { run, counts, waits } = counted;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
-  const lines = [`${name}: ${progressText({ counts, run })}`];
+  const reused = reusedText(counted);
+  const lines = [`${name}: ${progressText({ counts, run })}`, ...(reused === null ? [] : [reused])];
   lines.push(...otherJobs(asked, jobsIn(counts) - inputs));
   if (loss !== null) lines.push(loss);
   if (problem) {

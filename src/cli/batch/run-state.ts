@@ -1,6 +1,6 @@
 import type { ProviderWait } from "../../index.ts";
-import { age, compact, dollars, roughly } from "../../platform/figures.ts";
-import type { Amount, Counts, RunLimits, RunRow } from "../../store/index.ts";
+import { age, amount, compact, dollars, roughly, thousands } from "../../platform/figures.ts";
+import type { Amount, Counts, ReusedAnswers, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 import { waitsInShort } from "../render/waits.ts";
 
@@ -9,10 +9,12 @@ export interface CountedRun {
   readonly run: RunRow;
   readonly counts: Counts;
   readonly waits: readonly ProviderWait[];
+  /** Answers that it took from earlier runs. */
+  readonly reused: ReusedAnswers;
 }
 
 /** A look at a run, at an instant of a clock of this process (ms). */
-export interface RunState extends Pick<CountedRun, "counts">, Partial<Pick<CountedRun, "waits">> {
+export interface RunState extends Pick<CountedRun, "counts">, Partial<Pick<CountedRun, "waits" | "reused">> {
   readonly at: number;
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
   /** The reason why most of the failed jobs failed; null or absent: it is not known. */
@@ -35,10 +37,26 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
     ...(active > 0 ? [`${active} running${counts.workers > 1 ? ` on ${counts.workers} workers` : ""}`] : []),
     ...(now.waits?.length ? [waitsInShort(now.waits, Date.now())] : []),
     ...spentParts(run),
+    ...(now.reused?.answers ? [reusedInShort(now.reused, run)] : []),
     ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
     ...(speed.leftMs === null ? [] : [`~${roughly(speed.leftMs)} left`]),
   ];
   return parts.join(" · ");
+}
+
+/** `37 of 60 answers reused`. What the run has asked for itself counts as it counts for its limits. */
+function reusedInShort({ answers }: ReusedAnswers, { spent }: Pick<RunRow, "spent">): string {
+  return `${thousands(answers)} of ${amount(answers + spent.sub_calls, "answer")} reused`;
+}
+
+const SHOWN_RUNS = 3;
+
+/** `37 of 60 answers reused from label-6e7b36aa; --fresh asks again`; `null` if none were. */
+export function reusedText({ reused, run }: Pick<CountedRun, "reused" | "run">): string | null {
+  if (reused.answers === 0) return null;
+  const more = reused.from.length - SHOWN_RUNS;
+  const names = [...reused.from.slice(0, SHOWN_RUNS), ...(more > 0 ? [amount(more, "more run")] : [])];
+  return `${reusedInShort(reused, run)} from ${names.join(", ")}; --fresh asks again`;
 }
 
 /** `, next in 4 min`: the wait of the first parked job. */
@@ -97,10 +115,11 @@ export function openSpeed(): (now: RunState) => Speed {
 }
 
 /** The state of a run, for programs. */
-export function runStateJson({ counts, run, waits = [] }: Omit<RunState, "at">): object {
+export function runStateJson({ counts, run, waits = [], reused }: Omit<RunState, "at">): object {
   return {
     jobs: jobsJson(counts),
     ...(waits.length > 0 ? { waits } : {}),
+    ...(reused ? { reused: reusedJson(reused) } : {}),
     spent: amountJson(run.spent),
     held: amountJson(run.held),
     doubtful: amountJson(run.doubtful),
@@ -110,6 +129,12 @@ export function runStateJson({ counts, run, waits = [] }: Omit<RunState, "at">):
 
 const jobsJson = ({ workers, ...states }: Counts) => ({ all: jobsIn({ workers, ...states }), ...states, workers });
 
+const reusedJson = ({ answers, tokens, nanodollars, from }: ReusedAnswers) => ({
+  answers,
+  from,
+  saved: { tokens, cost_usd: nanodollars / 1e9 },
+});
+
 /** Dollars for nanodollars. */
 const amountJson = ({ nanodollars, tokens, sub_calls }: Amount | RunLimits) => ({
   cost_usd: nanodollars === null ? null : nanodollars / 1e9,
@@ -118,18 +143,18 @@ const amountJson = ({ nanodollars, tokens, sub_calls }: Amount | RunLimits) => (
 });
 
 /** A run for programs. */
-export function runJson(now: Pick<RunState, "counts" | "waits"> & { readonly run: RunRow }): object {
+export function runJson(now: Pick<RunState, "counts" | "waits" | "reused"> & { readonly run: RunRow }): object {
   const { id, name, queue, share, why, created_at } = now.run;
   return { id, name, queue, share, state: stateOf(now), why, created_at, ...runStateJson(now) };
 }
 
 /** True if no job can go on before a provider answers. */
-export function isLeftToProviders({ counts, waits }: Omit<CountedRun, "run">): boolean {
+export function isLeftToProviders({ counts, waits }: Pick<CountedRun, "counts" | "waits">): boolean {
   return waits.length > 0 && counts.waiting + counts.running + counts.cancelling === 0;
 }
 
 /** The state of a run in a word, for people and programs. */
-export function stateOf({ run, counts }: Omit<CountedRun, "waits">) {
+export function stateOf({ run, counts }: Pick<CountedRun, "run" | "counts">) {
   if (overIn(counts) === jobsIn(counts)) return "over";
   if (run.state === "paused") return "paused";
   // Their process has ended, and nobody has gone on with them.
@@ -140,7 +165,9 @@ export function stateOf({ run, counts }: Omit<CountedRun, "waits">) {
 /** Exit codes of a run: all is done; jobs failed or were cancelled; somebody has to act; jobs lack a part; only providers can go on. */
 export const RUN_EXIT = { done: 0, failed: 1, notOver: 3, incomplete: 3, waits: 4 } as const;
 
-export function runExitCode(counted: Omit<CountedRun, "run"> & { readonly run: Pick<RunRow, "state"> }): number {
+export function runExitCode(
+  counted: Pick<CountedRun, "counts" | "waits"> & { readonly run: Pick<RunRow, "state"> },
+): number {
   const { counts, run, waits } = counted;
   if (overIn(counts) === jobsIn(counts)) return counts.done < overIn(counts) ? RUN_EXIT.failed : RUN_EXIT.done;
   const haveLeft = isLeftToProviders(counted) && waits.every(({ batch }) => batch !== null);

@@ -27,11 +27,12 @@ export async function submit(asked: AskedRun, spec: RunSpec, spooled: Spool, par
   const there = await jobs.run(name);
   if (there) checkSame(asked, there);
   // Jobs of a process that has ended are nobody's.
-  if (there && own.retryChanged) await jobs.lapse(there.id);
+  if (there && (own.retryChanged || own.fresh)) await jobs.lapse(there.id);
   const inputs = openAskedJobs(asked, spooled, parts);
   if (there && own.first) await checkFirst(asked, there, store, runs.known(there, inputs()));
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
-  const run = { name, queue, share: own.share ?? 1, spec, limits };
+  const { files, isFresh: fresh } = asked;
+  const run = { name, queue, share: own.share ?? 1, spec, limits, fresh, ...(files ? { files } : {}) };
   const submitted = await runs.submit(run, inputs(), anew);
   // This line says how parcels go that have not left.
   if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
@@ -76,12 +77,14 @@ async function jobsAnew(asked: AskedRun, known: Known, hasContexts: boolean): Pr
   const { own, inputs, line } = asked;
   const anew = new Set<string>();
   const named: string[] = [];
-  let count = 0;
+  let [count, tried] = [0, 0];
   for await (const { id, job } of known) {
     if (job === null) continue;
     if (isWanted(own, job)) anew.add(id);
     else if (job.isChanged && ++count <= NAMED) named.push(id);
+    else if (own.fresh && job.reused > 0) tried += 1;
   }
+  if (tried > 0) throw areBeingTried(tried);
   if (count === 0) return anew;
   const changed = changedText(named, count, inputs, hasContexts);
   // With --retry-changed only those are left that are being tried.
@@ -95,11 +98,20 @@ async function jobsAnew(asked: AskedRun, known: Known, hasContexts: boolean): Pr
   });
 }
 
-function isWanted({ retryFailed, retryCancelled, retryChanged }: AskedRun["own"], { state, isChanged }: KnownJob) {
+function isWanted(own: AskedRun["own"], { state, isChanged, reused }: KnownJob): boolean {
+  const { retryFailed, retryCancelled, retryChanged, fresh } = own;
   if (state === "running" || state === "cancelling") return false;
-  return (
-    (state === "failed" && retryFailed) || (state === "cancelled" && retryCancelled) || (isChanged && retryChanged)
-  );
+  if (isChanged && retryChanged) return true;
+  if (fresh && reused > 0) return true;
+  return (state === "failed" && retryFailed === true) || (state === "cancelled" && retryCancelled === true);
+}
+
+/** @param tried the number of jobs that took answers of earlier runs, and that somebody tries now */
+function areBeingTried(tried: number): RlmError {
+  const jobs = amount(tried, "job that took answers of earlier runs is", "jobs that took answers of earlier runs are");
+  return new RlmError("session_busy", `${jobs} being tried; nothing was written`, {
+    suggestion: "Wait until they are over, or cancel them: belay jobs cancel RUN ID.",
+  });
 }
 
 /** A run may have a million jobs: so many of them are named. */

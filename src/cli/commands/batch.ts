@@ -37,6 +37,11 @@ const OWN = {
       help: "what the run is called (default: the script's name and a hash of what it does)",
     },
     isNew: { name: "new", type: toggle, help: "begin another run, NAME-2, although there is one" },
+    fresh: {
+      type: toggle,
+      excludes: ["cache"],
+      help: "take no answers of earlier runs of the same script or table; jobs of the run that took some are run again",
+    },
     first: {
       type: count(),
       excludes: ["dry-run", "detach"],
@@ -114,7 +119,7 @@ export const batch = defineCommand({
   summary: "run a script over many inputs, and continue where it was interrupted",
   details: [
     "Each input is a job: SCRIPT.js runs once for it, in a session of its own. `job` is the input itself: the value of a line, the columns of a row (`job.text`), or { path } of a file, whose text is `P`. `belay batch label.js --jobs reviews.csv -o labels.jsonl` runs a cell for each row, and writes a line for each in the order of the rows.",
-    "The same line again continues: jobs that are done are not run again, a job that was interrupted goes on at its `await`, and recorded answers are not requested again. So Ctrl-C, a crash or a full disk cost nothing but the calls in flight. New inputs are added, and a changed one is named before anything is written: --retry-changed runs it again. Another script, model or limit makes another run; --new begins one anew. Results are those of the inputs of this line.",
+    "The same line again continues: jobs that are done are not run again, a job that was interrupted goes on at its `await`, and recorded answers are not requested again. So Ctrl-C, a crash or a full disk cost nothing but the calls in flight. New inputs are added, and a changed one is named before anything is written: --retry-changed runs it again. Another script, model or limit makes another run; --new begins one anew. Answers that earlier runs of the same script file or table got to equal questions are taken over, and counted as reused: --fresh and --new ask again. Results are those of the inputs of this line.",
     "A job that throws has failed, and the others go on: belay jobs RUN --state failed says why, and --retry-failed runs these again, with what their inputs say now. A job that fails because its machine was lost is tried again by itself.",
     "--run-max-cost-usd, --run-max-tokens and --run-max-sub-calls limit the run; --max-cost-usd and its like limit each job. What is spent is never more: money is held before a request is sent. When the run's limit is spent, its jobs are parked; a higher limit continues them.",
     "Runs and their jobs are kept in the store. With a folder this process works; with --store postgres://HOST/DB as many as there are: `belay worker`. docs/batch.md goes from ten files on a laptop to workers on several hosts.",

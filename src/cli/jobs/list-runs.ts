@@ -5,7 +5,7 @@ import { showTable } from "../render/table.ts";
 import { type JobsAsked, modelIn, readableRuns } from "./jobs-asked.ts";
 import { type DamagedOfRun, jobsOf, openReadableJobs, showFound } from "./readable-jobs.ts";
 
-type Listed = Omit<CountedRun, "waits">;
+type Listed = Pick<CountedRun, "run" | "counts">;
 
 /** The number of runs without --json. */
 const SHOWN = 20;

@@ -109,6 +109,7 @@ export function jobJson(job: JobRow): object {
       : { error_code: told.error_code, error: told.error, suggestion: told.suggestion }),
     ...(told.warnings === undefined ? {} : { warnings: told.warnings }),
     sub_calls: job.spent.sub_calls,
+    ...(told.reused === undefined ? {} : { reused: told.reused }),
     tokens: job.spent.tokens,
     cost_usd: job.spent.nanodollars / 1e9,
     attempts: attemptsOf(job),

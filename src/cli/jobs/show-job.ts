@@ -54,6 +54,9 @@ function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, cont
   const took = [
     amount(spent.sub_calls, "sub-call"),
     amount(spent.tokens, "token"),
+    ...(typeof told.reused === "number"
+      ? [amount(told.reused, "answer of an earlier run", "answers of earlier runs")]
+      : []),
     ...(spent.nanodollars > 0 ? [dollars(spent.nanodollars / 1e9)] : []),
     ...(job.attempts > 0 ? [amount(job.attempts, "failed attempt")] : []),
     ...(job.lapses > 0 ? [amount(job.lapses, "lapse")] : []),

@@ -6,7 +6,7 @@ import type { JobPage, JobRow, Jobs } from "../../store/index.ts";
 import { followRun, openPoke } from "../batch/follow.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress } from "../batch/run-progress.ts";
-import { type CountedRun, progressText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
+import { type CountedRun, progressText, reusedText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
 import { QUIET } from "../flags/declared.ts";
 import { processClock } from "../render/status-line.ts";
 import { showTable, table } from "../render/table.ts";
@@ -31,12 +31,13 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const rows = await list({ from: 0, limit: json ? PAGE : SHOWN + 1 });
   const counts = await jobs.counts();
   const waits = await waitsFor(store, { run: run.id });
+  const reused = await store.jobs.reused(run.id);
   if (json) {
-    const reasons = await printJobs(asked, runJson({ run, counts, waits }), jobsOf(list));
+    const reasons = await printJobs(asked, runJson({ run, counts, waits, reused }), jobsOf(list));
     const end = { reasons, ...damageJson(asked, jobs.damaged()) };
     asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
-    await showStateAndJobs(asked, { run, counts, waits }, rows, jobsOf(list));
+    await showStateAndJobs(asked, { run, counts, waits, reused }, rows, jobsOf(list));
     showDamage(asked, jobs.damaged());
   }
   return jobs.damaged().length > 0 ? 1 : runExitCode({ run, counts, waits });
@@ -49,6 +50,8 @@ async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, rows: rea
   const { stdout } = terminal;
   const state = stateOf(counted);
   stdout.write(`${inLine(`${run.name} (${state}): ${progressText({ counts, run })}`)}\n`);
+  const reused = reusedText(counted);
+  if (reused !== null) stdout.write(`${inLine(reused)}\n`);
   if (state === "paused" && run.why !== null) stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
   for (const { provider, batch, calls, since, done } of waits) {
     const where = `${provider} ${batch ?? "(not sent yet)"}: ${amount(calls, "call")}, since ${age(Math.max(1000, Date.now() - since))}`;

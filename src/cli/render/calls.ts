@@ -30,16 +30,24 @@ export function callLines(calls: readonly CallDescription[], margin: string, out
   const digits = String(calls.length).length;
   const rows = calls.map((call) => [
     margin + String(call.number).padStart(digits),
-    call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
+    statusOf(call),
     call.model || (call.effects ?? "-"),
     call.time_ms === null ? "-" : duration(call.time_ms),
     [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
-    [...sentAgain(call), firstWords(call.prompt ?? calledAs(call))].join(" "),
+    [...sentAgain(call), ...takenFrom(call), firstWords(call.prompt ?? calledAs(call))].join(" "),
   ]);
   return table(rows, COLUMNS, output);
 }
 
 const COLUMNS: readonly Column[] = ["left", "left", "left 3", "right 4", "right 1", "left"];
+
+function statusOf({ refused, cached, reused, error_code, status }: CallDescription): string {
+  if (refused) return "refused";
+  if (cached) return reused ? "reused" : "cached";
+  return error_code ?? status;
+}
+
+const takenFrom = ({ reused }: CallDescription) => (reused ? [`(from ${reused.from})`] : []);
 
 /** A function of the program with its argument. */
 const calledAs = ({ name, args, effects }: CallDescription) => (effects ? `${name}(${JSON.stringify(args[0])})` : name);

@@ -7,11 +7,13 @@ import type { Terminal } from "./terminal.ts";
 
 /** The estimate for people: a line for each place in the cell that makes sub-calls, then the sum of them. */
 export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): void {
-  const { sites, partial } = estimate;
+  const { sites, partial, reused = 0 } = estimate;
   const rows = sites.map(({ site, ...of }) => [site, ...cellsOf(of)]);
   if (sites.length > 1) rows.push(["all", ...cellsOf(estimate)]);
-  if (rows.length === 0) terminal.stdout.write("no sub-calls\n");
+  const answered = reused > 0 ? [`${amount(reused, "answer is", "answers are")} on record`] : [];
+  if (rows.length === 0) terminal.stdout.write(`${["no sub-calls", ...answered].join(": ")}\n`);
   for (const line of table(rows, ["left", "left", "left", "left", "left"])) terminal.stdout.write(`${line}\n`);
+  if (rows.length > 0) for (const line of answered) terminal.stdout.write(`${line}\n`);
   if (estimate.max_requests > estimate.sub_calls - estimate.children) {
     const most = `up to ${estimate.max_requests} requests`;
     terminal.stdout.write(`of first requests: with all turns of sub-agents and repairs there may be ${most}\n`);

@@ -1,7 +1,11 @@
 import type { CheckpointRequest, PendingCall, Waiting } from "../../../runtime/index.ts";
+import { tokensOf } from "../../model/index.ts";
+import type { Step } from "../../store/index.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";
-import { hashOf, type Suspend } from "../journal/records.ts";
+import { hashOf, type Suspend, type ToolResult } from "../journal/records.ts";
+import { type CallKeys, MOST_KEPT_UNITS } from "../sub-calls/cache.ts";
 import type { Answered } from "../sub-calls/port.ts";
+import { nanodollars } from "../sub-calls/run-part.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { ExecHistory } from "./conversation.ts";
 import type { Lending } from "./lending.ts";
@@ -62,11 +66,20 @@ export function openExecJournal(
       signal: AbortSignal,
     ): Promise<void> {
       const result = resultOf(call, { settlement, record }, { exec_id, elapsed_ms: time.elapsed(), at: clock.now() });
-      const { value, at } = result;
-      await recorder.commit([result], cacheKey === null ? {} : { cache: [{ key: cacheKey, value: { value }, at }] });
+      await recorder.commit([result], cacheKey === null ? {} : keptBy(cacheKey, result));
       // A call that was aborted is not counted as done.
       calls.answered(call, settlement.ok || !signal.aborted);
       if (record.tool_override_event) events.push(record.tool_override_event);
     },
+  };
+}
+
+/** The answer as later calls find it, in the commit of its record. */
+function keptBy({ cache, answer }: CallKeys, { value, model, usage, at }: ToolResult): Pick<Step, "cache" | "answers"> {
+  if (JSON.stringify(value).length > MOST_KEPT_UNITS) return {};
+  const spent = { tokens: tokensOf(usage), nanodollars: nanodollars(usage.cost_usd) };
+  return {
+    ...(cache === null ? {} : { cache: [{ key: cache, value: { value }, at }] }),
+    ...(answer === null ? {} : { answers: [{ ...answer, value, model, ...spent, at }] }),
   };
 }

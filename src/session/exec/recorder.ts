@@ -69,7 +69,7 @@ export function openRecorder({ row, env, run, parking, deliveries, space, state,
     },
     /** True if a commit of this exec, or a read for it, has failed. */
     hasFailed: () => failed,
-    commit: (records: readonly JournalRecord[], more: Pick<Step, "cache" | "drop" | "checkpoint"> = {}) =>
+    commit: (records: readonly JournalRecord[], more: Pick<Step, "answers" | "cache" | "drop" | "checkpoint"> = {}) =>
       write(records, more, current.context),
     /**
      * Captures the machine, which must be at rest. Nothing is kept yet.

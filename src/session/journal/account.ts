@@ -47,7 +47,7 @@ export interface Account {
   /** The newest ask, whether it is over or not. `last` is never the ask itself. */
   readonly ask: AskRecords | null;
   /** Counted over the session's whole life. */
-  readonly totals: Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd">;
+  readonly totals: Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd" | "reused">;
 }
 
 /** The newest ends stay, and every tenth of those before them. */
@@ -129,7 +129,7 @@ export function follow(before: Account, record: JournalRecord): Account {
       const sub_calls = totals.sub_calls - madeBy(record) + subCallsOf(record);
       const tokens = totals.tokens + tokensOf(record.usage);
       const cost_usd = totals.cost_usd + record.usage.cost_usd;
-      return { ...now, totals: { ...totals, sub_calls, tokens, cost_usd } };
+      return { ...now, totals: { ...totals, sub_calls, tokens, cost_usd, ...reusedAfter(totals, record) } };
     }
     case "rlm_complete": {
       const isOfAsk = ask && last.start.ask === ask.start.exec_id;
@@ -137,6 +137,13 @@ export function follow(before: Account, record: JournalRecord): Account {
       return over(ended, last.start, record);
     }
   }
+}
+
+function reusedAfter({ reused }: Account["totals"], record: ToolResult): Pick<SessionFacts, "reused"> {
+  if (!record.reused) return {};
+  const { answers, tokens, cost_usd } = reused ?? { answers: 0, tokens: 0, cost_usd: 0 };
+  const taken = record.reused;
+  return { reused: { answers: answers + 1, tokens: tokens + taken.tokens, cost_usd: cost_usd + taken.cost_usd } };
 }
 
 /** Sub-calls that a call counts as in the totals while it is open: without those that the ledger allots to its child. */

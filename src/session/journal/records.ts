@@ -137,6 +137,8 @@ export interface ToolResult {
   readonly refused: boolean;
   /** The answer came from the cache: nothing was sent, and it does not count as a sub-call. */
   readonly cached: boolean;
+  /** Present if it is the answer that an earlier run got; `cached` is true then. */
+  readonly reused?: ReusedRecord;
   /** The limit of the budget that had no room for it. Absent: none was met. */
   readonly limit_met?: BudgetLimit;
   readonly tool_override_event: ToolOverrideEvent | null;
@@ -156,6 +158,14 @@ export interface ToolResult {
   /** Wall time of the exec so far, without the time in which no process ran it, ms. */
   readonly elapsed_ms: number;
   readonly at: number;
+}
+
+/** The earlier run whose answer a call took over, and what that answer took. */
+export interface ReusedRecord {
+  /** Name of the run, or its id if it was dropped. */
+  readonly from: string;
+  readonly tokens: number;
+  readonly cost_usd: number;
 }
 
 /** The provider's batch that answered the last request of a call. */
@@ -248,6 +258,8 @@ export interface SessionFacts {
   readonly sub_calls: number;
   readonly tokens: number;
   readonly cost_usd: number;
+  /** Answers of earlier runs that its calls took over, and what these took there. Absent: none. */
+  readonly reused?: { readonly answers: number; readonly tokens: number; readonly cost_usd: number };
   readonly context: { readonly hash: string; readonly sources: readonly string[]; readonly chars: number } | null;
   /** The newest exec: `input` is the first line of what was asked. */
   readonly last: { readonly exec_id: string; readonly kind: ExecKind; readonly input: string } | null;

@@ -42,6 +42,8 @@ export interface CallDescription {
   readonly usage: Usage;
   /** The answer came from the cache. */
   readonly cached: boolean;
+  /** Present if it is the answer of an earlier run: the run's name, and what the answer took there. */
+  readonly reused?: { readonly from: string; readonly tokens: number; readonly cost_usd: number };
   /** Nothing was sent. */
   readonly refused: boolean;
   /** Requests that failed and were sent again: how many, and each with its code and the wait after it. */
@@ -101,6 +103,7 @@ export function describeCall(
     cost_usd: usage.cost_usd,
     usage,
     cached: result?.cached ?? false,
+    ...(result?.reused ? { reused: result.reused } : {}),
     refused: result?.refused ?? false,
     attempts: attempts.length,
     retries: attempts,

@@ -272,6 +272,7 @@ const FactsSchema = v.object({
   sub_calls: count,
   tokens: count,
   cost_usd: count,
+  reused: v.exactOptional(v.object({ answers: count, tokens: count, cost_usd: count })),
   context: v.nullable(v.object({ hash: v.string(), sources: v.array(v.string()), chars: count })),
   last: v.nullable(v.object({ exec_id: v.string(), kind: v.picklist(EXEC_KINDS), input: v.string() })),
 });

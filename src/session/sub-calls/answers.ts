@@ -1,6 +1,6 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { firstly, LIMITS, remedy } from "../../../runtime/index.ts";
-import { loadSubCallLayer, type Models } from "../../model/index.ts";
+import { firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
+import { loadSubCallLayer, type Models, type Spent } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
@@ -8,7 +8,7 @@ import { limitsNow } from "../journal/budgets.ts";
 import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
 import type { AnsweringSession } from "../setup.ts";
-import type { AnswerCache } from "./cache.ts";
+import type { AnswerCache, CallKeys } from "./cache.ts";
 import { CANCELLED, openCallClock, TIME_OVER } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
@@ -42,7 +42,7 @@ interface AnswersParts extends Asking, PlanOptions {
 
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
 export function openAnswers(session: AnsweringSession, asking: Asking): Answers {
-  const { children, rules, above, run, options } = session;
+  const { children, rules, above, options } = session;
   const { models, settings } = asking;
   const parts = partsOf(session, asking);
   const { policy } = parts;
@@ -50,23 +50,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
   const cure = openCure(models, session.env);
   const functions = openFunctions(options.functions, session);
 
-  /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
-  async function answerByChild(call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> {
-    const refusal = unpricedCall(parts, { model: request.model ?? settings.model ?? undefined });
-    if (refusal) return refusal;
-    // A child would load its context, and then refuse it.
-    const { schemaProblem, taskThread } = await loadSubCallLayer();
-    const { schema } = request;
-    const flaw = schema === undefined ? null : await schemaProblem(schema, taskThread(), context.signal);
-    if (flaw) return refused(flaw);
-    const full = await run?.count({ id: call.id, counts: 1, ended: context.signal }, context.signal);
-    if (full) return refused(full);
-    if (request.batch?.max_concurrent === undefined) return children.answer(call, request, context, settings);
-    using entry = gateOf(call.id, request);
-    using stopped = joinSignals(context.signal, context.timeOver);
-    const answered = await entry.gate.run(stopped.signal, () => children.answer(call, request, context, settings));
-    return answered ?? refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
-  }
+  const answerByChild = openChildAnswers(parts, gateOf);
 
   const isRepeatable = ({ tools = [] }: SubCallRequest) =>
     !(policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
@@ -115,7 +99,39 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
       isFunctionCall(call.name)
         ? functions.effectsOf(call) !== "once"
         : isRepeatable(readSubCall(call.name, call.args)),
-    isUnderWay: async (id) => (await session.env.store.shipping.parcels(session.row.id, id)).length > 0,
+    isUnderWay: (id) => hasParcels(session, id),
+  };
+}
+
+/** Opens the answering of calls by children, or by what is on record for them. */
+function openChildAnswers(parts: AnswersParts, gateOf: GateOf) {
+  const { session, settings, cache } = parts;
+  const { children, run } = session;
+
+  /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
+  async function byChild(call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> {
+    const refusal = unpricedCall(parts, { model: request.model ?? settings.model ?? undefined });
+    if (refusal) return refusal;
+    // A child would load its context, and then refuse it.
+    const { schemaProblem, taskThread } = await loadSubCallLayer();
+    const { schema } = request;
+    const flaw = schema === undefined ? null : await schemaProblem(schema, taskThread(), context.signal);
+    if (flaw) return refused(flaw);
+    const full = await run?.count({ id: call.id, counts: 1, ended: context.signal }, context.signal);
+    if (full) return refused(full);
+    if (request.batch?.max_concurrent === undefined) return children.answer(call, request, context, settings);
+    using entry = gateOf(call.id, request);
+    using stopped = joinSignals(context.signal, context.timeOver);
+    const answered = await entry.gate.run(stopped.signal, () => children.answer(call, request, context, settings));
+    return answered ?? refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
+  }
+
+  return async (call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> => {
+    const keys = cache?.keyOf(request, call.id, context.thinking) ?? null;
+    const known = await knownAnswer(parts, keys, context.isAgain && (await children.isThere(call.id)));
+    if (known) return known;
+    const answered = await byChild(call, request, context);
+    return answered.settlement.ok ? { ...answered, cacheKey: keys } : answered;
   };
 }
 
@@ -142,6 +158,8 @@ function openCure(models: Models, { clock }: AnsweringSession["env"]): () => str
     return cured.cure;
   };
 }
+
+type GateOf = ReturnType<typeof openGates>;
 
 /** Opens the gates of calls: that of its batch, or of the session. It is left when the call is over. */
 function openGates(concurrency: number) {
@@ -174,8 +192,8 @@ async function ask(
 ): Promise<Answered> {
   const { session, models, policy, cache } = parts;
   const cacheKey = cache?.keyOf(request, id, context.thinking) ?? null;
-  const known = cacheKey === null ? null : await cache?.find(cacheKey);
-  if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
+  const known = await knownAnswer(parts, cacheKey, context.isAgain && (await hasParcels(session, id)));
+  if (known) return known;
   const plan = await planSubCall(parts, request, context.thinking);
   if ("settlement" in plan) return plan;
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
@@ -211,7 +229,30 @@ async function ask(
   const settlement = outcome.ok
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);
-  return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
+  return { settlement, record, cacheKey: outcome.ok && isReusable(request, outcome) ? cacheKey : null };
+}
+
+/** True if requests of the call wait for a provider's batch. */
+async function hasParcels({ env, row }: AnsweringSession, callId: string): Promise<boolean> {
+  return (await env.store.shipping.parcels(row.id, callId)).length > 0;
+}
+
+/** The answer that is on record for a call; `null`: the model is to be asked. */
+async function knownAnswer(
+  { cache }: Pick<Asking, "cache">,
+  keys: CallKeys | null,
+  isUnderWay: boolean,
+): Promise<Answered | null> {
+  const known = keys === null ? null : await cache?.find(keys, isUnderWay);
+  if (!known) return null;
+  const { value, model, reused } = known;
+  const record = { ...FREE, model, cached: true, ...(reused ? { reused } : {}) };
+  return { settlement: { ok: true, value }, record, cacheKey: null };
+}
+
+/** False if the model has used a tool, whose answer may be another one now, or if its text stands for what the schema asks for. */
+function isReusable({ or_text }: SubCallRequest, { turns, value }: Pick<Spent, "turns"> & { readonly value: Json }) {
+  return turns.every(({ tools }) => tools.length === 0) && !(or_text && typeof value === "string");
 }
 
 const modelOf = (request: SubCallRequest, { settings, models }: AnswersParts): string | null =>

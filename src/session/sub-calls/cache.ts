@@ -2,53 +2,89 @@ import { createHash } from "node:crypto";
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Json, LIMITS, type Thinking } from "../../../runtime/index.ts";
 import type { Models } from "../../model/index.ts";
-import type { Store } from "../../store/index.ts";
+import type { AnswerKey, JobKey, Store } from "../../store/index.ts";
 import { callCount, callsFrom, type ExecRecords } from "../journal/exec-records.ts";
+import { isSubCall } from "../journal/ledger.ts";
+import type { ReusedRecord } from "../journal/records.ts";
 
-/** Answers of earlier identical plain calls. */
+/** Answers of earlier identical calls. */
 export interface AnswerCache {
-  /** The key under which a call's answer is kept; null: the answer must not be used again. */
-  keyOf(request: SubCallRequest, callId: string, usual: Thinking): string | null;
-  find(key: string): Promise<{ readonly value: Json } | null>;
+  /** The keys under which a call's answer is kept; `null`: it must not be used again. */
+  keyOf(request: SubCallRequest, callId: string, usual: Thinking): CallKeys | null;
+  /** @param isUnderWay the call is being answered already, so nothing of another run takes its place */
+  find(keys: CallKeys, isUnderWay: boolean): Promise<FoundAnswer | null>;
 }
 
-interface Asking {
+/** The keys of a call: at least one of them is there. */
+export interface CallKeys {
+  /** Key in the cache of the whole store; `null`: the answer is not kept there. */
+  readonly cache: string | null;
+  /** Key among the answers of the session's job; `null`: the session is not that of a job. */
+  readonly answer: AnswerKey | null;
+}
+
+export interface FoundAnswer {
+  readonly value: Json;
+  /** The model that gave it; empty if nobody knows. */
+  readonly model: string;
+  /** Present if an earlier run asked for it. */
+  readonly reused?: ReusedRecord;
+}
+
+export interface Asking {
   readonly models: Models;
   readonly baseUrl: string | undefined;
 }
 
-/** A scope of sessions that run the same cell anew. */
-interface Scope {
-  /** Names what these sessions have in common. */
-  readonly scope: string;
+/** The job that a session is of. */
+export interface CachedJob {
+  readonly job: JobKey;
+  /** Depth that children of its calls may have. */
+  readonly maxDepth: number;
+  /** Key of the session's context; `null`: it has none. */
+  contextKey(): string | null;
   /** The records of the running exec. */
   running(): ExecRecords | null;
 }
 
-/**
- * Opens a cache for all sessions of the store, where a call that asks the same gets the same answer, or for those of a scope. A cell
- * may ask the same several times and want different answers, so in a scope its second call gets what the second call got before.
- */
-export function openCache(store: Pick<Store, "cached">, asking: Asking, scoped?: Scope): AnswerCache {
-  const keyed = scoped && openKeyed(scoped.scope, asking);
+interface CacheParts extends Asking {
+  readonly store: Pick<Store, "cached"> & { readonly jobs: Pick<Store["jobs"], "reuse"> };
+  /** True if a call that asks the same as one of any session gets its answer. */
+  readonly isShared: boolean;
+  /** The second of equal calls of a job takes the second answer. `null`: the session is not that of a job. */
+  readonly of: CachedJob | null;
+}
+
+/** Longer answers are asked for again, UTF-16 units of their JSON. */
+export const MOST_KEPT_UNITS = 2 ** 20;
+
+export function openCache(parts: CacheParts): AnswerCache {
+  const { store, isShared, of } = parts;
+  const keyed = of && openKeyed(of, parts);
   return {
     keyOf(request, callId, usual) {
-      if (keyed) return keyed(scoped.running(), callId);
-      const asked = askedBy(request, usual, asking);
-      return asked && digest(asked);
+      const plain = isShared ? plainQuestion(request, usual, parts) : null;
+      const answer = of && keyed ? keyed(of.running(), callId) : null;
+      if (plain === null && answer === null) return null;
+      return { cache: plain && digest(plain), answer };
     },
-    async find(key) {
-      const found = await store.cached(key);
-      return typeof found === "object" && found !== null && "value" in found ? { value: found.value } : null;
+    async find({ cache, answer }, isUnderWay) {
+      const shared = cache === null ? null : await store.cached(cache);
+      if (typeof shared === "object" && shared !== null && "value" in shared) return { value: shared.value, model: "" };
+      const known = answer === null ? null : await store.jobs.reuse({ ...answer, ownOnly: isUnderWay });
+      if (known === null) return null;
+      const { value, model, from, tokens, nanodollars } = known;
+      if (from === null) return { value, model };
+      return { value, model, reused: { from, tokens, cost_usd: nanodollars / 1e9 } };
     },
   };
 }
 
 /** The keys of an exec's calls, each with its number among those that ask the same. Each record is looked at once. */
-function openKeyed(scope: string, asking: Asking): (records: ExecRecords | null, callId: string) => string | null {
+function openKeyed(of: CachedJob, asking: Asking): (records: ExecRecords | null, callId: string) => AnswerKey | null {
   let exec: string | undefined;
   let seen = 0;
-  const keys = new Map<string, string>();
+  const keys = new Map<string, AnswerKey>();
   const times = new Map<string, number>();
   return (records, callId) => {
     if (!records) return null;
@@ -59,23 +95,48 @@ function openKeyed(scope: string, asking: Asking): (records: ExecRecords | null,
       times.clear();
     }
     for (const { call_id, name, args, thinking = "off" } of callsFrom(records, seen)) {
-      const asked = askedBy(readSubCall(name, args), thinking, asking);
-      if (!asked) continue;
-      const same = digest(asked);
-      const number = times.get(same) ?? 0;
-      times.set(same, number + 1);
-      keys.set(call_id, digest([scope, number, ...asked]));
+      if (!isSubCall(name)) continue;
+      const asked = digest(questionOf(readSubCall(name, args), thinking, asking, of));
+      const k = times.get(asked) ?? 0;
+      times.set(asked, k + 1);
+      keys.set(call_id, { ...of.job, asked, k });
     }
     seen = callCount(records);
     return keys.get(callId) ?? null;
   };
 }
 
+/** SHA-256, hex, of what a call of a job asks: prompt, model, parameters, schema, tools and context. */
+export function sumOfQuestion(
+  request: SubCallRequest,
+  usual: Thinking,
+  asking: Asking,
+  of: Pick<CachedJob, "contextKey" | "maxDepth">,
+): string {
+  return digest(questionOf(request, usual, asking, of));
+}
+
+function questionOf(
+  request: SubCallRequest,
+  usual: Thinking,
+  { models }: Asking,
+  { contextKey, maxDepth }: Pick<CachedJob, "contextKey" | "maxDepth">,
+): readonly unknown[] {
+  const { prompt, system, schema, or_text, model, max_tokens, tools, context, thinking } = request;
+  const { max_turns, max_sub_calls, cites } = request;
+  const parameters = [max_tokens ?? null, thinking ?? usual, or_text ?? false];
+  const own = context && [
+    "text" in context ? context.text : [contextKey(), context],
+    [max_turns ?? null, max_sub_calls ?? null, cites ?? false, maxDepth],
+  ];
+  return [model ?? models.fallback, prompt, system ?? null, schema ?? null, parameters, tools ?? null, own ?? null];
+}
+
 /**
- * The question of a plain call; null: what a sub-agent reads may have changed, and what a model finds by itself depends on
- * its turns.
+ * The question of a plain call, for the whole store; `null`: what a sub-agent reads may have changed, and what a model finds by
+ * itself depends on its turns.
  */
-function askedBy(
+function plainQuestion(
   { prompt, system, schema, or_text, model, max_tokens, tools, context, thinking }: SubCallRequest,
   usual: Thinking,
   { models, baseUrl }: Asking,
@@ -95,4 +156,4 @@ function askedBy(
   ];
 }
 
-const digest = (asked: readonly Json[]) => createHash("sha256").update(JSON.stringify(asked)).digest("hex");
+const digest = (asked: readonly unknown[]) => createHash("sha256").update(JSON.stringify(asked)).digest("hex");

@@ -87,6 +87,8 @@ export function openChildren(parts: ChildrenParts) {
         return one && callId !== undefined ? [{ callId, tokens: one.tokens, cost_usd: one.cost_usd }] : [];
       });
     },
+    /** True if a child has begun to answer the call. */
+    isThere: async (callId: string) => (await spentBy(env.store, childName(row.id, callId), rules.depth + 1)) !== null,
     /** Resolves once no child is open. */
     async closed(): Promise<void> {
       await Promise.all(open.values());

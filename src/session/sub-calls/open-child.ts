@@ -21,7 +21,7 @@ export function childOpener(
 ): ChildrenParts["open"] {
   // Its budget and its models are handed down, and it has no name that a person gave.
   const { store: _folder, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
-  const { settings: _settings, job: _job, cacheScope: _scope, leased: _leased, ...lent } = host;
+  const { settings: _settings, job: _job, answersOf: _answersOf, leased: _leased, ...lent } = host;
   return async (name, { callId, request, history, settings, above }) => {
     const { context, delivery = options.delivery } = request;
     const parent = "of" in context ? (history ?? (await storedHistory(env.store, state()))) : state().context;

@@ -4,6 +4,7 @@ import type { BudgetLimits } from "../journal/ledger.ts";
 import type { ToolCall, ToolResult } from "../journal/records.ts";
 import type { Space } from "../space.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
+import type { CallKeys } from "./cache.ts";
 import type { Places } from "./places.ts";
 
 /** Answers the calls of async builtins. */
@@ -86,6 +87,6 @@ export interface Answered {
     ToolResult,
     "record" | "exec_id" | "call_id" | "name" | "success" | "value" | "elapsed_ms" | "at"
   >;
-  /** The key under which the cache keeps the answer; null: it is not kept. */
-  readonly cacheKey: string | null;
+  /** The keys under which the answer is kept for later calls; null: it is not kept. */
+  readonly cacheKey: CallKeys | null;
 }

@@ -1,5 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { DamagedRow, Discarding } from "../port.ts";
+import type { AnswerSearch, KnownAnswer, ReusedAnswers, RunFiles } from "./answers.ts";
 
 /**
  * The jobs of runs, as rows. They say what is true of a job; a dispatcher only says who should try it. A change of a job that is
@@ -8,7 +9,8 @@ import type { DamagedRow, Discarding } from "../port.ts";
  */
 export interface Jobs {
   /**
-   * Makes a run, or answers the one of this name, whose specification is this one from now on; its queue and its share stay.
+   * Makes a run, or answers the one of this name, whose specification and files are these from now on; its queue and its share
+   * stay, and one that is fresh stays so.
    * @throws `run_differs` if that one does something else
    */
   open(run: NewRun): Promise<{ readonly run: RunRow; readonly made: boolean }>;
@@ -38,6 +40,17 @@ export interface Jobs {
   input(key: JobKey): Promise<string>;
   /** The result of a job that is done, as JSON; null if it has none. @throws `store_corrupt` */
   result(key: JobKey): Promise<string | null>;
+  /**
+   * The answer that a call takes over: the job's own, else one of an earlier run of the same script or table that no other call of
+   * this run has taken. The job has it from then on. `null` if the model is to be asked.
+   */
+  reuse(search: AnswerSearch): Promise<KnownAnswer | null>;
+  /** Answers that a run took from earlier ones. */
+  reused(run: string): Promise<ReusedAnswers>;
+  /** Runs of the same script or table, the newest first, 100 at the most. @param without the id of one that is left out */
+  sameFiles(files: RunFiles, without: string | null): Promise<readonly RunRow[]>;
+  /** Answers that these runs have to a question, 100 at the most, in the order of their calls. */
+  answersTo(asked: string, runs: readonly string[]): Promise<readonly Json[]>;
   /** @param without ids of jobs that are not counted */
   counts(run: string, without?: readonly string[]): Promise<Counts>;
 
@@ -118,6 +131,10 @@ export interface NewRun {
   /** SHA-256 of what two submissions of one run have in common. */
   readonly hash: string;
   readonly limits: RunLimits;
+  /** Absent: it is from no files. */
+  readonly files?: RunFiles;
+  /** True if its calls take no answers of earlier runs (default false). */
+  readonly fresh?: boolean;
 }
 
 export interface RunRow extends NewRun {
@@ -160,6 +177,8 @@ export interface KnownJob {
   readonly state: JobState;
   /** Its input or its context is another one than was asked for. */
   readonly isChanged: boolean;
+  /** Answers that it took from earlier runs. */
+  readonly reused: number;
 }
 
 export interface JobRow extends JobKey, Omit<NewJob, "input"> {
@@ -175,6 +194,8 @@ export interface JobRow extends JobKey, Omit<NewJob, "input"> {
   readonly fence: number;
   /** Image format of the build that began it; another build cannot go on with it. null: it has no image. */
   readonly engine: string | null;
+  /** `provider/id` of calls that name none, if it is another one than the run's; `null`: the run's. */
+  readonly model: string | null;
   /** Tries that ended by a failure that counts. */
   readonly attempts: number;
   readonly lapses: number;

@@ -1,5 +1,6 @@
 import { checkpointLost, misuse, storeFull } from "../failure.ts";
 import type { NewCheckpoint, Step } from "../port.ts";
+import { answerFields, newAnswerRow } from "../rows/answers.ts";
 import { fieldsOfCheckpoint } from "../rows/checkpoint.ts";
 import { packedBytes, packText } from "../rows/pack.ts";
 import { packPages } from "../rows/pages.ts";
@@ -24,7 +25,7 @@ export interface Leased {
  */
 export async function commit(server: Server, known: Leased, step: Step): Promise<{ known: Leased; more: number }> {
   const { session, fence, reach } = known;
-  const { checkpoint, records = [], drop = [], cache = [], settle = [], delivered = [] } = step;
+  const { checkpoint, records = [], drop = [], cache = [], settle = [], delivered = [], answers = [] } = step;
   const bytes = openBytes();
   const { written, bytes: journal } = packedRecords(session.id, session.last_seq + 1, records);
   const gone = new Set(drop.filter((id) => reach.has(id)));
@@ -45,6 +46,10 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
     cache: cache.map(({ key, value, at }) => {
       const content = JSON.stringify(value);
       return [key, bytes.text(content), at, bytes.add(seal([key, content, at]))];
+    }),
+    answers: answers.map((answer) => {
+      const { value, sha256, ...row } = newAnswerRow(answer);
+      return [...answerFields(row), bytes.add(sha256), bytes.text(value)];
     }),
     settle: settle.map(({ run, n, call, spent }) => {
       return { run, n, call, usd: spent.nanodollars, tokens: spent.tokens, calls: spent.sub_calls };

@@ -130,6 +130,26 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE accounts (id text COLLATE "C" PRIMARY KEY, fence bigint NOT NULL) WITH (fillfactor = 50);
   `,
+  // Answers to calls of jobs, which later runs of the same script or table take over. The origin is the call that was asked.
+  `
+  ALTER TABLE runs ADD COLUMN script_file text COLLATE "C", ADD COLUMN table_file text COLLATE "C",
+    ADD COLUMN fresh int NOT NULL DEFAULT 0;
+  CREATE INDEX runs_by_script ON runs (script_file, id);
+  CREATE INDEX runs_by_table ON runs (table_file, id);
+  -- The model of a job that asks another one than its run.
+  ALTER TABLE jobs ADD COLUMN model text;
+
+  CREATE TABLE answers (
+    asked text COLLATE "C" NOT NULL, run text COLLATE "C" NOT NULL, n bigint NOT NULL, k bigint NOT NULL,
+    origin_run text COLLATE "C" NOT NULL, origin_n bigint NOT NULL, origin_k bigint NOT NULL,
+    model text NOT NULL, usd bigint NOT NULL, tokens bigint NOT NULL, at float8 NOT NULL, sha256 bytea NOT NULL,
+    value bytea NOT NULL, PRIMARY KEY (asked, run, n, k)
+  );
+  ALTER TABLE answers ALTER value SET STORAGE EXTERNAL;
+  CREATE UNIQUE INDEX answers_by_origin ON answers (run, asked, origin_run, origin_n, origin_k);
+  CREATE INDEX answers_by_job ON answers (run, n);
+  CREATE INDEX answers_reused ON answers (run, origin_run) WHERE origin_run <> run;
+  `,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -13,6 +13,7 @@ export const INPUT_COLUMNS = `run, n, id, ${capped("input", INPUT_BOUNDS.bytes)}
 /** The columns that {@link knownOf} reads: the input only where an earlier build has kept no checksum over it. */
 export const KNOWN_COLUMNS = `run, n, id, state,
   ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL THEN input END")}, context, asked,
+  (SELECT count(*) FROM answers a WHERE a.run = jobs.run AND a.n = jobs.n AND a.origin_run <> a.run) AS reused,
   (SELECT parts FROM contexts WHERE contexts.hash = jobs.context) AS parts`;
 
 /** The content of the column `asked`: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
@@ -41,7 +42,8 @@ export function knownOf(row: Row, wanted: Asked, parts: string | null): KnownJob
   const asked = value(row, "asked") ?? earlierSum(row);
   const isSameText = parts !== null && value(row, "parts") === parts;
   const compared = isSameText ? { ...wanted, context: textOrNull(row, "context") } : wanted;
-  return { n: number(row, "n"), state: jobState(row, "state"), isChanged: !isSum(asked, run, compared) };
+  const isChanged = !isSum(asked, run, compared);
+  return { n: number(row, "n"), state: jobState(row, "state"), isChanged, reused: number(row, "reused") };
 }
 
 /** null: what was asked cannot be read any more. */

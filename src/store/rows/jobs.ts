@@ -12,6 +12,7 @@ import { columnsOf, number, numberOrNull, type Row, text, textOrNull, value, wor
 /** Columns of a run, but what it may spend and has spent. */
 export const RUN_COLUMNS = [
   ...(["id", "name", "queue", "share", "spec", "hash", "state", "why", "created_at", "first_rank"] as const),
+  ...(["script_file", "table_file", "fresh"] as const),
 ];
 
 export const JOB_STATES = [
@@ -23,7 +24,7 @@ export const jobState = wordOf("a job", JOB_STATES);
 const JOB = {
   ...{ run: text, n: number, id: text, state: jobState, why: textOrNull, rank: number, run_at: numberOrNull },
   ...{ ticket: textOrNull, fence: number, session: text, engine: textOrNull, attempts: number, lapses: number },
-  ...{ answers: number, context: textOrNull, begun_at: numberOrNull, ended_at: numberOrNull },
+  ...{ model: textOrNull, answers: number, context: textOrNull, begun_at: numberOrNull, ended_at: numberOrNull },
 };
 
 /** A column without what is larger than it can have been: that is not even fetched. */
@@ -36,7 +37,7 @@ const SHORT_BYTES = 64 * 1024;
 
 /** All of a job but its input and its result, which may be large. The seal of an earlier build's final job is over its input. */
 export const SHOWN_JOB = `run, n, id, state, ${capped("why", SHORT_BYTES)}, rank, run_at, changed_at, ticket, fence, session,
-  ${capped("engine", SHORT_BYTES)}, attempts, lapses, answers,
+  ${capped("engine", SHORT_BYTES)}, ${capped("model", SHORT_BYTES)}, attempts, lapses, answers,
   ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL AND sha256 IS NOT NULL THEN input END")}, context,
   ${capped("told", TOLD_BOUNDS.bytes)}, spent_usd, spent_tokens, spent_calls, begun_at, ended_at, sha256, asked`;
 
@@ -66,10 +67,15 @@ const RUN = {
   ...{ why: textOrNull, created_at: number },
 };
 
+const FILES = { script_file: textOrNull, table_file: textOrNull, fresh: number };
+
 /** @throws RlmError `store_corrupt` */
 export function decodeRun(row: Row): RunRow {
+  const { script_file: script, table_file: table, fresh } = columnsOf(row, FILES);
   return {
     ...columnsOf(row, RUN),
+    files: { script, table },
+    fresh: fresh !== 0,
     spec: jsonOf(row, "spec", SPEC_BOUNDS),
     limits: amountIn(row, amountColumns("lim"), numberOrNull),
     ...{ spent: amountOf(row, "spent"), held: amountOf(row, "held"), doubtful: amountOf(row, "doubtful") },

@@ -3,6 +3,7 @@ import { keepMs } from "../rows/jobs.ts";
 import { PLACES } from "../rows/pages.ts";
 import { number, type Row, seal, text } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
+import { dropAnswersOf } from "./answers.ts";
 import { dropOldAnswers } from "./cache.ts";
 import { dropContexts } from "./contexts.ts";
 import { dropOver, giveUp, refuseSession } from "./parcels.ts";
@@ -67,6 +68,7 @@ function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<strin
 export function* deleteFamily(id: string, own: Dropping): Plan<readonly string[]> {
   const family = yield* familyOf(id);
   yield* giveUp(family);
+  yield* dropAnswersOf([id]);
   for (const table of ["journal", "reach", "uses"]) {
     yield* run(sql`DELETE FROM ${raw(table)} WHERE session ${oneOf(family)}`);
   }

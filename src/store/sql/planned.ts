@@ -1,5 +1,6 @@
 import { shown } from "../rows/checkpoint.ts";
 import type { Done, MethodsOf, When } from "../thread/methods.ts";
+import { answersTo, reuseAnswer, reusedAnswers, runsOfFiles } from "./answers.ts";
 import { keepText, readAnswer } from "./cache.ts";
 import { hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
@@ -81,6 +82,10 @@ export function planned<W extends When>({
     "jobs.damaged": (run) => looks(() => damagedJobs(run)),
     "jobs.input": (key) => looks(() => readInput(key)),
     "jobs.result": (key) => looks(() => readResult(key)),
+    "jobs.reuse": (search) => changes(() => reuseAnswer(search)),
+    "jobs.reused": (run) => reads(() => reusedAnswers(run)),
+    "jobs.sameFiles": (files, without) => looks(() => runsOfFiles(files, without)),
+    "jobs.answersTo": (asked, runs) => looks(() => answersTo(asked, runs)),
     "jobs.counts": (run, without) =>
       looks(function* (own) {
         return { ...(yield* countStates(run, without)), workers: yield* own.workers(run) };

@@ -1,6 +1,7 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
 import { corrupt } from "../failure.ts";
+import type { RunFiles } from "../jobs/answers.ts";
 import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunLimits, RunPage, RunRow } from "../jobs/port.ts";
 import type { DamagedRow, Discarding } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
@@ -21,17 +22,22 @@ const SHOWN = raw(`SELECT ${SHOWN_RUN} FROM runs`);
  * @throws RlmError `run_differs`
  */
 export function* openRun(wanted: NewRun, now: Part): Plan<{ readonly run: RunRow; readonly made: boolean }> {
-  const { id, name, queue, share, hash, limits } = wanted;
+  const { id, name, queue, share, hash, limits, files = NO_FILES } = wanted;
+  const fresh = wanted.fresh ? 1 : 0;
+  // One that takes nothing of earlier runs never does.
+  const freshened = wanted.fresh ? sql`, fresh = 1` : sql``;
   const spec = JSON.stringify(wanted.spec);
   // The highest rank of a running job, else the lowest of a waiting one: a new run begins at once.
   const first = yield* get(sql`SELECT coalesce((SELECT max(rank) FROM jobs WHERE state = 'running'),
     (SELECT min(rank) FROM jobs WHERE state = 'waiting')) AS rank`);
   const rank = typeof first?.rank === "number" ? first.rank : LOWEST_RANK;
   const added = yield* get(sql`INSERT INTO runs (${raw([...RUN_COLUMNS, ...amountColumns("lim")].join(", "))})
-    VALUES (${list([id, name, queue, share, spec, hash, "open", null, now, rank, ...fieldsOfAmount(limits)])})
+    VALUES (${list([id, name, queue, share, spec, hash, "open", null, now, rank, files.script, files.table, fresh, ...fieldsOfAmount(limits)])})
     ON CONFLICT (name) DO NOTHING RETURNING *`);
   if (added) return { run: decodeRun(added), made: true };
-  const known = yield* get(sql`UPDATE runs SET spec = ${spec} WHERE name = ${name} AND hash = ${hash} RETURNING *`);
+  const known =
+    yield* get(sql`UPDATE runs SET spec = ${spec}, script_file = ${files.script}, table_file = ${files.table}
+    ${freshened} WHERE name = ${name} AND hash = ${hash} RETURNING *`);
   if (!known) throw runDiffers(name);
   return { run: decodeRun(known), made: false };
 }
@@ -127,9 +133,11 @@ export function* removeRun(id: string, { discard = false }: Discarding = {}, own
   if (sessions.some(own.busy)) throw runIsBusy(name);
   if (!discard) yield* refuseRun(id, name);
   for (const session of sessions) yield* deleteFamily(text(session, "id"), own);
-  for (const table of ["holds", "jobs"]) yield* run(sql`DELETE FROM ${raw(table)} WHERE run = ${id}`);
+  for (const table of ["holds", "answers", "jobs"]) yield* run(sql`DELETE FROM ${raw(table)} WHERE run = ${id}`);
   yield* run(sql`DELETE FROM runs WHERE id = ${id}`);
 }
+
+const NO_FILES: RunFiles = { script: null, table: null };
 
 /** The rank of a run that begins while none is open. */
 const LOWEST_RANK = -2_000_000_000;

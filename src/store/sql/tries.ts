@@ -3,6 +3,7 @@ import type { Back, Change, JobKey, NewJob, Outcome, Tried, Try } from "../jobs/
 import { sumOfAsked } from "../rows/job-input.ts";
 import { triedOf } from "../rows/jobs.ts";
 import { number, text } from "../rows/seal.ts";
+import { giveBackAnswers } from "./answers.ts";
 import { dropImages } from "./gc.ts";
 import { giveUp, hasOpenParcels } from "./parcels.ts";
 import { readRun } from "./runs.ts";
@@ -130,16 +131,20 @@ function* retry(id: string, { ids, states, fresh }: Retry, { now }: Changing): P
     ${spelled(sql``, sql`FOR UPDATE`)}`);
   yield* giveUp(again.map((row) => text(row, "session")));
   for (const row of again) {
-    yield* run(sql`UPDATE jobs SET ${anew(ulid(), now)} WHERE run = ${id} AND n = ${number(row, "n")}`);
+    const n = number(row, "n");
+    yield* giveBackAnswers({ run: id, n });
+    yield* run(sql`UPDATE jobs SET ${anew(ulid(), now)} WHERE run = ${id} AND n = ${n}`);
   }
 }
 
 /** Jobs that nobody tries wait for what is asked of them now. Returns how many they are. */
 export function* replaceJobs(id: string, jobs: readonly NewJob[], { now }: Changing): Plan<number> {
   const free = sql`run = ${id} AND state NOT IN ('running', 'cancelling')`;
-  const before = yield* all(sql`SELECT session FROM jobs WHERE ${free} AND id ${oneOf(jobs.map(({ id: one }) => one))}
+  const before =
+    yield* all(sql`SELECT n, session FROM jobs WHERE ${free} AND id ${oneOf(jobs.map(({ id: one }) => one))}
     ${spelled(sql``, sql`FOR UPDATE`)}`);
   yield* giveUp(before.map((row) => text(row, "session")));
+  for (const row of before) yield* giveBackAnswers({ run: id, n: number(row, "n") });
   let replaced = 0;
   for (const job of jobs) {
     const input = packed(job.input);

@@ -1,5 +1,6 @@
 import { displayName } from "../../platform/ids.ts";
 import type { VerifiedPage, VerifyPart } from "../port.ts";
+import { answerIn, SHOWN_ANSWER } from "../rows/answers.ts";
 import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { inputOf } from "../rows/job-input.ts";
@@ -50,6 +51,14 @@ const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
     keys: (after) => sql`SELECT CAST(n AS text) AS key FROM checkpoints
       WHERE n > ${Number(after ?? -1)} ORDER BY n LIMIT ${PAGE}`,
     check: checkpoint,
+  },
+  "run answers": {
+    keys(after) {
+      const { asked, run, n, k } = answerKeyIn(after ?? "-1 -1  ");
+      return sql`SELECT n || ' ' || k || ' ' || run || ' ' || asked AS key FROM answers
+        WHERE (asked, run, n, k) > (${asked}, ${run}, ${n}, ${k}) ORDER BY asked, run, n, k LIMIT ${PAGE}`;
+    },
+    check: runAnswer,
   },
   shipments: { keys: byText("shipments", "id"), check: shipment },
   parcels: {
@@ -154,6 +163,19 @@ function* context(hash: string): Findings {
 function* answer(key: string): Findings {
   const row = yield* get(sql`SELECT * FROM cache WHERE key = ${key}`);
   return !row || answerOf(row) !== null ? [] : [`cache: the answer ${key} is damaged`];
+}
+
+function* runAnswer(key: string): Findings {
+  const { asked, run, n, k } = answerKeyIn(key);
+  const row = yield* get(sql`SELECT ${raw(SHOWN_ANSWER)} FROM answers a
+    WHERE a.asked = ${asked} AND a.run = ${run} AND a.n = ${n} AND a.k = ${k}`);
+  return !row || answerIn(row) !== null ? [] : [`an answer of job ${n} of run ${run} is damaged`];
+}
+
+/** The parts of a key: the run has no space in its id, and what is asked comes last. */
+function answerKeyIn(key: string) {
+  const [n = "", k = "", run = "", ...asked] = key.split(" ");
+  return { asked: asked.join(" "), run, n: Number(n), k: Number(k) };
 }
 
 function* run(id: string): Findings {

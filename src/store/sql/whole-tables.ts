@@ -44,6 +44,7 @@ const STRAYS: readonly (readonly [what: string, rows: Statement])[] = [
   ["records belong to no session", sql`journal WHERE session NOT IN (SELECT id FROM sessions)`],
   ["noted uses belong to no session", sql`uses WHERE session NOT IN (SELECT id FROM sessions)`],
   ["jobs belong to no run", sql`jobs WHERE run NOT IN (SELECT id FROM runs)`],
+  ["answers belong to no run", sql`answers WHERE run NOT IN (SELECT id FROM runs)`],
   ["reached checkpoints are missing", sql`reach WHERE checkpoint NOT IN (SELECT n FROM checkpoints)`],
   [
     "pages belong to no checkpoint",

@@ -4,6 +4,7 @@ import type { Step } from "../port.ts";
 import { packPages } from "../rows/pages.ts";
 import { seal } from "../rows/seal.ts";
 import { afterStep, CHANGING, fieldsOf, type Session } from "../rows/session.ts";
+import { keepJobAnswers } from "../sql/answers.ts";
 import { keepAnswers } from "../sql/cache.ts";
 import { insertRecords, packedRecords } from "../sql/journal.ts";
 import { dropDelivered } from "../sql/parcels.ts";
@@ -19,7 +20,7 @@ import { settle } from "./jobs/money.ts";
  * @param known rows after the last commits to sessions that no other process can have written to since
  */
 export function commit(database: Database, id: string, step: Step, known: Map<string, Session>): number {
-  const { checkpoint, records = [], drop = [], cache = [] } = step;
+  const { checkpoint, records = [], drop = [], cache = [], answers = [] } = step;
   const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
   const work = () => {
     const session = known.get(id) ?? database.perform(readSession(id));
@@ -32,6 +33,7 @@ export function commit(database: Database, id: string, step: Step, known: Map<st
     const more = image + bytes - gone.bytes;
     if (step.space && step.space.taken + more > step.space.most) throw storeFull(step.space, more);
     database.perform(keepAnswers(cache));
+    database.perform(keepJobAnswers(answers));
     for (const settled of step.settle ?? []) database.perform(settle(settled));
     if (step.delivered) database.perform(dropDelivered(id, step.delivered));
     updateSession(database, next);

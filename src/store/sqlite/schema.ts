@@ -119,6 +119,26 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX shipments_open ON shipments (look_at) WHERE state <> 'over';
   CREATE INDEX shipments_by_account ON shipments (account, over_at);
   `,
+  // Answers to calls of jobs, which later runs of the same script or table take over. The origin is the call that was asked.
+  `
+  ALTER TABLE runs ADD COLUMN script_file TEXT;
+  ALTER TABLE runs ADD COLUMN table_file TEXT;
+  ALTER TABLE runs ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX runs_by_script ON runs (script_file, id);
+  CREATE INDEX runs_by_table ON runs (table_file, id);
+  -- The model of a job that asks another one than its run.
+  ALTER TABLE jobs ADD COLUMN model TEXT;
+
+  CREATE TABLE answers (
+    asked TEXT NOT NULL, run TEXT NOT NULL, n INTEGER NOT NULL, k INTEGER NOT NULL,
+    origin_run TEXT NOT NULL, origin_n INTEGER NOT NULL, origin_k INTEGER NOT NULL,
+    model TEXT NOT NULL, usd INTEGER NOT NULL, tokens INTEGER NOT NULL, at REAL NOT NULL, sha256 BLOB NOT NULL,
+    value ANY NOT NULL, PRIMARY KEY (asked, run, n, k)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX answers_by_origin ON answers (run, asked, origin_run, origin_n, origin_k);
+  CREATE INDEX answers_by_job ON answers (run, n);
+  CREATE INDEX answers_reused ON answers (run, origin_run) WHERE origin_run <> run;
+  `,
 ];
 
 /** From this version on sessions note the contexts that they use. */

@@ -50,7 +50,7 @@ const OWN = [
 const OF_JOBS = [
   ...(["open", "add", "known", "replace", "run", "runs", "damagedRuns", "read", "find", "list", "damaged"] as const),
   ...(["input", "result", "counts", "begin", "finish", "put", "change", "due", "lapse", "limit", "remove"] as const),
-  ...(["reserve", "give", "slot", "hush"] as const),
+  ...(["reserve", "give", "slot", "hush", "reuse", "reused", "sameFiles", "answersTo"] as const),
 ];
 const OF_SHIPPING = [
   ...(["keep", "parcels", "giveUp", "waits", "delivered", "groups", "lease", "release", "close"] as const),

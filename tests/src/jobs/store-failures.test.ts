@@ -45,5 +45,5 @@ test("whichever operation of the store fails during a try, a later try finishes 
     failed.push(operation);
   }
   expect(failed).toContain("checkpoint");
-  expect(failed).toContain("cached");
+  expect(failed).toContain("jobs.reuse");
 });

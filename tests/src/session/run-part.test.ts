@@ -135,7 +135,7 @@ test("an exec of a job whose commit fails is not over, and goes on later", async
 
 test("a session that runs the cell anew gets the answers of the one before, each call its own", async () => {
   const store = await shareStore(null);
-  const parts = { store, cacheScope: "run/7" };
+  const parts = { store, answersOf: { run: "run", n: 7 } };
   let asked = 0;
   const script = () => `answer ${++asked}`;
   const cell = 'const same = () => llm_query("a", { tools: [] }); [await same(), await same(), await same()]';
@@ -146,7 +146,7 @@ test("a session that runs the cell anew gets the answers of the one before, each
   const { result_json } = await second.exec(`${cell}.concat(await same())`);
   expect(result_json).toEqual(["answer 1", "answer 2", "answer 3", "answer 4"]);
   expect(await second.exec("budget().sub_calls")).toMatchObject({ result_json: 49 });
-  const { session: other } = await openScripted(script, MODEL, undefined, { store, cacheScope: "run/8" });
+  const { session: other } = await openScripted(script, MODEL, undefined, { store, answersOf: { run: "run", n: 8 } });
   expect((await other.exec('await llm_query("a", { tools: [] })')).result_json).toBe("answer 5");
 });
 

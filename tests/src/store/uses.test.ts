@@ -33,7 +33,7 @@ async function sample(store: Store): Promise<void> {
 }
 
 /** Tables that a store of an earlier build lacks. */
-const PARCELS = ["parcels", "shipments"];
+const LATER_TABLES = ["parcels", "shipments", "answers"];
 const there = (store: Store) => Promise.all([A, B, C].map(({ key }) => store.hasContext(key)));
 const usesIn = async (of: EditedKind, place: string) =>
   (await of.change(place, "SELECT session, hash FROM STORE.uses ORDER BY session, hash")).map((row) => ({ ...row }));
@@ -85,7 +85,12 @@ test.for(EDITED)(
     await of.change(place, "DROP TABLE STORE.uses");
     await of.change(place, "ALTER TABLE STORE.jobs DROP COLUMN sha256");
     await of.change(place, "ALTER TABLE STORE.jobs DROP COLUMN asked");
-    for (const table of of.kind === "in a folder" ? PARCELS : [...PARCELS, "accounts"]) {
+    await of.change(place, "ALTER TABLE STORE.jobs DROP COLUMN model");
+    for (const index of ["script", "table"]) await of.change(place, `DROP INDEX STORE.runs_by_${index}`);
+    for (const column of ["script_file", "table_file", "fresh"]) {
+      await of.change(place, `ALTER TABLE STORE.runs DROP COLUMN ${column}`);
+    }
+    for (const table of of.kind === "in a folder" ? LATER_TABLES : [...LATER_TABLES, "accounts"]) {
       await of.change(place, `DROP TABLE STORE.${table}`);
     }
     await of.change(place, of.kind === "in a folder" ? "PRAGMA user_version = 4" : "UPDATE STORE.meta SET version = 1");

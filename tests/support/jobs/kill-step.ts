@@ -12,8 +12,11 @@ export const TRY_STEPS = ["session", "begin", "loaded", "reserve", "give", "answ
  */
 export const SHIPPING_STEPS = ["kept", "closed", "advanced", "taken", "over"] as const;
 
+/** A call has the answer of an earlier run, and its record is not there yet. */
+export const REUSE_STEP = "reused";
+
 /** `added`: the jobs have their rows, and nobody has offered them. `offered`: they have their tickets, and none was begun. */
-export const KILL_STEPS = ["added", "offered", ...TRY_STEPS, ...SHIPPING_STEPS] as const;
+export const KILL_STEPS = ["added", "offered", ...TRY_STEPS, ...SHIPPING_STEPS, REUSE_STEP] as const;
 
 /** The variable that names a step and which of its kind is the last: `finish:3`. Only `crash/cli.ts` reads it. */
 export const KILL_VARIABLE = "BELAY_KILL_STEP";
@@ -62,6 +65,10 @@ export function killing(store: Store, at: KillStep, kill: () => boolean): Store 
       counts: (run, without) => behindOffers(() => store.jobs.counts(run, without)),
       begin: (key, taking) => then("begin", store.jobs.begin(key, taking)),
       reserve: (hold) => then("reserve", store.jobs.reserve(hold)),
+      async reuse(search) {
+        const found = await store.jobs.reuse(search);
+        return found?.from ? then(REUSE_STEP, Promise.resolve(found)) : found;
+      },
       give: (hold, spent) => then("give", store.jobs.give(hold, spent)),
       finish: (key, fence, outcome) => then("finish", store.jobs.finish(key, fence, outcome)),
     },

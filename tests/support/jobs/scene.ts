@@ -19,7 +19,17 @@ export const RUN: RunRow = {
 
 export const JOB: JobRow = {
   ...{ run: "R", n: 0, id: "a", session: "S", context: null, state: "waiting", why: null, rank: 0 },
-  ...{ run_at: null, ticket: null, fence: 0, engine: null, attempts: 0, lapses: 0, answers: 0, spent: NONE },
+  ...{
+    run_at: null,
+    ticket: null,
+    fence: 0,
+    engine: null,
+    model: null,
+    attempts: 0,
+    lapses: 0,
+    answers: 0,
+    spent: NONE,
+  },
   ...{ told: null, begun_at: null, ended_at: null },
 };
 

@@ -8,7 +8,17 @@ const MODEL = "anthropic/claude-sonnet-5";
 export function jobOf(n: number, state: JobState, more: Partial<Parameters<typeof listedJob>[0]> = {}): ListedJob {
   return listedJob({
     ...{ run: "01RUN", n, id: `mail-${n}`, context: null, session: `01JOB${n}`, state, why: null, rank: 0 },
-    ...{ run_at: null, ticket: null, fence: 1, engine: null, attempts: 0, lapses: 0, answers: 0, told: null },
+    ...{
+      run_at: null,
+      ticket: null,
+      fence: 1,
+      engine: null,
+      model: null,
+      attempts: 0,
+      lapses: 0,
+      answers: 0,
+      told: null,
+    },
     ...{ spent: { nanodollars: 0, tokens: 0, sub_calls: 0 }, begun_at: null, ended_at: null },
     ...more,
   });

@@ -40,7 +40,7 @@ test("jobs whose budget was spent are not advised to spend it again", async () =
     "summarise with what there is, or raise `--max-sub-calls`",
   );
   expect((await type(line("--max-sub-calls", "2", "--new"))).code).toBe(0);
-  const ofRun = ["batch", "twice.js", "--jobs", "in.csv", "--name", "of-run", "--on-budget", "fail"];
+  const ofRun = ["batch", "twice.js", "--jobs", "in.csv", "--name", "of-run", "--on-budget", "fail", "--fresh"];
   expect(await type([...ofRun, "--run-max-sub-calls", "1"])).toMatchObject(
     said(1, "--retry-failed, with a higher --run-max-…\n"),
   );

@@ -34,6 +34,7 @@ async function looks(
           created_at: 0,
           ...sums,
         }),
+        reused: async () => ({ answers: 0, tokens: 0, nanodollars: 0, from: [] }),
         counts: async () => ({ ...NONE, ...now()?.[1] }),
         list: async (_, { from }) => (from > 0 ? [] : parked.map((run_at) => ({ run_at, engine: null }) as JobRow)),
       },

@@ -258,7 +258,7 @@ test("--costs adds up what runs have spent, by day and by model", async () => {
   const own = priced(server);
   expect((await type(["jobs", "--costs"])).stdout).toBe("no job has asked a model\n");
   for (const name of ["first", "second"]) {
-    await type(["batch", "ask.js", "--jobs", "in.csv", "--name", name, "--model", "mine/m", ...own]);
+    await type(["batch", "ask.js", "--jobs", "in.csv", "--name", name, "--model", "mine/m", "--fresh", ...own]);
   }
   const { costs } = JSON.parse((await type(["jobs", "--costs", "--json"])).stdout);
   expect(costs).toEqual([

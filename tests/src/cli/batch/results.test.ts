@@ -12,7 +12,17 @@ const NOTHING = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 function row(n: number, state: JobState): JobRow {
   const told = state === "done" ? { output: "", sub_calls: 2, tokens: 10, cost_usd: 0.5, ms: 7, resumed: 1 } : null;
   const times = { run_at: null, begun_at: null, ended_at: null };
-  const tried = { ticket: null, fence: 0, engine: null, attempts: 0, lapses: 0, answers: 0, spent: NOTHING, told };
+  const tried = {
+    ticket: null,
+    fence: 0,
+    engine: null,
+    model: null,
+    attempts: 0,
+    lapses: 0,
+    answers: 0,
+    spent: NOTHING,
+    told,
+  };
   return { run: "r", n, id: `j${n}`, session: `s${n}`, context: null, state, why: null, rank: n, ...times, ...tried };
 }
 

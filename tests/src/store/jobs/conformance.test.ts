@@ -40,6 +40,71 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
     expect((await jobs.runs({ after: "R4", limit: 10 })).map(({ id }) => id)).toEqual(["R1"]);
   });
 
+  stored(
+    "a run takes each answer of an earlier run of its files once, also if two calls want it at once",
+    async (store) => {
+      const { jobs } = store;
+      const files = { script: "s".repeat(64), table: "t".repeat(64) };
+      await jobs.open(runOf("R1", { files }));
+      await jobs.add("R1", jobsOf("R1", 2));
+      await store.create(sessionOf("S1"));
+      const asked = "a".repeat(64);
+      const answer = (n: number, k: number) => ({
+        run: "R1",
+        n,
+        k,
+        asked,
+        value: `${n}.${k}`,
+        model: "p/m",
+        tokens: 7,
+        nanodollars: 5,
+        at: 1,
+      });
+      await store.commit("S1", { answers: [answer(0, 0), answer(0, 1), answer(1, 0)] });
+      const search = (run: string, n: number, k: number, ownOnly = false) => jobs.reuse({ run, n, k, asked, ownOnly });
+      expect(await search("R1", 0, 1)).toMatchObject({ value: "0.1", model: "p/m", from: null });
+
+      await jobs.open(runOf("R2", { files: { ...files, script: null } }));
+      await jobs.add("R2", [...jobsOf("R2", 1, 1), ...jobsOf("R2", 3, 7)]);
+      expect(await search("R2", 0, 0, true)).toBeNull();
+      // Its number is 0 here, and it is known by its id.
+      expect(await search("R2", 0, 0)).toMatchObject({ value: "1.0", from: "run R1", tokens: 7, nanodollars: 5 });
+      const both = await Promise.all([search("R2", 1, 0), search("R2", 2, 0)]);
+      expect(both.map((one) => one?.value).toSorted()).toEqual(["0.0", "0.1"]);
+      expect(await search("R2", 3, 0)).toBeNull();
+      expect(await search("R2", 0, 0, true)).toMatchObject({ value: "1.0", from: "run R1" });
+      expect(await jobs.reused("R2")).toEqual({ answers: 3, tokens: 21, nanodollars: 15, from: ["run R1"] });
+      expect(await jobs.reused("R1")).toEqual({ answers: 0, tokens: 0, nanodollars: 0, from: [] });
+      expect(await jobs.answersTo(asked, ["R1"])).toEqual(["0.0", "0.1", "1.0"]);
+      expect((await jobs.sameFiles(files, "R2")).map(({ id }) => id)).toEqual(["R1"]);
+
+      // A copy is as good as its origin, and does not count twice.
+      await jobs.open(runOf("R3", { files: { script: files.script, table: files.table } }));
+      await jobs.add("R3", jobsOf("R3", 4));
+      const taken = [
+        await search("R3", 2, 0),
+        await search("R3", 0, 0),
+        await search("R3", 3, 0),
+        await search("R3", 1, 0),
+      ];
+      expect(taken.map((one) => one?.value ?? null).toSorted()).toEqual(["0.0", "0.1", "1.0", null]);
+
+      // Whoever is tried anew gives back what was taken; a fresh run takes nothing.
+      await jobs.replace("R2", jobsOf("R2", 1, 1));
+      expect(await jobs.reused("R2")).toMatchObject({ answers: 2 });
+      expect((await jobs.known("R2", jobsOf("R2", 2, 7))).map((one) => one?.reused)).toEqual([1, 1]);
+      await jobs.open(runOf("R2", { files, fresh: true }));
+      expect(await search("R2", 0, 0)).toBeNull();
+      await jobs.open(runOf("R2", { files }));
+      expect(await search("R2", 0, 0)).toBeNull();
+      expect(await search("R4", 0, 0)).toBeNull();
+
+      await jobs.remove("R1");
+      expect(await search("R3", 2, 0)).toMatchObject({ from: "R1" });
+      expect(await jobs.answersTo(asked, ["R1"])).toEqual([]);
+    },
+  );
+
   stored("jobs are added once by their ids, numbered without gaps, and listed in order", async ({ jobs }) => {
     await jobs.open(runOf("R1"));
     const added = (n: number, isNew: boolean) => ({ n, isNew });
@@ -79,7 +144,7 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
         { id: "none", input: "1", context: null },
         { id: "job-1", input: '{"id":"job-1","n":1}', context: "c" },
       ];
-      const known = (n: number, isChanged: boolean, state = "waiting") => ({ n, state, isChanged });
+      const known = (n: number, isChanged: boolean, state = "waiting") => ({ n, state, isChanged, reused: 0 });
       expect(await jobs.known("R1", asked)).toEqual([known(2, false), known(0, true), null, known(1, true)]);
       await jobs.begin({ run: "R1", n: 0 }, tryOf("t"));
       await jobs.begin({ run: "R1", n: 1 }, tryOf("t"));

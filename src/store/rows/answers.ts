@@ -1,0 +1,101 @@
+import type { Json } from "../../../runtime/index.ts";
+import { parseJson } from "../../platform/json.ts";
+import type { NewAnswer } from "../jobs/answers.ts";
+import type { Bounds } from "./bounds.ts";
+import { unpackText } from "./pack.ts";
+import { columnsOf, isSealed, number, type Row, seal, text } from "./seal.ts";
+
+/** Only shorter answers are kept (`MOST_KEPT_UNITS` in `src/session/sub-calls/cache.ts`). */
+const ANSWER_BOUNDS: Bounds = { bytes: 4 * 2 ** 20, values: 2 ** 20, depth: 1000 };
+
+/** Columns of an answer but its seal and its value, in the order of {@link answerFields}. */
+export const ANSWER_COLUMNS = [
+  "asked",
+  "run",
+  "n",
+  "k",
+  "origin_run",
+  "origin_n",
+  "origin_k",
+  "model",
+  "usd",
+  "tokens",
+  "at",
+] as const;
+
+/** All of an answer. A value that is larger than one can be is not fetched. */
+export const SHOWN_ANSWER = `${ANSWER_COLUMNS.map((column) => `a.${column}`).join(", ")}, a.sha256,
+  CASE WHEN octet_length(a.value) <= ${ANSWER_BOUNDS.bytes} THEN a.value END AS value`;
+
+const COLUMNS = {
+  asked: text,
+  run: text,
+  n: number,
+  k: number,
+  origin_run: text,
+  origin_n: number,
+  origin_k: number,
+  model: text,
+  usd: number,
+  tokens: number,
+  at: number,
+};
+
+/** Columns of an answer without its value. */
+export interface AnswerColumns {
+  readonly asked: string;
+  readonly run: string;
+  readonly n: number;
+  readonly k: number;
+  readonly origin_run: string;
+  readonly origin_n: number;
+  readonly origin_k: number;
+  readonly model: string;
+  readonly usd: number;
+  readonly tokens: number;
+  readonly at: number;
+}
+
+/** A row of `answers` as it is written. */
+export interface AnswerRow extends AnswerColumns {
+  /** JSON. */
+  readonly value: string;
+  readonly sha256: Uint8Array;
+}
+
+/** A row as it was read and found whole. */
+export interface ReadAnswer extends AnswerColumns {
+  readonly value: Json;
+}
+
+export const answerFields = (columns: AnswerColumns) => ANSWER_COLUMNS.map((column) => columns[column]);
+
+/** The row of an answer that a job has asked for: it is its own origin. */
+export function newAnswerRow({ asked, run, n, k, value, model, tokens, nanodollars, at }: NewAnswer): AnswerRow {
+  const origin = { origin_run: run, origin_n: n, origin_k: k };
+  return sealedRow({ asked, run, n, k, ...origin, model, usd: nanodollars, tokens, at }, JSON.stringify(value));
+}
+
+/** The row of a job that takes an answer over. */
+export function takenRow(answer: ReadAnswer, key: Pick<AnswerColumns, "run" | "n" | "k">): AnswerRow {
+  const { value, ...columns } = answer;
+  return sealedRow({ ...columns, ...key }, JSON.stringify(value));
+}
+
+function sealedRow(columns: AnswerColumns, value: string): AnswerRow {
+  return { ...columns, value, sha256: seal([...answerFields(columns), value]) };
+}
+
+/** `null` if the row is damaged: the model is asked then. */
+export function answerIn(row: Row): ReadAnswer | null {
+  const content = unpackText(row, "value", ANSWER_BOUNDS);
+  if (content === null) return null;
+  try {
+    const columns = columnsOf(row, COLUMNS);
+    if (!isSealed(row, [...answerFields(columns), content])) return null;
+    const value = parseJson(content);
+    return value === undefined ? null : { ...columns, value };
+  } catch {
+    return null;
+  }
+}
