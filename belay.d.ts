@@ -248,6 +248,8 @@ interface DocumentEntry {
   kind: string;
   /** Its pages, slides, sheets, cells and the like, which doc_at names. */
   places: number;
+  /** The id of a newer text of the same file, if it had changed when it was appended again. */
+  replaced_by?: string;
 }
 
 interface Route {

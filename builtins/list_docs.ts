@@ -30,6 +30,8 @@ export const list_docs = defineBuiltin({
   kind: string;
   /** Its pages, slides, sheets, cells and the like, which doc_at names. */
   places: number;
+  /** The id of a newer text of the same file, if it had changed when it was appended again. */
+  replaced_by?: string;
 }`,
   params: { prefix: optional(string), page: optional(Page) },
   run(services, { prefix = "", page = {} }, scope) {
@@ -43,8 +45,9 @@ export const list_docs = defineBuiltin({
       const rest = `go on with list_docs(${JSON.stringify(prefix)}, { from: ${end}, limit: ${LIMITS.listedDocuments} })`;
       scope.warn(`list_docs_capped: ${end - first} of ${listed.length} documents were listed; ${rest}`);
     }
-    return listed.slice(first, end).map(({ id, path, size, start, end, original, places = [] }) => {
-      return { id, path, size, start, end, kind: original?.kind ?? "text", places: named(places).length };
+    return listed.slice(first, end).map(({ id, path, size, start, end, original, places = [], replaced_by }) => {
+      const entry = { id, path, size, start, end, kind: original?.kind ?? "text", places: named(places).length };
+      return replaced_by === undefined ? entry : { ...entry, replaced_by };
     });
   },
 });

@@ -11,6 +11,8 @@ export interface DocumentEntry {
   /** Present if the document became text when it was loaded. */
   readonly original?: { readonly kind: string };
   readonly places?: readonly (readonly [unit: number, label: string, firstRow?: number])[];
+  /** Present if a later append found the file changed. */
+  readonly replaced_by?: string;
 }
 
 /** The place of an offset: its document with its range in P, and line and column in the document, from 1. */

@@ -142,7 +142,7 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
   },
   context_changed: {
     meaning: "The sources of `-c` are not those that the session has loaded.",
-    cure: "`--reload` begins anew with them, `--append` adds them; or leave `-c` out.",
+    cure: "`--reload` begins anew with them, `--append` adds what is new or changed; or leave `-c` out.",
   },
   exec_running: {
     meaning: "An exec of this session still runs in the MCP server, and no other can begin.",

@@ -19,12 +19,14 @@ import { type Text, textFromPartsInSlices } from "./text/text.ts";
 export interface Document extends Partial<Converted> {
   /** Relative path (a single file: its basename), made unique within the context. */
   readonly id: string;
-  /** Absolute path on disk, or `-` for text that came from stdin or a caller. */
+  /** Absolute path on disk without symlinks, or `-` for text that came from stdin or a caller. */
   readonly path: string;
   readonly start: number;
   readonly end: number;
   /** UTF-16 units: `end - start`. */
   readonly size: number;
+  /** The id of the newest text of the same file, if a later append found the file changed. */
+  readonly replaced_by?: string;
 }
 
 /** Facts about a context, by their wire names (spec §3.1). */
@@ -43,6 +45,8 @@ export interface ContextStats {
   context_hash: string;
   /** Files of its sources that are not in P. */
   skipped: SkippedStats;
+  /** Documents whose file was appended again with another text, which stands behind them; absent if there are none. */
+  replaced?: number;
   /** Absent if all documents are text as they were. */
   converted?: ConvertedStats;
 }
@@ -110,7 +114,8 @@ export async function extendContext(
   const { hash, newlines } = await scan(bytes, pause);
   const part = previous === undefined ? { hash } : await scan(bytes.subarray(firstByte), pause);
   const newDocuments = documentsOf(source, previous, text, firstByte);
-  const documents = [...(previous?.documents ?? []), ...newDocuments];
+  const documents = [...markReplaced(previous?.documents ?? [], newDocuments), ...newDocuments];
+  const replaced = documents.filter(({ replaced_by }) => replaced_by !== undefined).length;
   const converted = convertedIn(documents);
   const { routes, skipped: cut } = await newRoutes(newDocuments, text, previous?.routes ?? [], pause);
   const skips = skipsAfter(previous, { ...source, skipped: [...source.skipped, ...cut] });
@@ -128,6 +133,7 @@ export async function extendContext(
       sources: [...(previous?.stats.sources ?? []), source.name],
       context_hash: hash,
       skipped: allSkipped(skips),
+      ...(replaced > 0 ? { replaced } : {}),
       ...(converted ? { converted } : {}),
     },
   };
@@ -144,6 +150,31 @@ function skipsAfter(previous: Context | undefined, { name, base = name, skipped,
 /** True if a source of which every file is there already tells otherwise than before what is skipped. */
 export function changesSkips(previous: Context, source: LoadedSource): boolean {
   return JSON.stringify(allSkipped(skipsAfter(previous, source))) !== JSON.stringify(previous.stats.skipped);
+}
+
+/** Tells whether the newest document of a path on disk has these bytes. */
+export function unchangedIn(context: Context | undefined): (path: string, bytes: Uint8Array) => boolean {
+  const newest = new Map<string, Document>(context?.documents.map((document) => [document.path, document]));
+  return (path, bytes) => {
+    const document = path === NO_PATH ? undefined : newest.get(path);
+    if (!context || !document) return false;
+    const { data, byteAt } = context.text;
+    const known = data.bytes.subarray(byteAt(document.start), byteAt(document.end));
+    return Buffer.compare(known, bytes) === 0;
+  };
+}
+
+/** The path of a document whose text came from stdin or a caller. */
+const NO_PATH = "-";
+
+/** The documents of a context, marked if one of the new ones is a newer text of the same file. */
+function markReplaced(before: readonly Document[], added: readonly Document[]): readonly Document[] {
+  const newest = new Map(added.map(({ path, id }) => [path, id]));
+  newest.delete(NO_PATH);
+  return before.map((document) => {
+    const replaced_by = newest.get(document.path);
+    return replaced_by === undefined ? document : { ...document, replaced_by };
+  });
 }
 
 /** SHA-256 of P's hash and of the hash of its index, hex. */

@@ -363,7 +363,10 @@ export interface Session extends AsyncDisposable {
    * `cancelled`
    */
   load(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
-  /** Adds to the context; variables, helpers, memory and budget stay. @throws RlmError as `load` */
+  /**
+   * Adds to the context what is new or has changed of a source; variables, helpers, memory and budget stay. The older text of a changed
+   * file stays too, marked `replaced_by` in `list_docs`. @throws RlmError as `load`
+   */
   loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
   /** True if the context begins with what a load of this source would give now. Rejects as `load` does, and changes nothing. */
   holds(source: LoadSource, options?: LoadingOptions): Promise<boolean>;

@@ -40,16 +40,15 @@ const NAMED = 50;
 /** The objects of the files that were named, those that are new first. */
 async function answerOf(ingested: Ingested, stats: LoadResult["stats"] | null): Promise<object> {
   const { context, before } = ingested;
-  const isNew = new Set(context.documents.slice(before));
-  const named = documentsNamed(context.documents, ingested);
-  const added = named.filter((document) => isNew.has(document));
-  const already = named.filter((document) => !isNew.has(document));
+  const added = context.documents.slice(before);
+  const isNew = new Set(added);
+  const already = documentsNamed(context.documents, ingested).filter((document) => !isNew.has(document));
   const pause = pauses();
   const objects = await Array.fromAsync([...added, ...already].slice(0, NAMED), async (document) => {
     const object = await objectOf({ of: "P", context, document }, pause);
     return `${object.id} ${nameOf(object).replace(/^P: /, "")} (${Math.ceil(document.size / 4)} tokens)`;
   });
-  const more = named.length - objects.length;
+  const more = added.length + already.length - objects.length;
   const counts = { added: added.length, already: already.length };
   return { ...counts, objects, ...(more > 0 ? { more } : {}), stats: stats && shortened(stats) };
 }

@@ -131,7 +131,7 @@ export const OF_SESSION = under("session", {
   append: {
     type: toggle,
     needs: ["context", "session"],
-    help: "-c is added to the context of a session; everything else stays",
+    help: "-c is added to the context of a session, as far as it is new or changed; everything else stays",
   },
   discard: {
     type: toggle,

@@ -84,7 +84,7 @@ function changed(kept: string | null, now: string, resume: string | null): RlmEr
   return new RlmError("context_changed", problem, {
     suggestion: resume
       ? `\`${resume}\` finishes what was interrupted with the context that the session has; --discard --reload gives it up and loads the other one.`
-      : "--reload loads it, which resets variables, helpers, memory and budget; --append adds all of it to what is there; without -c the session goes on as it is.",
+      : "--reload loads it, which resets variables, helpers, memory and budget; --append adds what is new or changed, and marks the older texts replaced_by in list_docs(); without -c the session goes on as it is.",
   });
 }
 

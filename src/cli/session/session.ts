@@ -186,8 +186,8 @@ function loaderOf(session: Session, progress: ProgressLine, cwd: string, { flags
       progress.end();
       if (kind === "load") progress.reset();
       if (flags.quiet) return;
-      if (before?.sources.includes(resolve(path)))
-        stderr.write(`${inLine(name)}: ${againText(before, stats)}\n`, "yellow");
+      const appended = before && appendedText(before, stats, before.sources.includes(resolve(path)));
+      if (appended) stderr.write(`${inLine(name)}: ${appended}\n`, "yellow");
       showLoaded(loadedSince(before, stats), stderr, flags.verbose, `${inLine(name)}: `);
     } finally {
       progress.end();
@@ -195,10 +195,15 @@ function loaderOf(session: Session, progress: ProgressLine, cwd: string, { flags
   };
 }
 
-/** Two copies of a document are there on purpose, or by a line that was typed twice. */
-function againText(before: ContextStats, now: ContextStats): string {
-  const added = amount(now.document_count - before.document_count, "document is", "documents are");
-  return `P has it already; ${added} added under other names, beside the ${before.document_count} that it had`;
+/** A clause about files of an append that P had already, or null if it had none of them. @param isAgain true if P had the source */
+function appendedText(before: ContextStats, now: ContextStats, isAgain: boolean): string | null {
+  const added = now.document_count - before.document_count;
+  const changed = (now.replaced ?? 0) - (before.replaced ?? 0);
+  if (added === 0) return "nothing is new or changed, and P stays as it is";
+  if (changed === 0)
+    return isAgain ? `${amount(added, "new document")} added; what has not changed is there once` : null;
+  const older = changed === 1 ? "its older text stays" : "their older texts stay";
+  return `${amount(added, "document")} added, ${changed} of changed files; ${older} in P, marked replaced_by in list_docs()`;
 }
 
 function checkSettings(settings: Settings, { needsModel }: Opening): void {

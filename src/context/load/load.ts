@@ -1,6 +1,13 @@
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { freeBytes, LIMITS } from "../../../runtime/index.ts";
-import { type Context, extendContext, type LoadedFile, type LoadedSource } from "../context.ts";
+import {
+  type Context,
+  changesSkips,
+  extendContext,
+  type LoadedFile,
+  type LoadedSource,
+  unchangedIn,
+} from "../context.ts";
 import { withoutMark } from "../documents/kinds.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import type { SkippedFile } from "../skipped.ts";
@@ -45,13 +52,13 @@ export type Source =
  * Reads a source into a new context (spec §3.1), or puts it behind `previous` (spec §3.2). A folder's files are sorted by code unit of
  * their relative path and each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark
  * is dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that
- * context itself. Behind `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n`, and limits count what is loaded
- * already. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or `cancelled`.
+ * context itself. Behind `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n` with the files that are new or have
+ * changed; without any, `previous` is returned. Limits count what is loaded already. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or `cancelled`.
  */
 export async function load(source: Source, options: LoadOptions, previous?: Context): Promise<Context> {
   if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
-  const reading = readingOf(source, size, previous !== undefined, options);
+  const reading = readingOf(source, size, previous, options);
   const { name, pause } = reading;
   await pause(0);
   if (source.kind === "text") {
@@ -71,7 +78,8 @@ export async function load(source: Source, options: LoadOptions, previous?: Cont
   const before = found && (await known.open(found.key));
   if (before) return before;
   const loaded = place.isFolder ? await loadFolder(reading, place) : await loadFile(reading, place);
-  const context = await extendContext(previous, loaded, pause);
+  const hasChanged = !previous || loaded.files.length > 0 || changesSkips(previous, loaded);
+  const context = hasChanged ? await extendContext(previous, loaded, pause) : previous;
   for (const { bytes } of loaded.files) freeBytes(bytes);
   // Of younger files a change could be missed.
   if (seen && reading.isWhole && seen.isOld) {
@@ -90,7 +98,7 @@ export async function knownLoad(
   previous: string | null,
   options: LoadOptions & { readonly known: Known },
 ): Promise<KnownLoad | undefined> {
-  const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
+  const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, undefined, options);
   const { known } = options;
   const { key, print } = await printOf(reading, await locatePath(reading, options), known, previous);
   return known.loads.find(key, print, () => readersNow(options));
@@ -107,7 +115,12 @@ async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
 
 type Reading = ReturnType<typeof readingOf>;
 
-function readingOf(source: Exclude<Source, PathsSource>, size: ContextSize, isAppend: boolean, options: LoadOptions) {
+function readingOf(
+  source: Exclude<Source, PathsSource>,
+  size: ContextSize,
+  previous: Context | undefined,
+  options: LoadOptions,
+) {
   const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
   return {
     /** Absolute path, or the text's name. */
@@ -117,7 +130,9 @@ function readingOf(source: Exclude<Source, PathsSource>, size: ContextSize, isAp
     /** The size of the context, counted up while reading. */
     size,
     /** Stands before the first file. */
-    separator: isAppend ? appendedLine(name) : "",
+    separator: previous ? appendedLine(name) : "",
+    /** True for a file of the context that has not changed. */
+    isThere: unchangedIn(previous),
     pause: pauseFor(options, size),
     options,
     ...{ isWhole: true, hasDocuments: false },
@@ -133,20 +148,20 @@ function contentOf(text: string | Uint8Array, name: string, options: LoadOptions
 type Place = Awaited<ReturnType<typeof locatePath>>;
 
 /** The target of a path, and the files that are there. */
-async function locatePath({ given, name, pause }: Reading, options: LoadOptions) {
+async function locatePath({ given, pause }: Reading, options: LoadOptions) {
   const roots = openRoots(options.roots, options.cwd);
   const path = locate(roots, given, options.cwd);
   if (isFolder(given, path)) {
     return { roots, path, isFolder: true, walked: await walk(roots, path, pause, options.documents) };
   }
-  const walked = { files: [{ relative: basename(name), path }], skipped: [], ignored: 0 };
+  const walked = { files: [{ relative: basename(path), path }], skipped: [], ignored: 0 };
   return { roots, path, isFolder: false, walked };
 }
 
 async function loadFile(reading: Reading, { roots, path }: Place): Promise<LoadedSource> {
-  const { size, name, options } = reading;
+  const { size, options } = reading;
   const content = readNamed(roots, path, LIMITS.contextBytes - size.bytes, chooser(options));
-  return loadContent(reading, content, { relative: basename(name), path: name });
+  return loadContent(reading, content, { relative: basename(path), path });
 }
 
 /** The source that one file is: a document as it is, or those of an archive, as a folder has them. */
@@ -155,9 +170,9 @@ async function loadContent(reading: Reading, content: FileContent, file: NamedFi
   const found = await documentsOf(reading, content, file);
   if ("reason" in found) throw unreadable(given, found);
   if ("size" in found) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + found.size });
-  const source = sourceOf(reading, found);
-  if (source.files.length === 0) throw nothingToLoad(given, found.skipped, 0);
-  return source;
+  const files = found.files.filter(({ path, bytes }) => !reading.isThere(path, bytes));
+  if (found.files.length === 0) throw nothingToLoad(given, found.skipped, 0);
+  return sourceOf(reading, { ...found, files });
 }
 
 /** @throws RlmError `context_too_large` */
@@ -177,13 +192,14 @@ function documentsOf(reading: Reading, content: FileContent, file: NamedFile) {
 async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<LoadedSource> {
   const { name, given, size, pause, options } = reading;
   const files: LoadedFile[] = [];
+  let unchanged = 0;
   const skipped: SkippedFile[] = [...walked.skipped];
   const shares = new Map<string, ContextSize>();
   const choose = chooser(options);
   const read = ahead(walked.files, ({ relative, path }) => {
     const room = size.files < LIMITS.files ? LIMITS.contextBytes - size.bytes : -1;
     const content = readListed(roots, path, room, room < 0 ? () => null : choose);
-    return documentsOf(reading, content, { relative, path: join(name, relative) });
+    return documentsOf(reading, content, { relative, path });
   });
   for await (const [{ relative }, found] of read) {
     const before = { ...size };
@@ -195,6 +211,10 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
       size.bytes += Buffer.byteLength(separatorOf(relative)) + found.size;
     } else {
       for (const document of found.files) {
+        if (reading.isThere(document.path, document.bytes)) {
+          unchanged += 1;
+          continue;
+        }
         const file = named(document, files.length === 0 ? reading.separator : "", size);
         if (!isOver(size)) files.push(file);
       }
@@ -210,6 +230,6 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
   }
   if (isOver(size)) throw tooLarge(given, size, shares);
   skipped.sort((a, b) => compareUnits(a.path, b.path));
-  if (files.length === 0) throw nothingToLoad(given, skipped, walked.ignored);
+  if (files.length === 0 && unchanged === 0) throw nothingToLoad(given, skipped, walked.ignored);
   return { name, files, skipped };
 }

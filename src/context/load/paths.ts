@@ -1,17 +1,25 @@
 import { statSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import { isWithin } from "../../platform/real-path.ts";
-import { type Context, changesSkips, type Document, extendContext, type LoadedFile, type Pause } from "../context.ts";
+import {
+  type Context,
+  changesSkips,
+  type Document,
+  extendContext,
+  type LoadedFile,
+  type Pause,
+  unchangedIn,
+} from "../context.ts";
 import type { SkippedFile } from "../skipped.ts";
 import { ahead, appendedLine, bytesOf, chooser, documentsOfFile, named } from "./file-content.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
-import { locate, openRoots, type Roots } from "./roots.ts";
+import { canonical, locate, openRoots, type Roots } from "./roots.ts";
 import { MAY_BE_SECRET } from "./secrets.ts";
 import { isOver, tooLarge } from "./size.ts";
 import { type ChooseWay, type FileContent, readListed, readNamed } from "./text-file.ts";
-import { type WalkOptions, walk } from "./walk.ts";
+import { type WalkedFile, type WalkOptions, walk } from "./walk.ts";
 
 /** Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has not changed is left out. */
 export interface PathsSource {
@@ -28,8 +36,7 @@ export interface PathsSource {
 interface FoundFile {
   /** Its document's id. */
   readonly name: string;
-  /** The path under which it was found, absolute, and the one to open, without symlinks. */
-  readonly at: string;
+  /** Absolute, without symlinks. */
   readonly path: string;
   /** By its own name: one that cannot be loaded is an error. */
   readonly given: string | null;
@@ -54,7 +61,7 @@ export async function extendByPaths(
   let lead = previous === undefined ? "" : appendedLine(source.folder);
   const choose = chooser(options);
   const reads = ahead(found.files.values(), (file) =>
-    documentsOfFile(read(roots, file, choose), { relative: file.name, path: file.at }, options, size),
+    documentsOfFile(read(roots, file, choose), { relative: file.name, path: file.path }, options, size),
   );
   for await (const [file, content] of reads) {
     await pause(FILE_COST_BYTES + bytesOf(content));
@@ -79,7 +86,7 @@ export async function extendByPaths(
   }
   if (files.length === 0 && same === 0) throw nothingToLoad(what, found.skipped, found.ignored);
   const { skipped } = found;
-  const loaded = { name: pathsName(source), base: source.folder, folder: null, files, skipped };
+  const loaded = { name: pathsName(source), base: canonical(source.folder), folder: null, files, skipped };
   if (files.length === 0 && previous && !changesSkips(previous, loaded)) return previous;
   return extendContext(previous, loaded, pause);
 }
@@ -92,7 +99,7 @@ export function documentsNamed(
   const newest = new Map(documents.map((document) => [document.path, document]));
   const all = [...newest.values()];
   const named = paths.flatMap((given) => {
-    const at = resolve(folder, given);
+    const at = canonical(resolve(folder, given));
     const within = all.filter(({ path }) => isWithin(at, path));
     const glob = globIn(at);
     if (within.length > 0 || glob === null) return within;
@@ -100,6 +107,13 @@ export function documentsNamed(
     return matching(glob, below, ({ path }) => relative(glob.base, path));
   });
   return [...new Set(named)];
+}
+
+/** True for a file whose name matches, or that of a symlink to it. */
+function isMatched(glob: Glob, files: readonly WalkedFile[]): (file: WalkedFile) => boolean {
+  const names = files.flatMap(({ relative: name, links = [] }) => [name, ...links]);
+  const matched = new Set(matching(glob, names, (name) => name));
+  return ({ relative: name, links = [] }) => [name, ...links].some((one) => matched.has(one));
 }
 
 /** The items whose names match. */
@@ -128,27 +142,28 @@ async function findFiles(
 ) {
   const skipped: SkippedFile[] = [];
   const found = { files: new Map<string, FoundFile>(), skipped, ignored: 0 };
-  const nameOf = (at: string) => (isWithin(folder, at) ? relative(folder, at) : at);
-  const put = (at: string, path: string, given: string | null) => {
-    const name = nameOf(at);
+  const real = canonical(folder);
+  const nameOf = (path: string) => (isWithin(real, path) ? relative(real, path) : path);
+  const put = (path: string, given: string | null) => {
     // A file that several paths name is one document.
-    if (!found.files.has(path)) found.files.set(path, { name, at, path, given });
+    if (!found.files.has(path)) found.files.set(path, { name: nameOf(path), path, given });
   };
   for (const given of paths) {
     const path = locate(roots, given, folder);
     const at = resolve(folder, given);
     const glob = exists(path) ? null : globIn(at);
     if (glob === null && !isFolder(given, path)) {
-      put(at, path, given);
+      put(path, given);
       continue;
     }
     const base = glob === null ? at : glob.base;
     const walked = await walk(roots, folderAt(base, given, roots, folder), pause, how);
-    const chosen = glob ? matching(glob, walked.files, (file) => file.relative) : walked.files;
+    const chosen = glob ? walked.files.filter(isMatched(glob, walked.files)) : walked.files;
     if (glob !== null && chosen.length === 0) throw noMatch(given);
-    for (const file of chosen) put(join(base, file.relative), file.path, null);
+    for (const file of chosen) put(file.path, null);
     const skips = glob ? matching(glob, walked.skipped.filter(isSecret), (file) => file.path) : walked.skipped;
-    for (const { path: name, reason } of skips) found.skipped.push({ path: nameOf(resolve(base, name)), reason });
+    const top = canonical(base);
+    for (const { path: name, reason } of skips) found.skipped.push({ path: nameOf(resolve(top, name)), reason });
     found.ignored += walked.ignored;
   }
   return found;
@@ -178,18 +193,6 @@ function exists(path: string): boolean {
 
 function read(roots: Roots, { path, given }: FoundFile, choose: ChooseWay): FileContent {
   return (given === null ? readListed : readNamed)(roots, path, LIMITS.contextBytes, choose);
-}
-
-/** True if the newest document of this path has these bytes. */
-function unchangedIn(context: Context | undefined): (path: string, bytes: Uint8Array) => boolean {
-  const newest = new Map<string, Document>(context?.documents.map((document) => [document.path, document]));
-  return (path, bytes) => {
-    const document = newest.get(path);
-    if (!context || !document) return false;
-    const { data, byteAt } = context.text;
-    const known = data.bytes.subarray(byteAt(document.start), byteAt(document.end));
-    return Buffer.compare(known, bytes) === 0;
-  };
 }
 
 function noMatch(given: string): RlmError {

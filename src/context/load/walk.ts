@@ -14,6 +14,8 @@ import { MAY_BE_SECRET, mayBeSecret } from "./secrets.ts";
 export interface WalkedFile {
   readonly relative: string;
   readonly path: string;
+  /** Names of symlinks in the folder that lead to it, relative as well; absent if there are none. */
+  readonly links?: readonly string[];
 }
 
 /** The result of a walk: files and skipped entries by code unit of their relative path. */
@@ -41,13 +43,16 @@ function begun(roots: Roots, base: string, { secrets }: WalkOptions) {
   const [files, skipped]: [WalkedFile[], SkippedFile[]] = [[], []];
   /** Symlinks with the folder that holds them; followed when all real folders are known. */
   const links: { readonly link: WalkedFile; readonly folder: Folder }[] = [];
-  return { secrets, roots, base, files, skipped, links, seen: new Set<string>(), ignored: 0, entries: 0 };
+  /** Symlinks to files, each with the path of its file. They count once all folders are known. */
+  const linkedFiles: WalkedFile[] = [];
+  return { secrets, roots, base, files, skipped, links, linkedFiles, seen: new Set<string>(), ignored: 0, entries: 0 };
 }
 
 /**
  * Finds the files below `base`, a symlink-free folder in the roots, honouring .gitignore as git does without its
- * index. `.git` is never entered. A symlinked file is found under the link's name; a symlinked folder is entered
- * when it lies in the roots, is not a folder above the link, and was not entered already.
+ * index. `.git` is never entered. A file is found once, under its real name if that lies in the folder, however many
+ * symlinks lead to it. A symlinked folder is entered when it lies in the roots, is not a folder above the link, and was not
+ * entered already.
  */
 export async function walk(roots: Roots, base: string, pause: Pause, options: WalkOptions = {}) {
   const state = begun(roots, base, options);
@@ -59,12 +64,26 @@ export async function walk(roots: Roots, base: string, pause: Pause, options: Wa
       if (target !== undefined) await enter(state, target, pause);
     }
   }
+  const files = withLinked(state);
   return {
-    files: state.files.sort(byRelative),
+    files: files.sort(byRelative),
     skipped: state.skipped.sort((a, b) => compareUnits(a.path, b.path)),
     /** Files and folders left out because of ignore rules; those in an ignored folder are not counted. */
     ignored: state.ignored,
   };
+}
+
+/** The files of the folders, and those that only symlinks lead to. A further name of a file is skipped by name. */
+function withLinked({ base, files, linkedFiles, skipped }: State): WalkedFile[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  for (const { relative: link, path } of linkedFiles.sort(byRelative)) {
+    const found = byPath.get(path);
+    const name = isWithin(base, path) ? relative(base, path) : link;
+    const { links = [] } = found ?? {};
+    byPath.set(path, { relative: found?.relative ?? name, path, links: [...links, link] });
+    if (found) skipped.push({ path: link, reason: "symlink to a file that is already loaded" });
+  }
+  return [...byPath.values()];
 }
 
 async function enter(state: State, start: Folder, pause: Pause): Promise<void> {
@@ -129,7 +148,7 @@ function follow(state: State, link: WalkedFile, folder: Folder): Folder | undefi
   const target = statOf(path);
   if ("reason" in target) return skip(target.reason);
   if (target.isFile()) {
-    state.files.push({ relative: link.relative, path });
+    state.linkedFiles.push({ relative: link.relative, path });
     return undefined;
   }
   if (!target.isDirectory()) return skip(`symlink to a ${kindOf(target)}`);

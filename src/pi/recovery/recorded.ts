@@ -150,6 +150,7 @@ const IndexSchema = v.object({
       files: v.array(v.object({ path: v.string(), reason: v.string() })),
       reasons: v.record(v.string(), count),
     }),
+    replaced: v.exactOptional(count),
     converted: v.exactOptional(
       v.object({ count, lossy: count, lost: v.record(v.string(), count), files: v.array(ConvertedSchema) }),
     ),

@@ -41,15 +41,19 @@ export function firstMessage(question: string, stats: Stats, schema: Json, part:
   ].join("\n\n");
 }
 
-type Stats = Pick<ContextStats, "length_chars" | "document_count" | "sources" | "skipped">;
+type Stats = Pick<ContextStats, "length_chars" | "document_count" | "sources" | "skipped" | "replaced">;
 
 const SOURCES_SHOWN = 5;
 
-function contextLine({ length_chars, document_count, sources }: Stats): string {
+function contextLine({ length_chars, document_count, sources, replaced = 0 }: Stats): string {
   const shown = sources.slice(0, SOURCES_SHOWN).join(", ");
   const more = sources.length > SOURCES_SHOWN ? `, … ${sources.length - SOURCES_SHOWN} more` : "";
   const documents = document_count === 1 ? "1 document" : `${document_count} documents`;
-  return `P has ${length_chars} characters in ${documents}, from ${shown}${more}.`;
+  const older =
+    replaced === 0
+      ? ""
+      : ` Of these, ${replaced} are older texts of files that have changed: list_docs names the newer text in replaced_by.`;
+  return `P has ${length_chars} characters in ${documents}, from ${shown}${more}.${older}`;
 }
 
 /** A line about files that P lacks, so that the model does not take them for read; none if all could be read. */

@@ -6,7 +6,7 @@ import { checkPaths } from "../../../src/cli/input/sources.ts";
 import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { ORIGINALS } from "../../documents/originals.ts";
-import { folderWith } from "../../support/tree.ts";
+import { folderWith, grow } from "../../support/tree.ts";
 import { finished, json, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
@@ -25,7 +25,9 @@ test("a session goes on with its variables, and -c must be what it has", async (
   expect(json(changed)).toMatchObject({
     error_code: "context_changed",
     error_message: expect.stringMatching(/^the session has the context [0-9a-f]{12}, and -c is [0-9a-f]{12}$/),
-    suggestion: expect.stringMatching(/^--reload loads it, .*; --append adds all of it to what is there; /),
+    suggestion: expect.stringMatching(
+      /^--reload loads it, .*; --append adds what is new or changed, and marks the older texts replaced_by in list_docs\(\); /,
+    ),
   });
   const appended = await run("[n, P.includes('alpha'), P.includes('beta')]", "-c", String(more), "--append");
   expect(json(appended)).toMatchObject({ result_json: [3, true, true] });
@@ -40,18 +42,28 @@ test("a session goes on with its variables, and -c must be what it has", async (
   expect(json(await piped("P.length"))).toMatchObject({ result_json: 10 });
 });
 
-test("a folder that is appended again is there twice, and a line on stderr says so", async () => {
+test("a folder that is appended again adds what is new or changed, and a line on stderr says so", async () => {
   const cwd = folderWith({ "docs/a.md": "alpha", "docs/b.md": "beta", "more.md": "gamma" });
   const docs = join(cwd, "docs");
   const run = (...args: string[]) =>
     belayHere(["exec", "-e", "list_docs().length", "-s", "s", ...args], { home: join(cwd, "home"), cwd });
-  const told = (added: number, had: number) =>
-    `docs: P has it already; ${added} documents are added under other names, beside the ${had} that it had\n`;
+  const nothing = "docs: nothing is new or changed, and P stays as it is\n";
   expect(await run("-c", docs)).toEqual({ code: 0, stdout: "2\n", stderr: "" });
   expect(await run("-c", "more.md", "--append")).toEqual({ code: 0, stdout: "3\n", stderr: "" });
-  expect(await run("-c", "docs", "--append")).toEqual({ code: 0, stdout: "5\n", stderr: told(2, 3) });
-  expect(await run("-c", "docs", "--append", "-q")).toEqual({ code: 0, stdout: "7\n", stderr: "" });
-  expect(await run("-c", "docs", "-c", "docs", "--reload")).toEqual({ code: 0, stdout: "4\n", stderr: told(2, 2) });
+  expect(await run("-c", "docs", "--append")).toEqual({ code: 0, stdout: "3\n", stderr: nothing });
+  grow(cwd, { "docs/a.md": "ALPHA", "docs/c.md": "delta" });
+  const changed = await run("-c", "docs", "--append");
+  expect(changed.stderr).toBe(
+    "docs: 2 documents added, 1 of changed files; its older text stays in P, marked replaced_by in list_docs()\n",
+  );
+  expect(changed.stdout).toBe("5\n");
+  grow(cwd, { "docs/d.md": "epsilon" });
+  const added = "docs: 1 new document added; what has not changed is there once\n";
+  expect(await run("-c", "docs", "--append")).toEqual({ code: 0, stdout: "6\n", stderr: added });
+  const marks = await run("-e", "list_docs().flatMap(({ id, replaced_by }) => (replaced_by ? [id, replaced_by] : []))");
+  expect(marks.stdout).toContain('["a.md", "docs/a.md"]');
+  expect(await run("-c", "docs", "--append", "-q")).toEqual({ code: 0, stdout: "6\n", stderr: "" });
+  expect(await run("-c", "docs", "-c", "docs", "--reload")).toEqual({ code: 0, stdout: "4\n", stderr: nothing });
 });
 
 test("a session goes on after its folder is gone, and says so; --reload takes another one in its place", async () => {

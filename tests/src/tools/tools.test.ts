@@ -245,8 +245,9 @@ test("raw loads a page as it is, and without it as its text", async () => {
   expect(await text()).toBe("# Big\n\n");
   await call("rlm_load", { path, raw: true });
   expect(await text()).toBe("<h1>Big</h1>");
+  writeFileSync(path, "<h1>Bigger</h1>");
   await call("rlm_load_append", { path: "a.html", raw: true });
-  expect(await text()).toMatch(/^<h1>Big<\/h1>\s+===== APPENDED: .* =====\s+<h1>Big<\/h1>$/);
+  expect(await text()).toMatch(/^<h1>Big<\/h1>\s+===== APPENDED: .* =====\s+<h1>Bigger<\/h1>$/);
 });
 
 test("what goes wrong is an envelope with a code and a cure", async () => {

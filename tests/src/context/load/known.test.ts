@@ -127,13 +127,14 @@ test("the same P from other files is another context, and what is appended to it
   const [first, second] = [await one.load(), await other.load()];
   expect(second.hash).toBe(first.hash);
   expect(second.key).not.toBe(first.key);
-  const more = { kind: "path", path: "a.txt" } as const;
+  const more = { kind: "path", path: "more/b.txt" } as const;
+  grow(one.folder, { "more/b.txt": "more" });
   const longer = await load(more, one.options, first);
   one.kept.set(longer.key, longer);
   const others = await load(more, one.options, second);
   expect([longer, others].map(({ stats }) => stats.sources)).toEqual([
-    [one.folder, join(one.folder, "a.txt")],
-    [other.folder, join(one.folder, "a.txt")],
+    [one.folder, join(one.folder, "more/b.txt")],
+    [other.folder, join(one.folder, "more/b.txt")],
   ]);
 });
 
@@ -159,15 +160,17 @@ test("a record opens no path outside the roots", async () => {
 });
 
 test("an append is known too, on top of what it was made on", async () => {
-  const { folder, load: loadHere, options, opened, kept } = scene();
-  const first = await loadHere();
+  const { folder, options, opened, kept } = scene();
+  grow(folder, { "other/b.txt": "b" });
+  const first = await load({ kind: "path", path: "other" }, options);
+  kept.set(first.key, first);
   const source = { kind: "path", path: "a.txt" } as const;
   const second = await load(source, options, first);
   kept.set(second.key, second);
   expect(await load(source, options, first)).toBe(second);
   expect(opened).toEqual([second.key]);
   const of = ({ hash, key }: Context) => ({ hash, key });
-  expect(await knownLoad(folder, null, options)).toEqual(of(first));
+  expect(await knownLoad(join(folder, "other"), null, options)).toEqual(of(first));
   expect(await knownLoad("a.txt", first.key, options)).toEqual(of(second));
   expect(await knownLoad("a.txt", second.key, options)).toBeUndefined();
 });

@@ -160,10 +160,11 @@ test("a path that is missing or outside is refused, for an append too", async ()
   await expect(load(pathSource("out/b.txt"), options, context)).rejects.toMatchObject({ code: "path_outside_sandbox" });
 });
 
-test("a symlink to a file in the roots is loaded by its own name", async () => {
+test("a symlink to a file in the roots is loaded as that file, and is the source", async () => {
   const folder = folderWith({ "real.txt": "x", "d/": "" }, { "d/link.txt": "../real.txt" });
   const context = await loadIn(folder, "d/link.txt");
-  expect(context.documents).toMatchObject([{ id: "link.txt", path: join(folder, "d/link.txt") }]);
+  expect(context.documents).toMatchObject([{ id: "real.txt", path: join(folder, "real.txt") }]);
+  expect(context.stats.sources).toEqual([join(folder, "d/link.txt")]);
 });
 
 test("a folder without a file to load names what it left out", async () => {
@@ -271,8 +272,9 @@ test("a name with control characters is JSON in the line that names its document
     ["back\\nslash", "S"],
     ["x\ty\u0085/c.txt", "C"],
   ]);
+  writeFileSync(join(folder, "a\nb.txt"), "B");
   const second = await load(pathSource("a\nb.txt"), options, first);
-  expect(textOf(second)).toBe(`${files}\n\n===== APPENDED: "${folder}/a\\nb.txt" =====\n\nA`);
+  expect(textOf(second)).toBe(`${files}\n\n===== APPENDED: "${folder}/a\\nb.txt" =====\n\nB`);
   const paths: Source = { kind: "paths", paths: ["c.txt"], folder: join(folder, "x\ty\u0085") };
   const third = await load(paths, options, await loadIn(folder, "back\\nslash"));
   expect(textOf(third)).toBe(`S\n\n===== APPENDED: "${folder}/x\\ty\\u0085" =====\n\n\n===== c.txt =====\nC`);

@@ -122,6 +122,7 @@ test("a rule file that is a symlink or too large, and rules that are too long or
   expect(names.filter((name) => !name.endsWith(".gitignore"))).toEqual(["a/x", "b/x", "rules"]);
   expect(skipped).toEqual([
     { path: "a/.gitignore", reason: "its rules are not applied: it is a symlink" },
+    { path: "a/.gitignore", reason: "symlink to a file that is already loaded" },
     { path: "b/.gitignore", reason: "its rules are not applied: larger than 256 KB" },
     {
       path: "c/.gitignore",
@@ -130,7 +131,7 @@ test("a rule file that is a symlink or too large, and rules that are too long or
   ]);
 });
 
-test("symlinks: files under their own name, folders once, what leaves or loops is reported", async () => {
+test("symlinks: files and folders once, what leaves or loops is reported", async () => {
   const outside = folderWith({ "secret.txt": "", "sub/x": "" });
   const links = {
     ...{ file: "../real/a.txt", folder: "../real", "same-folder": "../real", c1: "../other/c", above: ".." },
@@ -143,15 +144,14 @@ test("symlinks: files under their own name, folders once, what leaves or loops i
   const { files, skipped } = await walk([folder], join(folder, "walked"), async () => {});
   expect(files).toEqual([
     { relative: "c1/d.txt", path: join(folder, "other/c/d.txt") },
-    { relative: "file", path: join(folder, "real/a.txt") },
-    { relative: "folder/a.txt", path: join(folder, "real/a.txt") },
+    { relative: "folder/a.txt", path: join(folder, "real/a.txt"), links: ["file"] },
   ]);
   const leaves = "symlink that leaves the allowed roots";
   expect(Object.fromEntries(skipped.map(({ path, reason }) => [path, reason]))).toEqual({
     ...{ above: "symlink to a folder above it", dangling: "symlink that leads nowhere", git: "symlink into .git" },
     ...{ "loop-a": "symlink loop", "loop-b": "symlink loop", out: leaves, "out-file": leaves, "out-missing": leaves },
     ...{ proc: leaves, "same-folder": "symlink to a folder that is already loaded" },
-    ...{ self: "symlink to a folder above it", zero: leaves },
+    ...{ self: "symlink to a folder above it", zero: leaves, file: "symlink to a file that is already loaded" },
   });
 });
 

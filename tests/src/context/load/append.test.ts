@@ -1,0 +1,71 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Context } from "../../../../src/context/context.ts";
+import { load } from "../../../../src/context/load/load.ts";
+import { zip } from "../../../documents/packed.ts";
+import { folderWith, grow } from "../../../support/tree.ts";
+
+const source = (path: string) => ({ kind: "path", path }) as const;
+const told = ({ documents, text }: Context) =>
+  documents.map(({ id, start, end, replaced_by = null }) => [id, text.slice(start, end), replaced_by]);
+
+test("what is appended again adds what is new or changed, and the older text of a changed file says so", async () => {
+  const folder = folderWith({ "docs/a.txt": "a", "docs/b.txt": "b", "docs/sub/c.txt": "c" });
+  const options = { roots: [folder], cwd: folder };
+  const first = await load(source("docs"), options);
+  expect(await load(source("docs"), options, first)).toBe(first);
+  expect(await load(source("docs/b.txt"), options, first)).toBe(first);
+  expect(first.stats).not.toHaveProperty("replaced");
+
+  grow(folder, { "docs/b.txt": "B", "docs/d.txt": "d" });
+  const second = await load(source("docs"), options, first);
+  expect(told(second)).toEqual([
+    ["a.txt", "a", null],
+    ["b.txt", "b", "docs/b.txt"],
+    ["sub/c.txt", "c", null],
+    ["docs/b.txt", "B", null],
+    ["d.txt", "d", null],
+  ]);
+  expect(second.stats).toMatchObject({
+    document_count: 5,
+    replaced: 1,
+    sources: [join(folder, "docs"), join(folder, "docs")],
+  });
+  // The context below stays what it was.
+  expect(first.documents.some((document) => "replaced_by" in document)).toBe(false);
+
+  // An older text that comes back is newer again, and each text names the newest.
+  writeFileSync(join(folder, "docs/b.txt"), "b");
+  rmSync(join(folder, "docs/a.txt"));
+  const third = await load({ kind: "paths", paths: ["docs"], folder }, options, second);
+  expect(told(third).filter(([id]) => String(id).includes("b.txt"))).toEqual([
+    ["b.txt", "b", "docs/b.txt~2"],
+    ["docs/b.txt", "B", "docs/b.txt~2"],
+    ["docs/b.txt~2", "b", null],
+  ]);
+  expect(third.stats.replaced).toBe(2);
+});
+
+test("a text at hand is appended each time, and an archive by its members", async () => {
+  const folder = folderWith({ "all.zip": zip([{ name: "x.txt", data: "x" }]) });
+  const options = { roots: [folder], cwd: folder };
+  const text = { kind: "text", text: "note", name: "note" } as const;
+  const twice = await load(text, options, await load(text, options));
+  expect(told(twice)).toEqual([
+    ["note", "note", null],
+    ["note/note", "note", null],
+  ]);
+  const first = await load(source("all.zip"), options);
+  expect(await load(source("all.zip"), options, first)).toBe(first);
+  const members = [
+    { name: "x.txt", data: "X" },
+    { name: "y.txt", data: "y" },
+  ];
+  writeFileSync(join(folder, "all.zip"), zip(members));
+  expect(told(await load(source("all.zip"), options, first)).map(([, words, by]) => [words, by !== null])).toEqual([
+    ["x", true],
+    ["X", false],
+    ["y", false],
+  ]);
+});
