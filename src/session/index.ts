@@ -50,7 +50,7 @@ export {
 } from "./stored/description.ts";
 export { describeExecs, type ExecDescription, type ResumeDescription } from "./stored/exec-description.ts";
 export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";
-export { keepSettings, REMARK_NAMES } from "./stored/remarks.ts";
+export { keepSettings, REMARK_NAMES, type RemarkOptions, remarksOf } from "./stored/remarks.ts";
 export { openStore, type SessionStore } from "./stored/session-store.ts";
 export {
   canBeChosen,

@@ -13,17 +13,18 @@ interface NamedSource {
 }
 
 /**
- * Brings the contexts that the user names into a session. A fresh session loads them; for another session
- * they are read again, and must be what it has.
+ * Looks at the contexts that the user names for a session. A fresh session is to load them; for another session
+ * they are read again, and must be what it has. Returns what loads them; the session is as it was until then.
  *
  * @throws RlmError `context_changed`
  */
-export async function bringContexts(
-  { session, kept, progress, roots, resumeCommand, loadSource }: CliSession,
+export async function contextsToBring(
+  { session, kept, progress, roots, resumeCommand, bring }: CliSession,
   { contexts, change, raw, includeSecrets: secrets }: SessionFlags,
   signal: AbortSignal,
-): Promise<void> {
-  if (contexts.length === 0) return;
+): Promise<() => Promise<void>> {
+  const nothing = async () => {};
+  if (contexts.length === 0) return nothing;
   const sources: NamedSource[] = [];
   for (const path of contexts) sources.push({ path, source: await contextSource(path, signal) });
   const has = session.stats()?.context_hash ?? null;
@@ -37,13 +38,15 @@ export async function bringContexts(
       ...{ documents, signal },
       onProgress: (read) => progress.report({ kind: "load", ...read }),
     })).finally(() => progress.end());
-    if (hash === has) return;
+    if (hash === has) return nothing;
     // If nothing but loads was done, a run may have ended between two of them, and nothing can be lost.
     if (holdsMore) throw changed(has, hash, session.unfinished() ? resumeCommand() : null);
   }
-  for (const [index, { path, source }] of sources.entries()) {
-    await loadSource(source, path, index === 0 && change !== "append" ? "load" : "append", signal);
-  }
+  return async () => {
+    for (const [index, { path, source }] of sources.entries()) {
+      await bring(source, path, index === 0 && change !== "append" ? "load" : "append", signal);
+    }
+  };
 }
 
 /** True if the session has anything that a load would take away. */

@@ -13,6 +13,7 @@ import { processTerminal } from "../render/terminal.ts";
 import { openKeeping } from "../session/keeping.ts";
 import { optionsOf, rowOf } from "../session/kept-settings.ts";
 import { withSpansSent } from "../session/sending.ts";
+import { hasUnfinishedWork } from "../session/session.ts";
 import { checkPrice, readSettings } from "../session/settings.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 
@@ -35,7 +36,8 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
     async open(store, { row, name, folder, roots, onProgress }) {
       const isOfServer = row === null || row.origin === "mcp";
       const kept = { store, folder: place };
-      const recorded = { kept, row: isOfServer ? null : row, isTakenUp: false, looksOnly: false };
+      const isTakenUp = row !== null && !isOfServer && hasUnfinishedWork(row);
+      const recorded = { kept, row: isOfServer ? null : row, isTakenUp, looksOnly: false };
       const keeping = await orInvalid(() =>
         openKeeping(recorded, { ...sessionFlags(args, "mcp"), contexts: roots }, stderr),
       );
@@ -43,13 +45,14 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
       const { max_session_budgets: most = LIMIT_DEFAULTS.max_session_budgets } = keeping.settings.settings;
       // Each call of the client is a question of its own.
       const questions = { id: () => ulid(), most };
-      const owned = (id: string): Json => signer.sign(rowOf(keeping.settings, { folder }), id);
+      const owned = (id: string): Json => signer.sign(rowOf({ first: keeping.settings, newest: null }, { folder }), id);
       const session = await openSessionWith(
         { ...optionsOf(keeping.settings), delivery: "now", session: row?.id ?? name, onProgress },
         { store, origin: "mcp", settings: isOfServer ? owned : keeping.signed, signer, questions },
       );
       try {
         if (session.unfinished()) keeping.checkRecorded();
+        await keeping.accept(session.id);
         return session;
       } catch (error) {
         await session.close();

@@ -72,6 +72,7 @@ const COMMANDS: readonly DotCommand[] = [
     async run(_argument, { opened, terminal, signal }) {
       if (!opened.session.unfinished()) return NOTHING_UNFINISHED;
       opened.checkRecorded();
+      await opened.accept();
       opened.progress.begin();
       const delivery = openDelivery(opened);
       const resumed = await opened.session.resume({ signal, ...opened.waiting, ...delivery.asked });
@@ -92,7 +93,9 @@ const COMMANDS: readonly DotCommand[] = [
     summary: "give up the cell that was interrupted; the state is that before it",
     async run(_argument, { opened }) {
       if (!opened.session.unfinished()) return NOTHING_UNFINISHED;
-      return void (await opened.session.discard());
+      await opened.session.discard();
+      await opened.accept();
+      return undefined;
     },
   },
 ];

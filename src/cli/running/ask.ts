@@ -27,7 +27,12 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
     const schema = file === undefined ? {} : { schema: await schemaIn(file) };
     const asked = { kind: "ask", input: question } as const;
     // --trajectory tells at the end what --verbose would tell now.
-    const opened = await open({ asked, needsModel: true, tellsTurns: isJson || !args.get(TRAJECTORY) });
+    const opened = await open({
+      asked,
+      needsModel: true,
+      subModel: own.subModel,
+      tellsTurns: isJson || !args.get(TRAJECTORY),
+    });
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
     const asking = { ...signals, ...opened.waiting, trajectory: args.get(TRAJECTORY) };
@@ -73,8 +78,9 @@ function askCode(answer: AskEnvelope): number {
 /**
  * The last line of an ask, which says what its answer does not rest on. @param how the command that lists it
  */
-function lastLine({ coverage, skipped, limits_met }: AskEnvelope, how: string, isQuiet: boolean): string {
-  const limits = limits_met.length === 0 ? null : limitsLine(limits_met);
+function lastLine(answer: AskEnvelope, how: string, isQuiet: boolean): string {
+  const { coverage, skipped, limits_met } = answer;
+  const limits = limits_met.length === 0 || isOpen(answer) ? null : limitsLine(limits_met);
   const read = coverage && !isQuiet ? coverageSentence(coverage, how) : null;
   const unread = skipped && unreadSentence(skipped, how);
   return [limits, read, unread].filter((sentence) => sentence !== null).join(" ");

@@ -29,7 +29,10 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
     const unfinished = session.unfinished();
-    if (unfinished) opened.checkRecorded();
+    if (unfinished) {
+      opened.checkRecorded();
+      await opened.accept();
+    }
     progress.begin(unfinished ? brief(unfinished.input) : "");
     const isLast = (unfinished?.rest.length ?? 0) === 0;
     const delivery = openDelivery(opened, isLast);
@@ -48,7 +51,10 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     // Cells and questions are recorded when they begin.
     if (!envelope && !isJson)
       terminal.stderr.write(`the ${kind} is finished; for what was to follow it, run the same command again\n`);
-    if (rest.length > 0) opened.checkRecorded();
+    if (rest.length > 0) {
+      opened.checkRecorded();
+      await opened.accept();
+    }
     // An earlier process may have written a recorded result: only a flag asks for it once more.
     const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;
     if (envelope && isAgain) await delivery.again(envelope);

@@ -1,13 +1,14 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Json } from "../../index.ts";
+import { given } from "../../platform/json.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
-import { keepSettings } from "../../session/index.ts";
+import { keepSettings, type RemarkOptions, remarksOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
-import { rowOf, settingsToKeep, withRoots } from "./kept-settings.ts";
+import { type KeptSettings, type RecordedSettings, rowOf, settingsToKeep, withRoots } from "./kept-settings.ts";
 import { doubtedSettings, recordedSettings, shown } from "./recorded-settings.ts";
 import { readSettings, withModel } from "./settings.ts";
 
@@ -22,8 +23,9 @@ interface Place {
 }
 
 /**
- * Settles which settings hold in a session of the command, and what its row keeps of them. Those that the session recorded
- * count only if this user signed them; else stderr says which ones do not. It also names recorded roots that are gone.
+ * Settles which settings hold in a session of the command, and what its row keeps of them: those of the command that made it, and
+ * those of the newest one for what that leaves unfinished. Recorded settings count only if this user signed them; else stderr says
+ * which ones do not. It also names recorded roots that are gone.
  *
  * @throws RlmError `invalid_config`
  */
@@ -31,7 +33,8 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
   const { kept: place, row, isTakenUp, looksOnly } = opened;
   const signer = place && openSigner(place.folder, process.env);
   const recorded = row && signer && recordedSettings(row, signer);
-  const kept = recorded?.kept ?? null;
+  const first = recorded?.kept?.first ?? null;
+  const kept = (isTakenUp ? recorded?.kept?.newest : null) ?? first;
   const gone = (kept?.settings.roots ?? []).filter((root) => !existsSync(root));
   const isReload = flags.change === "reload";
   const before = kept && isReload ? withRoots(kept, gone) : kept;
@@ -43,29 +46,55 @@ export async function openKeeping(opened: Place, flags: SessionFlags, stderr: Ou
     recorded?.kept === null ? { settings: named, isChosen: false } : await withModel(named, flags);
   const wasChosen = before?.isModelChosen === true && readSettings(flags).model === undefined;
   const settings = settingsToKeep(all, flags, output, before, isChosen || wasChosen);
-  let now = settings;
-  const doubted = row && recorded?.kept === null ? doubtedSettings(row, recorded, now, flags) : null;
+  const doubted = row && recorded?.kept === null ? doubtedSettings(row, recorded, settings, flags, isTakenUp) : null;
   doubted?.warn(stderr);
   // Recorded settings that do not count stay until the user has decided on them.
   const keeper = looksOnly || doubted?.isOpen ? null : signer;
   const problem = keeper?.problem() ?? null;
   if (problem !== null) stderr.write(`${UNSIGNED}: ${problem}; belay doctor says what to do\n`, "yellow");
+  let now: RecordedSettings = { first: first ?? settings, newest: settings };
+  let hasLoaded = false;
 
-  /** Settings that the row is to keep; null: it stays as it is. */
-  const signed = (session: string): Json => keeper?.sign(rowOf(now), session) ?? null;
+  const signed = (session: string): Json => keeper?.sign(rowOf(now), session) ?? row?.settings ?? null;
+  const keep = async (session: string, remarks: RemarkOptions = {}): Promise<void> => {
+    if (place && !looksOnly) await keepSettings(place.store, session, signed(session), remarks);
+  };
   return {
     /** Settings that hold as the session is opened. */
     settings,
     /** Roots that the session recorded and that do not exist any more. */
     gone,
-    signed,
+    /** The settings of a session that is made; null: the row of an existing one stays as it is until the command is accepted. */
+    signed: (session: string): Json => (row ? null : signed(session)),
+    /** The row keeps the settings of a command that nothing refuses any more. That of a new session has them. */
+    async accept(session: string): Promise<void> {
+      if (row) await keep(session, given({ label: flags.options.label }));
+    },
+    /** Takes back what the row keeps of a command that failed before it ran anything. */
+    async takeBack(session: string): Promise<void> {
+      if (!row || !place || looksOnly) return;
+      const { label } = remarksOf(row);
+      if (hasLoaded) now = { ...now, newest: null };
+      const settings = hasLoaded ? signed(session) : row.settings;
+      await keepSettings(place.store, session, settings, { label: label ?? "" });
+    },
     /**
-     * The user names one more context: the row keeps that it may be read. Comes before the load itself. A load in place of
+     * Has the row keep that a context may be read, while `load` loads it. If that fails, the row is as before. A load in place of
      * the context drops the roots that are gone.
      */
-    async addRoot(session: string, path: string, kind: "load" | "append"): Promise<void> {
-      now = withRoots(now, kind === "load" ? gone : [], [resolve(path)]);
-      if (keeper && place) await keepSettings(place.store, session, signed(session));
+    async withRoot(session: string, path: string, kind: "load" | "append", load: () => Promise<void>): Promise<void> {
+      const earlier = now;
+      const withPath = (settings: KeptSettings) => withRoots(settings, kind === "load" ? gone : [], [resolve(path)]);
+      now = { first: withPath(now.first), newest: now.newest && withPath(now.newest) };
+      await keep(session);
+      try {
+        await load();
+        hasLoaded = true;
+      } catch (error) {
+        now = earlier;
+        await keep(session);
+        throw error;
+      }
     },
     /** Refuses to go on with the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
     checkRecorded: () => doubted?.refuse(),

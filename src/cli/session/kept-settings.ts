@@ -8,7 +8,7 @@ import { FORMATS } from "../flags/declared.ts";
 import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { documentOptions, sessionOptions } from "./settings.ts";
 
-/** The settings that a session of the command began with. It goes on with them unless flags say otherwise. Never a key. */
+/** The settings of one command. Never a key. */
 export interface KeptSettings {
   readonly settings: Settings;
   /** Relative paths of its cells are relative to this folder. */
@@ -21,10 +21,18 @@ export interface KeptSettings {
   readonly isModelChosen: boolean;
 }
 
+/** The settings that a session of the command records. */
+export interface RecordedSettings {
+  /** Those of the command that made the session. It goes on with them unless flags say otherwise. */
+  readonly first: KeptSettings;
+  /** Those of the newest command, for what it leaves unfinished; null: they are the first ones. */
+  readonly newest: KeptSettings | null;
+}
+
 /** Earlier versions have kept none. */
 const NOWHERE: ResultPlace = { file: null, format: null };
 
-const KeptSchema = v.object({
+const OfCommand = v.object({
   settings: v.omit(SettingsSchema, ["otlp", "convert"]),
   cwd: v.string(),
   model_chosen: v.optional(v.boolean(), false),
@@ -34,25 +42,34 @@ const KeptSchema = v.object({
   keep_steps: v.optional(v.boolean()),
 });
 
+const KeptSchema = v.object({ ...OfCommand.entries, unfinished: v.optional(v.nullable(OfCommand), null) });
+
 /** The settings of a session's row; null if the command did not make the session. */
-export function keptSettings(row: Json): KeptSettings | null {
+export function keptSettings(row: Json): RecordedSettings | null {
   const read = v.safeParse(KeptSchema, row);
   if (!read.success) return null;
-  const { settings, cwd, output, model_chosen: isModelChosen, ...fields } = read.output;
+  const { unfinished, ...first } = read.output;
+  return { first: settingsOf(first), newest: unfinished && settingsOf(unfinished) };
+}
+
+function settingsOf(read: v.InferOutput<typeof OfCommand>): KeptSettings {
+  const { settings, cwd, output, model_chosen: isModelChosen, ...fields } = read;
   const { on_restart: onRestart, cache, keep_steps: keepSteps } = fields;
   return { settings, cwd, output, options: given({ onRestart, cache, keepSteps }), isModelChosen };
 }
 
 /** The settings as a row keeps them. */
-export function rowOf(
-  { settings, cwd, options, output, isModelChosen }: KeptSettings,
-  more: { readonly folder?: string } = {},
-): Json {
+export function rowOf({ first, newest }: RecordedSettings, more: { readonly folder?: string } = {}): Json {
+  const isSame = newest === null || JSON.stringify(fieldsOf(newest)) === JSON.stringify(fieldsOf(first));
+  const unfinished = isSame ? {} : { unfinished: fieldsOf(newest) };
+  // What is undefined is left out.
+  return JSON.parse(JSON.stringify({ ...fieldsOf(first), ...more, ...unfinished }));
+}
+
+function fieldsOf({ settings, cwd, options, output, isModelChosen }: KeptSettings): object {
   const chosen = isModelChosen ? { model_chosen: true } : {};
   const { onRestart: on_restart, cache, keepSteps: keep_steps } = options;
-  // What is undefined is left out.
-  const kept = { settings, cwd, output, ...chosen, on_restart, cache, keep_steps, ...more };
-  return JSON.parse(JSON.stringify(kept));
+  return { settings, cwd, output, ...chosen, on_restart, cache, keep_steps };
 }
 
 /**

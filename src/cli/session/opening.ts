@@ -5,7 +5,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
 import type { Host } from "../host.ts";
-import { bringContexts } from "../input/contexts.ts";
+import { contextsToBring } from "../input/contexts.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Report, reportOf } from "../running/reports.ts";
 import { type Stop, untilStopped } from "../stop.ts";
@@ -55,7 +55,7 @@ export function inSession(
     try {
       return await work({ flags, terminal, stop, report, isJson, open });
     } catch (error) {
-      if (error instanceof RlmError) report.failure(error, opened?.session.id ?? null);
+      if (error instanceof RlmError) report.failure(error, opened?.keptId() ?? null);
       // Reading stdin that is aborted throws an error of its own.
       else if (!stop.signal.aborted) throw error;
       return failed;
@@ -66,7 +66,8 @@ export function inSession(
 }
 
 /**
- * Looks after what was interrupted, then brings in the contexts. Tells whether what the user asks for was begun before.
+ * Looks after what was interrupted, then brings in the contexts. Tells whether what the user asks for was begun before. All that
+ * refuses the command comes first: until then nothing is changed.
  *
  * @throws RlmError `exec_unfinished`, `context_changed` and what loading throws
  */
@@ -75,14 +76,25 @@ export async function makeReady(
   { flags, asked }: Pick<Opening, "flags" | "asked">,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const isBegun = await meetUnfinished(opened, flags, asked);
-  if (isBegun) {
-    opened.checkRecorded();
-    opened.goesOn();
+  const cancelled = () =>
+    new RlmError("cancelled", "cancelled before anything started", { suggestion: "Run the command again." });
+  const met = meetUnfinished(opened, flags, asked);
+  const isBegun = met === "goes on";
+  if (isBegun) opened.checkRecorded();
+  const load = await contextsToBring(opened, flags, signal);
+  if (signal.aborted) throw cancelled();
+  if (met === "given up") await opened.session.discard();
+  if (isBegun) opened.goesOn();
+  // What was interrupted stays as it is until somebody decides on it.
+  if (met !== "none" || !opened.session.unfinished()) await opened.accept();
+  try {
+    await load();
+  } catch (error) {
+    await opened.takeBack();
+    throw error;
   }
-  await bringContexts(opened, flags, signal);
   if (!signal.aborted) return isBegun;
-  throw new RlmError("cancelled", "cancelled before anything started", { suggestion: "Run the command again." });
+  throw cancelled();
 }
 
 /** Ends a session. Once a day it also drops old sessions without a name. */
@@ -94,30 +106,28 @@ export async function closeWithGc(opened: CliSession, isHurried: boolean): Promi
   await opened[Symbol.asyncDispose]();
 }
 
+/** The fate of an exec that was interrupted, before anything else is run in its session. */
+type Met = "none" | "goes on" | "given up";
+
 /**
- * Looks after what was interrupted in a session, before anything else is run in it. Returns true if it is what the user
- * asks for, so that it is to be resumed.
+ * Decides on what was interrupted in a session. It goes on if it is what the user asks for.
  *
  * @throws RlmError `exec_unfinished` if it is something else
  */
-async function meetUnfinished(opened: CliSession, flags: SessionFlags, asked: Opening["asked"]): Promise<boolean> {
+function meetUnfinished(opened: CliSession, flags: SessionFlags, asked: Opening["asked"]): Met {
   const { session, resumeCommand } = opened;
   const { contexts, change, discard } = flags;
   const unfinished = session.unfinished();
-  if (!unfinished) return false;
-  if (discard) {
-    await session.discard();
-    return false;
-  }
+  if (!unfinished) return "none";
+  if (discard) return "given up";
   const { kind, input } = unfinished;
-  if (asked?.kind === kind && textOf(input, "prompt") === asked.input && change === null) return true;
+  if (asked?.kind === kind && textOf(input, "prompt") === asked.input && change === null) return "goes on";
   // A load that did not end has left nothing: it begins again.
   const isLoad = kind === "load" || kind === "append";
   if (isLoad && contexts.some((given) => textOf(input, "path") === resolve(given) || isStdin(input, given))) {
-    await session.discard();
-    return false;
+    return "given up";
   }
-  if (!asked) return false;
+  if (!asked) return "none";
   throw new RlmError("exec_unfinished", `${displayName(session)} has an unfinished ${kind}: ${brief(input)}`, {
     suggestion: `\`${resumeCommand()}\` finishes it; --discard gives it up and ${kind === "ask" ? AFTER_ASK : "goes on from before it"}.`,
   });

@@ -26,10 +26,12 @@ export function recordedSettings(row: SessionRow, signer: Signer) {
 /** Recorded settings that do not count, as far as this command has others. */
 export function doubtedSettings(
   row: SessionRow,
-  { doubt, refused }: Extract<ReturnType<typeof recordedSettings>, { kept: null }>,
+  { doubt, refused: recorded }: Extract<ReturnType<typeof recordedSettings>, { kept: null }>,
   now: KeptSettings,
   flags: SessionFlags,
+  isTakenUp: boolean,
 ) {
+  const refused = (isTakenUp ? recorded.newest : null) ?? recorded.first;
   const others = [
     ...otherValues(refused.settings, now.settings, flags),
     ...otherRoots(refused.settings, now.settings, flags),

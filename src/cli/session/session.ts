@@ -25,7 +25,7 @@ import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
-import { optionsOf } from "./kept-settings.ts";
+import { type KeptSettings, optionsOf } from "./kept-settings.ts";
 import { withSpansSent } from "./sending.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "./settings.ts";
 
@@ -50,6 +50,8 @@ export interface Opening {
   readonly tellsTurns?: boolean;
   /** Without a model, or its key, loading would be for nothing. */
   readonly needsModel?: boolean;
+  /** A further model that is asked. */
+  readonly subModel?: string | undefined;
 }
 
 /** Opens the session that flags and settings ask for; nothing is loaded yet. @throws RlmError */
@@ -87,9 +89,8 @@ async function sessionToOpen(store: Store, { flags, terminal, choose }: Opening)
 async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   const { flags, looksOnly = false } = opening;
   const { stderr } = opening.terminal;
-  const isUnfinished = () => row !== null && summaryOf(row).status === "unfinished";
   // The command goes on with an exec of an earlier one.
-  const isTakenUp = opening.choose !== undefined || (!flags.discard && isUnfinished());
+  const isTakenUp = opening.choose !== undefined || (!flags.discard && row !== null && hasUnfinishedWork(row));
   const keeping = await openKeeping({ kept, row, isTakenUp, looksOnly }, flags, stderr);
   const now = keeping.settings;
   const { output } = now;
@@ -97,18 +98,7 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   checkPaths((now.settings.roots ?? []).filter((root) => !keeping.gone.includes(root)));
   if (output.file !== null) checkResultFile(output.file);
   const progress = openProgress(stderr, processClock, flags.quiet);
-  const name = row?.id ?? flags.session;
-  const options: HostedOptions = {
-    ...optionsOf(now),
-    ...(name === null || !kept ? {} : { session: name }),
-    onProgress(told) {
-      if (told.kind === "turn") {
-        progress.clear();
-        if (opening.tellsTurns && flags.verbose && told.phase !== "asked") stderr.write(turnText(told));
-      }
-      progress.report(told);
-    },
-  };
+  const options = hostedOptions(kept, row, now, progress, opening);
   const signer = kept && openSigner(kept.folder, process.env);
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
   const questions = questionsOf(opening);
@@ -118,6 +108,11 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   const lineAbout = (...command: readonly string[]) => commandLine([...command, displayName(session), ...stored]);
   const resumeCommand = (...own: readonly string[]) => lineAbout("resume", ...own);
   const loadSource = loaderOf(session, progress, now.cwd, opening);
+  const bring: typeof loadSource = async (source, path, kind, signal) => {
+    const load = () => loadSource(source, path, kind, signal);
+    await (path === "-" ? load() : keeping.withRoot(session.id, path, kind, load));
+  };
+  let isRefused = false;
   return {
     session,
     kept,
@@ -136,19 +131,60 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
     /** Loads a source that lies in them. @throws RlmError */
     loadSource,
     checkRecorded: keeping.checkRecorded,
+    /** Records the settings of the command, which nothing refuses any more. Until then the store is as it was. */
+    accept: () => keeping.accept(session.id),
+    /** The command has failed before it ran anything: the session is as before. One that was made for it goes when it is closed. */
+    async takeBack(): Promise<void> {
+      isRefused = row === null && kept !== null;
+      await keeping.takeBack(session.id);
+    },
+    /** The id of the session; null: it goes with a command that failed before it ran anything. */
+    keptId: (): string | null => (isRefused ? null : session.id),
     /** Has what runs from now on spend the budget of what an earlier command asked for. */
     goesOn: questions.goesOn,
     /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
     async load(path: string, kind: "load" | "append", signal: AbortSignal) {
       checkPaths([path]);
-      if (path !== "-") await keeping.addRoot(session.id, path, kind);
-      await loadSource(await contextSource(path, signal), path, kind, signal);
+      await bring(await contextSource(path, signal), path, kind, signal);
     },
+    /** Loads the source that the user named by this path. @throws RlmError */
+    bring,
     async [Symbol.asyncDispose]() {
       await session.close();
+      if (isRefused) await kept?.store.remove(session.id, { discard: true });
       await kept?.store[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Options of the session with the settings that hold now. The label of an existing one stays until the command is accepted. */
+function hostedOptions(
+  kept: Kept,
+  row: SessionRow | null,
+  now: KeptSettings,
+  progress: ProgressLine,
+  { flags, tellsTurns, terminal }: Opening,
+): HostedOptions {
+  const { label, ...others } = optionsOf(now);
+  const name = row?.id ?? flags.session;
+  return {
+    ...others,
+    ...(row ? {} : given({ label })),
+    ...(name === null || !kept ? {} : { session: name }),
+    onProgress(told) {
+      if (told.kind === "turn") {
+        progress.clear();
+        if (tellsTurns && flags.verbose && told.phase !== "asked") terminal.stderr.write(turnText(told));
+      }
+      progress.report(told);
+    },
+  };
+}
+
+/** True if a cell, query or ask has begun and not ended. A load begins again, by the settings of who asks for it. */
+export function hasUnfinishedWork(row: SessionRow): boolean {
+  const { status, last } = summaryOf(row);
+  return status === "unfinished" && last?.kind !== "load" && last?.kind !== "append";
 }
 
 /** The budget of the settings is that of the command: all its cells share it. On a REPL each cell has it. */
@@ -206,7 +242,8 @@ function appendedText(before: ContextStats, now: ContextStats, isAgain: boolean)
   return `${amount(added, "document")} added, ${changed} of changed files; ${older} in P, marked replaced_by in list_docs()`;
 }
 
-function checkSettings(settings: Settings, { needsModel }: Opening): void {
+function checkSettings(settings: Settings, { needsModel, subModel }: Opening): void {
   checkPrice(settings);
   if (needsModel) modelsOf(settings).resolve(null);
+  if (subModel !== undefined) modelsOf(settings).resolve(subModel);
 }

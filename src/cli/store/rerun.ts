@@ -23,7 +23,7 @@ import { configPlaces, documentOptions } from "../session/settings.ts";
 export async function rerunLines(store: Store, row: SessionRow, session: SessionDescription, args: Arguments) {
   const { context, execs, name } = session;
   const { place, flags } = runStore(args);
-  const kept = recordedSettings(row, openSigner(place, process.env))?.kept;
+  const kept = recordedSettings(row, openSigner(place, process.env))?.kept?.first;
   const { paths, raw, secrets } = loadedFrom(execs);
   const run = kept && cellsOf(execs, kept);
   if (!kept || !run || !context || paths.length === 0) return [];

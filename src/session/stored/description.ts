@@ -155,9 +155,12 @@ function withCheckpoints(exec: ExecDescription, checkpoints: readonly Checkpoint
 }
 
 /** Settings without what people say of the session, and without the user's signature. */
+/** Keys of a row beside the settings of its session's beginning. */
+const BESIDE = ["signature", "remarks", "unfinished"];
+
 function recordedSettings({ settings }: SessionRow): Json {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) return null;
-  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== "signature" && name !== "remarks"));
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !BESIDE.includes(name)));
 }
 
 /** The session with what the store tells of those that answer its calls, while some may be described. */

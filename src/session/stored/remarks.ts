@@ -53,8 +53,17 @@ export function remarksNow(row: Pick<SessionRow, "settings"> | null, options: Re
   return { label };
 }
 
-/** Replaces the settings of a session, and leaves its remarks. The caller holds the lease. */
-export async function keepSettings(store: Pick<Store, "find" | "commit">, id: string, settings: Json): Promise<void> {
+/**
+ * Replaces the settings of a session. Remarks that are not given stay. A row that has all of it already is not written. The caller
+ * holds the lease.
+ */
+export async function keepSettings(
+  store: Pick<Store, "find" | "commit">,
+  id: string,
+  settings: Json,
+  remarks: RemarkOptions = {},
+): Promise<void> {
   const row = await store.find(id);
-  await store.commit(id, { settings: row ? withRemarks(settings, remarksOf(row)) : settings });
+  const kept = withRemarks(settings, remarksNow(row, remarks));
+  if (JSON.stringify(kept) !== JSON.stringify(row?.settings)) await store.commit(id, { settings: kept });
 }
