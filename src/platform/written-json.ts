@@ -55,9 +55,10 @@ function written(_key: string, value: WrittenJson, { source }: { readonly source
 }
 
 /**
- * False if every number of a JSON text is printed as it is written. A reviver is called for each value: for 100,000 lines of 270
- * bytes it takes 0.45 s instead of 0.07 s, and this look takes 0.01 s.
+ * False if every number of a JSON text is printed as it is written. A reviver is called for each value, so parsing 100,000 lines of
+ * 270 bytes takes six times as long with it. This look takes a quarter of the time without.
  */
-export function mayPrintOtherwise(text: string): boolean {
-  return /\d[eE]|-0(?![\d.])|\.\d*0(?!\d)|\d[\d.]{15}|0\.0{6}/.test(text);
-}
+export const mayPrintOtherwise = (text: string) => PRINTED_OTHERWISE.test(text);
+
+/** An exponent, -0, a last zero of a fraction, 16 digits, or a small fraction, at the end of a number. */
+const PRINTED_OTHERWISE = /(?:\d[eE][+-]?\d+|-0|\.\d*0|(?<![\d.])\d[\d.]{15,}|0\.0{6}\d*)(?=[\s,\]}]|$)/;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalJson } from "../../../src/platform/canonical-json.ts";
 import { cellJson, isHeld } from "../../../src/platform/cell-json.ts";
-import { readJson, wholeNumber } from "../../../src/platform/written-json.ts";
+import { mayPrintOtherwise, readJson, wholeNumber } from "../../../src/platform/written-json.ts";
 
 /** Numbers as JSON can have them, in all spellings. */
 const spelled = fc
@@ -78,6 +78,12 @@ test("of many fields the first are named, and long names are cut", () => {
   expect(cellJson(JSON.stringify(named).replaceAll(":0", ":1e999")).asText).toEqual(
     "f0,f1,f2,f3,f4,45 more fields".split(","),
   );
+});
+
+test("lines of the usual kind need no second look", () => {
+  const line =
+    '{"at":"2024-01-01T10:00:00.000Z","key":"0b9e1c3e-4e2b-11ee","n":-0.5,"tel":"+491701234567","card":"4111111111111111"}';
+  expect(mayPrintOtherwise(line)).toBe(false);
 });
 
 test("equal numbers are equal, however they are written, and two that JavaScript would round to one are not", () => {
