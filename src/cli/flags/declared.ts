@@ -193,8 +193,8 @@ function waitIn(typed: string): number | undefined {
   return typed === "0" ? 0 : seconds === undefined ? ageFrom(typed) : Number(seconds) * 1000;
 }
 
-/** Forms of a result: JSON, a line of JSON for each item, rows of a table, or a string as it is. */
-export const FORMATS = ["json", "jsonl", "csv", "raw"] as const;
+/** Forms of a result: JSON, a line of JSON for each item, rows as CSV or as aligned columns, or a string as it is. */
+export const FORMATS = ["json", "jsonl", "csv", "table", "raw"] as const;
 export type Format = (typeof FORMATS)[number];
 
 export const OF_OUTPUT = under("output", {
@@ -207,11 +207,11 @@ export const OF_OUTPUT = under("output", {
   output: {
     short: "o",
     type: { ...one("FILE", "a file; on stdout the result is without it", fileIn, "files"), isPath: true },
-    help: "write the last result to FILE, whole up to 100 MB: a string as it is, else JSON, unless --format says otherwise",
+    help: "write the last result to FILE, whole up to 100 MB: a string as it is, else rows (.csv), lines (.jsonl) or JSON, unless --format says otherwise",
   },
   format: {
     type: choice(FORMATS),
-    help: "the last result as JSON, JSON lines of an array, CSV of rows, or a string as it is. On stdout nothing else is then printed: what cells print goes to stderr",
+    help: "the last result as JSON, JSON lines of an array, rows as CSV or as a table with aligned columns, or a string as it is. On stdout nothing else is then printed: what cells print goes to stderr",
   },
   /** Each command's own help says what is printed. */
   json: { type: toggle, help: "print one JSON object" },

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { extname, resolve } from "node:path";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { optionProblem, type WaitOptions } from "../../session/index.ts";
 import { type Arguments, type Given, givenIn, valuesIn } from "./arguments.ts";
@@ -66,10 +66,17 @@ function optionsIn(args: Arguments, help: string): OptionFlags {
   return givenIn(args, OPTION_FLAGS);
 }
 
+/** Files in which JSON would be a surprise. */
+const OTHER_TABLES = [".tsv", ".xlsx", ".xls", ".ods", ".parquet"];
+
 function resultPlace(args: Arguments, help: string): ResultPlace {
   const { output: file, format, json } = valuesIn(args, OF_OUTPUT);
   if (json && format !== undefined && file === undefined) {
     throw new UsageError("--json prints envelopes; --format needs --output", help);
+  }
+  const ending = extname(file ?? "").toLowerCase();
+  if (format === undefined && OTHER_TABLES.includes(ending)) {
+    throw new UsageError(`--output ${file}: a table is written as .csv, and not as ${ending}`, help);
   }
   return { file: file === undefined ? null : resolve(file), format: format ?? null };
 }

@@ -97,7 +97,7 @@ function showResult(
   if (!isLast || warnings.some(isResultLeftOut)) return true;
   const json = JSON.stringify(result_json);
   try {
-    writeData(stdout, [...formatted(json, format)].join(""));
+    writeData(stdout, [...formatted(json, format, stdout)].join(""));
     return true;
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;

@@ -1,4 +1,5 @@
 import { inLine } from "../../platform/visible.ts";
+import { displayWidth, fitted, padded } from "./display-width.ts";
 import type { Output, Style } from "./terminal.ts";
 
 type Alignment = "left" | "right";
@@ -67,15 +68,15 @@ function lengthOf(columns: readonly Measured[]): number {
 
 const dropOf = (column: Column) => Number(column.split(" ")[1] ?? 0);
 
-const widthOf = (rows: Rows, at: number) => rows.reduce((most, row) => Math.max(most, row[at]?.length ?? 0), 0);
+const widthOf = (rows: Rows, at: number) => rows.reduce((most, row) => Math.max(most, displayWidth(row[at] ?? "")), 0);
 
 function aligned(text: string, column: Column, width: number): string {
-  return column.startsWith("right") ? text.padStart(width) : text.padEnd(width);
+  return padded(text, width, column.startsWith("right") ? "right" : "left");
 }
 
 /** A line as it fits into a terminal; whole in a file or pipe. */
 export function cut(line: string, { isTerminal, columns }: Place): string {
-  return isTerminal && line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
+  return isTerminal ? fitted(line, columns) : line;
 }
 
 /** Text in lines of at most `width` characters, broken at spaces. */

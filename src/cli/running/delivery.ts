@@ -1,7 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
 import type { Outcome } from "../render/envelope.ts";
-import { formatted } from "../render/formats.ts";
+import { formatOfFile, formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
 import type { CliSession } from "../session/session.ts";
 
@@ -22,13 +22,13 @@ export function openDelivery({ output, session, kept }: CliSession, isLast = tru
   const deliver = async (json: string): Promise<void> => {
     let pieces: Iterable<string>;
     try {
-      pieces = formatted(json, format);
+      pieces = formatted(json, format ?? formatOfFile(path, json));
     } catch (error) {
       if (!(error instanceof RlmError)) throw error;
       // An exec that can be resumed is not over, and loses nothing.
       if (!kept) await write(formatted(json, "json"));
       const cure = kept
-        ? "Resume it with --format json: nothing that was answered is asked for again."
+        ? "Resume it with --format json, or with --output and another name: nothing that was answered is asked for again."
         : `${path} has it as JSON.`;
       throw new RlmError("output_failed", error.message, { suggestion: cure, cause: error });
     }

@@ -2,7 +2,7 @@ import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Format } from "../../../src/cli/flags/declared.ts";
-import { formatted } from "../../../src/cli/render/formats.ts";
+import { formatOfFile, formatted } from "../../../src/cli/render/formats.ts";
 
 const text = (value: unknown, format: Format | null) => [...formatted(JSON.stringify(value), format)].join("");
 
@@ -36,6 +36,25 @@ test("objects make a table with every name as a column", () => {
   expect(text([["a\rb", "c\nd"]], "csv")).toBe('"a\rb","c\nd"\r\n');
 });
 
+test("a list or an object in a field is JSON", () => {
+  expect(text([{ a: [1, "x"], b: { c: null } }], "csv")).toBe('a,b\r\n"[1,""x""]","{""c"":null}"\r\n');
+  expect(text([[1, {}]], "csv")).toBe("1,{}\r\n");
+});
+
+test("a terminal gets CSV without a carriage return at the ends of lines", () => {
+  const csv = (isTerminal: boolean) => [...formatted('[{"a":1}]', "csv", { isTerminal, columns: 80 })].join("");
+  expect([csv(true), csv(false)]).toEqual(["a\n1\n", "a\r\n1\r\n"]);
+});
+
+test("the name of a file asks for its form, but for a string, which may be of that form already", () => {
+  const rows = '[{"a":1}]';
+  const forms = ["a.csv", "A.CSV", "a.jsonl", "a.ndjson", "a.json", "a.txt", "a"].map((file) =>
+    formatOfFile(file, rows),
+  );
+  expect(forms).toEqual(["csv", "csv", "jsonl", "jsonl", null, null, null]);
+  expect(formatOfFile("a.csv", '"a\\n1"')).toBeNull();
+});
+
 test("JSON, JSON lines and strings as they are", () => {
   expect(text({ a: [1] }, "json")).toBe('{"a":[1]}\n');
   expect(text([{ a: 1 }, "b", null], "jsonl")).toBe('{"a":1}\n"b"\nnull\n');
@@ -49,8 +68,8 @@ test.each<[Format, unknown, string]>([
   ["csv", [[1], 2], "csv: row 2 is a number, and a row is an object or an array"],
   ["csv", [null], "csv: row 1 is null, and a row is an object or an array"],
   ["csv", [{ a: 1 }, [2]], "csv: row 2 is an array, and others are objects"],
-  ["csv", [{ a: 1 }, { a: [2] }], 'csv: "a" of row 2 is an array'],
-  ["csv", [[1, {}]], "csv: column 2 of row 1 is an object"],
+  ["table", { a: 1 }, "table: it takes an array of rows, and the result is an object"],
+  ["table", [[1], "text"], "table: row 2 is a string, and a row is an object or an array"],
   ["jsonl", { a: 1 }, "jsonl: it takes an array, and the result is an object"],
   ["raw", [1], "raw: it takes a string, a number or a boolean, and the result is an array"],
   ["raw", null, "raw: it takes a string, a number or a boolean, and the result is null"],

@@ -42,19 +42,57 @@ test("what is left out ends with code 3, a number and a flag, and the flag bring
 
 test("--format prints the last result alone, and one that does not fit is printed by the line that is told", async () => {
   const home = join(folderWith(), "home");
-  const cell = 'print("aside"); [{ a: [1] }]';
+  const cell = 'print("aside"); [{ a: [1] }, 2]';
   const [lines, misfit, unkept] = await Promise.all([
     belayHere(["exec", "-e", "'first'", "-e", cell, "--format", "jsonl"]),
     belayHere(["exec", "-e", cell, "--format", "csv", "-s", "work"], { home }),
     belayHere(["exec", "-e", cell, "--format", "csv", "--no-store"]),
   ]);
-  expect(lines).toEqual({ code: 0, stdout: '{"a":[1]}\n', stderr: "aside\n" });
+  expect(lines).toEqual({ code: 0, stdout: '{"a":[1]}\n2\n', stderr: "aside\n" });
   expect(misfit).toMatchObject({ code: 1, stdout: "" });
-  expect(misfit.stderr).toContain('error: the result does not fit csv: "a" of row 1 is an array\n');
+  expect(misfit.stderr).toContain(
+    "error: the result does not fit csv: row 2 is a number, and a row is an object or an array\n",
+  );
   expect(misfit.stderr).toContain("`belay resume --format json work` prints it as JSON");
-  expect(unkept).toMatchObject({ code: 1, stdout: '[{"a":[1]}]\n' });
+  expect(unkept).toMatchObject({ code: 1, stdout: '[{"a":[1]},2]\n' });
   const again = await belayHere(["resume", "--format", "json", "work", "-q"], { home });
-  expect(again).toEqual({ code: 0, stdout: '[{"a":[1]}]\n', stderr: "aside\n" });
+  expect(again).toEqual({ code: 0, stdout: '[{"a":[1]},2]\n', stderr: "aside\n" });
+});
+
+test("-o FILE.csv writes a table or refuses, and an ending of other tables is refused before anything is run", async () => {
+  const [home, cwd] = [join(folderWith(), "home"), folderWith()];
+  const exec = (cell: string, ...more: readonly string[]) =>
+    belayHere(["exec", "-q", "-e", cell, ...more], { home, cwd });
+  const written = (file: string) => readFileSync(join(cwd, file), "utf8");
+  expect(await exec('[{ a: 1, b: ["x"] }, { a: 2 }]', "-o", "rows.csv")).toMatchObject({ code: 0 });
+  expect(written("rows.csv")).toBe('a,b\r\n1,"[""x""]"\r\n2,\r\n');
+  await exec("[{ a: 1 }, 2]", "-o", "rows.jsonl");
+  expect(written("rows.jsonl")).toBe('{"a":1}\n2\n');
+  await exec('"made by\\nthe cell"', "-o", "own.csv");
+  expect(written("own.csv")).toBe("made by\nthe cell");
+  const refused = await exec("({ a: 1 })", "-o", "object.csv", "-s", "work");
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("does not fit csv: it takes an array of rows"),
+  });
+  expect(existsSync(join(cwd, "object.csv"))).toBe(false);
+  expect(await belayHere(["resume", "work", "-q", "-o", "object.json"], { home, cwd })).toMatchObject({ code: 0 });
+  expect(written("object.json")).toBe('{"a":1}\n');
+  expect(await exec("[{ a: 1 }]", "-o", "rows.xlsx")).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: "belay exec: --output rows.xlsx: a table is written as .csv, and not as .xlsx\ntry: belay help exec\n",
+  });
+  expect(await exec("[{ a: 1 }]", "-o", "rows.tsv", "--format", "csv")).toMatchObject({ code: 0 });
+});
+
+test("--format table has rows under each other", async () => {
+  const cell = '[{ path: "a.md", lines: 3 }, { path: "long/b.md", lines: 12, more: [1] }]';
+  expect(await belayHere(["exec", "-q", "-e", cell, "--format", "table"])).toEqual({
+    code: 0,
+    stdout: "path       lines  more\na.md           3\nlong/b.md     12  [1]\n",
+    stderr: "",
+  });
 });
 
 test("a result that does not fit its file leaves the exec to be resumed, into the same file", async () => {

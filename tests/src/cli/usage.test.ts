@@ -172,7 +172,7 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     ],
     [
       ["exec", "-e", "1", "--format", "xml"],
-      "--format is xml: it takes json, jsonl, csv or raw\ntry: belay help exec\n",
+      "--format is xml: it takes json, jsonl, csv, table or raw\ntry: belay help exec\n",
     ],
     [["query", "why", "-c", docs, "--json", "--format", "csv"], "--json prints envelopes; --format needs --output\n"],
     [["query", "-c", docs], "belay query: no question given\ntry: belay query 'What is this about?' -c .\n"],
