@@ -18,7 +18,7 @@ import { type JobEnd, TRIED_AGAIN } from "./job-end.ts";
 import { openMoney } from "./money.ts";
 import { openRates } from "./rates.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
-import type { RunSpec } from "./spec.ts";
+import { type RunSpec, specOfJob } from "./spec.ts";
 import type { Stops } from "./stops.ts";
 import type { Troubles } from "./troubles.ts";
 import type { JobLease, JobSession, Taking } from "./try-parts.ts";
@@ -48,7 +48,8 @@ export async function leaseJob(parts: JobSessionsParts, found: JobOfRun, taking?
   return {
     ...{ fence, begun },
     answers: async () => (await recordsOf(store, id)).filter(({ record }) => record === "rlm_tool_result").length,
-    async open(spec, stops) {
+    async open(ofRun, stops) {
+      const spec = specOfJob(ofRun, found.job);
       const session = await openJobSession(parts, found, spec, { leased, stops });
       return jobSession(store, session, spec, found.job);
     },

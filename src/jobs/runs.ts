@@ -11,6 +11,15 @@ import { hashOfRun, type RunSpec } from "./spec.ts";
 
 export type Runs = ReturnType<typeof openRuns>;
 
+/** Jobs of a run that are run again. */
+interface Again {
+  readonly ids: ReadonlySet<string>;
+  /** Model of their calls that name none, if it is another one than the run's; `null`: the run's. */
+  readonly model: string | null;
+}
+
+const NOTHING_AGAIN: Again = { ids: new Set(), model: null };
+
 /** The runs of a store, as the command submits and changes them. Reading is done with `store.jobs`. */
 export function openRuns(store: Store) {
   const { jobs } = store;
@@ -24,10 +33,10 @@ export function openRuns(store: Store) {
     /**
      * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are added 1,000 at a time, so a
      * run of any size takes bounded memory. Nothing is offered to a dispatcher.
-     * @param again ids of known jobs that nobody tries: they wait again, for what is asked of them now
+     * @param again known jobs that nobody tries: they wait again, for what is asked of them now
      * @throws RlmError `run_differs` if the run of this name does something else
      */
-    async submit(run: Submission, inputs: Inputs, again: ReadonlySet<string> = new Set()): Promise<Submitted> {
+    async submit(run: Submission, inputs: Inputs, again: Again = NOTHING_AGAIN): Promise<Submitted> {
       const { spec } = run;
       const id = ulid(systemClock.now());
       const wanted = { ...run, id, spec: JSON.parse(JSON.stringify(spec)), hash: hashOfRun(spec) };
@@ -42,8 +51,8 @@ export function openRuns(store: Store) {
         const found = await jobs.add(opened.id, page);
         order.push(...found.map(({ n }) => n));
         added += found.filter(({ isNew }) => isNew).length;
-        const replaced = page.filter(({ id }, at) => !found[at]?.isNew && again.has(id));
-        if (replaced.length > 0) anew += await jobs.replace(opened.id, replaced);
+        const replaced = page.filter(({ id }, at) => !found[at]?.isNew && again.ids.has(id));
+        if (replaced.length > 0) anew += await jobs.replace(opened.id, replaced, again.model);
       }
       return { run: opened, made, order, added, anew };
     },

@@ -90,6 +90,11 @@ export function readSpec(spec: Json): RunSpec {
   });
 }
 
+/** The work of one job, which may ask another model than its run. */
+export function specOfJob(spec: RunSpec, { model }: { readonly model: string | null }): RunSpec {
+  return { ...spec, model: model ?? spec.model };
+}
+
 /** A specification with its defaults. @throws RlmError `invalid_argument` naming the field */
 export function newSpec(spec: v.InferInput<typeof Spec>): RunSpec {
   const read = v.safeParse(Spec, spec);

@@ -4,7 +4,7 @@ import { budgetReason } from "./budget-reason.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 import { isGettingOn } from "./getting-on.ts";
 import { type JobEnd, STORE_MS, stepAfter } from "./job-end.ts";
-import { type RunSpec, readSpec } from "./spec.ts";
+import { type RunSpec, readSpec, specOfJob } from "./spec.ts";
 import { standingOf } from "./standing.ts";
 import { openStops, type Stops } from "./stops.ts";
 import { reasonOf } from "./troubles.ts";
@@ -167,7 +167,7 @@ const codeIn = (end: JobEnd) => (end.kind === "over" ? end.code : null);
 async function take(parts: TryParts, found: JobOfRun, by: Tried): Promise<{ spec: RunSpec; lease: JobLease } | string> {
   try {
     const spec = readSpec(found.run.spec);
-    return parts.refusal(spec) ?? { spec, lease: await parts.lease(found, takingOf(parts, by)) };
+    return parts.refusal(specOfJob(spec, found.job)) ?? { spec, lease: await parts.lease(found, takingOf(parts, by)) };
   } catch (error) {
     // Somebody has changed the rows, or a later version has written them.
     if (isDamage(error)) return error.message;

@@ -90,13 +90,16 @@ export function begunAs(asked: AskedRun, name: string): AskedRun {
 function linesOf(command: string, typed: readonly string[]) {
   return {
     ...{ command, typed },
-    /** The same line, with a flag more, or with another value of one. */
+    /** The same line, with a flag more, or with another value of one, which comes last. */
     line: (...more: readonly string[]) =>
-      commandLine([command, ...(more.length === 2 ? without(typed, more[0] ?? "") : typed), ...more]),
-    /** The same line for all inputs, without --first. */
-    whole: () => commandLine([command, ...without(typed, "--first")]),
+      commandLine([command, ...(more.length > 1 ? without(typed, more.at(-2) ?? "") : typed), ...more]),
+    /** The same line for all inputs. */
+    whole: () => commandLine([command, ...PARTS.reduce(without, typed)]),
   };
 }
+
+/** Flags that choose a part of the inputs. */
+const PARTS = ["--first", "--only", "--where"];
 
 /** Words without a flag and its value. */
 function without(typed: readonly string[], flag: string): readonly string[] {

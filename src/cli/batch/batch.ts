@@ -16,6 +16,7 @@ import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { type AskedRun, askedRun, batchRun, begunAs } from "./asked.ts";
+import { choiceText, hasChoice } from "./chosen.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { countedRun, leftToOtherBuild } from "./follow.ts";
 import { forecastOf } from "./forecast.ts";
@@ -51,6 +52,7 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
     for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
       terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
     }
+    if (hasChoice(own)) terminal.stderr.write(`${inLine(chosenText(own, read.spool))}\n`, "dim");
     const texts = read.spool.asText.join(", ");
     if (texts !== "") terminal.stderr.write(`warning: ${inLine(warningText(`number_as_text: ${texts}`))}\n`, "yellow");
     const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
@@ -59,6 +61,9 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
 }
 
 const LEFT_OUT_SHOWN = 10;
+
+const chosenText = (own: BatchFlags, { count, read }: Spool) =>
+  `${choiceText(own)}: ${count.toLocaleString("en-US")} of ${amount(read, "input")}`;
 
 /** A run that the command ends with, and its open store. */
 export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
@@ -95,7 +100,8 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   }
   await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
   const again = submitted.anew + (await openAgain(asked, submitted, runs, store.jobs));
-  if (again > 0) progress.say(`${amount(again, "job")} will be tried again`);
+  const by = submitted.model === null ? "" : ` with ${submitted.model}`;
+  if (again > 0) progress.say(`${amount(again, "job")} will be tried again${by}`);
   if (asked.own.noWork) progress.say(workLine(asked, submitted.run));
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
   const offering = runs.offer(submitted.run, dispatcher);
@@ -129,13 +135,19 @@ function submittedLine({ run, order, added }: Submitted): string {
 }
 
 /** Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of jobs that are tried again. */
-async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs: Jobs): Promise<number> {
+async function openAgain(
+  { own }: AskedRun,
+  { run, model }: Submitted & { readonly model: string | null },
+  runs: Runs,
+  jobs: Jobs,
+): Promise<number> {
   const isAsked = { failed: own.retryFailed, cancelled: own.retryCancelled };
   const states = (["failed", "cancelled"] as const).filter((state) => isAsked[state]);
   await runs.change(run, { to: "resume" }, null);
-  if (states.length === 0) return 0;
+  // Of a part of the inputs the known jobs are taken up already.
+  if (states.length === 0 || own.first !== undefined || hasChoice(own)) return 0;
   const before = await jobs.counts(run.id);
-  await runs.change(run, { to: "retry", ids: null, states, fresh: false }, null);
+  await runs.change(run, { to: "retry", ids: null, states, fresh: false, model }, null);
   const after = await jobs.counts(run.id);
   return before.failed + before.cancelled - after.failed - after.cancelled;
 }

@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import { canonical, forbiddenBy, isAllowed, openRoots, type Roots } from "../../context/index.ts";
 import { type LoadSource, RlmError } from "../../index.ts";
 import type { Runs } from "../../jobs/index.ts";
+import { amount } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/stats.ts";
 import { fieldOf, isNumber } from "../../platform/written-json.ts";
 import type { Asked } from "../../store/index.ts";
@@ -10,6 +11,7 @@ import { savedAs } from "../input/path-cures.ts";
 import { contextSource, isHandedOver } from "../input/sources.ts";
 import { documentOptions } from "../session/settings.ts";
 import type { AskedRun } from "./asked.ts";
+import { type Choice, choiceText } from "./chosen.ts";
 import { inputsOf } from "./inputs.ts";
 import { BadLine, type Input } from "./jsonl.ts";
 import type { ContextMode } from "./spec.ts";
@@ -33,14 +35,20 @@ export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signa
   const places = isFiles ? null : openRoots(tableRoots({ jobs, own }), process.cwd());
   try {
     const idOf = openIds(own.id ?? null, isFiles ? "path" : "id");
-    const read = await spool(all, idOf, (input) => (field === undefined ? null : contextPath(input, field, places)));
-    if (read.count === 0) throw new UsageError(`no job found in ${jobs === "-" ? "stdin" : jobs}`, HELP);
+    const contextOf = (input: Input) => (field === undefined ? null : contextPath(input, field, places));
+    const read = await spool(all, idOf, contextOf, own);
+    if (read.count === 0) throw nothingIn(jobs === "-" ? "stdin" : jobs, read, own);
     const mode: ContextMode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
     return { mode, spool: read, leftOut, [Symbol.dispose]: read[Symbol.dispose] };
   } catch (error) {
     if (!(error instanceof BadLine)) throw error;
     throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);
   }
+}
+
+function nothingIn(inputs: string, { read }: Spool, choice: Choice): UsageError {
+  if (read === 0) return new UsageError(`no job found in ${inputs}`, HELP);
+  return new UsageError(`${choiceText(choice)} chooses none of ${amount(read, "input")} of ${inputs}`, HELP);
 }
 
 const HELP = commandLine(["help", "batch"]);

@@ -82,6 +82,7 @@ export function resultLine(job: JobRow, result: string | null): string {
     suggestion: told.suggestion,
     warnings: told.warnings,
     output: told.output ?? "",
+    model: job.model ?? undefined,
     sub_calls: told.sub_calls ?? 0,
     reused: told.reused,
     tokens: told.tokens ?? 0,

@@ -5,10 +5,11 @@ import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
-import { type Reason, reasonText } from "../jobs/reasons.ts";
+import { reasonText, type TopReason } from "../jobs/reasons.ts";
 import { waitLines } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
+import { choiceText, hasChoice } from "./chosen.ts";
 import { type Forecast, forecastText } from "./forecast.ts";
 import { type CountedRun, jobsIn, overIn, progressText, RUN_EXIT, reusedText, runExitCode } from "./run-state.ts";
 
@@ -21,7 +22,7 @@ export interface Among {
   /** A line about jobs that are done without a part of what was asked for; null: there are none. */
   readonly loss: string | null;
   /** Why most of the failed jobs failed; null: none did. */
-  readonly reason: Reason | null;
+  readonly reason: TopReason | null;
   /** The likely cost of all inputs, if only the first were run. */
   readonly forecast: Forecast | null;
 }
@@ -33,7 +34,8 @@ export interface Among {
 export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
   const lines = stateLines(asked, counted, problem, among);
   if (among.forecast) lines.push(forecastText(among.forecast));
-  if (among.forecast && runExitCode(counted) < RUN_EXIT.notOver) lines.push(`run them all: ${asked.whole()}`);
+  const isPart = among.forecast !== null || hasChoice(asked.own);
+  if (isPart && runExitCode(counted) < RUN_EXIT.notOver) lines.push(`run them all: ${asked.whole()}`);
   return lines;
 }
 
@@ -63,6 +65,7 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
   if (counts.failed > 0) {
     if (reason) lines.push(`${reason.count} × ${reasonText(reason)}`);
     lines.push(`why they failed: ${about(name, "--state", "failed")}`);
+    if (reason && reason.filtered > 0) lines.push(filteredLine(asked, reason));
     lines.push(retryLine(asked, reason));
   } else if (counts.cancelled > 0) {
     lines.push(`try them again: ${asked.own.retryCancelled ? asked.line() : asked.line("--retry-cancelled")}`);
@@ -74,8 +77,15 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
   return lines;
 }
 
+/** The same model would filter the same questions again. */
+function filteredLine({ line, own }: AskedRun, { filtered }: TopReason): string {
+  const other = line(...(own.retryFailed ? [] : ["--retry-failed"]), "--model", "PROVIDER/ID");
+  const jobs = amount(filtered, "job is", "jobs are");
+  return `${jobs} filtered by the provider: ask differently or use another model: ${other}`;
+}
+
 /** Jobs whose budget was spent would spend it again. */
-function retryLine({ line, own }: AskedRun, reason: Reason | null): string {
+function retryLine({ line, own }: AskedRun, reason: TopReason | null): string {
   const again = `try them again: ${own.retryFailed ? line() : line("--retry-failed")}`;
   if (reason?.error_code !== "budget_exceeded") return again;
   if (reason.error.includes("the run's limit")) return `${again}, with a higher --run-max-…`;
@@ -86,7 +96,9 @@ function retryLine({ line, own }: AskedRun, reason: Reason | null): string {
 function otherJobs({ jobs, out, own }: AskedRun, others: number): string[] {
   if (others === 0) return [];
   const place = jobs === "-" ? "stdin" : jobs;
-  const from = own.first ? `among the first ${own.first} of ${place}` : jobs === "-" ? "on stdin" : `in ${jobs}`;
+  const all = jobs === "-" ? "on stdin" : `in ${jobs}`;
+  const chosen = hasChoice(own) ? `chosen by ${choiceText(own)}` : all;
+  const from = own.first ? `among the first ${own.first} of ${place}` : chosen;
   const results = out.kind === "none" ? "" : ` and not in ${out.kind === "file" ? out.typed : "the results"}`;
   return [`${amount(others, "job of the run is", "jobs of the run are")} not ${from}${results}`];
 }

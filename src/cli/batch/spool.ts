@@ -6,6 +6,7 @@ import { canonicalJson } from "../../platform/canonical-json.ts";
 import { cellJson } from "../../platform/cell-json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
 import { fieldOf, isNumber } from "../../platform/written-json.ts";
+import { type Choice, chosenAmong } from "./chosen.ts";
 import { BadLine, type Input, linesOf } from "./jsonl.ts";
 
 /** A job as it was read: checked, with its id. */
@@ -20,28 +21,36 @@ interface ReadJob {
 /** All jobs of a command in a temporary file: stdin can be read only once, and nothing is submitted before all are right. */
 export interface Spool extends Disposable {
   readonly count: number;
+  /** The number of inputs that were read, of which `count` are chosen. */
+  readonly read: number;
   /** The first fields with numbers that cells get as texts. */
   readonly asText: readonly string[];
   jobs(): AsyncIterable<ReadJob>;
 }
 
-/** @param contextOf the path of an input's own context @throws BadLine */
+/** @param contextOf the path of an input's own context @throws BadLine, and what {@link chosenAmong} throws */
 export async function spool(
   inputs: AsyncIterable<Input> | Iterable<Input>,
   idOf: ReturnType<typeof openIds>,
   contextOf: (input: Input) => string | null,
+  choice: Choice = {},
 ): Promise<Spool> {
   const folder = temporaryFolder("belay-batch-");
   const path = join(folder.path, "jobs.jsonl");
   try {
     await using file = await open(path, "wx", 0o600);
     const asText = new Set<string>();
-    let count = 0;
+    let [read, count] = [0, 0];
     let held = "";
-    for await (const input of inputs) {
-      const json = JSON.stringify(input.value);
-      const job: ReadJob = { id: idOf(input), input: json, context: contextOf(input) };
-      for (const field of cellJson(json).asText) if (asText.size < MOST_NAMED) asText.add(field || "job");
+    async function* jobs(): AsyncIterable<{ readonly at: string; readonly job: ReadJob }> {
+      for await (const input of inputs) {
+        read += 1;
+        const { at, value } = input;
+        yield { at, job: { id: idOf(input), input: JSON.stringify(value), context: contextOf(input) } };
+      }
+    }
+    for await (const { job } of chosenAmong(jobs(), choice)) {
+      for (const field of cellJson(job.input).asText) if (asText.size < MOST_NAMED) asText.add(field || "job");
       held += `${JSON.stringify(job)}\n`;
       count += 1;
       if (held.length < PIECE) continue;
@@ -49,7 +58,8 @@ export async function spool(
       held = "";
     }
     await file.write(held);
-    return { count, asText: [...asText], jobs: () => readBack(path), [Symbol.dispose]: folder[Symbol.dispose] };
+    const dispose = folder[Symbol.dispose];
+    return { count, read, asText: [...asText], jobs: () => readBack(path), [Symbol.dispose]: dispose };
   } catch (error) {
     folder[Symbol.dispose]();
     throw error;

@@ -1,43 +1,40 @@
 import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../index.ts";
-import { hashOfRun, type RunSpec, type Runs } from "../../jobs/index.ts";
+import type { RunSpec, Runs } from "../../jobs/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
-import { nextName } from "../../platform/session-name.ts";
 import type { KnownJob, RunRow, Store } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
+import { choiceText, hasChoice } from "./chosen.ts";
 import { type AskedParts, openAskedJobs } from "./read-jobs.ts";
 import { isOver } from "./result-lines.ts";
+import { runOfLine } from "./run-of-line.ts";
 import { jobsIn, overIn } from "./run-state.ts";
-import { runName } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 
 /**
  * Puts the jobs and their contexts into the store. Nothing is run yet. `inputs` gives the jobs of the line.
  * @throws RlmError `run_differs` and `session_busy`, before a row is written, and what loading throws
  */
-export async function submit(asked: AskedRun, spec: RunSpec, spooled: Spool, parts: SubmitParts) {
+export async function submit(asked: AskedRun, wanted: RunSpec, spooled: Spool, parts: SubmitParts) {
   const { runs, store } = parts;
   const { jobs, shipping } = store;
   const { own, limits } = asked;
-  const base = own.name ?? runName(asked.script, hashOfRun(spec));
-  const isThere = async (name: string) => (await jobs.run(name)) !== null;
-  const name = own.isNew && (await isThere(base)) ? await nextName(base, isThere) : base;
+  const { name, there, spec, model } = await runOfLine(asked, wanted, jobs);
   // In a folder each run has a queue of its own: a command works on the run that it was asked for.
   const queue = asked.store.isServer ? asked.queue : name;
-  const there = await jobs.run(name);
   if (there) checkSame(asked, there);
   // Jobs of a process that has ended are nobody's.
   if (there && (own.retryChanged || own.fresh)) await jobs.lapse(there.id);
   const inputs = openAskedJobs(asked, spooled, parts);
-  if (there && own.first) await checkFirst(asked, there, store, runs.known(there, inputs()));
+  if (there && (own.first || hasChoice(own))) await checkPart(asked, there, store, runs.known(there, inputs()));
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const { files, isFresh: fresh } = asked;
   const run = { name, queue, share: own.share ?? 1, spec, limits, fresh, ...(files ? { files } : {}) };
-  const submitted = await runs.submit(run, inputs(), anew);
+  const submitted = await runs.submit(run, inputs(), { ids: anew ?? new Set(), model });
   // This line says how parcels go that have not left.
   if (there && spec.delivery === "now") await shipping.giveUp({ run: there.id }, "unsent");
   if (!submitted.made && !isDeepStrictEqual(limits, submitted.run.limits)) await jobs.limit(submitted.run.id, limits);
-  return { ...submitted, inputs };
+  return { ...submitted, inputs, model };
 }
 
 type SubmitParts = AskedParts & { readonly runs: Runs; readonly store: Store };
@@ -45,14 +42,16 @@ type SubmitParts = AskedParts & { readonly runs: Runs; readonly store: Store };
 /** The jobs of the line that the run has. */
 type Known = ReturnType<Runs["known"]>;
 
-/** The command works on the whole run: of one with other open jobs it would not run the first ones alone. @throws RlmError `run_differs` */
-async function checkFirst(asked: AskedRun, there: RunRow, { jobs }: Store, known: Known): Promise<void> {
+/** The command works on the whole run: of one with other open jobs it would not run a part alone. @throws RlmError `run_differs` */
+async function checkPart(asked: AskedRun, there: RunRow, { jobs }: Store, known: Known): Promise<void> {
   const counts = await jobs.counts(there.id);
   let others = jobsIn(counts) - overIn(counts);
   for await (const { job } of known) if (job && !isOver(job.state)) others -= 1;
   if (others === 0) return;
   const open = amount(others, "further job that is", "further jobs that are");
-  throw new RlmError("run_differs", `--first ${asked.own.first}: the run ${there.name} has ${open} not over`, {
+  const { own } = asked;
+  const part = own.first ? `--first ${own.first}` : choiceText(own);
+  throw new RlmError("run_differs", `${part}: the run ${there.name} has ${open} not over`, {
     suggestion: `Run them all: \`${asked.whole()}\`. --new begins another run.`,
   });
 }

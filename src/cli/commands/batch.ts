@@ -26,6 +26,11 @@ const OWN = {
       type: text("FIELD"),
       help: "the field that names a job (default: id, of a file its path, else a hash of the input)",
     },
+    only: { type: texts("JOB"), help: "run these inputs alone, by their ids" },
+    where: {
+      type: text("EXPRESSION"),
+      help: "run the inputs alone of which a cell's expression holds, such as 'job.stars <= 2'",
+    },
   }),
   ...under("run", {
     name: {
@@ -120,7 +125,7 @@ export const batch = defineCommand({
   details: [
     "Each input is a job: SCRIPT.js runs once for it, in a session of its own. `job` is the input itself: the value of a line, the columns of a row (`job.text`), or { path } of a file, whose text is `P`. `belay batch label.js --jobs reviews.csv -o labels.jsonl` runs a cell for each row, and writes a line for each in the order of the rows.",
     "The same line again continues: jobs that are done are not run again, a job that was interrupted goes on at its `await`, and recorded answers are not requested again. So Ctrl-C, a crash or a full disk cost nothing but the calls in flight. New inputs are added, and a changed one is named before anything is written: --retry-changed runs it again. Another script, model or limit makes another run; --new begins one anew. Answers that earlier runs of the same script file or table got to equal questions are taken over, and counted as reused: --fresh and --new ask again. Results are those of the inputs of this line.",
-    "A job that throws has failed, and the others go on: belay jobs RUN --state failed says why, and --retry-failed runs these again, with what their inputs say now. A job that fails because its machine was lost is tried again by itself.",
+    "A job that throws has failed, and the others go on: belay jobs RUN --state failed says why, and --retry-failed runs these again, with what their inputs say now; with --model OTHER another model answers them, within the same run. A job that fails because its machine was lost is tried again by itself.",
     "--run-max-cost-usd, --run-max-tokens and --run-max-sub-calls limit the run; --max-cost-usd and its like limit each job. What is spent is never more: money is held before a request is sent. When the run's limit is spent, its jobs are parked; a higher limit continues them.",
     "Runs and their jobs are kept in the store. With a folder this process works; with --store postgres://HOST/DB as many as there are: `belay worker`. docs/batch.md goes from ten files on a laptop to workers on several hosts.",
     "With --delivery batch the calls of all jobs go together by batches of their provider, at half the price: it answers within minutes to 24 hours. Ctrl-C, or --wait, ends the command meanwhile, and the same line takes the answers. Each step of a script that waits for an answer is a wave of its own, so use llm_query_batch for many calls.",

@@ -75,10 +75,10 @@ export async function showCosts(asked: JobsAsked): Promise<number> {
 }
 
 /** A job that has not ended counts on the day on which it began. */
-function add(costs: Map<string, Cost>, run: RunRow, { spent, ended_at, begun_at }: JobRow): void {
+function add(costs: Map<string, Cost>, run: RunRow, { spent, ended_at, begun_at, model: own }: JobRow): void {
   if (spent.sub_calls === 0 && spent.nanodollars === 0 && spent.tokens === 0) return;
   const day = new Date(ended_at ?? begun_at ?? run.created_at).toISOString().slice(0, 10);
-  const model = modelIn(run);
+  const model = own ?? modelIn(run);
   const key = JSON.stringify([day, model]);
   const cost = costs.get(key) ?? { jobs: 0, sub_calls: 0, tokens: 0, nanodollars: 0 };
   const of = (name: keyof Amount) => cost[name] + spent[name];

@@ -108,6 +108,7 @@ export function jobJson(job: JobRow): object {
       ? {}
       : { error_code: told.error_code, error: told.error, suggestion: told.suggestion }),
     ...(told.warnings === undefined ? {} : { warnings: told.warnings }),
+    ...(job.model === null ? {} : { model: job.model }),
     sub_calls: job.spent.sub_calls,
     ...(told.reused === undefined ? {} : { reused: told.reused }),
     tokens: job.spent.tokens,

@@ -38,10 +38,16 @@ export const WHY_UNITS = 200;
 /** The number of failed jobs that are looked at. */
 const LOOKED_AT = 1000;
 
+/** The most frequent reason. */
+export interface TopReason extends Reason {
+  /** Failed jobs whose provider filters what they ask. */
+  readonly filtered: number;
+}
+
 /** Finds the most frequent reason while a run goes on: the jobs are looked at again when more have failed. */
-export function openTopReason(jobs: Pick<Jobs, "list">, run: string): (failed: number) => Promise<Reason | null> {
+export function openTopReason(jobs: Pick<Jobs, "list">, run: string): (failed: number) => Promise<TopReason | null> {
   let seen = 0;
-  let top: Reason | null = null;
+  let top: TopReason | null = null;
   return async (failed) => {
     if (failed === seen) return top;
     seen = failed;
@@ -49,7 +55,9 @@ export function openTopReason(jobs: Pick<Jobs, "list">, run: string): (failed: n
     // A damaged row is named by `belay jobs`, and does not end the following.
     const looked = await jobs.list(run, { states: ["failed"], from: 0, limit: LOOKED_AT }).catch(() => []);
     for (const job of looked) reasons.add(job);
-    top = reasons.all()[0] ?? null;
+    const [first] = reasons.all();
+    const filtered = reasons.all().find(({ error_code }) => error_code === "content_filtered")?.count ?? 0;
+    top = first ? { ...first, filtered } : null;
     return top;
   };
 }

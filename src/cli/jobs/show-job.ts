@@ -66,6 +66,7 @@ function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, cont
   const state = `${job.state}${waits === null ? "" : ` (${waits})`}${ended}`;
   stdout.write(`${inLine(`job ${job.id} of ${run.name}: ${state}`)}\n`);
   for (const wait of batches) stdout.write(`${inLine(batchText(wait))}\n`);
+  if (job.model !== null) stdout.write(`${inLine(`asks ${job.model}, not the model of its run`)}\n`);
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(input, WIDTH));
   if (output !== "") block("output", output.trimEnd());

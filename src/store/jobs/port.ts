@@ -21,8 +21,9 @@ export interface Jobs {
   /**
    * Jobs that nobody tries, 1,000 at the most, wait for what is asked of them now, each with an attempt and a session of its own.
    * Answers how many they are.
+   * @param model of their calls that name none, if it is another one than the run's (default null: the run's)
    */
-  replace(run: string, jobs: readonly NewJob[]): Promise<number>;
+  replace(run: string, jobs: readonly NewJob[], model?: string | null): Promise<number>;
   /** By name or id; null if there is none. */
   run(nameOrId: string): Promise<RunRow | null>;
   /** The newest first, 1,000 at the most. */
@@ -273,6 +274,8 @@ export type Change =
       readonly ids: readonly string[] | null;
       readonly states: readonly ("failed" | "cancelled")[];
       readonly fresh: boolean;
+      /** As in `replace`. Absent: each job keeps its own. */
+      readonly model?: string | null;
     }
   | { readonly to: "pause"; readonly why: string | null }
   | { readonly to: "resume" };

@@ -72,7 +72,7 @@ export function planned<W extends When>({
     "jobs.open": (run) => changes(({ now }) => openRun(run, now)),
     "jobs.add": (run, jobs) => changes(({ now }) => addJobs(run, jobs, now)),
     "jobs.known": (run, jobs) => looks(() => knownJobs(run, jobs)),
-    "jobs.replace": (run, jobs) => changes((own) => replaceJobs(run, jobs, own)),
+    "jobs.replace": (run, jobs, model = null) => changes((own) => replaceJobs(run, { jobs, model }, own)),
     "jobs.run": (nameOrId) => looks(() => findRun(nameOrId)),
     "jobs.runs": (page) => looks(() => listRuns(page)),
     "jobs.damagedRuns": () => looks(() => damagedRuns()),

@@ -124,7 +124,8 @@ function* cancel(id: string, ids: readonly string[] | null, { now, seal }: Chang
 type Retry = Extract<Change, { to: "retry" }>;
 
 /** Gives each job an attempt of its own: a fresh session, and counts from 0. With `fresh` also those that were begun and wait. */
-function* retry(id: string, { ids, states, fresh }: Retry, { now }: Changing): Plan<void> {
+function* retry(id: string, { ids, states, fresh, model }: Retry, { now }: Changing): Plan<void> {
+  const other = model === undefined ? sql`` : sql`, model = ${model}`;
   const begun = fresh ? sql`OR (state IN ('waiting', 'parked') AND begun_at IS NOT NULL)` : sql``;
   const again =
     yield* all(sql`SELECT n, session FROM jobs WHERE ${chosen(id, ids)} AND (state ${oneOf(states)} ${begun})
@@ -133,12 +134,16 @@ function* retry(id: string, { ids, states, fresh }: Retry, { now }: Changing): P
   for (const row of again) {
     const n = number(row, "n");
     yield* giveBackAnswers({ run: id, n });
-    yield* run(sql`UPDATE jobs SET ${anew(ulid(), now)} WHERE run = ${id} AND n = ${n}`);
+    yield* run(sql`UPDATE jobs SET ${anew(ulid(), now)} ${other} WHERE run = ${id} AND n = ${n}`);
   }
 }
 
 /** Jobs that nobody tries wait for what is asked of them now. Returns how many they are. */
-export function* replaceJobs(id: string, jobs: readonly NewJob[], { now }: Changing): Plan<number> {
+export function* replaceJobs(
+  id: string,
+  { jobs, model }: { readonly jobs: readonly NewJob[]; readonly model: string | null },
+  { now }: Changing,
+): Plan<number> {
   const free = sql`run = ${id} AND state NOT IN ('running', 'cancelling')`;
   const before =
     yield* all(sql`SELECT n, session FROM jobs WHERE ${free} AND id ${oneOf(jobs.map(({ id: one }) => one))}
@@ -149,7 +154,7 @@ export function* replaceJobs(id: string, jobs: readonly NewJob[], { now }: Chang
   for (const job of jobs) {
     const input = packed(job.input);
     replaced += yield* run(sql`UPDATE jobs SET ${anew(job.session, now)}, input = ${input}, context = ${job.context},
-        asked = ${sumOfAsked(id, job)} WHERE ${free} AND id = ${job.id}`);
+        model = ${model}, asked = ${sumOfAsked(id, job)} WHERE ${free} AND id = ${job.id}`);
   }
   return replaced;
 }
