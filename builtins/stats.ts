@@ -21,13 +21,15 @@ export const stats = defineBuiltin({
 }
 interface ConvertedFile {
   id: string;
-  /** pdf, docx, … */
+  /** pdf, docx, …, or text if its bytes were decoded. */
   kind: string;
   /** SHA-256 and size of the original. */
   sha256: string;
   bytes: number;
   /** The reader that made the text. */
   reader: string;
+  /** The encoding of a text that was decoded, such as gbk. */
+  encoding?: string;
   /** The number of places that doc_at names. */
   places: number;
   /** Losses by kind, each with the first 20 places. */

@@ -37,6 +37,8 @@ export const REMEDIES = {
   thenLoad: "then load `*`",
   ownConverter: "name a converter of your own in `convert`",
   correctConverter: "correct `*` in `convert`",
+  nameEncoding: 'name its encoding, such as `encoding: "*"`',
+  readLossily: "read such bytes as U+FFFD with `lossy: true`",
 } as const;
 
 export type Remedy = keyof typeof REMEDIES;

@@ -1,14 +1,14 @@
 export { isWithin } from "../platform/real-path.ts";
 export type { Context, ContextStats, Document, Pause } from "./context.ts";
-export { lossText } from "./documents/conversions.ts";
-export { type Loss, UNPLACED } from "./documents/growing.ts";
+export { isOfBytes, lossText } from "./documents/conversions.ts";
+export { CUT_OFF, type Loss, UNPLACED } from "./documents/growing.ts";
 export type { Converters, DocumentOptions } from "./documents/kinds.ts";
-export { HEAD_BYTES, kindOf } from "./documents/kinds.ts";
+export { kindOf } from "./documents/kinds.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
 export { compileFind, count, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
-export { chooser, documentsOfFile, separatorOf } from "./load/file-content.ts";
+export { documentsOfFile, rulesOf, separatorOf } from "./load/file-content.ts";
 export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
 export { matchGlob } from "./load/glob.ts";
 export type { IgnoreRules } from "./load/ignore-rules.ts";
@@ -41,5 +41,6 @@ export {
   toldSkips,
   unreadSentence,
 } from "./skipped.ts";
+export { decodedChunks, HEAD_BYTES, packedBy, shownEncoding } from "./text/decode.ts";
 export { openPlaces, partsOf } from "./text/places.ts";
 export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text/text.ts";

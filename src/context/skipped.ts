@@ -61,6 +61,9 @@ const KINDS: readonly SkipKind[] = [
   // Remarks on rule files, which are in P if they are not ignored themselves.
   { pattern: /^(?:its rules|\d+ of its rules) are not applied: /, word: "rules not applied", isLeftOut: true },
   { pattern: /^its routes beyond /, isLeftOut: true },
+  { pattern: /^not UTF-8 in /, word: "not UTF-8" },
+  { pattern: /^not \S+ in /, word: "not of the encoding" },
+  { pattern: /^compressed by /, word: "compressed by bzip2 or xz" },
   { pattern: /^[\d.,]+ (?:MB|bytes) > /, word: "over 10 MB" },
   { pattern: /^has (?:no text|text on none)/, word: "without text" },
   { pattern: /^is (?:damaged|encrypted)/, word: "damaged or encrypted" },

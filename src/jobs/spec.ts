@@ -55,6 +55,8 @@ const Spec = v.object({
   ),
   /** No context, one that all jobs share, or one of each job's own. */
   context: v.picklist(["none", "shared", "each"]),
+  /** The decoding of tables and contexts, as flags said it. It only tells runs apart: what jobs have is decoded already. */
+  decoding: v.exactOptional(v.object({ encoding: v.exactOptional(Label), lossy: v.exactOptional(v.boolean()) })),
   /** MB. */
   memory_mb: v.exactOptional(v.pipe(countUpTo(2048), v.minValue(8))),
   max_session_mb: v.exactOptional(count),
@@ -105,11 +107,12 @@ export function newSpec(spec: v.InferInput<typeof Spec>): RunSpec {
   });
 }
 
-/** SHA-256, hex, of what makes a run another one: script, model, limits, budget of a job, and what its contexts are. */
-export function hashOfRun({ script, model, thinking, limits, budget, context }: RunSpec): string {
+/** SHA-256, hex, of what makes a run another one: script, model, limits, budget of a job, what its contexts are, and how they were decoded. */
+export function hashOfRun({ script, model, thinking, limits, budget, context, decoding }: RunSpec): string {
   const what = [script.source, model, sorted(limits), sorted(budget), context];
   // Runs of earlier builds keep their hash.
   if (thinking !== "off") what.push(thinking);
+  if (decoding) what.push(sorted(decoding));
   return createHash("sha256").update(JSON.stringify(what)).digest("hex");
 }
 

@@ -36,6 +36,8 @@ export const PI: Wording = {
   thenLoad: "then load `*` with rlm_load",
   ownConverter: "ask the user to name a converter in `convert` in ~/.belay/config.json",
   correctConverter: "ask the user to correct `convert.*` in ~/.belay/config.json",
+  nameEncoding: 'name its encoding in rlm_load, such as encoding: "*"',
+  readLossily: "pass latin1 if nothing tells, which takes every byte",
 };
 
 /** A suggestion in the words of Pi: what its model or its user can do. */

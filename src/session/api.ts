@@ -279,6 +279,10 @@ export interface LoadingOptions {
   readonly raw?: boolean | undefined;
   /** Loads files of a folder that may contain secrets by their names, such as `.env` and `*.pem` (default false). */
   readonly includeSecrets?: boolean | undefined;
+  /** The encoding of texts without a byte order mark, such as `latin1` or `gbk` (default UTF-8). */
+  readonly encoding?: string | undefined;
+  /** Reads all bytes that are not of the encoding as U+FFFD, and counts them in `stats.converted` (default false). */
+  readonly lossy?: boolean | undefined;
 }
 
 /** A path, text at hand under a document name, or files of several places. */

@@ -140,9 +140,9 @@ function loadOf(
 ) {
   checkOptions(place, LOAD_SOURCE, from);
   checkOptions(place, LOADING_OPTIONS, options);
-  const { roots = [], signal, raw = false, includeSecrets: secrets = false } = options;
+  const { roots = [], signal, raw = false, includeSecrets: secrets = false, encoding, lossy = false } = options;
   granted.allow(roots);
-  const documents = { ...loading.documents, raw, secrets };
+  const documents = { ...loading.documents, raw, secrets, encoding, lossy };
   const reading = { ...loading, documents, roots: [...granted.roots, ...roots], ...(signal ? { signal } : {}) };
   return loadRequest(kind, from, reading);
 }

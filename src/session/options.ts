@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
+import { isEncoding } from "../platform/encodings.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type {
@@ -272,11 +273,15 @@ export const LOAD_SOURCE = v.union(
   "a path, an object with text and name, or one with paths",
 );
 
+const ENCODING = "an encoding of the Encoding Standard, such as latin1, gbk or utf-16le";
+
 export const LOADING_OPTIONS = options({
   roots: folders,
   signal,
   raw: flag,
   includeSecrets: flag,
+  encoding: v.optional(v.pipe(v.string(ENCODING), v.check(isEncoding, ENCODING))),
+  lossy: flag,
 } satisfies SchemaOf<LoadingOptions>);
 
 export const RESUME_OPTIONS = options({ ...running, ...waiting, history, trajectory: flag });

@@ -5,7 +5,10 @@ import { unfinishedOf } from "./unfinished.ts";
 
 const PATH = { type: "string", description: "Relative to the working directory, or absolute" } as const;
 
-const RAW = { type: "boolean", description: "Keep files as they are, HTML with its markup" } as const;
+const RAW = { type: "boolean", description: "Keep files as they are" } as const;
+
+/** The encoding of texts that are not UTF-8. An error about one names this field, and says what to pass. */
+const ENCODING = { type: "string" } as const;
 
 /** Fields of every tool that loads. */
 const LOADS = {
@@ -18,11 +21,11 @@ export const rlm_load = defineTool({
   label: "RLM load",
   description:
     "Load a file or folder (up to 100 MB of text) as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget.",
-  promptSnippet: "Load a large file or folder as context P",
-  guidelines: ["For material too large to read (repositories, logs, books) use rlm_load, then rlm_exec."],
-  parameters: { type: "object", required: ["path"], properties: { path: PATH, raw: RAW } },
-  run: async (session, { path, raw = false }, { cwd, signal }) =>
-    loaded(await session.load(sourceAt(path, cwd), { signal, raw })),
+  promptSnippet: "Load a file or folder as P",
+  guidelines: ["For material too large to read (repositories, logs) use rlm_load, then rlm_exec."],
+  parameters: { type: "object", required: ["path"], properties: { path: PATH, raw: RAW, encoding: ENCODING } },
+  run: async (session, { path, ...how }, { cwd, signal }) =>
+    loaded(await session.load(sourceAt(path, cwd), { signal, ...how })),
   ...LOADS,
 });
 
@@ -30,14 +33,18 @@ export const rlm_load_append = defineTool({
   name: "rlm_load_append",
   label: "RLM append",
   description: "Add a file or folder to the context P. Keeps variables, helpers, memory and budget.",
-  promptSnippet: "Add a file or folder to context P",
+  promptSnippet: "Add to context P",
   parameters: {
     type: "object",
     required: ["path"],
-    properties: { path: { type: "string" }, raw: { type: "boolean" } },
+    properties: {
+      path: { type: "string" },
+      raw: { type: "boolean" },
+      encoding: ENCODING,
+    },
   },
-  run: async (session, { path, raw = false }, { cwd, signal }) =>
-    loaded(await session.loadAppend(sourceAt(path, cwd), { signal, raw })),
+  run: async (session, { path, ...how }, { cwd, signal }) =>
+    loaded(await session.loadAppend(sourceAt(path, cwd), { signal, ...how })),
   ...LOADS,
 });
 
@@ -47,22 +54,27 @@ export const rlm_load_unless_loaded = defineTool({
   label: "RLM load",
   description:
     "Call rlm_status first: an earlier run may have loaded it. Loads a file or folder (up to 100 MB of text) as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget, unless it is loaded already.",
-  promptSnippet: "Load a large file or folder as context P",
+  promptSnippet: "Load a file or folder as P",
   parameters: {
     type: "object",
     required: ["path"],
-    properties: { path: PATH, raw: RAW, reset: { type: "boolean", description: "Load anew what is loaded already" } },
+    properties: {
+      path: PATH,
+      raw: RAW,
+      encoding: ENCODING,
+      reset: { type: "boolean", description: "Load anew what is loaded already" },
+    },
   },
-  async run(session, { path, raw = false, reset = false }, { cwd, signal }) {
+  async run(session, { path, reset = false, ...how }, { cwd, signal }) {
     const source = sourceAt(path, cwd);
     if (!reset && isLoadedFrom(session, source)) {
       const unfinished = unfinishedOf(session);
-      if (unfinished || (await session.holds(source, { signal, raw }))) {
+      if (unfinished || (await session.holds(source, { signal, ...how }))) {
         const { stats, ...there } = await whatIsThere(session, signal);
         return { success: true, already_loaded: true, stats, ...there, unfinished, suggestion: KEPT };
       }
     }
-    return loaded(await session.load(source, { signal, raw }));
+    return loaded(await session.load(source, { signal, ...how }));
   },
   ...LOADS,
 });

@@ -10,7 +10,7 @@ import { html } from "./originals.ts";
 import { pdf, pdfWith, streamOf } from "./packed.ts";
 import { useReader } from "./reader.ts";
 
-const JOB = { name: "a.pdf", kind: "pdf", plain: [], room: 2 ** 20 } as const;
+const JOB = { name: "a.pdf", kind: "pdf", plain: [], room: 2 ** 20, decoding: { bad: "none" } } as const;
 const pages = (count: number) => pdf(...Array.from({ length: count }, (_, n) => [`page ${n + 1}`]));
 
 /** Children of this process that read documents. */

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import type { Context } from "../../src/context/context.ts";
+import type { DocumentOptions } from "../../src/context/documents/kinds.ts";
 import { load } from "../../src/context/load/load.ts";
 import { folderWith } from "../support/tree.ts";
 import { ORIGINALS, scan } from "./originals.ts";
@@ -9,9 +10,13 @@ import { tar, zip } from "./packed.ts";
 
 // The text of each kind of document, with its places and losses: the files in texts/. `npx vitest run tests/documents -u` writes them.
 
-async function loaded(tree: Readonly<Record<string, Uint8Array>>, path = "."): Promise<Context> {
+async function loaded(
+  tree: Readonly<Record<string, Uint8Array>>,
+  path = ".",
+  documents: DocumentOptions = {},
+): Promise<Context> {
   const cwd = folderWith(tree);
-  return load({ kind: "path", path }, { cwd, roots: [cwd] });
+  return load({ kind: "path", path }, { cwd, roots: [cwd], documents });
 }
 
 function described({ text, documents }: Context, id: string): string {
@@ -76,6 +81,56 @@ test("a file that is packed by itself keeps its name, and its text is that of th
     ["a.txt.gz", undefined],
     ["r.pdf.zst", "pdf"],
   ]);
+});
+
+test.each([
+  ["gz", gzipSync],
+  ["zst", zstdCompressSync],
+] as const)("a file cut off within its %s data gives what it has, and a loss", async (extension, pack) => {
+  const log = Array.from({ length: 60_000 }, (_, n) => `line ${n} ${(n * 7919) % 10_007}\n`).join("");
+  const packed = pack(log);
+  const { text, stats } = await loaded({ [`a.log.${extension}`]: packed.subarray(0, packed.length - 20_000) });
+  expect(stats.length_chars).toBeGreaterThan(100_000);
+  const separator = `\n===== a.log.${extension} =====\n`;
+  expect(`${separator}${log}`.startsWith(text.slice(0, stats.length_chars))).toBe(true);
+  expect(stats.converted).toMatchObject({ lossy: 1, lost: { "rest of a file that is cut off": 1 } });
+  const tree = { [`a.log.${extension}`]: packed.subarray(0, 12) };
+  await expect(loaded(tree, `a.log.${extension}`)).rejects.toMatchObject({
+    message: `a.log.${extension} is damaged: it ends too early`,
+    suggestion: "Copy or download it again: a part of it is missing or was changed.",
+  });
+});
+
+test("an archive that is cut off gives its whole members, and names the first that is not", async () => {
+  const whole = tar([
+    { name: "a.txt", data: Buffer.from("first\n") },
+    { name: "b.txt", data: Buffer.from("x".repeat(5000)) },
+  ]);
+  const { documents, stats } = await loaded({ "all.tar": whole.subarray(0, 3000) });
+  expect(documents.map(({ id }) => id)).toEqual(["all.tar/a.txt"]);
+  expect(stats.skipped.files).toEqual([{ path: "all.tar/b.txt", reason: "the archive ends too early" }]);
+});
+
+test("texts in archives are decoded as those of a folder are", async () => {
+  const [few, many] = [Buffer.from(`${"x".repeat(200)}\xe9`, "latin1"), Buffer.from("\xe9t\xe9", "latin1")];
+  const members = [
+    { name: "few.txt", data: few },
+    { name: "many.txt", data: many },
+    { name: "wide.txt", data: Buffer.from("\ufeffwide", "utf16le") },
+  ];
+  const tree = { "a.zip": zip(members), "many.txt.gz": gzipSync(many) };
+  const { documents, stats } = await loaded(tree);
+  expect(documents.map(({ id, original }) => [id, original?.encoding])).toEqual([
+    ["a.zip/few.txt", "utf-8"],
+    ["a.zip/wide.txt", "utf-16le"],
+  ]);
+  expect(stats.skipped.reasons).toEqual({ "not UTF-8": 2 });
+  const { text, stats: named } = await loaded(tree, ".", { encoding: "latin1" });
+  expect(text.slice(0, text.length)).toContain("\u00e9t\u00e9");
+  expect(named.skipped.count).toBe(0);
+  await expect(loaded(tree, "many.txt.gz")).rejects.toMatchObject({
+    suggestion: 'Name its encoding, such as `encoding: "latin1"`, or read such bytes as U+FFFD with `lossy: true`.',
+  });
 });
 
 test("a document without text is an error that says what to type, and in a folder it is skipped", async () => {

@@ -42,6 +42,14 @@ test("what is packed by itself is read by its name", async () => {
   expect(await textIn(cwd, { keptIn }, "a.txt.gz")).toBe("<h1>Big</h1>");
 });
 
+test("what is packed is decoded anew for another encoding", async () => {
+  const cwd = folderWith({ "a.txt.gz": gzipSync(Buffer.from("gr\xfc\xdfe", "latin1")) });
+  const keptIn = folderWith();
+  expect(await textIn(cwd, { keptIn, encoding: "latin1" }, "a.txt.gz")).toBe("gr\u00fc\u00dfe");
+  expect(await textIn(cwd, { keptIn, encoding: "koi8-r" }, "a.txt.gz")).toBe("gr\u042d\u044ae");
+  expect(await textIn(cwd, { keptIn, lossy: true }, "a.txt.gz")).toBe("gr\ufffd\ufffde");
+});
+
 test("a text that was changed on disk does not count", async () => {
   const cwd = folderWith({ "a.pdf": report });
   const keptIn = folderWith();

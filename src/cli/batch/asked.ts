@@ -5,7 +5,7 @@ import { targetOf } from "../../platform/result-file.ts";
 import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, givenIn } from "../flags/arguments.ts";
-import { CONTEXT, INCLUDE_SECRETS, JSON_OUTPUT, OPTION_FLAGS, QUIET, RAW } from "../flags/declared.ts";
+import { CONTEXT, ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, OPTION_FLAGS, QUIET, RAW } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
@@ -69,7 +69,12 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
     /** The command has chosen the model, since nothing named one. */
     isModelChosen,
     /** The way in which contexts load. */
-    loading: { raw: args.get(RAW), secrets: args.get(INCLUDE_SECRETS) },
+    loading: {
+      raw: args.get(RAW),
+      secrets: args.get(INCLUDE_SECRETS),
+      encoding: args.get(ENCODING),
+      lossy: args.get(LOSSY),
+    },
     queue: own.queue ?? DEFAULT_QUEUE,
     concurrency: own.concurrency ?? usualConcurrency(),
     options: givenIn(args, OPTION_FLAGS),

@@ -48,6 +48,7 @@ export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Prom
     const script = await readScript(asked.script, stop.signal);
     using read = await readJobs(asked, stop.signal);
     const spec = specOf(asked, script, read.mode);
+    for (const note of read.notes) terminal.stderr.write(`${inLine(note)}\n`, "dim");
     const [shown, more] = [read.leftOut.slice(0, LEFT_OUT_SHOWN), read.leftOut.length - LEFT_OUT_SHOWN];
     for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
       terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");

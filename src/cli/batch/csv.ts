@@ -1,12 +1,16 @@
 import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
-import { BadLine, type Input, LINE_BYTES, linesOf, placeOf } from "./jsonl.ts";
+import { BadLine, type Input, LINE_BYTES, type LineDecoding, linesOf, placeOf } from "./jsonl.ts";
 
 /** An object of strings for each row, by the names in the header (RFC 4180). @throws BadLine */
-export async function* csvRows(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Input> {
+export async function* csvRows(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  decoding?: LineDecoding,
+): AsyncIterable<Input> {
   const parser = parse({ info: true, max_record_size: LINE_BYTES, record_delimiter: ENDS, skip_empty_lines: true });
   // A failure of either side destroys the parser, which then rejects below.
-  pipeline(Readable.from(withEnds(chunks, name)), parser, () => {});
+  pipeline(Readable.from(withEnds(chunks, name, decoding)), parser, () => {});
   let header: readonly string[] | null = null;
   try {
     for await (const { record, info } of parser) {
@@ -25,8 +29,12 @@ export async function* csvRows(chunks: AsyncIterable<Uint8Array>, name: string):
 /** A file may have both. */
 const ENDS = ["\r\n", "\n"];
 
-async function* withEnds(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<string> {
-  for await (const { text } of linesOf(chunks, name)) yield `${text}\n`;
+async function* withEnds(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  decoding: LineDecoding | undefined,
+): AsyncIterable<string> {
+  for await (const { text } of linesOf(chunks, name, LINE_BYTES, decoding)) yield `${text}\n`;
 }
 
 function checkedHeader(row: readonly string[], at: string): readonly string[] {

@@ -9,23 +9,24 @@ import { savedAs } from "../input/path-cures.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
 import { withFlag } from "../render/skipped.ts";
 import { csvRows } from "./csv.ts";
-import { type Input, jsonLines } from "./jsonl.ts";
+import { type Input, jsonLines, LINE_BYTES, type LineDecoding } from "./jsonl.ts";
 
 /**
  * The inputs that `--jobs` names; files are the contexts of their jobs. `leftOut` has reasons for files that are none of them, such
  * as `3 files that .gitignore names`.
  * @throws UsageError if there is nothing of this name; reading the inputs throws BadLine
  */
-export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptions = {}) {
+export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptions = {}, decoding?: LineDecoding) {
   const open = () => addAbortSignal(signal, openFile(jobs));
-  if (jobs === "-") return values(jsonLines(addAbortSignal(signal, process.stdin), "stdin"));
+  const lines = (chunks: AsyncIterable<Uint8Array>, name: string) => jsonLines(chunks, name, LINE_BYTES, decoding);
+  if (jobs === "-") return values(lines(addAbortSignal(signal, process.stdin), "stdin"));
   const found = statsOf(jobs);
   if (found?.isDirectory()) return folderFiles(jobs, how);
   if (!found) return files(await globFiles(jobs), jobs);
   const extension = extname(jobs).toLowerCase();
-  if (extension === ".csv") return values(csvRows(open(), jobs));
+  if (extension === ".csv") return values(csvRows(open(), jobs, decoding));
   // A shell hands streams over without a name of their own.
-  if (LINES.includes(extension) || isHandedOver(jobs) || !found.isFile()) return values(jsonLines(open(), jobs));
+  if (LINES.includes(extension) || isHandedOver(jobs) || !found.isFile()) return values(lines(open(), jobs));
   const takes = ".jsonl (a JSON value on each line) and .csv; a pattern or a folder makes a job of each file";
   throw new UsageError(`--jobs reads ${takes}, and ${jobs} is one file`, commandLine(["help", "batch"]));
 }

@@ -16,10 +16,12 @@ import { inputsOf } from "./inputs.ts";
 import { BadLine, type Input } from "./jsonl.ts";
 import type { ContextMode } from "./spec.ts";
 import { openIds, type Spool, spool } from "./spool.ts";
+import { tableDecoding } from "./table-decoding.ts";
 
 /** The jobs of a run, all read and found right, and files of a folder that are not among them. @throws UsageError for the first line that is wrong */
 export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal) {
-  const { isFiles, all, leftOut } = await inputsOf(jobs, signal, loading);
+  const decoding = tableDecoding(jobs === "-" ? "stdin" : jobs, loading);
+  const { isFiles, all, leftOut } = await inputsOf(jobs, signal, loading, decoding);
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
     const other = contexts.length > 0 ? "-c" : "--context-field";
     const problem = `${other} cannot be combined with --jobs of files: each file is the context of its own job`;
@@ -39,7 +41,7 @@ export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signa
     const read = await spool(all, idOf, contextOf, own);
     if (read.count === 0) throw nothingIn(jobs === "-" ? "stdin" : jobs, read, own);
     const mode: ContextMode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
-    return { mode, spool: read, leftOut, [Symbol.dispose]: read[Symbol.dispose] };
+    return { mode, spool: read, leftOut, notes: decoding.notes(), [Symbol.dispose]: read[Symbol.dispose] };
   } catch (error) {
     if (!(error instanceof BadLine)) throw error;
     throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);

@@ -5,9 +5,15 @@ import { type Cell, readCells } from "../input/cells.ts";
 import type { AskedRun } from "./asked.ts";
 
 /** The work of each job of the run. Nothing in it is a key or a place. */
-export function specOf({ settings, own, options, rates }: AskedRun, script: Cell, context: ContextMode): RunSpec {
+export function specOf(
+  { settings, own, options, rates, loading }: AskedRun,
+  script: Cell,
+  context: ContextMode,
+): RunSpec {
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
+  const { encoding, lossy } = loading;
+  const isUsual = encoding === undefined && !lossy;
   return newSpec({
     script,
     model: settings.model ?? null,
@@ -15,6 +21,7 @@ export function specOf({ settings, own, options, rates }: AskedRun, script: Cell
     budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
     context,
     rates: [...rates],
+    ...(isUsual ? {} : { decoding: given({ encoding, lossy: lossy || undefined }) }),
     ...given({
       thinking: settings.thinking,
       delivery: settings.delivery,

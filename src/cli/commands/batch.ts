@@ -1,7 +1,18 @@
 import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
 import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
-import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, RAW, RESEND_DOUBTFUL, STORE, WAIT, withTime } from "../flags/declared.ts";
+import {
+  ENCODING,
+  INCLUDE_SECRETS,
+  JSON_OUTPUT,
+  LOSSY,
+  QUIET,
+  RAW,
+  RESEND_DOUBTFUL,
+  STORE,
+  WAIT,
+  withTime,
+} from "../flags/declared.ts";
 import { choice, count, one, path, paths, text, texts, toggle, under } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_JOBS, OUT, queueIn, RUN_LIMITS, runNameIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
@@ -139,6 +150,8 @@ export const batch = defineCommand({
     // The files of --jobs are contexts, too.
     { ...RAW, needs: [] },
     { ...INCLUDE_SECRETS, needs: [] },
+    { ...ENCODING, needs: [] },
+    { ...LOSSY, needs: [] },
     STORE,
     QUIET,
     { ...JSON_OUTPUT, help: "print one JSON object with how the run stands; progress on stderr is JSON lines" },

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { CONTEXT, INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { CONTEXT, ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
 import { flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -20,6 +20,8 @@ export const find = defineCommand({
     { ...CONTEXT, help: "look in this path too: the same as a PATH behind the others" },
     { ...JSON_OUTPUT, help: "print one JSON object per line that matches: path, line, column, text" },
     { ...INCLUDE_SECRETS, needs: [] },
+    { ...ENCODING, needs: [] },
+    { ...LOSSY, needs: [] },
     QUIET,
     VERBOSE,
   ],

@@ -42,7 +42,20 @@ export type McpFlags = Given<typeof OWN>;
 
 /** The model loads contexts by itself, the server's session outlives the process, and stderr is the client's log. */
 const SHARED = sessionFlagsBut(
-  ...["context", "raw", "include-secrets", "delivery", "reload", "append", "discard", "no-store", "verbose", "quiet"],
+  ...[
+    "context",
+    "raw",
+    "include-secrets",
+    "encoding",
+    "lossy",
+    "delivery",
+    "reload",
+    "append",
+    "discard",
+    "no-store",
+    "verbose",
+    "quiet",
+  ],
 );
 
 const OWN_WORDS = {

@@ -3,7 +3,19 @@ import { defineCommand } from "./define.ts";
 
 /** A session that is resumed is named without a flag and has its context, and there is only one thing to do with it. */
 const SHARED = sessionFlagsBut(
-  ...["context", "raw", "include-secrets", "session", "no-store", "reload", "append", "discard", "verbose"],
+  ...[
+    "context",
+    "raw",
+    "include-secrets",
+    "encoding",
+    "lossy",
+    "session",
+    "no-store",
+    "reload",
+    "append",
+    "discard",
+    "verbose",
+  ],
 );
 
 export const resume = defineCommand({

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { CONTEXT, INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { CONTEXT, ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
 import { count, flags } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -27,6 +27,8 @@ export const search = defineCommand({
       help: "print one JSON object per place: path, line, score, text (about 1,500 characters around that line)",
     },
     { ...INCLUDE_SECRETS, needs: [] },
+    { ...ENCODING, needs: [] },
+    { ...LOSSY, needs: [] },
     QUIET,
     VERBOSE,
   ],

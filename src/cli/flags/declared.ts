@@ -1,9 +1,12 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
+import { isEncoding } from "../../platform/encodings.ts";
 import { ageFrom } from "../../platform/figures.ts";
 import { choice, type Flag, type Heading, one, path, paths, session, text, toggle, under } from "./flag.ts";
 
 // The flags of more than one command. A flag of one command alone is declared with its command.
+
+const encodingIn = (typed: string) => (isEncoding(typed) ? typed : undefined);
 
 export const INPUT = under("input", {
   context: {
@@ -26,8 +29,19 @@ export const INPUT = under("input", {
     needs: ["context"],
     help: "also load files of a folder that may contain secrets: .env, *.pem, *.key, id_rsa, .npmrc, .ssh/ and the like",
   },
+  encoding: {
+    type: one("NAME", "an encoding such as latin1, windows-1251, gbk, shift_jis or utf-16le", encodingIn),
+    needs: ["context"],
+    help: "the encoding of texts without a byte order mark: latin1, gbk, shift_jis, utf-16le and the like (default UTF-8)",
+  },
+  lossy: {
+    type: toggle,
+    needs: ["context"],
+    help: "read bytes that are not of the encoding as U+FFFD, and tell how many; without it a folder's files may have a few",
+  },
 });
 export const { context: CONTEXT, root: ROOT, raw: RAW, includeSecrets: INCLUDE_SECRETS } = INPUT;
+export const { encoding: ENCODING, lossy: LOSSY } = INPUT;
 
 interface Told {
   readonly help: string;

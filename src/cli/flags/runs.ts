@@ -60,7 +60,7 @@ export const OUT = under("output", {
 /** Flags of one session that the user names. */
 const NOT_OF_BATCH = [
   ...["session", "label", "no-store", "reload", "append", "discard", "store", "quiet", "verbose"],
-  ...["concurrency", "root", "raw", "include-secrets"],
+  ...["concurrency", "root", "raw", "include-secrets", "encoding", "lossy"],
 ];
 
 /** The flags that say what each job does. */

@@ -21,7 +21,7 @@ export interface ResultPlace {
 /** @throws UsageError for a value that configuration refuses, a wrong name and stdin as two contexts */
 export function sessionFlags(args: Arguments, command: string) {
   const help = commandLine(["help", command]);
-  const { context: contexts, raw, includeSecrets } = valuesIn(args, INPUT);
+  const { context: contexts, raw, includeSecrets, encoding, lossy } = valuesIn(args, INPUT);
   const { session = null, reload, append, discard } = valuesIn(args, OF_SESSION);
   const { quiet, verbose } = valuesIn(args, OF_OUTPUT);
   const { resendDoubtful } = valuesIn(args, WAITING);
@@ -33,9 +33,8 @@ export function sessionFlags(args: Arguments, command: string) {
   return {
     command,
     contexts,
-    /** Documents are not to become text. */
-    raw,
-    includeSecrets,
+    /** The way in which contexts load. */
+    loading: { raw, includeSecrets, encoding, lossy },
     /** The settings among them. */
     settings: settingsIn(args, help),
     /** Absolute; null: a store in memory. */

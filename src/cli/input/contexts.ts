@@ -20,7 +20,7 @@ interface NamedSource {
  */
 export async function contextsToBring(
   { session, kept, progress, roots, resumeCommand, bring }: CliSession,
-  { contexts, change, raw, includeSecrets: secrets }: SessionFlags,
+  { contexts, change, loading }: SessionFlags,
   signal: AbortSignal,
 ): Promise<() => Promise<void>> {
   const nothing = async () => {};
@@ -30,7 +30,8 @@ export async function contextsToBring(
   const has = session.stats()?.context_hash ?? null;
   const holdsMore = await hasRun({ session, kept });
   if (!change && (has || holdsMore)) {
-    const documents = { ...documentOptions(), raw, secrets };
+    const { includeSecrets: secrets, ...how } = loading;
+    const documents = { ...documentOptions(), ...how, secrets };
     progress.begin(contexts.join(", "));
     const hash = await hashNow(sources, (path) => ({
       roots: [...roots, ...(path === "-" ? [] : [path])],

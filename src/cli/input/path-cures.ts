@@ -1,6 +1,6 @@
 import { globSync } from "node:fs";
 import { basename } from "node:path";
-import { HEAD_BYTES, kindOf, tooLarge } from "../../context/index.ts";
+import { HEAD_BYTES, kindOf, packedBy, tooLarge } from "../../context/index.ts";
 import { LIMITS, RlmError } from "../../index.ts";
 import { firstBytes } from "../../platform/bounded-file.ts";
 import { statsOf } from "../../platform/stats.ts";
@@ -29,10 +29,10 @@ function checkContext(path: string, flags: Typed): void {
   }
   if (!stats.isFile()) return;
   const start = firstBytes(path, HEAD_BYTES);
-  const packed = PACKINGS.find(({ magic }) => start.toString("hex").startsWith(magic));
-  if (packed) {
-    const suggestion = `Type: ${unpacked(path, packed.name, flags)}`;
-    throw new RlmError("invalid_argument", `${path} is compressed (${packed.name})`, { suggestion });
+  const program = packedBy(start);
+  if (program !== null) {
+    const suggestion = `Type: ${unpacked(path, program, flags)}`;
+    throw new RlmError("invalid_argument", `${path} is compressed (${program})`, { suggestion });
   }
   // The text of a document counts, and nobody knows its size yet.
   if (stats.size <= LIMITS.contextBytes || kindOf(start, path) !== null) return;
@@ -70,12 +70,6 @@ function pattern(path: string, flags: Typed): RlmError {
 function matchesOf(path: string): string[] {
   return path.includes("**") ? [] : globSync(path).sort();
 }
-
-/** Compressed files that no load unpacks, by their first bytes, hex. */
-const PACKINGS = [
-  { magic: "425a68", name: "bzip2" },
-  { magic: "fd377a585a00", name: "xz" },
-] as const;
 
 function unpacked(path: string, tool: string, flags: Typed): string {
   const folder = /^(.*)\.(tar\.\w+|tbz2?|txz)$/i.exec(basename(path))?.[1];

@@ -1,4 +1,4 @@
-import { type Loss, lossText } from "../../context/index.ts";
+import { CUT_OFF, isOfBytes, type Loss, lossText, shownEncoding } from "../../context/index.ts";
 import type { ContextStats } from "../../index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -17,9 +17,9 @@ const NAMED = 3;
 function convertedLines(converted: Converted | undefined, isVerbose = false): string[] {
   if (!converted || converted.count === 0) return [];
   const { count, files, lost } = converted;
-  const kinds = [...Map.groupBy(files, ({ kind }) => kind)].sort(([, a], [, b]) => b.length - a.length);
+  const kinds = [...Map.groupBy(files, shownKind)].sort(([, a], [, b]) => b.length - a.length);
   const sorted = kinds.map(([kind, of]) => `${thousands(of.length)} ${inLine(kind)}`);
-  const left = Object.entries(lost).filter(([kind, of]) => of > 0 && partIn(kind) === null);
+  const left = Object.entries(lost).filter(([kind, of]) => of > 0 && !hasLine(kind));
   const more = count > files.length ? ", …" : "";
   const out = left.length === 0 ? "" : `; ${left.map(([kind, of]) => lossText(kind, of)).join(", ")} left out`;
   const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more})${out}`);
@@ -28,6 +28,10 @@ function convertedLines(converted: Converted | undefined, isVerbose = false): st
   const rest = told.length - shown.length;
   return [head, ...shown, ...(rest > 0 ? [`… ${thousands(rest)} more; --verbose lists them`] : [])];
 }
+
+/** `pdf`, or of a text its encoding: `gbk text`. */
+const shownKind = ({ kind, encoding }: ConvertedFile) =>
+  encoding === undefined ? kind : `${shownEncoding(encoding)} ${kind}`;
 
 /** Tells on stderr what a load has converted, and which files it left out. @param source stands before the lines about all of it */
 export function showLoaded({ converted, skipped }: Loaded, stderr: Output, isVerbose: boolean, source = ""): void {
@@ -62,6 +66,8 @@ function convertedSince(before: Converted | undefined, now: Converted | undefine
 /** `report.pdf: 3 of 212 pages have no text: p.4, p.9, p.17 (scans?)` */
 function linesOf({ id, places, lost }: ConvertedFile, isVerbose: boolean): string[] {
   return lost.flatMap(({ kind, count, where }) => {
+    if (kind === CUT_OFF) return [inLine(`${id}: the file ends too early; what it has is loaded`)];
+    if (isOfBytes(kind)) return [inLine(`${id}: ${lossText(kind, count)}, read as U+FFFD${listed(where, count, "")}`)];
     const part = partIn(kind);
     if (part === null) return isVerbose ? [inLine(`${id}: ${lossText(kind, count)}${listed(where, count, "")}`)] : [];
     const { noun, isDamaged } = part;
@@ -72,6 +78,9 @@ function linesOf({ id, places, lost }: ConvertedFile, isVerbose: boolean): strin
     return [inLine(`${id}: ${parts} ${count === 1 ? has : have}${listed(where, count, prefix ?? "")}${scans}`)];
   });
 }
+
+/** True for a loss that is told in a line of its document's own. */
+const hasLine = (kind: string) => partIn(kind) !== null || isOfBytes(kind) || kind === CUT_OFF;
 
 function listed(where: Loss["where"], count: number, prefix: string): string {
   if (where.length === 0) return "";

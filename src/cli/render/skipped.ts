@@ -23,11 +23,16 @@ export function skippedLines(skipped: SkippedStats, isVerbose = false): string[]
           unread,
         )
       : []),
+    ...(Object.keys(skipped.reasons).some((kind) => OF_BYTES.has(kind)) ? [DECODING] : []),
     ...(head === null ? [] : [head]),
     ...(isVerbose ? listLines(leftOut, count - unread) : []),
   ];
   return lines;
 }
+
+/** Kinds of reasons for which flags are the cure. */
+const OF_BYTES: ReadonlySet<string> = new Set(["not UTF-8", "not of the encoding"]);
+const DECODING = "--encoding NAME reads texts that are not UTF-8, and --lossy takes their bad bytes for U+FFFD";
 
 function leftOutLine({ count, unread, reasons }: SkippedStats, files: readonly SkippedFile[], isVerbose: boolean) {
   const number = count - unread;

@@ -35,6 +35,8 @@ const COMMAND: Wording = {
   thenLoad: "then the same line with `*` in its place",
   ownConverter: "name a converter of your own in `convert` in ~/.belay/config.json",
   correctConverter: "correct `convert.*` in ~/.belay/config.json",
+  nameEncoding: "name its encoding, such as `--encoding *`",
+  readLossily: "read such bytes as U+FFFD with `--lossy`",
 };
 
 /** A suggestion in the words of the command: its flags and subcommands. */

@@ -3,7 +3,7 @@ import { type Context, compileFind, type FindPattern, matchesIn, openPlaces } fr
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { INCLUDE_SECRETS, JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { asTyped, contextOf, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
@@ -26,7 +26,8 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
   const isJson = args.get(JSON_OUTPUT);
   try {
     const pattern = compileFind(wanted.text, ignoreCase ? "im" : "m");
-    const documents = { ...documentOptions(), secrets: args.get(INCLUDE_SECRETS) };
+    const decoding = { encoding: args.get(ENCODING), lossy: args.get(LOSSY) };
+    const documents = { ...documentOptions(), secrets: args.get(INCLUDE_SECRETS), ...decoding };
     const options = { roots: rootsOf(wanted), cwd: process.cwd(), documents };
     const sources = await lookedIn(wanted, new AbortController().signal);
     const context = await contextOf(sources.map((source) => ({ source, options })));

@@ -214,8 +214,7 @@ function loaderOf(session: Session, progress: ProgressLine, cwd: string, { flags
     const before = kind === "append" ? session.stats() : null;
     progress.begin(name);
     try {
-      const { raw, includeSecrets } = flags;
-      const options = { signal, roots: path === "-" ? [] : [resolve(path)], raw, includeSecrets };
+      const options = { signal, roots: path === "-" ? [] : [resolve(path)], ...flags.loading };
       const { stats } = await (kind === "load"
         ? session.load(place(source), options)
         : session.loadAppend(place(source), options));

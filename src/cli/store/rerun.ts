@@ -24,13 +24,13 @@ export async function rerunLines(store: Store, row: SessionRow, session: Session
   const { context, execs, name } = session;
   const { place, flags } = runStore(args);
   const kept = recordedSettings(row, openSigner(place, process.env))?.kept?.first;
-  const { paths, raw, secrets } = loadedFrom(execs);
+  const { paths, secrets, ...ways } = loadedFrom(execs);
   const run = kept && cellsOf(execs, kept);
   if (!kept || !run || !context || paths.length === 0) return [];
   try {
     const sources = paths.map((path) => ({ path, source: path }));
     const isSame = async (withSecrets: boolean) => {
-      const documents = { ...documentOptions(), raw, secrets: withSecrets };
+      const documents = { ...documentOptions(), ...ways, secrets: withSecrets };
       const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
       return (await hashNow(sources, () => options)) === context.hash;
     };
@@ -38,7 +38,12 @@ export async function rerunLines(store: Store, row: SessionRow, session: Session
     if ((await isSame(secrets)) || (await isSame(true))) return [];
     const base = (name ?? "again").replace(/-\d+$/, "");
     const next = await nextName(base, async (taken) => (await store.find(taken)) !== null);
-    const how = [...(raw ? ["--raw"] : []), ...(secrets ? ["--include-secrets"] : [])];
+    const how = [
+      ...(ways.raw ? ["--raw"] : []),
+      ...(secrets ? ["--include-secrets"] : []),
+      ...(ways.encoding === undefined ? [] : ["--encoding", ways.encoding]),
+      ...(ways.lossy ? ["--lossy"] : []),
+    ];
     const loaded = [...paths.flatMap((path) => ["-c", nearby(path)]), ...how];
     const line = ["exec", ...run, ...loaded, "--cache", "--session", next, ...settingsOf(kept), ...flags];
     return [
@@ -62,8 +67,9 @@ function loadedFrom(execs: readonly ExecDescription[]) {
     return "path" in input ? [input] : [];
   });
   const paths = named.length === loads.length ? named.map(({ path }) => path) : [];
-  const [raw, secrets] = (["raw", "secrets"] as const).map((how) => named.some((input) => input[how] === true));
-  return { paths, raw: raw === true, secrets: secrets === true };
+  const isAny = (way: "raw" | "secrets" | "lossy") => named.some((input) => input[way] === true);
+  const encoding = named.find((input) => input.encoding !== undefined)?.encoding;
+  return { paths, raw: isAny("raw"), secrets: isAny("secrets"), lossy: isAny("lossy"), encoding };
 }
 
 const LOADS: ReadonlySet<string> = new Set(["load", "append"]);

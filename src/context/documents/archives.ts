@@ -1,4 +1,4 @@
-import { crc32, gunzipSync, inflateRawSync, zstdDecompressSync } from "node:zlib";
+import { constants, crc32, gunzipSync, inflateRawSync, zstdDecompressSync } from "node:zlib";
 import { type Entry, fromBufferPromise } from "yauzl";
 import { damaged, encrypted, megabytes, Unreadable } from "./growing.ts";
 
@@ -26,9 +26,37 @@ function refusalOf(name: string): string | undefined {
   return isOut ? "a name that leads out of the archive" : undefined;
 }
 
-/** The content of a file that was packed by itself. @throws Unreadable */
-export function unpackedFile(kind: "gz" | "zst", bytes: Buffer): Buffer {
-  return unpack(kind === "gz" ? gunzipSync : zstdDecompressSync, bytes, UNPACKED_BYTES);
+/** The content of a file that was packed by itself. */
+interface Unpacked {
+  readonly bytes: Buffer;
+  /** The file ends too early, and the content is what it has. */
+  readonly isCut: boolean;
+}
+
+/** Unpacks a file that was packed by itself. @throws Unreadable */
+export function unpackedFile(kind: "gz" | "zst", bytes: Buffer): Unpacked {
+  const by = kind === "gz" ? gunzipSync : zstdDecompressSync;
+  const maxOutputLength = UNPACKED_BYTES;
+  try {
+    return { bytes: by(bytes, { maxOutputLength }), isCut: false };
+  } catch (error) {
+    if (codeOf(error) !== ENDS_EARLY) throw unpackFailure(error, UNPACKED_BYTES);
+  }
+  // Such a flush takes what there is, and does not ask for the end.
+  const finishFlush = kind === "gz" ? constants.Z_SYNC_FLUSH : constants.ZSTD_e_flush;
+  const content = unpack((data, options) => by(data, { ...options, finishFlush }), bytes, UNPACKED_BYTES);
+  if (content.length === 0) throw damaged("it ends too early");
+  return { bytes: content, isCut: true };
+}
+
+const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : null);
+
+/** The code of data that go on where the file ends. */
+const ENDS_EARLY = "Z_BUF_ERROR";
+
+function unpackFailure(error: unknown, limit: number): Unreadable {
+  if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") return tooMuch(megabytes(limit));
+  return damaged(codeOf(error) === ENDS_EARLY ? "it ends too early" : "its data cannot be unpacked");
 }
 
 /** The data as it was before it was packed, if that has at most so many bytes. @param limit named if it has more */
@@ -41,8 +69,7 @@ function unpack(
   try {
     return by(data, { maxOutputLength: Math.max(most, 1) });
   } catch (error) {
-    const isTooLong = error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
-    throw isTooLong ? tooMuch(megabytes(limit)) : damaged("its data cannot be unpacked");
+    throw unpackFailure(error, limit);
   }
 }
 
@@ -95,16 +122,18 @@ function unpacked(bytes: Buffer, entry: Entry, left: { bytes: number }): Buffer 
 
 const BLOCK = 512;
 
-/** The members of a tar that is unpacked already. @throws Unreadable */
-export function membersOfTar(bytes: Buffer): Member[] {
+/** The members of a tar that is unpacked already. One that ends too early has what is whole, and a member that says so. @param isCut it was packed, and ended too early there @throws Unreadable */
+export function membersOfTar(bytes: Buffer, isCut: boolean): Member[] {
   const members: Member[] = [];
   let longName: string | null = null;
-  for (let at = 0; at + BLOCK <= bytes.length; ) {
+  for (let at = 0; ; ) {
+    if (at === bytes.length && !isCut) return members;
+    if (at + BLOCK > bytes.length) return [...members, cutMember("(the rest)")];
     const header = bytes.subarray(at, at + BLOCK);
-    if (header.every((byte) => byte === 0)) break;
+    if (header.every((byte) => byte === 0)) return members;
     if (sumOf(header) !== octal(header, 148, 156)) throw damaged(`the header at byte ${at} is wrong`);
     const size = octal(header, 124, 136);
-    if (at + BLOCK + size > bytes.length) throw damaged("it ends too early");
+    if (at + BLOCK + size > bytes.length) return [...members, cutMember(longName ?? nameIn(header))];
     const data = bytes.subarray(at + BLOCK, at + BLOCK + size);
     at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
     const type = String.fromCharCode(header[156] || 0x30);
@@ -118,8 +147,14 @@ export function membersOfTar(bytes: Buffer): Member[] {
       longName = null;
     }
   }
-  return members;
 }
+
+/** The first member of which not all is there. */
+const cutMember = (name: string): Member => ({
+  name,
+  refusal: "the archive ends too early",
+  read: () => Buffer.alloc(0),
+});
 
 /** The checksum, in which its own field counts as spaces. */
 const sumOf = (header: Buffer) => header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);

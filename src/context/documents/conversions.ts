@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
 import type { Document, LoadedFile } from "../context.ts";
-import { type Loss, type Original, UNPLACED } from "./growing.ts";
+import { CUT_OFF, type Loss, type Original, UNPLACED } from "./growing.ts";
 
 /** Facts about the documents of a context that became text when they were loaded, by their wire names. */
 export interface ConvertedStats {
@@ -53,13 +53,19 @@ const LISTED = 1000;
 
 /** `31 images`, `1 page without text`. */
 export function lossText(kind: string, count: number): string {
+  if (isOfBytes(kind)) return amount(count, kind, `bytes that are${kind.slice(BYTE.length)}`);
   const [one, ...others] = kind.split(/(?= without )/);
   return amount(count, kind, IRREGULAR[kind] ?? `${one}s${others.join("")}`);
 }
 
+/** True for bytes of a text that became U+FFFD. */
+export const isOfBytes = (kind: string) => kind.startsWith(BYTE);
+
+const BYTE = "byte that is";
 const IRREGULAR: Readonly<Record<string, string>> = {
   "deleted by a tracked change": "deleted by tracked changes",
   "header or footer": "headers or footers",
+  [CUT_OFF]: "rests of files that are cut off",
   [UNPLACED]: "places over 100,000",
 };
 

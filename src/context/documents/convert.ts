@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import { isIgnoredName, MAX_RULE_FILE_BYTES, noRules, withRuleText } from "../load/ignore-rules.ts";
+import { type Decoding, decodeText } from "../text/decode.ts";
 import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "./archives.ts";
-import { encrypted, type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
-import { extensionOf, type FileKind, type Kind, kindOf, notText, withoutMark, zippedKind } from "./kinds.ts";
+import { CUT_OFF, encrypted, type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
+import { extensionOf, type FileKind, type Kind, kindOf, zippedKind } from "./kinds.ts";
 import { readMail, readMailbox } from "./mail.ts";
 import { decodedHtml, readHtml } from "./markup.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
@@ -22,12 +24,28 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
   try {
     const inner = withinPacked(bytes, job);
     const members = await membersIn(inner);
-    if (members) return await readMembers(members, reading);
-    const read = await readOne(inner, reading);
-    return { isArchive: false, texts: [{ ...read, name: job.name }], refused: [] };
+    if (members) return await readMembers(members, { ...reading, decoding: forListed(job.decoding) });
+    const read = await readOne(inner, inner.isCut ? { ...reading, decoding: forListed(job.decoding) } : reading);
+    const text = inner.isCut ? cutShort(read, inner.bytes) : read;
+    return { isArchive: false, texts: [{ ...text, name: job.name }], refused: [] };
   } catch (error) {
     return { isArchive: false, texts: [], refused: [refusal(job.name, error)] };
   }
+}
+
+/** The decoding of texts that nobody named one by one, or of which the last character may be cut off. */
+function forListed(decoding: Decoding): Decoding {
+  return decoding.bad === "none" ? { ...decoding, bad: "few" } : decoding;
+}
+
+/** A text with the loss of what its file would have had behind it. */
+function cutShort(read: ReadText, bytes: Buffer): ReadText {
+  const {
+    original = { kind: "text", sha256: hash("sha256", bytes), bytes: bytes.length },
+    places = [],
+    lost = [],
+  } = read;
+  return { ...read, original, places, lost: [...lost, { kind: CUT_OFF, count: 1, where: [] }] };
 }
 
 interface Content {
@@ -36,11 +54,17 @@ interface Content {
   readonly bytes: Buffer;
 }
 
+interface Unpacked extends Content {
+  /** It was packed, and its file ends too early. */
+  readonly isCut: boolean;
+}
+
 /** The original itself, or what was packed in it by gzip or zstd. */
-function withinPacked(bytes: Buffer, { name, kind, plain }: Job): Content {
-  if (kind !== "gz" && kind !== "zst") return { name, kind, bytes };
+function withinPacked(bytes: Buffer, { name, kind, plain }: Job): Unpacked {
+  if (kind !== "gz" && kind !== "zst") return { name, kind, bytes, isCut: false };
   const inner = name.replace(/\.tgz$/i, ".tar").replace(/\.(gz|zst|zstd)$/i, "");
-  return contentOf(inner, unpackedFile(kind, bytes), plain);
+  const { bytes: content, isCut } = unpackedFile(kind, bytes);
+  return { ...contentOf(inner, content, plain), isCut };
 }
 
 function contentOf(name: string, bytes: Buffer, plain: readonly string[]): Content {
@@ -48,8 +72,8 @@ function contentOf(name: string, bytes: Buffer, plain: readonly string[]): Conte
 }
 
 /** The members of an archive; null if it is one document. */
-async function membersIn({ kind, bytes }: Content): Promise<readonly Member[] | null> {
-  if (kind === "tar") return membersOfTar(bytes);
+async function membersIn({ kind, bytes, isCut }: Unpacked): Promise<readonly Member[] | null> {
+  if (kind === "tar") return membersOfTar(bytes, isCut);
   const parts = kind === "zip" ? await openParts(bytes) : null;
   return parts && kindOfZip(parts) === "zip" ? parts.members : null;
 }
@@ -95,19 +119,19 @@ function ignoredIn(members: readonly Member[]): (name: string) => boolean {
 }
 
 async function readOne({ name, kind, bytes }: Content, reading: Reading): Promise<ReadText> {
-  if (kind === null) return { name, text: plainText(bytes, reading.room) };
+  if (kind === null) return { name, ...plainText(bytes, reading) };
   const text = growing(reading.room, reading.progress);
   const found = kind === "zip" ? readZipped(await openParts(bytes), text) : kind;
   if (kind !== "zip") await READERS[kind](bytes, text, reading);
   return readText(name, found, bytes, text.end());
 }
 
-function plainText(bytes: Buffer, room: number): Uint8Array {
-  const problem = notText(bytes);
-  if (problem !== null) throw new Unreadable("left_out", problem);
-  const text = withoutMark(bytes);
+function plainText(bytes: Buffer, { decoding, room }: Reading): Omit<ReadText, "name"> {
+  const decoded = decodeText(bytes, decoding);
+  if ("reason" in decoded) throw new Unreadable("left_out", decoded.reason);
+  const { bytes: text, ...found } = decoded;
   if (text.length > room) throw textTooLarge(room);
-  return text;
+  return { text, ...found };
 }
 
 type Reader = (bytes: Buffer, text: Growing, reading: Reading) => void | Promise<void>;
@@ -118,7 +142,7 @@ const nested = () => {
 
 const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
   pdf: readPdf,
-  html: (bytes, text) => readHtml(decodedHtml(bytes), text),
+  html: (bytes, text, { decoding }) => readHtml(decodedHtml(bytes, decoding.encoding), text),
   ipynb: readNotebook,
   eml: (bytes, text) => readMail(bytes, text),
   mbox: readMailbox,

@@ -1,18 +1,42 @@
 import { basename, extname } from "node:path";
 import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
 import type { Reason } from "./growing.ts";
-import { extensionOf } from "./kinds.ts";
+import { extensionOf, type FileKind } from "./kinds.ts";
 
 /** The fault of a document that a caller named. `problem` is the predicate of a sentence about it. */
-export function documentError(given: string, problem: string, reason: Reason): RlmError {
+export function documentError(given: string, problem: string, reason: Reason, kind: FileKind | null = null): RlmError {
   if (reason === "text_too_large") {
     return new RlmError("context_too_large", `${given} ${problem}`, { suggestion: smaller(given) });
   }
   const message = reason === "left_out" ? `${given} cannot be loaded: ${problem}` : `${given} ${problem}`;
-  return new RlmError("document_unreadable", message, { suggestion: cureOf(given, reason) });
+  return new RlmError("document_unreadable", message, {
+    suggestion: textCure(given, problem) ?? cureOf(given, reason, kind),
+  });
 }
 
-function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): string {
+/** The cure for bytes that are no text, by why they are none; null: there is none for this. */
+export function textCure(given: string, problem: string): string | null {
+  const [, program] = /^compressed by (\w+)/.exec(problem) ?? [];
+  if (program !== undefined) return unpackedBy(program, given);
+  const [, wide] = /^(UTF-16..) without a byte order mark$/.exec(problem) ?? [];
+  if (wide !== undefined) return `${firstly("nameEncoding", wide.toLowerCase())}.`;
+  if (!problem.startsWith("not ")) return null;
+  return `${firstly("nameEncoding", "latin1")}, or ${remedy("readLossily")}.`;
+}
+
+function unpackedBy(program: string, given: string): string {
+  if (given === "stdin") return `Put \`${program} -dc\` before it in the pipe.`;
+  const name = basename(given);
+  const [, folder] = /^(.+)\.(?:tar\.\w+|tbz2?|txz)$/i.exec(name) ?? [];
+  if (folder !== undefined) {
+    return typed(`mkdir ${quoted(folder)} && tar -xf ${quoted(given)} -C ${quoted(folder)}`, folder);
+  }
+  const text = name.replace(/\.(?:bz2?|xz)$/i, "");
+  const to = text === name ? `${name}.txt` : text;
+  return typed(`${program} -dc ${quoted(given)} > ${quoted(to)}`, to);
+}
+
+function cureOf(given: string, reason: Exclude<Reason, "text_too_large">, kind: FileKind | null): string {
   const extension = extensionOf(given);
   const isPdf = extension === "pdf";
   const stem = given.slice(0, given.length - extname(given).length);
@@ -23,7 +47,7 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): strin
       if (isPdf) return run("qpdf --decrypt --password-file=-", given, `${stem}-open.pdf`);
       return "Save it without a password, and load that.";
     case "damaged":
-      return "Open it in the program that made it, save it again, and load that.";
+      return damageCure(given, kind, extension);
     case "old_office": {
       const newer = { xls: "xlsx", ppt: "pptx" }[extension] ?? "docx";
       const line = `soffice --headless --convert-to ${newer} ${quoted(given)}`;
@@ -42,6 +66,18 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">): strin
     case "own_converter":
       return `${firstly("correctConverter", extension)}.`;
   }
+}
+
+/** Extensions of documents whose programs save them whole again. */
+const OF_PROGRAMS = new Set(["docx", "pptx", "xlsx", "odt", "ods", "odp", "epub", "pdf"]);
+
+function damageCure(given: string, kind: FileKind | null, extension: string): string {
+  if (kind === "pdf" || OF_PROGRAMS.has(extension)) {
+    return "Open it in the program that made it, save it again, and load that.";
+  }
+  if (kind !== "sqlite") return "Copy or download it again: a part of it is missing or was changed.";
+  const whole = "recovered.db";
+  return typed(`sqlite3 ${quoted(given)} .recover | sqlite3 ${whole}`, whole);
 }
 
 const run = (program: string, from: string, to: string) => typed(`${program} ${quoted(from)} ${quoted(to)}`, to);

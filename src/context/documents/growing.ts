@@ -14,6 +14,8 @@ export interface Original {
   readonly bytes: number;
   readonly kind: string;
   readonly reader: string;
+  /** The encoding of its bytes, of a text that was decoded. */
+  readonly encoding?: string;
 }
 /** Facts about a document that became text when it was loaded. */
 export interface Converted {
@@ -48,6 +50,8 @@ export const textTooLarge = (room: number) =>
   new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
 export const encrypted = () => new Unreadable("encrypted", "is encrypted: it needs a password");
 export const damaged = (problem: string) => new Unreadable("damaged", `is damaged: ${problem}`);
+/** The loss of what stands behind the end of a packed file that was cut off. */
+export const CUT_OFF = "rest of a file that is cut off";
 
 /** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
 export type Growing = ReturnType<typeof growing>;

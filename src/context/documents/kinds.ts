@@ -1,6 +1,6 @@
-import { isUtf8 } from "node:buffer";
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
+import type { Decoding } from "../text/decode.ts";
 
 // A load without documents needs this file. Readers are imported when a file is to become text.
 
@@ -19,8 +19,6 @@ const BY_CONTENT = new Set(["pdf", "docx", "pptx", "xlsx", "odt", "ods", "odp", 
 
 /** A larger original is refused. */
 export const MOST_ORIGINAL_BYTES = 256 * 2 ** 20;
-/** Bytes of a file that decide its kind. */
-export const HEAD_BYTES = 8 * 1024;
 
 /** The kind of a document or archive by the first bytes of the file, or else by its extension; null: it is a text or unknown. */
 export function kindOf(head: Uint8Array, name: string): FileKind | null {
@@ -41,26 +39,6 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
   if (start === "" && BY_CONTENT.has(extension)) return extension === "pdf" ? "pdf" : "zip";
   if (extension === "mbox") return begins("From ") ? "mbox" : null;
   return extension === "html" || extension === "ipynb" || extension === "eml" ? extension : null;
-}
-
-/** Says why these bytes are no text; null if they are one. */
-export function notText(bytes: Uint8Array): string | null {
-  return binaryBy(bytes) ?? (isUtf8(bytes) ? null : NOT_UTF8);
-}
-
-/** Says why a file that begins so is no text; null if there is no NUL in its head. */
-export function binaryBy(bytes: Uint8Array): string | null {
-  const head = bytes.subarray(0, HEAD_BYTES);
-  if (!head.includes(0)) return null;
-  const [first = 0, second = 0] = head;
-  return first + second === 0xff + 0xfe && first >= 0xfe ? `UTF-16, ${NOT_UTF8}` : "binary (NUL in the first 8 KB)";
-}
-
-export const NOT_UTF8 = "not UTF-8";
-
-/** `bytes` without the byte order mark that they may begin with. */
-export function withoutMark(bytes: Uint8Array): Uint8Array {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /** Lower case, without the dot. */
@@ -91,6 +69,10 @@ export interface DocumentOptions {
   /** Loads files as they are (default false). */
   readonly raw?: boolean;
   readonly convert?: Converters;
+  /** The encoding of texts without a byte order mark: a label of the Encoding Standard (default UTF-8). */
+  readonly encoding?: string | undefined;
+  /** Reads all bytes that are not of the encoding as U+FFFD (default false: a few, in the files of a folder). */
+  readonly lossy?: boolean;
   /** Folder that keeps converted texts for later loads. */
   readonly keptIn?: string;
 }
@@ -104,6 +86,8 @@ export type Way =
 export interface OriginalFile {
   readonly way: Way;
   readonly bytes: Uint8Array;
+  /** For the texts that it may hold. */
+  readonly decoding: Decoding;
   /** The log of a database that stands beside it. */
   readonly wal?: Uint8Array;
 }

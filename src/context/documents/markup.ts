@@ -77,9 +77,10 @@ function parse(source: string, xmlMode: boolean, events: Events): void {
   parser.end();
 }
 
-/** The text of HTML by what it says of its encoding; UTF-8 if its bytes are that. */
-export function decodedHtml(bytes: Buffer): string {
-  const named = /charset\s*=\s*["']?\s*([\w-]+)/i.exec(bytes.toString("latin1", 0, 2048))?.[1] ?? "windows-1252";
+/** The text of HTML by the encoding that a caller names, or what it says itself; UTF-8 if its bytes are that. */
+export function decodedHtml(bytes: Buffer, encoding?: string): string {
+  const said = /charset\s*=\s*["']?\s*([\w-]+)/i.exec(bytes.toString("latin1", 0, 2048))?.[1] ?? "windows-1252";
+  const named = encoding ?? said;
   try {
     return new TextDecoder(isUtf8(bytes) ? "utf-8" : named).decode(bytes);
   } catch {

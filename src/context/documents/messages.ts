@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import * as v from "valibot";
-import { type Converted, type Growing, MOST_PLACES, oneLine, REASONS } from "./growing.ts";
+import { type Converted, type Growing, MOST_PLACES, type Original, oneLine, REASONS } from "./growing.ts";
 import { FILE_KINDS, MOST_ORIGINAL_BYTES } from "./kinds.ts";
 
 /** Memory of a child, of which nothing real needed more than 400 MB. */
@@ -21,6 +21,8 @@ const JobSchema = v.object({
   room: v.number(),
   /** A private copy, for what can be read only from a file. */
   file: v.exactOptional(v.string()),
+  /** For the texts that it holds. */
+  decoding: v.object({ encoding: v.optional(v.string()), bad: v.picklist(["none", "few", "all"]) }),
 });
 /** An original that is to become text. */
 export type Job = Readonly<v.InferOutput<typeof JobSchema>>;
@@ -32,7 +34,7 @@ export interface ReadText extends Partial<Pick<Converted, "places" | "lost">> {
   readonly name: string;
   readonly text: Uint8Array;
   /** Absent: the member is a text, and stays as it is. */
-  readonly original?: { readonly kind: string; readonly sha256: string; readonly bytes: number };
+  readonly original?: Omit<Original, "reader">;
 }
 
 /** The text that a reader made of these bytes. */
@@ -65,7 +67,7 @@ const LossSchema = v.object({ kind: line, count, where: v.array(v.union([line, v
 const TextSchema = v.object({
   name: v.string(),
   length: count,
-  original: v.exactOptional(v.object({ kind: line, sha256: line, bytes: count })),
+  original: v.exactOptional(v.object({ kind: line, sha256: line, bytes: count, encoding: v.exactOptional(line) })),
   places: v.exactOptional(v.pipe(v.array(PlaceSchema), v.maxLength(MOST_PLACES + 1))),
   lost: v.exactOptional(v.array(LossSchema)),
 });

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { entryUrl } from "../../entries.ts";
 import { parseJson } from "../../platform/json.ts";
+import { TEXT_VERSION } from "../text/decode.ts";
 
 /** Packages of the readers and of what checks their answers. Those of Parquet files are installed by who needs them. */
 const PACKAGES = "unpdf htmlparser2 yauzl postal-mime ignore valibot hyparquet hyparquet-compressors".split(" ");
@@ -60,6 +61,7 @@ const READERS: Readonly<Record<string, readonly [version: number, kinds: string,
   notebook: [1, "ipynb"],
   tables: [1, "sqlite"],
   parquet: [1, "parquet", "hyparquet"],
+  text: [TEXT_VERSION, "text"],
 };
 
 /** The id of a kind's reader: `pdf/1 unpdf 1.8.1`. */

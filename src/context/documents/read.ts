@@ -5,11 +5,12 @@ import type { FileDocuments, NamedFile } from "../load/file-content.ts";
 import type { LoadOptions } from "../load/reading.ts";
 import { errnoOf, type Refusal } from "../load/roots.ts";
 import type { ContextSize } from "../load/size.ts";
+import type { Decoding } from "../text/decode.ts";
 import { type Asked, readInChild } from "./children.ts";
 import { withCopy } from "./copies.ts";
 import { Unreadable } from "./growing.ts";
 import { openKeptTexts, textKey } from "./kept.ts";
-import { type DocumentOptions, extensionOf, mayHold, type OriginalFile } from "./kinds.ts";
+import { type DocumentOptions, extensionOf, type FileKind, mayHold, type OriginalFile } from "./kinds.ts";
 import type { Answer } from "./messages.ts";
 import { ownReader, readByOwn } from "./own.ts";
 import { allReaders, readerOf } from "./packages.ts";
@@ -26,7 +27,7 @@ export async function documentsOfOriginal(
     const asked = { signal, onProgress: tell };
     const { isArchive, texts, refused } = await answerTo(relative, original, documents, asked);
     const [own] = isArchive ? [] : refused;
-    if (own) return { reason: own.problem, document: own.reason };
+    if (own) return { reason: own.problem, document: own.reason, kind: kindOfWay(original.way) };
     const below = (above: string, name: string) => (isArchive ? `${above}/${name}` : above);
     return {
       files: texts.map(({ name, text, original: from, ...found }) => ({
@@ -37,12 +38,16 @@ export async function documentsOfOriginal(
       isFolder: isArchive,
     };
   } catch (error) {
-    if (error instanceof Unreadable) return { reason: error.message, document: error.reason };
+    if (error instanceof Unreadable) {
+      return { reason: error.message, document: error.reason, kind: kindOfWay(original.way) };
+    }
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
     return { reason: `cannot be copied to ${tmpdir()} (${errno})`, errno, document: "uncopied" };
   }
 }
+
+const kindOfWay = (way: OriginalFile["way"]) => ("kind" in way ? way.kind : null);
 
 /** The answer of a reader, or the one that is kept. */
 async function answerTo(
@@ -51,16 +56,21 @@ async function answerTo(
   { keptIn }: DocumentOptions,
   asked: Asked,
 ): Promise<Answer> {
-  const { way, bytes, wal } = original;
+  const { way, bytes, wal, decoding } = original;
   // The first extension of `a.html.gz` tells its content.
   const extension = extensionOf("kind" in way ? name.replace(/\.(gz|zst|zstd)$/i, "") : name);
-  const facts = "kind" in way ? [way.kind, extension, ...way.plain] : [extension];
+  const facts = "kind" in way ? [way.kind, extension, ...decodingFacts(way.kind, decoding), ...way.plain] : [extension];
   const kept = keptIn === undefined ? null : openKeptTexts(keptIn);
   const key = await textKey([readerFor(way), ...facts], wal ? [bytes, wal] : [bytes]);
   const known = await kept?.find(key);
   const answer = known ?? (await converted(basename(name), original, asked));
   if (!known) await kept?.keep(key, answer);
   return answer;
+}
+
+/** Facts on which the texts that such a file may hold depend. */
+function decodingFacts(kind: FileKind, { encoding = "", bad }: Decoding): readonly string[] {
+  return mayHold(kind) || kind === "html" ? [encoding, bad] : [];
 }
 
 /** The id of the reader that makes a text of this kind. */
@@ -75,12 +85,12 @@ export function readersOf({ convert = {} }: DocumentOptions): string {
   return [allReaders(), ...own].join(", ");
 }
 
-async function converted(name: string, { way, bytes, wal }: OriginalFile, asked: Asked): Promise<Answer> {
+async function converted(name: string, { way, bytes, wal, decoding }: OriginalFile, asked: Asked): Promise<Answer> {
   if ("argv" in way) {
     const text = await readByOwn(way.argv, name, bytes, asked);
     return { isArchive: false, texts: [text], refused: [] };
   }
-  const job = { name, ...way, room: LIMITS.contextBytes };
+  const job = { name, ...way, decoding, room: LIMITS.contextBytes };
   if (way.kind !== "sqlite") return readInChild(bytes, job, asked);
   // SQLite reads files only.
   const copy = "original.sqlite";

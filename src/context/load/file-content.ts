@@ -7,7 +7,7 @@ import { isRepository } from "./gitignore.ts";
 import type { LoadOptions } from "./reading.ts";
 import type { Refusal } from "./roots.ts";
 import type { ContextSize } from "./size.ts";
-import type { ChooseWay, FileContent } from "./text-file.ts";
+import { decodingOf, type FileContent, type FileRules } from "./text-file.ts";
 
 /** A file under the names that its documents get. */
 export interface NamedFile {
@@ -23,8 +23,8 @@ export interface FileDocuments {
   readonly isFolder: boolean;
 }
 
-/** Chooses how each file of a load becomes text. */
-export function chooser({ documents = {} }: Pick<LoadOptions, "documents">): ChooseWay {
+/** The rules by which the files of a load become text. */
+export function rulesOf({ documents = {} }: Pick<LoadOptions, "documents">): FileRules {
   const repositories = new Map<string, boolean>();
   const isIn = (folder: string): boolean => {
     const known = repositories.get(folder);
@@ -33,7 +33,10 @@ export function chooser({ documents = {} }: Pick<LoadOptions, "documents">): Cho
     repositories.set(folder, is);
     return is;
   };
-  return (head, path) => wayOf(head, path, () => path !== basename(path) && isIn(dirname(path)), documents);
+  return {
+    wayOf: (head, path) => wayOf(head, path, () => path !== basename(path) && isIn(dirname(path)), documents),
+    decoding: (isNamed) => decodingOf(documents, isNamed),
+  };
 }
 
 /** The documents of a file, the size of a text that is too large, or why there are none. */
@@ -49,7 +52,7 @@ export function documentsOfFile(
   if ("way" in content) {
     return import("../documents/read.ts").then((read) => read.documentsOfOriginal(content, file, options, size));
   }
-  return "bytes" in content ? { files: [{ ...file, bytes: content.bytes }], skipped: [], isFolder: false } : content;
+  return "bytes" in content ? { files: [{ ...file, ...content }], skipped: [], isFolder: false } : content;
 }
 
 /** The line that names a document of a folder. */

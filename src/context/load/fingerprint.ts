@@ -27,7 +27,7 @@ interface Loading {
  * show. A file that was changed just now may be changed again within the same tick of the file system's clock, as git says of its index.
  */
 export async function fingerprintOf(
-  { name, previous, now, documents: { raw = false, secrets = false, convert = {} } }: Loading,
+  { name, previous, now, documents }: Loading,
   { files, skipped, ignored }: Walk,
   pause: Pause,
 ) {
@@ -47,6 +47,8 @@ export async function fingerprintOf(
   }
   const { files: most, contextBytes, directoryFileBytes } = LIMITS;
   const rules = [RULES, most, contextBytes, directoryFileBytes, process.getuid?.() ?? null];
-  const key = createHash("sha256").update(JSON.stringify([...rules, name, previous, raw, secrets, convert]));
+  const { raw = false, secrets = false, convert = {}, encoding = null, lossy = false } = documents;
+  const how = [raw, secrets, convert, encoding, lossy];
+  const key = createHash("sha256").update(JSON.stringify([...rules, name, previous, ...how]));
   return { key: key.digest("hex"), print: print.digest("hex"), isOld };
 }

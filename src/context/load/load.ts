@@ -8,19 +8,18 @@ import {
   type LoadedSource,
   unchangedIn,
 } from "../context.ts";
-import { withoutMark } from "../documents/kinds.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import type { SkippedFile } from "../skipped.ts";
 import {
   ahead,
   appendedLine,
   bytesOf,
-  chooser,
   documentsOfFile,
   type FileDocuments,
   type NamedFile,
   named,
   placed,
+  rulesOf,
   separatorOf,
 } from "./file-content.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -50,8 +49,8 @@ export type Source =
 
 /**
  * Reads a source into a new context (spec §3.1), or puts it behind `previous` (spec §3.2). A folder's files are sorted by code unit of
- * their relative path and each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark
- * is dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that
+ * their relative path and each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. The bytes of
+ * UTF-8 stay, without a byte order mark, and other texts are decoded (`decodeText`). Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that
  * context itself. Behind `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n` with the files that are new or have
  * changed; without any, `previous` is returned. Limits count what is loaded already. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or `cancelled`.
  */
@@ -140,9 +139,11 @@ function readingOf(
 }
 
 function contentOf(text: string | Uint8Array, name: string, options: LoadOptions): FileContent {
-  if (typeof text === "string") return { bytes: withoutMark(Buffer.from(text)) };
-  const way = chooser(options)(text, name);
-  return way === null ? textBytes(text) : { way, bytes: text };
+  if (typeof text === "string") return { bytes: Buffer.from(text.replace(/^\ufeff/, "")) };
+  const rules = rulesOf(options);
+  const way = rules.wayOf(text, name);
+  const decoding = rules.decoding(true);
+  return way === null ? textBytes(text, decoding) : { way, bytes: text, decoding };
 }
 
 type Place = Awaited<ReturnType<typeof locatePath>>;
@@ -160,7 +161,7 @@ async function locatePath({ given, pause }: Reading, options: LoadOptions) {
 
 async function loadFile(reading: Reading, { roots, path }: Place): Promise<LoadedSource> {
   const { size, options } = reading;
-  const content = readNamed(roots, path, LIMITS.contextBytes - size.bytes, chooser(options));
+  const content = readNamed(roots, path, LIMITS.contextBytes - size.bytes, rulesOf(options));
   return loadContent(reading, content, { relative: basename(path), path });
 }
 
@@ -195,10 +196,10 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
   let unchanged = 0;
   const skipped: SkippedFile[] = [...walked.skipped];
   const shares = new Map<string, ContextSize>();
-  const choose = chooser(options);
+  const rules = rulesOf(options);
   const read = ahead(walked.files, ({ relative, path }) => {
     const room = size.files < LIMITS.files ? LIMITS.contextBytes - size.bytes : -1;
-    const content = readListed(roots, path, room, room < 0 ? () => null : choose);
+    const content = readListed(roots, path, room, room < 0 ? { ...rules, wayOf: () => null } : rules);
     return documentsOf(reading, content, { relative, path });
   });
   for await (const [{ relative }, found] of read) {

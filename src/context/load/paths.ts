@@ -12,13 +12,13 @@ import {
   unchangedIn,
 } from "../context.ts";
 import type { SkippedFile } from "../skipped.ts";
-import { ahead, appendedLine, bytesOf, chooser, documentsOfFile, named } from "./file-content.ts";
+import { ahead, appendedLine, bytesOf, documentsOfFile, named, rulesOf } from "./file-content.ts";
 import { matchGlob } from "./glob.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
 import { canonical, locate, openRoots, type Roots } from "./roots.ts";
 import { MAY_BE_SECRET } from "./secrets.ts";
 import { isOver, tooLarge } from "./size.ts";
-import { type ChooseWay, type FileContent, readListed, readNamed } from "./text-file.ts";
+import { type FileContent, type FileRules, readListed, readNamed } from "./text-file.ts";
 import { type WalkedFile, type WalkOptions, walk } from "./walk.ts";
 
 /** Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has not changed is left out. */
@@ -59,9 +59,9 @@ export async function extendByPaths(
   const files: LoadedFile[] = [];
   let [same, added] = [0, 0];
   let lead = previous === undefined ? "" : appendedLine(source.folder);
-  const choose = chooser(options);
+  const rules = rulesOf(options);
   const reads = ahead(found.files.values(), (file) =>
-    documentsOfFile(read(roots, file, choose), { relative: file.name, path: file.path }, options, size),
+    documentsOfFile(read(roots, file, rules), { relative: file.name, path: file.path }, options, size),
   );
   for await (const [file, content] of reads) {
     await pause(FILE_COST_BYTES + bytesOf(content));
@@ -191,8 +191,8 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-function read(roots: Roots, { path, given }: FoundFile, choose: ChooseWay): FileContent {
-  return (given === null ? readListed : readNamed)(roots, path, LIMITS.contextBytes, choose);
+function read(roots: Roots, { path, given }: FoundFile, rules: FileRules): FileContent {
+  return (given === null ? readListed : readNamed)(roots, path, LIMITS.contextBytes, rules);
 }
 
 function noMatch(given: string): RlmError {

@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
+import { join } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import type { Context, Pause } from "../context.ts";
-import { documentError } from "../documents/errors.ts";
-import { type DocumentOptions, NOT_UTF8 } from "../documents/kinds.ts";
+import { documentError, textCure } from "../documents/errors.ts";
+import type { DocumentOptions } from "../documents/kinds.ts";
 import { pauses } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import type { KnownLoads } from "./known-loads.ts";
@@ -70,7 +71,7 @@ export function isFleeting({ errno, document }: Refusal): boolean {
 
 /** The fault of a file that a caller named. */
 export function unreadable(given: string, refusal: Refusal): RlmError {
-  if (refusal.document !== undefined) return documentError(given, refusal.reason, refusal.document);
+  if (refusal.document !== undefined) return documentError(given, refusal.reason, refusal.document, refusal.kind);
   if (refusal === MOVED_OUT) {
     return new RlmError("path_outside_sandbox", `${given} was ${refusal.reason}`, { suggestion: "Load it again." });
   }
@@ -80,9 +81,8 @@ export function unreadable(given: string, refusal: Refusal): RlmError {
     });
   }
   return new RlmError("invalid_argument", `${given} cannot be loaded: ${refusal.reason}`, {
-    suggestion: refusal.reason.endsWith(NOT_UTF8)
-      ? `Pass UTF-8 text; \`iconv -f ${refusal.reason.startsWith("UTF-16") ? "UTF-16" : "ENCODING"} -t UTF-8 FILE\` converts it.`
-      : "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.",
+    suggestion:
+      textCure(given, refusal.reason) ?? "Pass UTF-8 text in a regular file, or a document of a kind that Belay reads.",
   });
 }
 
@@ -93,7 +93,8 @@ export function nothingToLoad(given: string, skipped: readonly SkippedFile[], ig
     ...(skipped.length > 0 ? [`${skipped.length} skipped (${reasons.join("; ")})`] : []),
     ...(ignored > 0 ? [`${ignored} ignored by .gitignore`] : []),
   ];
+  const cure = skipped.map(({ path, reason }) => textCure(join(given, path), reason)).find((found) => found !== null);
   return new RlmError("path_not_found", `${given} has no text file to load: ${details.join(", ") || "it is empty"}`, {
-    suggestion: "Load a folder with UTF-8 text files, or name one file.",
+    suggestion: cure ?? "Load a folder with UTF-8 text files, or name one file.",
   });
 }

@@ -18,6 +18,7 @@ import { isStoreFile } from "../../platform/own-files.ts";
 import { isWithin } from "../../platform/real-path.ts";
 import { keyPath } from "../../platform/user-key.ts";
 import type { Reason } from "../documents/growing.ts";
+import type { FileKind } from "../documents/kinds.ts";
 import { recent } from "../find/recent.ts";
 
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
@@ -95,6 +96,8 @@ export interface Refusal {
   errno?: string;
   /** The kind of reason, of a document that gives no text. */
   document?: Reason;
+  /** The kind of that document by its first bytes; null: a converter of the user's own read it. */
+  kind?: FileKind | null;
 }
 
 /** The refusal of an opened file that lies elsewhere than its path said. */

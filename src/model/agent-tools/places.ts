@@ -3,7 +3,6 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import {
-  chooser,
   type DocumentOptions,
   documentsOfFile,
   type IgnoreRules,
@@ -16,6 +15,7 @@ import {
   type Roots,
   readListed,
   rulesAbove,
+  rulesOf,
   separatorOf,
   topRules,
   walk,
@@ -110,7 +110,7 @@ export async function textOf(
 ): Promise<{ text: string } | { reason: string }> {
   const { documents = {} } = readable;
   const options = { ...readable, documents, signal };
-  const content = readListed(rootsOf(readable), path, LIMITS.directoryFileBytes, chooser(options));
+  const content = readListed(rootsOf(readable), path, LIMITS.directoryFileBytes, rulesOf(options));
   const found = await documentsOfFile(content, { relative: basename(path), path }, options);
   if ("reason" in found) return { reason: found.reason };
   if ("size" in found) return { reason: "too large" };

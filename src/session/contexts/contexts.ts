@@ -116,8 +116,7 @@ async function loadAgain(
     // Nothing is appended to an excerpt.
     if ("kind" in source) return loadExcerpt(source, (key) => storedContext(store, key), { cwd: "/" });
     if (!("roots" in source)) return undefined;
-    const { raw = false, secrets = false } = source;
-    const options = { roots: granted.among(source.roots), cwd: "/", documents: { ...documents, raw, secrets } };
+    const options = { roots: granted.among(source.roots), cwd: "/", documents: { ...documents, ...waysIn(source) } };
     context = await load(sourceIn(source), options, context);
   }
   return context;
@@ -137,8 +136,32 @@ export function sourceIn(input: Extract<LoadInput, { readonly roots: readonly st
   return "path" in input ? { kind: "path", path: input.path } : { ...input, kind: "paths" };
 }
 
+/** The ways of loading that a caller chooses for each load. */
+type LoadWays = Pick<DocumentOptions, "raw" | "secrets" | "encoding" | "lossy">;
+
+/** The ways of a load that its record has: those that are not usual. */
+export function recordedWays({ raw, secrets, encoding, lossy }: LoadWays): RecordedWays {
+  return {
+    ...(raw ? { raw } : {}),
+    ...(secrets ? { secrets } : {}),
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(lossy ? { lossy } : {}),
+  };
+}
+
+/** The ways of a recorded load. */
+export function waysIn({ raw = false, secrets = false, encoding, lossy = false }: LoadWays): Required<LoadWays> {
+  return { raw, secrets, encoding, lossy };
+}
+
 const roots = v.pipe(v.fallback(v.array(v.string()), []), v.readonly());
-const how = { raw: v.exactOptional(v.boolean()), secrets: v.exactOptional(v.boolean()) };
+const how = {
+  raw: v.exactOptional(v.boolean()),
+  secrets: v.exactOptional(v.boolean()),
+  encoding: v.exactOptional(v.string()),
+  lossy: v.exactOptional(v.boolean()),
+};
+type RecordedWays = v.InferOutput<v.ObjectSchema<typeof how, undefined>>;
 /** The path is absolute. */
 const PathInput = v.object({ path: v.string(), roots, ...how });
 

@@ -3,7 +3,7 @@ import { type ExecLimits, type ExecSignals, type Json, RlmError } from "../../..
 import { type Context, type LoadOptions, load, type PathsSource, pathsName, type Source } from "../../context/index.ts";
 import { given } from "../../platform/json.ts";
 import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
-import { type LoadInput, readLoadInput, sourceIn } from "../contexts/contexts.ts";
+import { type LoadInput, readLoadInput, recordedWays, sourceIn, waysIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
 import type { Granted } from "../contexts/granted.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
@@ -52,8 +52,7 @@ export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
 export function loadRequest(kind: LoadRequest["kind"], from: LoadSource, options: LoadOptions): LoadRequest {
   const { cwd } = options;
   const absolute = options.roots.map((root) => resolve(cwd, root));
-  const { raw, secrets } = options.documents ?? {};
-  const how = { ...(raw ? { raw } : {}), ...(secrets ? { secrets } : {}) };
+  const how = recordedWays(options.documents ?? {});
   if (typeof from !== "string" && "paths" in from) {
     const source = sourceOf(from, cwd);
     const { paths, folder, most = {} } = source;
@@ -103,8 +102,7 @@ export function loadRequestOf(
     const gone = new RlmError("context_lost", why, { suggestion: "Load it again." });
     return { kind, input: from, read: () => Promise.reject(gone) };
   }
-  const { raw = false, secrets = false } = from;
-  const documents = { ...loading.documents, raw, secrets };
+  const documents = { ...loading.documents, ...waysIn(from) };
   return reading(kind, from, sourceIn(from), { ...loading, documents, roots: granted.among(from.roots) });
 }
 

@@ -86,8 +86,7 @@ test("arguments keep their order, and the last of a repeated number counts", () 
     ...{
       command: "exec",
       contexts: ["docs"],
-      raw: false,
-      includeSecrets: false,
+      loading: { raw: false, includeSecrets: false, lossy: false },
       settings: { memory_mb: 32 },
       store: expect.any(String),
     },

@@ -24,8 +24,10 @@ test("a run is another one if its script, model, limits or contexts differ, and 
     { limits: { max_execution_ms: 9 } },
     { budget: { max_tokens: 9 } },
     { context: "each" },
+    { decoding: { encoding: "latin1" } },
+    { decoding: { lossy: true } },
   ];
-  expect(new Set(others.map(hash).concat(hash({}))).size).toBe(6);
+  expect(new Set(others.map(hash).concat(hash({}))).size).toBe(8);
 });
 
 test("a hostile row grants nothing and is refused by the name of its field", () => {

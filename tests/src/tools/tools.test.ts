@@ -61,7 +61,12 @@ test("parameters are those of the specification", () => {
       .join(" ");
   };
   expect(Object.fromEntries(NAMES.map((name) => [name, shape(name)]))).toEqual({
-    ...{ rlm_load: "path raw?", rlm_load_append: "path raw?", rlm_ingest: "paths", rlm_exec: "code limits_override?" },
+    ...{
+      rlm_load: "path raw? encoding?",
+      rlm_load_append: "path raw? encoding?",
+      rlm_ingest: "paths",
+      rlm_exec: "code limits_override?",
+    },
     rlm_query: "prompt? instructions? target? model? max_sections? search_strategy?",
     ...{ rlm_batch: "instructions targets model?", rlm_extract: "instructions target name" },
     ...{ rlm_ask: "question max_turns?", rlm_peek: "id offset? length?", rlm_search: "pattern scope?" },
@@ -262,7 +267,7 @@ test("what goes wrong is an envelope with a code and a cure", async () => {
   expect(await call("rlm_load", { path: "" })).toMatchObject({ error_code: "invalid_argument" });
   expect(await call("rlm_load", { path: "/" })).toMatchObject({ error_code: "path_outside_sandbox" });
   expect(await call("rlm_load", { path: join(folder, "gone") })).toMatchObject({ error_code: "path_not_found" });
-  const suggestion = "Parameters are path, raw.";
+  const suggestion = "Parameters are path, raw, encoding.";
   expect(await call("rlm_load", { paths: [folder] })).toMatchObject({ error_code: "invalid_argument", suggestion });
   const told = await call("rlm_memory_batch", { ops: [{ op: "drop", key: "a" }] });
   expect(told).toMatchObject({ error_code: "invalid_argument", error_message: expect.stringContaining("ops.0.op") });

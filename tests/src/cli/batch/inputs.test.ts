@@ -5,8 +5,9 @@ import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import { csvRows } from "../../../../src/cli/batch/csv.ts";
 import { inputsOf } from "../../../../src/cli/batch/inputs.ts";
-import { type Input, jsonLines } from "../../../../src/cli/batch/jsonl.ts";
+import { type Input, jsonLines, type LineDecoding } from "../../../../src/cli/batch/jsonl.ts";
 import { contextPath } from "../../../../src/cli/batch/read-jobs.ts";
+import { tableDecoding } from "../../../../src/cli/batch/table-decoding.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
 
@@ -98,6 +99,35 @@ test.each([
   [`a\n"${"x\n".repeat(MB)}"`, expect.stringMatching(/^line \d+ of jobs.csv$/), "belongs to a row of more than 1 MB"],
 ])("a bad row of .csv is named: %#", async (text, at, message) => {
   await expect(valuesOf(csvRows(pieces(text, 2 ** 16), "jobs.csv"))).rejects.toMatchObject({ at, message });
+});
+
+test("a table is decoded by its mark, else by the encoding that is named, and bad bytes are refused or told", async () => {
+  const read = async (bytes: Uint8Array, how: { encoding?: string; lossy?: boolean }, rows = csvRows) => {
+    const decoding = tableDecoding("t", { lossy: false, ...how });
+    return [await valuesOf(rows(pieces(bytes), "t", decoding)), decoding.notes()];
+  };
+  const wide = Buffer.from("\ufefftext\r\ngr\u00fcn \u4f60\r\n", "utf16le");
+  for (const how of [{}, { encoding: "gbk" }]) {
+    expect(await read(wide, how)).toEqual([[{ text: "gr\u00fcn \u4f60" }], ["t is read as UTF-16LE"]]);
+  }
+  const german = Buffer.from("text\ngr\xfcn\nok\n\xfcber\n", "latin1");
+  expect(await read(german, { encoding: "latin1" })).toEqual([
+    [{ text: "gr\u00fcn" }, { text: "ok" }, { text: "\u00fcber" }],
+    ["t is read as windows-1252"],
+  ]);
+  expect(await read(german, { lossy: true })).toEqual([
+    [{ text: "gr\ufffdn" }, { text: "ok" }, { text: "\ufffdber" }],
+    ["t: 2 lines have bytes that are not UTF-8, read as U+FFFD: 2, 4"],
+  ]);
+  const cure = "Name its encoding, such as --encoding latin1, or read such bytes as U+FFFD with --lossy.";
+  await expect(read(german, {})).rejects.toMatchObject({ at: "line 2 of t", message: "is not UTF-8 text", cure });
+  await expect(read(Buffer.from("text\nA\xff", "latin1"), { encoding: "gbk" })).rejects.toMatchObject({
+    at: "line 2 of t",
+    message: "is not gbk text",
+  });
+  const lines = (chunks: AsyncIterable<Uint8Array>, name: string, decoding?: LineDecoding) =>
+    jsonLines(chunks, name, MB, decoding);
+  expect(await read(Buffer.from('"\xe9"\n', "latin1"), { encoding: "latin1" }, lines)).toMatchObject([["\u00e9"], {}]);
 });
 
 test("a folder makes a job of each file, and says what it leaves out", async () => {

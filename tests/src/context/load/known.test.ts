@@ -112,6 +112,18 @@ test("a link that leads elsewhere is seen", async () => {
   expect(plain(await load())).toEqual(plain(await fresh()));
 });
 
+test("another encoding is another load", async () => {
+  const { options, kept, load: loadHere, folder } = scene();
+  await loadHere();
+  const decoded = async (documents: { encoding?: string; lossy?: boolean }) => {
+    const context = await load({ kind: "path", path: "." }, { ...options, documents });
+    kept.set(context.key, context);
+    return knownLoad(folder, null, { ...options, documents });
+  };
+  const keys = [await decoded({ encoding: "latin1" }), await decoded({ encoding: "gbk" }), await decoded({})];
+  expect(new Set(keys.map((known) => known?.key)).size).toBe(3);
+});
+
 test("files that were changed just now are read again, since another change might not show", async () => {
   const { folder, options, known, kept, opened } = scene();
   const young = { ...options, known: { ...known, now: Date.now } };

@@ -60,7 +60,7 @@ test("text at hand is loaded and appended under its name", async () => {
   expect(second.stats.sources).toEqual(["stdin", "stdin"]);
   await expect(load({ kind: "text", text: Uint8Array.of(0xff), name: "stdin" }, options)).rejects.toMatchObject({
     code: "invalid_argument",
-    message: "stdin cannot be loaded: not UTF-8",
+    message: "stdin cannot be loaded: not UTF-8 in 1 of 1 bytes, first on line 1",
   });
 });
 
@@ -89,19 +89,45 @@ test("what a folder's load skips is reported with the reason; ignored files are 
   );
   execFileSync("mkfifo", [join(folder, "pipe")]);
   const context = await loadIn(folder, ".");
-  expect(context.documents.map(({ id }) => id)).toEqual([".gitignore", "just.txt", "ok.txt"]);
-  expect(context.stats.skipped.count).toBe(9);
+  expect(context.documents.map(({ id }) => id)).toEqual([".gitignore", "just.txt", "ok.txt", "utf16.txt"]);
+  expect(context.stats.skipped.count).toBe(8);
   expect(Object.fromEntries(context.stats.skipped.files.map(({ path, reason }) => [path, reason]))).toEqual({
     "image.png": "binary (NUL in the first 8 KB)",
     "large.txt": "10,485,761 bytes > 10,485,760 bytes",
     "larger.txt": "12.0 MB > 10 MB",
-    "latin1.txt": "not UTF-8",
+    "latin1.txt": "not UTF-8 in 1 of 2 bytes, first on line 1",
     link: "symlink that leaves the allowed roots",
-    "overlong.txt": "not UTF-8",
+    "overlong.txt": "not UTF-8 in 2 of 2 bytes, first on line 1",
     pipe: "FIFO",
-    "surrogate.txt": "not UTF-8",
-    "utf16.txt": "UTF-16, not UTF-8",
+    "surrogate.txt": "not UTF-8 in 3 of 3 bytes, first on line 1",
   });
+});
+
+test("a folder's file with a few bad bytes is read and told; a file that is named needs a word", async () => {
+  const log = Buffer.from(`${"2024 all is well\n".repeat(20)}GET /caf\xe9\n`, "latin1");
+  const folder = folderWith({ "a.log": log, "b.txt": "b" });
+  const { documents, stats, text } = await loadIn(folder, ".");
+  expect(documents.map(({ id }) => id)).toEqual(["a.log", "b.txt"]);
+  expect(text.slice(0, text.length)).toContain("GET /caf\ufffd\n");
+  const lost = [{ kind: "byte that is not UTF-8", count: 1, where: ["line 21"] }];
+  const file = { id: "a.log", kind: "text", bytes: log.length, encoding: "utf-8", reader: "text/1", lost };
+  expect(stats.converted).toMatchObject({ count: 1, lossy: 1, lost: { "byte that is not UTF-8": 1 }, files: [file] });
+  expect(stats.skipped.count).toBe(0);
+  await expect(loadIn(folder, "a.log")).rejects.toMatchObject({ code: "invalid_argument" });
+  const read = (documents: LoadOptions["documents"]) =>
+    load(pathSource("a.log"), { ...optionsFor(folder), documents: documents ?? {} }).then(textOf);
+  expect(await read({ lossy: true })).toContain("caf\ufffd");
+  expect(await read({ encoding: "latin1" })).toContain("caf\u00e9");
+});
+
+test("what bzip2 and xz have packed has the line that unpacks it", async () => {
+  const [xz, bz2] = ["fd377a585a000004", "425a683931415926535900"].map((hex) => Buffer.from(hex, "hex"));
+  const folder = folderWith({ "a.log.xz": xz ?? "", "b.tar.bz2": bz2 ?? "", "c.txt": "c" });
+  const { stats } = await loadIn(folder, ".");
+  expect(stats.skipped.reasons).toEqual({ "compressed by bzip2 or xz": 2 });
+  const cureOf = (path: string) => loadIn(folder, path).catch(({ suggestion }: { suggestion: string }) => suggestion);
+  expect(await cureOf("a.log.xz")).toBe("Run `xz -dc a.log.xz > a.log`, then load `a.log`.");
+  expect(await cureOf("b.tar.bz2")).toBe("Run `mkdir b && tar -xf b.tar.bz2 -C b`, then load `b`.");
 });
 
 test("a file that vanishes after the walk is reported, the others load", async () => {
@@ -128,15 +154,15 @@ test.skipIf(process.getuid?.() === 0)("unreadable files and folders are reported
 
 test("a single file may be larger than 10 MB and be ignored, but not binary, of another encoding, or a FIFO", async () => {
   const big = { ".gitignore": "big.txt", "big.txt": "x".repeat(11 * MB) };
-  const wide = Buffer.from("\ufeffwide", "utf16le");
+  const wide = Buffer.from("wide", "utf16le");
   const folder = folderWith({ ...big, "a.bin": "\0", "b.txt": Uint8Array.of(0xe9), "wide.txt": wide });
   execFileSync("git", ["init", "--quiet", folder]);
   execFileSync("mkfifo", [join(folder, "pipe")]);
   expect((await loadIn(folder, "big.txt")).stats.length_chars).toBe(11 * MB);
   const messages = [
     ["a.bin", "binary (NUL in the first 8 KB)", "Pass UTF-8 text in a regular file"],
-    ["b.txt", "not UTF-8", "iconv -f ENCODING -t UTF-8"],
-    ["wide.txt", "UTF-16, not UTF-8", "iconv -f UTF-16 -t UTF-8"],
+    ["b.txt", "not UTF-8 in 1 of 1 bytes, first on line 1", 'such as `encoding: "latin1"`, or read such bytes'],
+    ["wide.txt", "UTF-16LE without a byte order mark", 'such as `encoding: "utf-16le"`'],
     ["pipe", "FIFO", "Pass UTF-8 text in a regular file"],
   ] as const;
   for (const [path, reason, cure] of messages) {
