@@ -119,7 +119,7 @@ function checkedOut(own: BatchFlags, json: boolean, read: readonly string[]): Ou
     const same = isSpecial ? undefined : read.find((path) => targetOf(resolve(path)).path === place);
     if (same !== undefined) throw new UsageError(`--out ${out.typed}: the run reads ${same}; name another file`, HELP);
   }
-  if (!own.unordered || out.kind === "none" || out.format !== "csv") return out;
+  if (!own.unordered || out.kind === "none" || out.format === "jsonl") return out;
   throw new UsageError("--unordered is for lines of JSON: a table is written whole, in the order of the inputs", HELP);
 }
 

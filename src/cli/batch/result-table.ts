@@ -4,11 +4,16 @@ import type { JobRow } from "../../store/index.ts";
 import { toldOf } from "../jobs/readable-jobs.ts";
 import { type FinalJobs, finalJobs } from "./result-lines.ts";
 
+/** The results that there are, as the lines of one table. */
+export async function* tableLines(asked: FinalJobs): AsyncIterable<string> {
+  for await (const row of tableRows(asked)) yield csvLine(row);
+}
+
 /**
- * The results that there are, as the lines of one table: the job, its status, its input, its result, its error and its cost. The
+ * Names of columns, then a row for each job that is over: the job, its status, its input, its result, its error and its cost. The
  * results are read twice, since all of them say which columns there are.
  */
-export async function* tableLines(asked: FinalJobs): AsyncIterable<string> {
+export async function* tableRows(asked: FinalJobs): AsyncIterable<readonly Cell[]> {
   const inputs = openFields("input");
   const results = openFields("result");
   const over: number[] = [];
@@ -18,13 +23,13 @@ export async function* tableLines(asked: FinalJobs): AsyncIterable<string> {
     results.add(result);
     over.push(job.n);
   }
-  yield csvLine(headerOf(inputs.columns(), results.columns()));
+  yield headerOf(inputs.columns(), results.columns());
   // A job that is tried again meanwhile has no line.
   for await (const job of finalJobs({ ...asked, order: over })) {
     const { input, result, error } = await contentsOf(asked, job);
     const { cost_usd: cost } = toldOf(job);
     const cells = [...inputs.cells(input), ...results.cells(result)];
-    yield csvLine([job.id, job.state, ...cells, error, typeof cost === "number" ? cost : 0]);
+    yield [job.id, job.state, ...cells, error, typeof cost === "number" ? cost : 0];
   }
 }
 

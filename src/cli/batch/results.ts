@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
-import { RlmError } from "../../index.ts";
+import { type Json, RlmError } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
 import {
   checkResultFile,
   chunks,
@@ -13,9 +14,10 @@ import { visible } from "../../platform/visible.ts";
 import type { Given } from "../flags/arguments.ts";
 import { type Format, formatOf, type OUT } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import { dataTable } from "../render/data-table.ts";
 import type { Output } from "../render/terminal.ts";
 import { type FinalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
-import { tableLines } from "./result-table.ts";
+import { tableLines, tableRows } from "./result-table.ts";
 
 /** The place to which the results of a run are written while it goes on. */
 export interface Results {
@@ -29,7 +31,7 @@ export interface Results {
 /** @throws RlmError `output_failed` */
 export async function openResults(out: OutPlace, asked: ResultsAsked, stdout: Output): Promise<Results> {
   if (out.kind === "none") return { follow: async () => {}, problem: null, close: async () => {} };
-  if (out.format === "csv") return openTable(out, asked, stdout);
+  if (out.format !== "jsonl") return openTable(out, asked, stdout);
   return out.kind === "file" ? openResultFile(out.path, asked) : printed(asked, stdout);
 }
 
@@ -59,6 +61,9 @@ export function outPlace({ out, output, format: named }: Given<typeof OUT>, json
   if (typed === undefined && named === undefined) return { kind: "none" };
   if (typed === undefined) throw new UsageError("--format needs --out FILE", commandLine(["help", command]));
   const format = formatOf(typed, named, command);
+  if (typed !== "-" && format === "table") {
+    throw new UsageError(`--format table is for stdout, and --out ${typed} is a file`, commandLine(["help", command]));
+  }
   if (typed !== "-") {
     const path = resolve(typed);
     checkResultFile(path);
@@ -75,7 +80,9 @@ export function outPlace({ out, output, format: named }: Given<typeof OUT>, json
 async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJobs, stdout: Output): Promise<Results> {
   async function write(): Promise<void> {
     if (out.kind === "file") await writeResultFile(out.path, tableLines(asked), asked.run);
-    else for await (const line of tableLines(asked)) stdout.writeRaw(stdout.isTerminal ? visible(line) : line);
+    else
+      for await (const line of printedLines(out.format, asked, stdout))
+        stdout.writeRaw(stdout.isTerminal ? visible(line) : line);
   }
   let problem: RlmError | null = null;
   // A device or a pipe cannot take back what it was given.
@@ -94,6 +101,23 @@ async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJ
       }
     },
   };
+}
+
+/** More rows are for a file. */
+const MOST_ROWS = 10_000;
+
+async function* printedLines(format: Format, asked: FinalJobs, stdout: Output): AsyncIterable<string> {
+  if (format === "csv") return yield* tableLines(asked);
+  let names: readonly string[] = [];
+  let hidden = 0;
+  const rows: (readonly Json[])[] = [];
+  for await (const row of tableRows(asked)) {
+    if (names.length === 0) names = row.map(String);
+    else if (rows.length < MOST_ROWS) rows.push(row);
+    else hidden += 1;
+  }
+  yield* dataTable({ names, rows }, stdout);
+  if (hidden > 0) yield `… and ${amount(hidden, "more row")}; --format csv has them all\n`;
 }
 
 /** Begins the file with all results that there are, in one rename, and goes on behind them. @throws RlmError `output_failed` */

@@ -7,9 +7,9 @@ import { commandLine, UsageError } from "./usage.ts";
 
 // The flags of more than one command that has to do with runs.
 
-const FORMATS = ["jsonl", "csv"] as const;
+const FORMATS = ["jsonl", "csv", "table"] as const;
 
-/** The form of results: a line of JSON for each, or one table. */
+/** The form of results: a line of JSON for each, one table, or its aligned columns on stdout. */
 export type Format = (typeof FORMATS)[number];
 
 /** Limits of a whole run. */
@@ -54,7 +54,10 @@ export const OUT = under("output", {
     help: "write the results to FILE, or to stdout (-), in the order of the jobs: a line of JSON for each (.jsonl), or a table (.csv)",
   },
   output: { type: path("FILE"), excludes: ["out"], help: "the same as --out" },
-  format: { type: choice(FORMATS), help: "of the results, whatever the name of the file ends with" },
+  format: {
+    type: choice(FORMATS),
+    help: "of the results, whatever the name of the file ends with; table: aligned columns, on stdout",
+  },
 });
 
 /** Flags of one session that the user names. */

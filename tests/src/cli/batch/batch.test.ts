@@ -201,7 +201,8 @@ const REFUSED: Readonly<Record<string, string>> = {
   "once.js --jobs in.jsonl -o labels.xlsx":
     "--out labels.xlsx: its ending is neither .jsonl (a line of JSON for each) nor .csv (a table); add --format csv or --format jsonl",
   "once.js --jobs in.jsonl --format csv": "--format needs --out FILE",
-  "once.js --jobs in.jsonl --format tsv -o a.csv": "--format is tsv: it takes jsonl or csv",
+  "once.js --jobs in.jsonl --format tsv -o a.csv": "--format is tsv: it takes jsonl, csv or table",
+  "once.js --jobs in.jsonl --format table -o a.csv": "--format table is for stdout, and --out a.csv is a file",
   "once.js --jobs in.jsonl -o a.csv --unordered":
     "--unordered is for lines of JSON: a table is written whole, in the order of the inputs",
   "once.js --jobs in.jsonl -o ./in.jsonl": "--out ./in.jsonl: the run reads in.jsonl; name another file",

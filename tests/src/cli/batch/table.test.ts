@@ -90,6 +90,13 @@ test("-o labels.csv is a table from a table, and jobs out --format writes either
   ].join("\n");
   expect(readFileSync(join(folder, "labels.csv"), "utf8")).toBe(table);
   expect(await type(["jobs", "out", "mine", "--format", "csv"])).toMatchObject({ code: 0, stdout: table });
+  const drawn = [
+    "job  status  id  text    label   error                       cost_usd",
+    "a    done    a   one     one                                        0",
+    "b    failed  b   bad             Error: no label (js_error)         0",
+    "c    done    c   =three  =three                                     0\n",
+  ].join("\n");
+  expect(await type(["jobs", "out", "mine", "--format", "table"])).toMatchObject({ code: 0, stdout: drawn });
   await type(["jobs", "out", "mine", "-o", "labels.txt", "--format", "jsonl"]);
   expect(lines("labels.txt").map(({ job }) => job)).toEqual(["a", "b", "c"]);
 });
