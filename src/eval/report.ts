@@ -1,4 +1,4 @@
-import { compact, dollars, duration } from "../platform/figures.ts";
+import { amount, compact, dollars, duration } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
 import { type EvalRow, METHODS } from "./rows.ts";
 
@@ -58,6 +58,21 @@ export function lossLine(loss: ReturnType<typeof lossesOf>[number]): string {
   return `the ask loses to ${to} in ${suite} at ${size}: ${scores}, worse in ${worse.length} of ${questions} (${named})`;
 }
 
+/** Questions with files in their contexts that should have text and could not be read, and how many files they are. */
+export function unreadOf(rows: readonly EvalRow[]): { readonly item: string; readonly files: number }[] {
+  const lacking = new Map(rows.map(({ item, unread }) => [item, unread]));
+  return [...lacking].filter(([, files]) => files > 0).map(([item, files]) => ({ item, files }));
+}
+
+/** `files of the contexts of 2 questions could not be read: lease-1 (2 files), …`, or null if all were read. */
+export function unreadLine(rows: readonly EvalRow[]): string | null {
+  const lacking = unreadOf(rows);
+  if (lacking.length === 0) return null;
+  const named = lacking.slice(0, NAMED).map(({ item, files }) => `${item} (${amount(files, "file")})`);
+  const rest = lacking.length > named.length ? [...named, "…"] : named;
+  return `files of the contexts of ${amount(lacking.length, "question")} could not be read: ${rest.join(", ")}`;
+}
+
 const NAMED = 5;
 
 /** Titles of a table of cells; those of figures, from the fourth on, are on the right. */
@@ -97,6 +112,8 @@ export function* markdownOf(
   const losses = lossesOf(rows);
   if (losses.length === 0) yield "In no suite, by the questions that both have answered.\n";
   for (const loss of losses) yield `- ${safe(lossLine(loss))}\n`;
+  const unread = unreadLine(rows);
+  if (unread !== null) yield `\n## What was not read\n\n- ${safe(unread)}\n`;
   const bad = rows.filter(({ score, no_answer, misformed }) => score === null || no_answer !== null || misformed);
   if (bad.length > 0) yield "\n## Jobs without an answer that can be read\n\n";
   for (const row of bad) {

@@ -69,6 +69,8 @@ export async function figuresOf(store: Store, session: string) {
     resumes: told.execs.reduce((total, { resumed }) => total + resumed, 0),
     /** The share of P that a model was shown, at the least; null: it is not known. */
     coverage: coverage && coverage.chars > 0 ? coverage.shown / coverage.chars : null,
+    /** Files of its context that should have text and could not be read. */
+    unread: told.skipped?.unread ?? 0,
   };
 }
 
@@ -81,4 +83,4 @@ const requestsOf = ({ execs }: SessionDescription): CallDescription[] =>
   );
 
 const NONE = { cost_usd: 0, tokens_in: 0, tokens_cached: 0, tokens_out: 0, calls: 0, refused: 0, depth: 0, ms: 0 };
-const NO_FIGURES: Figures = { ...NONE, resumes: 0, coverage: null };
+const NO_FIGURES: Figures = { ...NONE, resumes: 0, coverage: null, unread: 0 };

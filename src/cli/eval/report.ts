@@ -14,6 +14,8 @@ import {
   roomOf,
   rowOf,
   TITLES,
+  unreadLine,
+  unreadOf,
 } from "../../eval/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { thousands } from "../../platform/figures.ts";
@@ -53,7 +55,9 @@ export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promis
   const isPlain = code === 0 && !ended.among.forecast;
   const lines = isPlain ? [`report: ${join(folder, "report.md")}; the jobs: ${view}`] : ended.lines;
   if (asked.json) {
-    stdout.writeRaw(`${jsonText({ ...endJson({ ...ended, lines }), folder, rows: cells, loses: losses })}\n`);
+    stdout.writeRaw(
+      `${jsonText({ ...endJson({ ...ended, lines }), folder, rows: cells, loses: losses, unread: unreadOf(rows) })}\n`,
+    );
     return;
   }
   for (const line of asked.quiet && isPlain ? [] : lines) stderr.write(`${inLine(line)}\n`);
@@ -61,6 +65,8 @@ export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promis
   showTable(TITLES, cells.map(lineOf), COLUMNS, stdout);
   for (const loss of losses) stdout.write(`${inLine(lossLine(loss))}\n`, "yellow");
   const isWhole = evaluation.methods.length > 1 && cells.every(({ score }) => score !== null);
+  const unread = unreadLine(rows);
+  if (unread !== null) stdout.write(`${inLine(unread)}\n`, "yellow");
   if (losses.length === 0 && isWhole) stdout.write("the ask loses in no suite, by the mean\n");
 }
 

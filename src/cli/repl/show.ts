@@ -21,8 +21,8 @@ export function contextLine(session: Session): string {
 export function showStats(session: Session, output: Output): string | undefined {
   const stats = session.stats();
   if (!stats) return contextLine(session);
-  const { count, files } = stats.skipped;
-  showValue(JSON.parse(JSON.stringify({ ...stats, skipped: { count, files } })), output);
+  const { reasons: _, ...skipped } = stats.skipped;
+  showValue(JSON.parse(JSON.stringify({ ...stats, skipped })), output);
   return undefined;
 }
 

@@ -115,6 +115,28 @@ test("a session that was killed goes on without the original and the texts that 
   expect(raw.stderr).toContain("invalid_argument");
 });
 
+test("an ask that was killed tells files that could not be read, by what its load has kept", async () => {
+  let isFast = false;
+  const text = "There is none.";
+  const server = await startModelServer(() => ({ text, ...(isFast ? {} : { delayMs: 60_000 }) }));
+  onTestFinished(() => server.close());
+  const files = { "docs/lease.txt": "The rent is 100.\n", "docs/scan.pdf": "%PDF-1.4 cut off" };
+  const [cwd, home] = [folderWith(files), join(folderWith(), "home")];
+  const flags = ["--model", "local/scripted", "--base-url", server.url];
+  const line = ["ask", "Is there an addendum?", "-q", "--session", "s", "-c", "docs", ...flags];
+  await endedAt(server, 1, "SIGKILL", line, { cwd, home });
+  isFast = true;
+  rmSync(join(cwd, "docs"), { recursive: true });
+  const told = { count: 1, unread: 1, files: [{ path: "scan.pdf" }], capped: false };
+  expect(json(await belayHere(["resume", "s", "--json"], { cwd, home }))).toMatchObject({
+    answer: text,
+    skipped: told,
+  });
+  await belayHere(["fork", "s", "--name", "t"], { cwd, home });
+  const again = await belayHere(["exec", "-q", "--session", "t", "-e", "stats().skipped"], { cwd, home });
+  expect(json(again)).toMatchObject(told);
+});
+
 test("the user's settings may name a converter, and those of a project may not", async () => {
   const cwd = folderWith({ "a.abc": "words", ".git/HEAD": "" });
   const home = folderWith({ "config.json": '{ "convert": { "abc": ["tr", "a-z", "A-Z", "{}"], "xyz": false } }' });

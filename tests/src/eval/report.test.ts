@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cellsOf, lineOf, lossesOf, lossLine, markdownOf } from "../../../src/eval/report.ts";
+import { cellsOf, lineOf, lossesOf, lossLine, markdownOf, unreadLine, unreadOf } from "../../../src/eval/report.ts";
 import { type JobEnd, type Method, roomOf, rowOf } from "../../../src/eval/rows.ts";
 import type { Item } from "../../../src/eval/suites.ts";
 
@@ -14,6 +14,7 @@ const FIGURES = {
   ms: 1500,
   resumes: 2,
   coverage: 0.5,
+  unread: 0,
 };
 
 const item = (number: number): Item => ({
@@ -89,4 +90,13 @@ test("the report names what has no answer, and text from elsewhere is no markup"
 test("prompts have room below the window, and passages 16,000 tokens at the most", () => {
   expect([roomOf("direct", 200_000), roomOf("bm25", 200_000)]).toEqual([3 * 191_808, 48_000]);
   expect([roomOf("direct", 4096), roomOf("bm25", 4096)]).toEqual([6144, 6144]);
+});
+
+test("questions whose contexts have files that could not be read are named", () => {
+  const lacking = rowOf(item(9), "ask", done("yes"), { ...FIGURES, unread: 2 });
+  expect(unreadLine(ROWS)).toBeNull();
+  expect(unreadOf([...ROWS, lacking])).toEqual([{ item: "q9", files: 2 }]);
+  const line = "files of the contexts of 1 question could not be read: q9 (2 files)";
+  expect(unreadLine([...ROWS, lacking])).toBe(line);
+  expect([...markdownOf([lacking], [], () => "")].join("")).toContain(`## What was not read\n\n- ${line}\n`);
 });

@@ -93,7 +93,10 @@ test("a second server of a folder takes another name and says so; a third finds 
   expect(await second.call("rlm_load", { path: of.folder })).toMatchObject({ success: true, warnings: [warning] });
   await first.close();
   const third = await openPair(of);
-  expect(await third.call("rlm_status")).toMatchObject({ session: base, context: { document_count: 2 } });
+  expect(await third.call("rlm_status")).toMatchObject({
+    session: base,
+    context: { document_count: 2, skipped: { count: 0, unread: 0, files: [], capped: false } },
+  });
   expect(await third.call("rlm_status")).not.toHaveProperty("warnings");
 });
 
