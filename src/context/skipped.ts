@@ -1,4 +1,4 @@
-import { isAbsolute, resolve } from "node:path";
+import { basename, isAbsolute, resolve } from "node:path";
 import { amount, thousands } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
 
@@ -140,9 +140,22 @@ export function allSkipped(skips: readonly SourceSkips[]): SkippedStats {
   return {
     count: skips.reduce((sum, { stats }) => sum + stats.count, 0),
     unread: skips.reduce((sum, { stats }) => sum + stats.unread, 0),
-    files: listed(skips.flatMap(({ stats }) => stats.files)),
+    files: listed(withOwnNames(skips)),
     reasons: Object.fromEntries(sums),
   };
+}
+
+/** Skipped files of several sources. A name that another source has too stands behind that of its folder, as documents' ids do. */
+function withOwnNames(skips: readonly SourceSkips[]): readonly SkippedFile[] {
+  const taken = new Set<string>();
+  return skips.flatMap(({ base, stats }) => {
+    const files = stats.files.map(({ path, reason }) => {
+      const names = [path, `${basename(base)}/${path}`];
+      return { path: names.find((name) => !taken.has(name)) ?? resolve(base, path), reason };
+    });
+    for (const { path } of files) taken.add(path);
+    return files;
+  });
 }
 
 /**
@@ -195,6 +208,8 @@ export function unreadSentence({ unread, files }: Pick<SkippedStats, "unread" | 
   const named = files.filter(({ reason }) => isUnread(reason)).slice(0, NAMED);
   const more = unread - named.length;
   const command = how === "" ? "" : ` (${how})`;
+  // Behind a source with a list that is full, those of a later one are counted alone.
+  if (named.length === 0) return `${amount(unread, "file")} could not be read${command}.`;
   const names = named.map(({ path, reason }) => `${shortened(path)} (${shortened(reason)})`);
   const rest = more > 0 ? [`… ${thousands(more)} more${command}`] : [];
   return `${amount(unread, "file")} could not be read: ${[...names, ...rest].join(", ")}.`;

@@ -63,6 +63,11 @@ const CitationSchema = v.object({
   quote: text,
 });
 
+const SkippedSchema = v.object({
+  unread: count,
+  files: v.fallback(v.array(v.object({ path: text, reason: text })), []),
+});
+
 const EnvelopeSchema = v.looseObject({
   success: v.boolean(),
   error_code: text,
@@ -80,6 +85,8 @@ const EnvelopeSchema = v.looseObject({
   answered: maybeNumber,
   cells: maybeNumber,
   citations: v.fallback(v.array(CitationSchema), []),
+  /** Files of the load that an ask or a query could not rest on. */
+  skipped: v.fallback(v.nullable(SkippedSchema), null),
   usage: v.fallback(v.nullable(v.object({ input: count, output: count, cost_usd: count })), null),
   budget: v.fallback(v.nullable(BudgetSchema), null),
 });

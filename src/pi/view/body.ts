@@ -1,3 +1,4 @@
+import { unreadSentence } from "../../context/index.ts";
 import { amount, compact, priced } from "../../platform/figures.ts";
 import { citedPlace } from "../../platform/visible.ts";
 import type { Answer, Calls, Envelope } from "./answer.ts";
@@ -26,6 +27,7 @@ export function answered({ envelope, calls }: Answer, paint: Paint): string {
     titled("errors", plainLines(stderr, paint, "warning"), paint),
     titled("result", resultLines(envelope, paint), paint),
     titled("places", placeLines(envelope, paint), paint),
+    titled("not read", unreadLines(envelope, paint), paint),
     titled("traceback", envelope.success ? [] : plainLines(traceback, paint, "error"), paint),
     titled("warnings", plainLines(warnings.join("\n"), paint, "warning"), paint),
     titled(callsTitle(calls), callLines(calls, paint), paint),
@@ -92,6 +94,12 @@ function placeLines({ citations }: Envelope, paint: Paint): string[] {
     const place = valid ? harmless(citedPlace(cited)) : "not a place of P";
     return [paint.fg(valid ? "accent" : "warning", place), paint.fg("dim", oneLine(quote, 80))].join(" ").trimEnd();
   });
+}
+
+/** A line about files of the load that could not be read. */
+function unreadLines({ skipped }: Envelope, paint: Paint): string[] {
+  const sentence = skipped && unreadSentence(skipped);
+  return sentence === null ? [] : plainLines(sentence, paint, "warning");
 }
 
 function callsTitle({ count, tokens, cost_usd }: Calls): string {

@@ -7,9 +7,10 @@ import { harmless, oneLine } from "./texts.ts";
 
 /** The outcome in a line: `42 matches`, `3 sub-calls`, `1.2 s`, `$0.004`; of a failure its code and message instead. */
 export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): string[] {
-  const { turns, cells, usage } = envelope;
+  const { turns, cells, usage, skipped } = envelope;
   return [
     ...(envelope.success ? found(envelope) : []),
+    ...unreadParts(skipped?.unread),
     ...(turns ? [amount(turns, "turn"), amount(cells ?? 0, "cell")] : []),
     ...(calls.count > 0 ? [amount(calls.count, "sub-call")] : []),
     ...(calls.failed > 0 ? [`${calls.failed} failed`] : []),
@@ -82,9 +83,15 @@ function found(envelope: Envelope): string[] {
   return result_json === undefined || result_json === null ? [] : [valueFound(result_json)];
 }
 
-function contextFound({ document_count, length_chars }: Readonly<Record<string, unknown>>): string[] {
+function contextFound({ document_count, length_chars, skipped }: Readonly<Record<string, unknown>>): string[] {
   const documents = typeof document_count === "number" ? [amount(document_count, "document")] : [];
-  return [...documents, ...(typeof length_chars === "number" ? [`${compact(length_chars)} characters`] : [])];
+  const characters = typeof length_chars === "number" ? [`${compact(length_chars)} characters`] : [];
+  return [...documents, ...characters, ...unreadParts(isRecord(skipped) ? skipped.unread : 0)];
+}
+
+/** `2 files not read`: files of the load that could not be. */
+function unreadParts(unread: unknown): string[] {
+  return typeof unread === "number" && unread > 0 ? [`${amount(unread, "file")} not read`] : [];
 }
 
 /** `42 items`; of an object the first list in it, `42 matches`; of what is short the value. */

@@ -70,6 +70,7 @@ test("statistics and the sentence are bounded, whatever a folder holds, and a na
   expect(hostile).toBe("1 file could not be read: a\\x1b[2J\\u202e\\nP.pdf (is encrypted: it needs a password).");
   expect(unreadSentence(skippedStats([binary("a.png")]))).toBeNull();
   expect(unreadSentence(NOTHING_SKIPPED)).toBeNull();
+  expect(unreadSentence({ unread: 2, files: [] }, "how")).toBe("2 files could not be read (how).");
 });
 
 test("a source that is read again tells anew, and a file that can be read now is not missing any more", () => {
@@ -78,7 +79,7 @@ test("a source that is read again tells anew, and a file that can be read now is
   const other = withSkipsOf(first, at("/other", encrypted("a.pdf")), new Set());
   expect(allSkipped(other)).toMatchObject({ count: 4, unread: 3 });
   // Equal names of two folders are two files.
-  expect(allSkipped(other).files.filter(({ path }) => path === "a.pdf")).toHaveLength(2);
+  expect(allSkipped(other).files.map(({ path }) => path)).toEqual(["a.pdf", "b.pdf", "other/a.pdf", "c.png"]);
   expect(allSkipped(withSkipsOf(other, at("/docs", encrypted("b.pdf")), new Set(["/docs/a.pdf"])))).toEqual({
     count: 2,
     unread: 2,

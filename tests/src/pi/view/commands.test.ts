@@ -138,6 +138,11 @@ test("status says what there is", async () => {
     "RLM is on\nconversation  41 objects outside · 61k tokens · context 31 % of 200k\nnot used in this session; the model begins with rlm_load",
   );
   const budget = { remaining_sub_calls: 47, remaining_tokens: 498_766, remaining_time_ms: 298_000 };
+  const unread = "2 files could not be read: scan.pdf (has no text), … 1 more.";
+  const context = { ...CONTEXT, unread };
+  expect((await ran("", { state: { ...USED, context } })).said).toMatch(
+    /^unread +2 files could not be read: scan\.pdf/m,
+  );
   expect((await ran("status", { state: { ...USED, ...RUNNING, budget, enabled: false } })).said).toBe(
     [
       "RLM is off: the model is not offered its tools (/rlm on)",

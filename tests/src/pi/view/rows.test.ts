@@ -146,6 +146,22 @@ test("expanded, an ask shows its question, its answer and the places of it", () 
   );
 });
 
+test("an ask names files that it could not rest on, and another version's answer has none", () => {
+  const skipped = { count: 2, unread: 1, files: [{ path: "a\u202e.pdf", reason: "is encrypted" }], capped: true };
+  const row = (fields: object) =>
+    drawn({
+      tool: "rlm_ask",
+      args: { question: "Why?" },
+      result: kept({ success: true, answer: "So.", turns: 1, cells: 0, ...fields }),
+      expanded: true,
+    });
+  expect(row({ skipped })[0]).toContain(" · 1 file not read · ");
+  expect(row({ skipped }).slice(-2)).toEqual(["not read", "  1 file could not be read: a\\u202e.pdf (is encrypted)."]);
+  for (const other of [null, 1, { unread: "2" }, { ...skipped, unread: 0 }]) {
+    expect(row({ skipped: other })).not.toContain("not read");
+  }
+});
+
 test("expanded, all of it is there", () => {
   const lines = drawn({ args: { code: CODE }, result: kept(CELL, { calls: CALLS }), expanded: true });
   expect(lines.slice(1)).toEqual([
