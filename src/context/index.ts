@@ -1,13 +1,15 @@
 export { isWithin } from "../platform/real-path.ts";
 export type { Context, ContextStats, Document, Pause } from "./context.ts";
-export { isOfBytes, lossText } from "./documents/conversions.ts";
+export { convertedIn, isOfBytes, lossText } from "./documents/conversions.ts";
 export { CUT_OFF, type Loss, UNPLACED } from "./documents/growing.ts";
 export type { Converters, DocumentOptions } from "./documents/kinds.ts";
 export { kindOf } from "./documents/kinds.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
-export { compileFind, count, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
+export { compileFind, count, escapePattern, type FindPattern, find } from "./find/find.ts";
+export { type FoundLine, openLineFinder } from "./find/found-lines.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
+export { type SearchedText, type SearchReading, textsAt, textsOfStream } from "./load/each-text.ts";
 export { documentsOfFile, rulesOf, separatorOf } from "./load/file-content.ts";
 export { isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
 export { matchGlob } from "./load/glob.ts";
@@ -27,6 +29,7 @@ export {
 } from "./load/roots.ts";
 export { MAY_BE_SECRET, mayBeSecret } from "./load/secrets.ts";
 export { tooLarge } from "./load/size.ts";
+export { TooLong } from "./load/text-blocks.ts";
 export { readListed } from "./load/text-file.ts";
 export { compareUnits, isInGit, type WalkOptions, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
@@ -37,6 +40,7 @@ export {
   NOTHING_SKIPPED,
   type SkippedFile,
   type SkippedStats,
+  skippedStats,
   type ToldSkips,
   toldSkips,
   unreadSentence,

@@ -16,7 +16,7 @@ export const search = defineCommand({
   summary: "print the lines of files that fit some words best, as path:line: text",
   details: [
     "PATHs are files, folders and globs, and - is stdin; without one it is this folder. A folder is read by its .gitignore. Other forms of a word count too, and parts of identifiers; the best place comes first, by the line of it that has most of the words. `belay find` looks for a pattern to the letter.",
-    "The exit code is 0 if something was found, 1 if nothing was, and 2 if it could not look. Nothing is kept but an index of the words, so that the next search of the same files is faster.",
+    "The exit code is 0 if something was found, 1 if nothing was, and 2 if it could not look everywhere: a file that should have text and could not be read is named on stderr. Nothing is kept but an index of the words, so that the next search of the same files is faster.",
   ],
   takes: { usage: '"WORDS" [PATH | -]...', completes: "files" },
   own: OWN,

@@ -91,22 +91,33 @@ export function openFile(path: string): Readable {
 }
 
 /** The words of a search, and its paths as they were typed. */
-type LookedFor = ReturnType<typeof lookedFor>;
+export interface LookedFor {
+  readonly text: string;
+  readonly paths: readonly string[];
+  /** False if no path was typed: then it is this folder. */
+  readonly isNamed: boolean;
+}
 
 /** The first argument, and the paths behind it: without one it is this folder. @throws UsageError */
-export function lookedFor(args: Arguments, command: string, what: string) {
+export function lookedFor(args: Arguments, command: string, what: string): LookedFor {
   const [text = "", ...named] = args.positionals;
   const paths = [...named, ...args.get(CONTEXT)];
   if (text.trim() === "") throw new UsageError(`no ${what} given`, commandLine(["help", command]));
-  return { text, paths: paths.length > 0 ? paths : ["."] };
+  return { text, paths: paths.length > 0 ? paths : ["."], isNamed: paths.length > 0 };
+}
+
+/** The paths of files and folders, and whether stdin is searched too. @throws RlmError for a path that leads to nothing */
+export function searchedPaths({ paths }: LookedFor): { readonly paths: readonly string[]; readonly hasStdin: boolean } {
+  const places = paths.filter((path) => path !== "-");
+  checkPaths(places.filter((path) => !WILD.test(path)));
+  return { paths: places, hasStdin: places.length < paths.length };
 }
 
 /** The sources that the paths are loaded as, one after the other: stdin, then all files. @throws RlmError */
-export async function lookedIn({ paths }: LookedFor, signal: AbortSignal): Promise<readonly LoadSource[]> {
-  const places = paths.filter((path) => path !== "-");
-  checkPaths(places.filter((path) => !WILD.test(path)));
-  const typed = places.length < paths.length ? [await contextSource("-", signal)] : [];
-  return places.length > 0 ? [...typed, { paths: places, maxFiles: LIMITS.files }] : typed;
+export async function lookedIn(wanted: LookedFor, signal: AbortSignal): Promise<readonly LoadSource[]> {
+  const { paths, hasStdin } = searchedPaths(wanted);
+  const typed = hasStdin ? [await contextSource("-", signal)] : [];
+  return paths.length > 0 ? [...typed, { paths, maxFiles: LIMITS.files }] : typed;
 }
 
 /** Documents by the paths that were typed: without an absolute one they are relative, as grep prints them. */

@@ -125,7 +125,7 @@ export function hitsIn(value: Json): readonly Hit[] {
 }
 
 /** Most units of a line that a terminal shows. */
-const SHOWN_UNITS = 200;
+export const SHOWN_UNITS = 200;
 
 /**
  * `docs/a.md:12:3: the line`, as rg prints it; in a converted document `report.pdf p.12: the line`.

@@ -1,98 +1,142 @@
 import { setImmediate } from "node:timers/promises";
-import { type Context, compileFind, type FindPattern, matchesIn, openPlaces } from "../../context/index.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
+import {
+  compileFind,
+  convertedIn,
+  type Document,
+  escapePattern,
+  type FindPattern,
+  isUnread,
+  type SearchedText,
+  type SearchReading,
+  type SkippedFile,
+  skippedStats,
+  TooLong,
+  textsAt,
+  textsOfStream,
+} from "../../context/index.ts";
+import { amount, megabytes } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { asTyped, contextOf, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
+import { type LookedFor, lookedFor, rootsOf, searchedPaths } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
+import { printedText } from "../render/found-lines.ts";
 import { showLoaded } from "../render/loaded.ts";
-import { processTerminal } from "../render/terminal.ts";
-import { type Place, placeLine } from "../render/value.ts";
+import { openStatusLine, processClock } from "../render/status-line.ts";
+import { type Output, processTerminal } from "../render/terminal.ts";
 import { documentOptions } from "../session/settings.ts";
 
-/** The exit code of a search that could not look, as grep has it. */
+/** The exit code of a search that could not look everywhere, as grep has it. */
 export const COULD_NOT_LOOK = 2;
 const NOTHING_FOUND = 1;
 
-/** `belay find`: prints each line that matches. Gives the exit code. It keeps nothing, so that signals end it at once. */
-export async function findCommand(args: Arguments, _host: Host, { ignoreCase = false }: FindFlags): Promise<number> {
+const PACE = { onTerminal: { first: 1000, step: 200 }, elsewhere: { first: 3000, step: Number.POSITIVE_INFINITY } };
+
+/** `belay find`: prints each line that matches, file by file. Gives the exit code. It keeps nothing, so that signals end it at once. */
+export async function findCommand(args: Arguments, _host: Host, own: FindFlags): Promise<number> {
   let closed: number | null = null;
   const terminal = processTerminal((code) => {
     closed = code;
   });
+  const [isJson, isQuiet] = [args.get(JSON_OUTPUT), args.get(QUIET)];
   const wanted = lookedFor(args, "find", "pattern");
-  const isJson = args.get(JSON_OUTPUT);
+  const status = openStatusLine(terminal.stderr, processClock, { ...PACE, as: isQuiet ? "quiet" : "text" });
+  const report = openReport();
   try {
-    const pattern = compileFind(wanted.text, ignoreCase ? "im" : "m");
-    const decoding = { encoding: args.get(ENCODING), lossy: args.get(LOSSY) };
-    const documents = { ...documentOptions(), secrets: args.get(INCLUDE_SECRETS), ...decoding };
-    const options = { roots: rootsOf(wanted), cwd: process.cwd(), documents };
-    const sources = await lookedIn(wanted, new AbortController().signal);
-    const context = await contextOf(sources.map((source) => ({ source, options })));
-    if (!context) throw new Error("there is no path to look in");
-    if (!args.get(QUIET)) showLoaded(context.stats, terminal.stderr, args.get(VERBOSE));
-    const { isTerminal } = terminal.stdout;
-    const print = isJson ? jsonLine : isTerminal ? placeLine : plainLine;
-    const shown = { ...context, documents: asTyped(wanted, context.documents) };
-    let found = 0;
-    for (const lines of linesThatMatch(shown, pattern, isTerminal)) {
-      found += lines.length;
-      terminal.stdout.writeRaw(lines.map((line) => `${print(line, terminal.stdout)}\n`).join(""));
-      // A reader that has gone is told of in between.
-      await setImmediate();
-      if (closed !== null) return closed;
+    const pattern = patternOf(wanted.text, own);
+    const print = printedText({ pattern, flags: own, isJson, output: terminal.stdout });
+    const reading = {
+      ...{ roots: rootsOf(wanted), cwd: process.cwd(), documents: documentsFrom(args), tell: report.tell },
+      isWhole: !pattern.lineLocal,
+      onProgress: (read: Progress) => status.show(progressLine(read)),
+    };
+    let found = false;
+    for await (const text of textsIn(wanted, reading)) {
+      report.take(text);
+      if ("reason" in text) continue;
+      try {
+        for await (const lines of print(text)) {
+          found = true;
+          status.clear();
+          terminal.stdout.writeRaw(lines);
+          // A reader that has gone is told of in between.
+          await setImmediate();
+          if (closed !== null) return closed;
+        }
+      } catch (error) {
+        if (!(error instanceof TooLong)) throw error;
+        report.take({ path: text.name, reason: error.message });
+      }
     }
-    return found > 0 ? 0 : NOTHING_FOUND;
+    status.end();
+    if (!isQuiet) report.show(terminal.stderr, args.get(VERBOSE));
+    return report.isIncomplete() ? COULD_NOT_LOOK : found ? 0 : NOTHING_FOUND;
   } catch (error) {
+    status.end();
     reportFailure(error, terminal, isJson);
     return COULD_NOT_LOOK;
   }
 }
 
-type Line = Required<Omit<Place, "marks">> & Pick<Place, "marks">;
-
-const AT_ONCE = 500;
-
-/** Lines of documents in which something matches, some at a time. @param isShort of long lines only a part is wanted */
-function* linesThatMatch(context: Context, pattern: FindPattern, isShort: boolean): Generator<readonly Line[]> {
-  const places = openPlaces(context.text, context.documents);
-  places.prepare();
-  let lines: Line[] = [];
-  let last: Pick<Line, "id" | "line"> = { id: "", line: 0 };
-  for (const some of matchesIn(context.text.data, pattern)) {
-    for (const [byte] of some) {
-      const start = context.text.unitAt(byte);
-      const place = places.at(start);
-      // Between documents stand their names.
-      if (!place || start < place.start || start >= place.end) continue;
-      const { id, line, column, place: part } = place;
-      if (last.id === id && last.line === line) continue;
-      last = { id, line };
-      const text = isShort ? places.lineText(start) : lineIn(context, start - column + 1, place.end);
-      lines.push({ id, line, column, place: part, text, marks: [] });
-      if (lines.length < AT_ONCE) continue;
-      yield lines;
-      lines = [];
-    }
-  }
-  if (lines.length > 0) yield lines;
+/** The pattern as the flags want it read. @throws RlmError for one that the dialect does not know */
+function patternOf(text: string, { fixedStrings, wordRegexp, ignoreCase }: FindFlags): FindPattern {
+  const source = fixedStrings ? escapePattern(text) : text;
+  const letters = ignoreCase ? "im" : "m";
+  const pattern = compileFind(source, letters);
+  return wordRegexp ? compileFind(`\\b{start-half}(?:${source})\\b{end-half}`, letters) : pattern;
 }
 
-const SLICE_UNITS = 4096;
+const documentsFrom = (args: Arguments) => ({
+  ...documentOptions(),
+  secrets: args.get(INCLUDE_SECRETS),
+  encoding: args.get(ENCODING),
+  lossy: args.get(LOSSY),
+});
 
-/** The line that begins there, whole. */
-function lineIn({ text }: Context, start: number, end: number): string {
-  let line = "";
-  for (let at = start; at < end && !line.includes("\n"); at += SLICE_UNITS) {
-    line += text.slice(at, Math.min(at + SLICE_UNITS, end));
-  }
-  return line.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
+type Progress = Parameters<NonNullable<SearchReading["onProgress"]>>[0];
+
+function progressLine({ files, bytes, converting }: Progress): string {
+  return converting === undefined
+    ? `searching: ${amount(files, "file")}, ${megabytes(bytes)}`
+    : `converting ${inLine(converting)} …`;
 }
 
-/** A line for a pipe: the text as it is in the file. */
-const plainLine = ({ id, line, column, text }: Line) => `${inLine(id)}:${line}:${column}: ${text}`;
+/** The texts of stdin and of the paths. @throws RlmError for a path that leads to nothing, before any text is read */
+async function* textsIn(wanted: LookedFor, reading: SearchReading): AsyncGenerator<SearchedText | SkippedFile> {
+  const { paths, hasStdin } = searchedPaths(wanted);
+  if (hasStdin) yield* textsOfStream(process.stdin, "stdin", reading);
+  for await (const text of textsAt(paths, reading)) {
+    if (wanted.isNamed) yield text;
+    else if ("reason" in text) yield { ...text, path: withoutHere(text.path) };
+    else yield { ...text, name: withoutHere(text.name) };
+  }
+}
 
-const jsonLine = ({ id, line, column, place, text }: Line) =>
-  jsonText({ path: id, line, column, ...(place === null ? {} : { place }), text });
+/** Without a typed path, the files of this folder go by their own names. */
+const withoutHere = (name: string) => name.replace(/^\.\//, "");
+
+/** Collects what stderr says of the files in the end: documents that became text, what they lost, and files that were not read. */
+function openReport() {
+  const documents: Document[] = [];
+  const skipped: SkippedFile[] = [];
+  const sentences: string[] = [];
+  return {
+    tell: (sentence: string) => void sentences.push(sentence),
+    take(text: SearchedText | SkippedFile): void {
+      if ("reason" in text) skipped.push(text);
+      else if (text.original) {
+        const { name: id, original, places = [], lost = [] } = text;
+        documents.push({ id, path: "-", start: 0, end: 0, size: 0, original, places, lost });
+      }
+    },
+    /** True if a file that should have text was not read. */
+    isIncomplete: () => skipped.some(({ reason }) => isUnread(reason)),
+    show(stderr: Output, isVerbose: boolean): void {
+      for (const sentence of sentences) stderr.write(`${inLine(sentence)}\n`, "dim");
+      const stats = { converted: convertedIn(documents), skipped: skippedStats(skipped) };
+      showLoaded(stats, stderr, isVerbose);
+    },
+  };
+}

@@ -43,6 +43,7 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     const { rangesIn } = queryWords(wanted.text);
     const shown = (hit: Hit) => placeLine({ ...hit, marks: rangesIn(hit.text) }, terminal.stdout);
     terminal.stdout.writeRaw(found.map((hit) => `${isJson ? jsonHit(hit) : shown(hit)}\n`).join(""));
+    if (loaded && loaded.skipped.unread > 0) return COULD_NOT_LOOK;
     return found.length > 0 ? 0 : 1;
   };
   return inSession(args, host, "search", search, COULD_NOT_LOOK);

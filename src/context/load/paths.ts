@@ -33,9 +33,11 @@ export interface PathsSource {
 }
 
 /** A file that the paths name. */
-interface FoundFile {
+export interface FoundFile {
   /** Its document's id. */
   readonly name: string;
+  /** The path as it was typed, with what lies below it. */
+  readonly typed: string;
   /** Absolute, without symlinks. */
   readonly path: string;
   /** By its own name: one that cannot be loaded is an error. */
@@ -135,8 +137,9 @@ function shownPaths(paths: readonly string[]): string {
   return all.length > SHOWN_UNITS ? `${all.slice(0, SHOWN_UNITS)}…` : all;
 }
 
-async function findFiles(
-  { paths, folder }: PathsSource,
+/** The files that paths name, each once. @throws RlmError for a path that leads to nothing */
+export async function findFiles(
+  { paths, folder }: Pick<PathsSource, "paths" | "folder">,
   roots: Roots,
   { pause, how }: { readonly pause: Pause; readonly how: WalkOptions },
 ) {
@@ -144,23 +147,24 @@ async function findFiles(
   const found = { files: new Map<string, FoundFile>(), skipped, ignored: 0 };
   const real = canonical(folder);
   const nameOf = (path: string) => (isWithin(real, path) ? relative(real, path) : path);
-  const put = (path: string, given: string | null) => {
+  const put = (path: string, typed: string, given: string | null) => {
     // A file that several paths name is one document.
-    if (!found.files.has(path)) found.files.set(path, { name: nameOf(path), path, given });
+    if (!found.files.has(path)) found.files.set(path, { name: nameOf(path), typed, path, given });
   };
   for (const given of paths) {
     const path = locate(roots, given, folder);
     const at = resolve(folder, given);
     const glob = exists(path) ? null : globIn(at);
     if (glob === null && !isFolder(given, path)) {
-      put(path, given);
+      put(path, given, given);
       continue;
     }
     const base = glob === null ? at : glob.base;
     const walked = await walk(roots, folderAt(base, given, roots, folder), pause, how);
     const chosen = glob ? walked.files.filter(isMatched(glob, walked.files)) : walked.files;
     if (glob !== null && chosen.length === 0) throw noMatch(given);
-    for (const file of chosen) put(file.path, null);
+    const lead = glob === null ? given.replace(/\/?$/, "/") : given.slice(0, given.search(WILD)).replace(/[^/]*$/, "");
+    for (const file of chosen) put(file.path, `${lead}${file.relative}`, null);
     const skips = glob ? matching(glob, walked.skipped.filter(isSecret), (file) => file.path) : walked.skipped;
     const top = canonical(base);
     for (const { path: name, reason } of skips) found.skipped.push({ path: nameOf(resolve(top, name)), reason });
@@ -177,12 +181,15 @@ function folderAt(base: string, given: string, roots: Roots, folder: string): st
   return path;
 }
 
+/** The first character of a pattern in a path. */
+const WILD = /[*?[{]/;
+
 type Glob = NonNullable<ReturnType<typeof globIn>>;
 
 /** The folder before the first part with a sign of a glob, and the rest, which holds from there; null without such a sign. */
 function globIn(at: string) {
   const parts = at.split("/");
-  const first = parts.findIndex((part) => /[*?[{]/.test(part));
+  const first = parts.findIndex((part) => WILD.test(part));
   if (first < 0) return null;
   return { base: parts.slice(0, first).join("/") || "/", pattern: `/${parts.slice(first).join("/")}` };
 }

@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readlinkSync,
+  readSync,
   realpathSync,
   statSync,
 } from "node:fs";
@@ -116,11 +117,54 @@ export interface OpenFile {
  * `use`. A path that was swapped for a symlink in between, or a file moved out, gives a refusal.
  */
 export function withFile<T>(roots: Roots, path: string, use: (file: OpenFile) => T): T | Refusal {
-  return withDescriptor(path, OPEN_FLAGS, ({ descriptor, stats, location }) => {
-    if (!isAllowed(roots, location)) return MOVED_OUT;
-    if (!stats.isFile()) return { reason: kindOf(stats) };
+  return withDescriptor(path, OPEN_FLAGS, (opened) => {
+    const { descriptor, stats, location } = opened;
+    const refusal = fileRefusal(roots, opened);
+    if (refusal !== null) return refusal;
     return use({ location, size: stats.size, read: (length) => readAtMost(descriptor, Math.min(length, stats.size)) });
   });
+}
+
+/** A regular file that is read in steps. Disposing it closes it. */
+export interface SteppedFile extends Disposable {
+  /** Bytes, from fstat. */
+  readonly size: number;
+  /** Fills the buffer with the bytes from a place on. Returns their number; it is less at the end of the file. */
+  fill(buffer: Uint8Array, position: number): number;
+}
+
+/** Opens a file as `withFile` does, to be read in steps. */
+export function openStepped(roots: Roots, path: string): SteppedFile | Refusal {
+  try {
+    const opened = openAt(path, OPEN_FLAGS);
+    const refusal = "reason" in opened ? opened : fileRefusal(roots, opened);
+    if (refusal === null && "descriptor" in opened) return stepped(opened);
+    if ("descriptor" in opened) closeSync(opened.descriptor);
+    return refusal ?? MOVED_OUT;
+  } catch (cause) {
+    return refusalOf(cause, path);
+  }
+}
+
+function stepped({ descriptor, stats }: Opened): SteppedFile {
+  return {
+    size: stats.size,
+    fill(buffer, position) {
+      let filled = 0;
+      while (filled < buffer.length) {
+        const count = readSync(descriptor, buffer, filled, buffer.length - filled, position + filled);
+        if (count === 0) break;
+        filled += count;
+      }
+      return filled;
+    },
+    [Symbol.dispose]: () => closeSync(descriptor),
+  };
+}
+
+function fileRefusal(roots: Roots, { stats, location }: Opened): Refusal | null {
+  if (!isAllowed(roots, location)) return MOVED_OUT;
+  return stats.isFile() ? null : { reason: kindOf(stats) };
 }
 
 /** Entries of a folder in the roots, with the identity of its inode. `path` is symlink-free, and checked after the open. */
@@ -149,19 +193,33 @@ interface Opened {
 function withDescriptor<T>(path: string, flags: number, use: (opened: Opened) => T): T | Refusal {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(path, flags);
-    const stats = fstatSync(descriptor);
-    const link = `/proc/self/fd/${descriptor}`;
-    const location = linkTarget(link);
-    if (location !== undefined) return use({ descriptor, stats, location, via: link });
-    const real = realpathSync.native(path);
-    if (inodeOf(statSync(real)) !== inodeOf(stats)) return { reason: "replaced while loading" };
-    return use({ descriptor, stats, location: real, via: real });
+    const opened = openAt(path, flags);
+    if ("reason" in opened) return opened;
+    descriptor = opened.descriptor;
+    return use(opened);
   } catch (cause) {
     return refusalOf(cause, path);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** Opens a path. The descriptor is the caller's to close, unless this throws or refuses. */
+function openAt(path: string, flags: number): Opened | Refusal {
+  const descriptor = openSync(path, flags);
+  try {
+    const stats = fstatSync(descriptor);
+    const link = `/proc/self/fd/${descriptor}`;
+    const location = linkTarget(link);
+    if (location !== undefined) return { descriptor, stats, location, via: link };
+    const real = realpathSync.native(path);
+    if (inodeOf(statSync(real)) === inodeOf(stats)) return { descriptor, stats, location: real, via: real };
+  } catch (cause) {
+    closeSync(descriptor);
+    throw cause;
+  }
+  closeSync(descriptor);
+  return { reason: "replaced while loading" };
 }
 
 function refusalOf(cause: unknown, path: string): Refusal {

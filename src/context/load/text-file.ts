@@ -39,6 +39,11 @@ export function readNamed(roots: Roots, path: string, room: number, rules: FileR
   return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules, true) ?? { size: file.size });
 }
 
+/** Reads a file to search it. A text of more than `room` bytes gives its size, and none is too large. */
+export function readSearched(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
+  return withFile(roots, path, (file) => contentOf(roots, path, file, room, rules, false) ?? { size: file.size });
+}
+
 /** Reads a file of a folder. A text of more than `room` bytes gives its size; only its head was looked at. */
 export function readListed(roots: Roots, path: string, room: number, rules: FileRules): FileContent {
   return withFile(roots, path, (file) => {

@@ -76,6 +76,20 @@ export async function* decodedChunks(
   if (decoder) yield Buffer.from(decoder.decode());
 }
 
+/** Valid UTF-8 for a part of a decoded text, and how many bytes that are not of its encoding are U+FFFD in it. */
+export function mendUtf8(bytes: Uint8Array, label: string): { readonly bytes: Uint8Array; readonly invalid: number } {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (label !== "utf-8") return { bytes, invalid: countOf(buffer, REPLACEMENT) };
+  if (isUtf8(bytes)) return { bytes, invalid: 0 };
+  const text = decoded(bytes, label);
+  return { bytes: text, invalid: invalidIn(bytes, text, label).count };
+}
+
+/** UTF-8 without a byte order mark. */
+export function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(markOf(bytes)?.label === "utf-8" ? MARK_BYTES : 0);
+}
+
 const MARK_BYTES = 3;
 /** First bytes of the marks. */
 const MARKS: ReadonlySet<number> = new Set([0xef, 0xff, 0xfe]);
@@ -209,4 +223,4 @@ function toldInvalid({ count, where: [first] }: Invalid, bytes: number): string 
 export const shownEncoding = (label: string) => (label.startsWith("utf-") ? label.toUpperCase() : label);
 
 /** The loss of bytes that became U+FFFD. */
-const invalidBytes = (label: string) => `byte that is not ${shownEncoding(label)}`;
+export const invalidBytes = (label: string) => `byte that is not ${shownEncoding(label)}`;

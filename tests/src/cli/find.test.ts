@@ -63,6 +63,72 @@ test.for([
   expect(run.stderr).toContain(said);
 });
 
+const POEM = "one\ntwo Two\nthree\nfour.two\nfive\nsix\ntwofold\n";
+
+test.for([
+  [["two"], "a.txt:2:1: two Two\na.txt:4:6: four.two\na.txt:7:1: twofold\n"],
+  [["-F", "r.t"], "a.txt:4:4: four.two\n"],
+  [["-w", "two"], "a.txt:2:1: two Two\na.txt:4:6: four.two\n"],
+  [["-wi", "TWO", "-o"], "a.txt:2:1: two\na.txt:2:5: Two\na.txt:4:6: two\n"],
+  [["two", "-l"], "a.txt\n"],
+  [["two", "--count"], "a.txt:3\n"],
+  [["four", "-A", "1", "-B1"], "a.txt-3- three\na.txt:4:1: four.two\na.txt-5- five\n"],
+  [
+    ["^t", "-C", "1"],
+    "a.txt-1- one\na.txt:2:1: two Two\na.txt:3:1: three\na.txt-4- four.two\n--\na.txt-6- six\na.txt:7:1: twofold\n",
+  ],
+  [
+    ["four", "-C1", "--json"],
+    '{"path":"a.txt","line":3,"text":"three"}\n{"path":"a.txt","line":4,"column":1,"text":"four.two"}\n{"path":"a.txt","line":5,"text":"five"}\n',
+  ],
+  [["two", "-l", "--json"], '{"path":"a.txt"}\n'],
+  [["two", "--count", "--json"], '{"path":"a.txt","count":3}\n'],
+  [["fold", "--max-columns", "4"], "a.txt:7:4: twof…\n"],
+] as const)("belay find %j, as fingers know it from grep", async ([args, stdout]) => {
+  const cwd = folderWith({ "a.txt": POEM, "b.txt": "nothing\n" });
+  expect(await belayHere(["find", ...args], { cwd })).toEqual({ code: 0, stdout, stderr: "" });
+});
+
+test("find reads a file in blocks, and finds what stands in and over them", async () => {
+  const line = `${"x".repeat(99)}\n`;
+  const long = `first needle\n${line.repeat(200_000)}middle needle\n${line.repeat(10)}needle at\nthe end`;
+  const cwd = folderWith({ "long.log": long });
+  const found = await belayHere(["find", "needle", "-B1", "long.log"], { cwd });
+  const x = "x".repeat(99);
+  const middle = `long.log-200001- ${x}\nlong.log:200002:8: middle needle\n--\nlong.log-200012- ${x}\nlong.log:200013:1: needle at\n`;
+  expect(found).toEqual({ code: 0, stdout: `long.log:1:7: first needle\n--\n${middle}`, stderr: "" });
+  const over = await belayHere(["find", "at\\s+the", "long.log"], { cwd });
+  expect(over).toEqual({ code: 0, stdout: "long.log:200013:8: needle at\n", stderr: "" });
+});
+
+test("find ends with 2 for a file that should have text and could not be read, and names it", async () => {
+  const cwd = folderWith({
+    "a.txt": "one\n",
+    "b.pdf": "%PDF-1.4\nbroken",
+    "c.png": new Uint8Array([137, 80, 0]),
+    ".env": "one",
+  });
+  const found = await belayHere(["find", "one"], { cwd });
+  expect(found).toMatchObject({ code: 2, stdout: "a.txt:1:1: one\n" });
+  expect(found.stderr).toMatch(/^1 file could not be read: b\.pdf \(is damaged/);
+  expect(found.stderr).toContain("skipped 2 files: ");
+  const searched = await belayHere(["search", "one"], { cwd });
+  expect(searched).toMatchObject({ code: 2, stdout: "a.txt:1: one\n" });
+  expect(searched.stderr).toContain("1 file could not be read: b.pdf (");
+  const readable = await belayHere(["find", "one", "a.txt", "c.png"], { cwd });
+  expect(readable).toMatchObject({ code: 0, stdout: "a.txt:1:1: one\n", stderr: "skipped 1 file: c.png (binary)\n" });
+});
+
+test("find reads texts of other encodings, and counts bytes that are none", async () => {
+  const bad = Buffer.concat([Buffer.from(`${"all is well\n".repeat(2_000_000)}needle `), Buffer.from([0xff, 0x0a])]);
+  const wide = Buffer.from("\ufeffdie Nadel\n", "utf16le");
+  const cwd = folderWith({ "bad.log": bad, "wide.txt": wide });
+  const found = await belayHere(["find", "needle|Nadel"], { cwd });
+  expect(found).toMatchObject({ code: 0, stdout: "bad.log:2000001:1: needle \ufffd\nwide.txt:1:5: die Nadel\n" });
+  expect(found.stderr).toContain("bad.log: 1 byte that is not UTF-8, read as U+FFFD\n");
+  expect(found.stderr).toContain("UTF-16LE");
+});
+
 test("-c names a path too, and relative paths are printed as they were typed", async () => {
   const cwd = folderWith({ "a/a.txt": "one\n", "b.txt": "one\n", "c/c.txt": "" });
   const found = await belayHere(["find", "-c", "a", "one", "b.txt"], { cwd });
