@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
@@ -18,12 +19,13 @@ played(NEWEST_PI, "variables, memory, helpers and context are those of the branc
   const file = await pi.sessionFile();
   const trunk = leafOf(file);
   expect(await walk(scene, pi, "left")).toEqual(["root", "left"]);
+  writeFileSync(`${home.project}/left.txt`, "left");
   await pi.prompt(
     model.plan(
       "left only",
       { tool: "rlm_memory_put", args: { key: "side", value: "left" } },
       { tool: "rlm_helpers_add", args: { name: "side", code: "const side = () => 'left';" } },
-      { tool: "rlm_load_append", args: { path: `${home.project}/a.txt` } },
+      { tool: "rlm_load_append", args: { path: `${home.project}/left.txt` } },
     ),
   );
   const left = leafOf(file);

@@ -1,7 +1,17 @@
-import { type Known, type KnownLoad, knownLoad, type LoadOptions, openKnownLoads } from "../../context/index.ts";
+import {
+  type Known,
+  type KnownLoad,
+  knownLoad,
+  type LoadOptions,
+  NOTHING_SKIPPED,
+  openKnownLoads,
+  type SkippedStats,
+} from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
+import { coveredContext } from "../../session/index.ts";
+import type { Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { CliSession } from "../session/session.ts";
 import { documentOptions } from "../session/settings.ts";
@@ -33,13 +43,23 @@ export async function contextsToBring(
     const { includeSecrets: secrets, ...how } = loading;
     const documents = { ...documentOptions(), ...how, secrets };
     progress.begin(contexts.join(", "));
-    const hash = await hashNow(sources, (path) => ({
+    const optionsFor = (path: string) => ({
       roots: [...roots, ...(path === "-" ? [] : [path])],
       cwd: process.cwd(),
       ...{ documents, signal },
-      onProgress: (read) => progress.report({ kind: "load", ...read }),
-    })).finally(() => progress.end());
-    if (hash === has) return nothing;
+      onProgress: (read: { files: number; bytes: number; converting?: string }) =>
+        progress.report({ kind: "load", ...read }),
+    });
+    const { hash, skipped } = await contextNow(sources, optionsFor, kept?.store ?? null).finally(() => progress.end());
+    if (hash === has) {
+      const isSame = JSON.stringify(skipped) === JSON.stringify(session.stats()?.skipped);
+      const canAppend = !session.unfinished() && sources.every(({ source }) => typeof source === "string");
+      if (isSame || !canAppend) return nothing;
+      // The text is the same, and other files than before could not be read.
+      return async () => {
+        for (const { path, source } of sources) await bring(source, path, "append", signal);
+      };
+    }
     // If nothing but loads was done, a run may have ended between two of them, and nothing can be lost.
     if (holdsMore) throw changed(has, hash, session.unfinished() ? resumeCommand() : null);
   }
@@ -59,27 +79,45 @@ async function hasRun({ session, kept }: Pick<CliSession, "session" | "kept">): 
   });
 }
 
-/** The hash of P as the sources would make it now. Files are read only if they look otherwise than before. @throws RlmError as loading does */
-export async function hashNow(sources: readonly NamedSource[], options: (path: string) => LoadOptions) {
-  const dir = indexFolder(process.env);
-  const known = dir === undefined ? undefined : { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
-  const hash = known && (await hashKnown(sources, (path) => ({ ...options(path), known })));
-  if (hash !== undefined) return hash;
-  const all = sources.map(({ path, source }) => ({ source, options: { ...options(path), ...given({ known }) } }));
-  return (await contextOf(all))?.hash ?? "";
+/** The context as the sources would make it now. */
+interface ContextNow {
+  /** SHA-256 of P. */
+  readonly hash: string;
+  readonly skipped: SkippedStats;
 }
 
-async function hashKnown(
+/**
+ * Returns the context as the sources would make it now. Files are read only if they look otherwise than before.
+ *
+ * @param store the store that may keep it; null: none does
+ * @throws RlmError as loading does
+ */
+export async function contextNow(
+  sources: readonly NamedSource[],
+  options: (path: string) => LoadOptions,
+  store: Pick<Store, "contextIndex"> | null,
+): Promise<ContextNow> {
+  const dir = indexFolder(process.env);
+  const known = dir === undefined ? undefined : { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
+  const found = known && store && (await loadKnown(sources, (path) => ({ ...options(path), known })));
+  const kept = found && store && (await coveredContext(store, found.key));
+  if (kept) return { hash: found.hash, skipped: kept.skipped };
+  const all = sources.map(({ path, source }) => ({ source, options: { ...options(path), ...given({ known }) } }));
+  const context = await contextOf(all);
+  return { hash: context?.hash ?? "", skipped: context?.stats.skipped ?? NOTHING_SKIPPED };
+}
+
+async function loadKnown(
   sources: readonly NamedSource[],
   options: (path: string) => LoadOptions & { readonly known: Known },
-): Promise<string | undefined> {
+): Promise<KnownLoad | undefined> {
   let last: KnownLoad | undefined;
   for (const { path, source } of sources) {
     if (typeof source !== "string") return undefined;
     last = await knownLoad(source, last?.key ?? null, options(path));
     if (last === undefined) return undefined;
   }
-  return last?.hash;
+  return last;
 }
 
 function changed(kept: string | null, now: string, resume: string | null): RlmError {

@@ -11,7 +11,7 @@ import { runStore } from "../batch/run-store.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
-import { hashNow } from "../input/contexts.ts";
+import { contextNow } from "../input/contexts.ts";
 import type { KeptSettings } from "../session/kept-settings.ts";
 import { recordedSettings } from "../session/recorded-settings.ts";
 import { configPlaces, documentOptions } from "../session/settings.ts";
@@ -32,7 +32,7 @@ export async function rerunLines(store: Store, row: SessionRow, session: Session
     const isSame = async (withSecrets: boolean) => {
       const documents = { ...documentOptions(), ...ways, secrets: withSecrets };
       const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
-      return (await hashNow(sources, () => options)) === context.hash;
+      return (await contextNow(sources, () => options, store)).hash === context.hash;
     };
     // Earlier builds loaded files that may contain secrets, too.
     if ((await isSame(secrets)) || (await isSame(true))) return [];

@@ -66,6 +66,18 @@ test("a folder that is appended again adds what is new or changed, and a line on
   expect(await run("-c", "docs", "-c", "docs", "--reload")).toEqual({ code: 0, stdout: "4\n", stderr: nothing });
 });
 
+test("a file that cannot be read and has come since is told to a session that goes on", async () => {
+  const cwd = folderWith({ "docs/a.md": "alpha" });
+  const options = { home: join(cwd, "home"), cwd };
+  const line = ["exec", "-e", "stats().skipped.files.map(({ path }) => path)", "-s", "s", "-c", "docs"];
+  expect(await belayHere(line, options)).toEqual({ code: 0, stdout: "[]\n", stderr: "" });
+  grow(cwd, { "docs/scan.pdf": "%PDF-1.4 cut off" });
+  const told = await belayHere(line, options);
+  expect(told).toMatchObject({ code: 0, stdout: '["scan.pdf"]\n' });
+  expect(told.stderr).toMatch(/^docs: 1 file could not be read: scan\.pdf \(.+\)\.$/m);
+  expect(await belayHere(line, options)).toEqual({ code: 0, stdout: '["scan.pdf"]\n', stderr: "" });
+});
+
 test("a session goes on after its folder is gone, and says so; --reload takes another one in its place", async () => {
   const folder = folderWith({ "docs/a.md": "alpha", "other/b.md": "b", "more.md": "beta" });
   const [docs, other, more, home] = ["docs", "other", "more.md", "home"].map((name) => join(folder, name)).map(String);
