@@ -98,7 +98,8 @@ export interface TracedExec extends Described {
   readonly ms: number | null;
   readonly resumes: readonly Omit<ResumeDescription, "checkpoint_id">[];
   readonly turn: number | null;
-  readonly ask: { readonly answered_by: string | null; readonly citations: readonly TracedCitation[] } | null;
+  /** Only of an ask. */
+  readonly ask: TracedAsk | null;
   readonly warnings: readonly string[];
   /** Its calls: from the first, and before this one. */
   readonly from: number;
@@ -110,8 +111,9 @@ export const GRADES = ["shown", "found", "ranked", "touched", "never"] as const;
 export type Grade = (typeof GRADES)[number];
 
 export interface TracedCoverage {
-  /** The sentence of `belay show`. */
+  /** The line of `belay show`, and the sentence at the end of an ask. */
   readonly told: string;
+  readonly sentence: string;
   /** By grade, but for `never`, the percent of each stretch of P that reached it or a higher one. */
   readonly strip: readonly (readonly number[])[];
   /** By grade, how many documents there are, and the largest of them. */
@@ -129,7 +131,19 @@ export interface TracedUnread {
   readonly files: readonly (readonly [path: string, reason: string])[];
 }
 
+/** An ask beside its texts: how it was answered, and what the answer rests on. */
+export interface TracedAsk {
+  readonly answered_by: string | null;
+  readonly citations: readonly TracedCitation[];
+  /** Limits that it met, such as `sub_calls`. */
+  readonly limits_met: readonly string[];
+  /** Its warnings as sentences. Without texts there are none. */
+  readonly notes: readonly string[];
+}
+
 export interface TracedCitation {
+  /** From 1, among all that the answer gave. */
+  readonly number: number;
   readonly doc: string | null;
   readonly line: number | null;
   readonly place: string | null;

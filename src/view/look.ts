@@ -24,7 +24,7 @@ export async function lookAt(store: Store, id: string, tracing: Tracing, other: 
   const isCited = session.execs.some(({ ask }) => ask !== null && ask.citations.length > 0);
   const isRead = isCited && tracing.texts && key !== null;
   const context = isRead ? await nullIf("context_lost", storedContext(store, key)) : null;
-  const around = surroundings(context?.text ?? null);
+  const around = surroundings(context);
   const own = damagedIn(session);
   if (other === null) return { trace: traceOf(session, { ...tracing, around, covered }), damaged: own };
   const older = await describeWhole(store, other, { partly: true });
@@ -38,14 +38,20 @@ export async function lookAt(store: Store, id: string, tracing: Tracing, other: 
 /** UTF-16 units on both sides of a citation, and of the citation itself. */
 const [AROUND, CITED] = [2000, 4000];
 
-/** Gives the text around citations of the session's own context. Where that has another text there, none is given. */
-function surroundings(text: Context["text"] | null): Beside["around"] {
+/**
+ * Gives the text around citations of the session's own context, as far as their document goes. Where the context has another text
+ * at that place, none is given.
+ */
+function surroundings(context: Pick<Context, "text" | "documents"> | null): Beside["around"] {
   return ({ p_start, p_end, quote }) => {
-    if (!text || p_start === null || p_end === null || quote === null) return null;
+    if (!context || p_start === null || p_end === null || quote === null) return null;
+    const { text, documents } = context;
     if (text.slice(p_start, p_start + quote.length) !== quote) return null;
-    const from = Math.max(0, p_start - AROUND);
     const length = Math.min(p_end - p_start, CITED);
-    return { text: text.slice(from, p_start + length + AROUND), at: p_start - from, length };
+    const document = documents.find(({ start, end }) => start <= p_start && p_start + length <= end);
+    const from = Math.max(document?.start ?? 0, p_start - AROUND);
+    const to = Math.min(document?.end ?? text.length, p_start + length + AROUND);
+    return { text: text.slice(from, to), at: p_start - from, length };
   };
 }
 

@@ -9,9 +9,19 @@ import type {
   SessionDescription,
   WholeDescription,
 } from "../session/index.ts";
-import { coverageLine, damagedIn } from "../session/index.ts";
+import { coverageLine, coverageSentence, damagedIn } from "../session/index.ts";
+import { limitName, type WarningCures, warningSentence } from "../warnings.ts";
 import { assembled, openNames, openWords, type Trace, type Tracing, type Words } from "./assembled.ts";
-import type { Row, Texts, TracedCitation, TracedCoverage, TracedExec, TracedSession, TracedUnread } from "./format.ts";
+import type {
+  Row,
+  Texts,
+  TracedAsk,
+  TracedCitation,
+  TracedCoverage,
+  TracedExec,
+  TracedSession,
+  TracedUnread,
+} from "./format.ts";
 import { EXEC_TEXTS, GRADES, KINDS } from "./format.ts";
 import type { Kept } from "./packed.ts";
 
@@ -42,7 +52,7 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
         ofCalls.push({ texts, error: call.status === "failed" ? 1 : null });
       }
       const at = { depth, of, from, to: rows.length, session: depth === 0 ? null : told.id };
-      execs.push({ ...tracedExec(exec, words, (one) => citation(one, depth === 0)), ...at });
+      execs.push({ ...tracedExec(exec, words, (one, number) => citation(one, number, depth === 0)), ...at });
       ofExecs.push({ texts: execTexts(exec).map(words.whole), error: EXEC_TEXTS.indexOf("error") });
       for (const [index, { child }] of exec.calls.entries()) {
         if (child?.description) follow(child.description, depth + 1, from + index);
@@ -125,26 +135,55 @@ function textOf(value: Json | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 1);
 }
 
-function tracedExec(exec: ExecDescription, words: Words, citation: (one: Json) => TracedCitation | []) {
+function tracedExec(exec: ExecDescription, words: Words, citation: ReadCitation) {
   const { exec_id: id, number, kind, parent, file, status, error_code, checkpoint_id, ask, turn } = exec;
-  const cited = ask?.citations.slice(0, MOST_CITATIONS) ?? [];
   const [said = ""] = (turn?.text ?? "").trim().split("\n", 1);
   return {
     ...{ id, number, kind, parent, label: words.line(turn ? said : exec.input), status, error_code, checkpoint_id },
     file: file === null ? null : words.line(file) || null,
     ...{ began: exec.began_at, ended: exec.ended_at, ms: exec.time_ms, turn: turn?.number ?? null },
     resumes: exec.resumes.map(({ checkpoint_id: _, ...resume }) => resume),
-    ask: ask && { answered_by: ask.answered_by, citations: words.tracing.texts ? cited.flatMap(citation) : [] },
+    ask: ask && tracedAsk(ask, words, citation),
     warnings: words.tracing.texts ? exec.warnings.map(words.line) : [],
   };
 }
 
+type ReadCitation = (one: Json, number: number) => TracedCitation | [];
+
+function tracedAsk(ask: NonNullable<ExecDescription["ask"]>, words: Words, citation: ReadCitation): TracedAsk {
+  const { answered_by, limits_met, warnings } = ask;
+  if (!words.tracing.texts) return { answered_by, limits_met: limits_met.map(words.line), citations: [], notes: [] };
+  const invalid = ask.citations.filter((one) => !v.is(ValidCitation, one)).length;
+  const told = [...warnings, ...(invalid > 0 ? [`citation_invalid: ${invalid}`] : [])];
+  const sentences = told.map((warning) => warningSentence(warning, {}, CURES) ?? warning);
+  return {
+    answered_by,
+    limits_met: limits_met.map((limit) => words.line(limitName(limit))),
+    citations: ask.citations.slice(0, MOST_CITATIONS).flatMap((one, at) => citation(one, at + 1)),
+    notes: sentences.map((sentence) => words.whole(sentence.slice(0, NOTE_UNITS))),
+  };
+}
+
+const NOTE_UNITS = 600;
+
 const MOST_CITATIONS = 50;
+
+/** Cures for a reader of the page, who cannot change a setting. */
+const CURES: WarningCures = {
+  moreMatches: "there may be more",
+  moreOutput: "the rest was not seen",
+  largeResult: "it was not seen",
+  moreSubCalls: "the budget allowed no more",
+  removeHelper: "removed",
+  beginAnew: "a new session has none of it",
+  otherModel: "another one may answer otherwise",
+  raiseLimit: () => "what that kept from being asked is not in the answer",
+};
 
 /** Reads citations of asks. Another user may have written the store: what is none is left out. */
 function openCitations({ whole }: Words, { around, covered }: Beside) {
   const grades = new Map(covered?.graded.map(({ id, grade }) => [id, GRADES[grade] ?? null]));
-  return (one: Json, isOwn: boolean): TracedCitation | [] => {
+  return (one: Json, number: number, isOwn: boolean): TracedCitation | [] => {
     const read = v.safeParse(CitationSchema, one);
     if (!read.success || !read.output.valid) return [];
     const { doc, line, place, quote } = read.output;
@@ -153,12 +192,13 @@ function openCitations({ whole }: Words, { around, covered }: Beside) {
     // Its offsets hold only while nothing in it is replaced.
     const unchanged = found && redacted(found.text) === found.text ? found : null;
     const grade = isOwn && doc !== null ? (grades.get(doc) ?? null) : null;
-    return { doc: named(doc), line, place: named(place), quote: whole(quote ?? ""), grade, around: unchanged };
+    return { number, doc: named(doc), line, place: named(place), quote: whole(quote ?? ""), grade, around: unchanged };
   };
 }
 
 const count = v.nullable(v.number());
 const text = v.nullable(v.string());
+const ValidCitation = v.object({ valid: v.literal(true) });
 const CitationSchema = v.object({
   ...{ valid: v.boolean(), doc: text, line: count, place: v.optional(text, null), quote: text },
   ...{ start: count, end: count, p_start: count, p_end: count },
@@ -196,7 +236,13 @@ function coverageIn(covered: NonNullable<Beside["covered"]>, skipped: ToldSkips 
     return { count: all.length, largest: largest.map(({ id, chars, at }) => [nameOf(id, at), chars] as const) };
   });
   const strip = reached.map((ranges) => sharesOf(ranges, length));
-  return { told: coverageLine(totals), strip, documents, unread: unreadIn(skipped, words) };
+  return {
+    told: coverageLine(totals),
+    sentence: coverageSentence(totals),
+    strip,
+    documents,
+    unread: unreadIn(skipped, words),
+  };
 }
 
 function unreadIn(skipped: ToldSkips | null, words: Words): TracedUnread | null {

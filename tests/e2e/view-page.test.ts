@@ -116,10 +116,10 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const covered = sumCoverage({ hash: "h", length: 100, documents }, [{ coverage }]);
     const trace = traced({ ...session, execs }, { around, covered });
     const page = await open(browser, await written(trace), { place: "#exec=3" });
-    await page.getByText("notes.md, line 3").click();
-    expect(await page.locator("summary").textContent()).toBe("notes.md, line 3 · found by findthere");
-    expect(await page.locator("details pre").textContent()).toBe("it was there <b> all along");
-    expect(await page.locator("details mark").textContent()).toBe("there");
+    await page.locator("aside").getByText("notes.md, line 3").click();
+    expect(await page.locator("aside summary").textContent()).toBe("notes.md, line 3 · found by findthere");
+    expect(await page.locator("aside details pre").textContent()).toBe("it was there <b> all along");
+    expect(await page.locator("aside details mark").textContent()).toBe("there");
   });
 
   test("a call that a provider's batch answered says how long that took", async () => {

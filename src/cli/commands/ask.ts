@@ -1,7 +1,7 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, sessionFlagsBut, TRAJECTORY, VERBOSE_TURNS, WAIT, withTurns } from "../flags/declared.ts";
-import { choice, count, path, text, under } from "../flags/flag.ts";
+import { choice, count, optionalPath, path, text, under } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const MOST_TURNS = 100;
@@ -22,6 +22,11 @@ const OWN = {
     },
   }),
   ...under("output", {
+    view: {
+      type: optionalPath("FILE"),
+      excludes: ["no-store"],
+      help: "also write the page of the answer, with its sources and what was not read: one HTML file (default answer-SESSION.html)",
+    },
     schema: { type: path("FILE"), help: "JSON Schema that the answer fits; it is then printed as JSON" },
   }),
 };
@@ -32,7 +37,7 @@ export const ask = defineCommand({
   name: "ask",
   summary: "answer a question about a context: a model explores it by writing cells",
   details: [
-    "The model sees the size of the context, never the context itself: it writes cells, reads what they print, and writes the next, until it answers. The answer is on stdout; places that it cites are on stderr, path:line.",
+    "The model sees the size of the context, never the context itself: it writes cells, reads what they print, and writes the next, until it answers. The answer is on stdout; places that it cites are on stderr, path:line. --view writes a page of it that can be sent to somebody.",
     "Each reply is recorded before its cell runs. What interrupts an ask (Ctrl-C, a crash) leaves it where it was: `belay resume`, or the same command with --session NAME again, goes on from there, and recorded replies are not requested again. Its cells run in the session: `belay exec -e NAME --session S` sees their variables afterwards.",
     "--model names the model that writes cells. --max-turns, --max-tokens, --max-sub-calls, --max-time-ms and --max-cost-usd limit the ask; the last turn is always kept for an answer. Each new ask has all of its limits, and one that met a limit says so and ends with exit code 3.",
     "The exit code is 1 if there is no answer; --json then says why.",

@@ -69,6 +69,10 @@ function argumentsIn(command: string, flags: readonly Flag[], args: readonly str
     if (token.kind !== "option") continue;
     const flag = flags.find(({ name }) => name === token.name);
     if (!flag) throw unknownFlag(command, flags, args, token);
+    if (flag.type.isOptional && token.value === undefined) {
+      inOrder.push({ option: flag.name, value: "" });
+      continue;
+    }
     if (flag.type.word !== null) checkValue(flag, flags, token, help);
     else if (token.inlineValue) throw new UsageError(`${token.rawName} takes no value`, help);
     inOrder.push({ option: flag.name, value: token.value ?? "" });
@@ -82,8 +86,9 @@ function tokensIn(flags: readonly Flag[], args: readonly string[]) {
   return parseArgs({ args: [...args], options, strict: false, tokens: true }).tokens;
 }
 
-function optionOf({ short, type: { word } }: Flag) {
-  return { type: word ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) };
+function optionOf({ short, type: { word, isOptional } }: Flag) {
+  const takesNext = word !== null && !isOptional;
+  return { type: takesNext ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) };
 }
 
 type OptionToken = Extract<ReturnType<typeof tokensIn>[number], { kind: "option" }>;

@@ -27,6 +27,8 @@ export interface Type<Value> {
   readonly isList?: true;
   /** An empty value, or one that looks like a flag, is a mistake. */
   readonly isPath?: true;
+  /** The value may be left out. If it is given, it is behind a `=`. */
+  readonly isOptional?: true;
   /** @param texts in the order in which they were typed; none if the flag was not given @param fail makes the error */
   read(texts: readonly string[], fail: (value: string, takes: string) => Error): Value;
 }
@@ -100,6 +102,9 @@ export function words(word: string, takes: string, isOne: (text: string) => bool
 
 export const path = (word: string): Type<string | undefined> => ({ ...text(word), completes: "files", isPath: true });
 
+/** A path, or nothing: then it is the empty text. */
+export const optionalPath = (word: string): Type<string | undefined> => ({ ...path(word), isOptional: true });
+
 export const paths = (word: string): Type<readonly string[]> => ({ ...texts(word), completes: "files", isPath: true });
 
 /** The name of a session. */
@@ -130,5 +135,11 @@ export function spellings({ name, short }: Flag): string[] {
 
 /** `--output FILE`, as messages name it. */
 export function typedForm({ name, type }: Flag): string {
-  return type.word === null ? `--${name}` : `--${name} ${type.word}`;
+  return `--${name}${valueForm(type)}`;
+}
+
+/** ` FILE`, or `[=FILE]` of a value that may be left out; nothing of a switch. */
+export function valueForm({ word, isOptional }: Pick<Type<unknown>, "word" | "isOptional">): string {
+  if (word === null) return "";
+  return isOptional ? `[=${word}]` : ` ${word}`;
 }

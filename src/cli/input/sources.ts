@@ -164,6 +164,11 @@ export function questionOf(
   const rest = contexts.length > 0 ? asContexts(contexts) : ["-c", "."];
   const wrong = (problem: string, ...tryThis: string[]) => new UsageError(problem, commandLine([command, ...tryThis]));
   if (question.trim() === "") throw wrong("no question given", "What is this about?", "-c", ".");
+  const page = args.positionals.find((word) => /\.html?$/i.test(word));
+  if (others.length === 1 && page !== undefined && args.typed.includes("--view")) {
+    const [asked = ""] = args.positionals.filter((word) => word !== page);
+    throw wrong("the file of --view stands behind a =", asked, `--view=${page}`, ...rest);
+  }
   // A shell makes several arguments of `-c *.log`.
   if (others.length > 0 && contexts.length > 0 && others.every((path) => existsSync(path))) {
     const shown = asContexts(others);

@@ -2,7 +2,7 @@ import { KEYS } from "../../config/index.ts";
 import { version } from "../../platform/version.ts";
 import type { Command } from "../commands/define.ts";
 import { COMMANDS } from "../commands/index.ts";
-import { type Flag, HEADINGS } from "../flags/flag.ts";
+import { type Flag, HEADINGS, valueForm } from "../flags/flag.ts";
 import { paragraph, wrap } from "./table.ts";
 
 /** Longer lines are hard to read, however wide the terminal is. */
@@ -125,16 +125,15 @@ function usageOf(options: readonly Flag[]): string[] {
   return isLong ? [...words, "[OPTION]..."] : words;
 }
 
-const shortest = ({ name, short, type: { word } }: Flag) =>
-  `${short ? `-${short}` : `--${name}`}${word === null ? "" : ` ${word}`}`;
+const shortest = ({ name, short, type }: Flag) => `${short ? `-${short}` : `--${name}`}${valueForm(type)}`;
 
 /** The column in which the texts of options begin; on a narrow terminal they are under their options. */
 const MARGIN = 30;
 const NARROW_MARGIN = 8;
 const NARROW = 70;
 
-function flagHelp({ name, short, type: { word, isList }, help }: Flag, width: number): string {
-  const spelling = `${short ? `-${short}, ` : "    "}--${name}${word === null ? "" : ` ${word}`}`;
-  const text = isList ? `${help} (may be repeated)` : help;
+function flagHelp({ name, short, type, help }: Flag, width: number): string {
+  const spelling = `${short ? `-${short}, ` : "    "}--${name}${valueForm(type)}`;
+  const text = type.isList ? `${help} (may be repeated)` : help;
   return hanging(spelling, text, width < NARROW ? NARROW_MARGIN : MARGIN, width);
 }

@@ -3,11 +3,13 @@ import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { displayName } from "../../platform/ids.ts";
-import { jsonText } from "../../platform/visible.ts";
+import { checkResultFile } from "../../platform/result-file.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import { checkSchema, coverageSentence } from "../../session/index.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { TRAJECTORY } from "../flags/declared.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { questionOf } from "../input/sources.ts";
 import { limitsLine, showAsk, showTrajectory } from "../render/ask.ts";
@@ -15,16 +17,18 @@ import { waitLines } from "../render/waits.ts";
 import { envelopeInFlags } from "../render/wording.ts";
 import { type InSession, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
+import type { AskPage } from "./ask-page.ts";
 import { failedCode, INCOMPLETE, isToGoOn, signalsOf } from "./run-cells.ts";
 
 /** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
 export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {
-  const { schema: file, ...options } = own;
+  const { schema: file, view, ...options } = own;
   return inSession(args, host, "ask", async (parts) => {
     const { stop, open, isJson } = parts;
     const question = questionOf(args, "ask", parts.flags);
     // With a wrong schema loading would be for nothing.
     const schema = file === undefined ? {} : { schema: await schemaIn(file) };
+    if (view) await checkPage(view);
     const asked = { kind: "ask", input: question } as const;
     // --trajectory tells at the end what --verbose would tell now.
     const opened = await open({
@@ -33,6 +37,7 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
       subModel: own.subModel,
       tellsTurns: isJson || !args.get(TRAJECTORY),
     });
+    const page = view === undefined ? null : await pageOf(view, opened);
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
     const asking = { ...signals, ...opened.waiting, trajectory: args.get(TRAJECTORY) };
@@ -42,19 +47,44 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
         ? resumed.envelope
         : await opened.session.ask(question, { ...options, ...schema, ...asking });
     opened.progress.end(!isOpen(answer));
-    return endOfAsk(answer, opened, parts);
+    // An object that is printed tells the file only if it is there.
+    const early = page && isJson && !isOpen(answer) ? await page.write(parts.terminal) : null;
+    const code = endOfAsk(answer, opened, parts, early ? page?.file : undefined);
+    if (!page || stop.exitCode === 0) return code;
+    if (isOpen(answer)) {
+      const later = commandLine(["view", displayName(opened.session), "-o", page.file]);
+      const why = "is not written, since the ask is not over; when it is";
+      parts.terminal.stderr.write(`${inLine(page.file)} ${why}: ${later}\n`, "yellow");
+      return code;
+    }
+    return (early ?? (await page.write(parts.terminal))) ? code : code || 1;
   });
 }
 
-/** Tells how an ask ended. Gives the exit code. */
-export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSession): number {
+/** Refuses a file that could not be written, before anything is paid for. @throws UsageError, RlmError `output_failed` */
+async function checkPage(file: string): Promise<void> {
+  if (file === "-") throw new UsageError("--view takes a file: stdout has the answer", commandLine(["help", "ask"]));
+  const { checkPageFile } = await import("../store/page-file.ts");
+  checkPageFile(file, commandLine(["help", "ask"]));
+  checkResultFile(file);
+}
+
+/** Loaded if a page is wanted. */
+async function pageOf(typed: string, opened: CliSession): Promise<AskPage> {
+  const { openAskPage } = await import("./ask-page.ts");
+  return openAskPage(typed, opened);
+}
+
+/** Tells how an ask ended. Gives the exit code. @param page the file of its page, which is written once the ask is over */
+export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSession, page?: string): number {
   const { terminal, stop, isJson, flags } = parts;
   // The reader of stdout has gone: there is no reader to report to.
   if (stop.exitCode === 0) return 0;
   const isLeftOpen = opened.kept !== null && isOpen(answer);
   const resume = opened.resumeCommand();
   if (isJson) {
-    const fields = isLeftOpen ? { ...answer, suggestion: `\`${resume}\` goes on with it.`, resume } : answer;
+    const told = page === undefined || isOpen(answer) ? answer : { ...answer, page };
+    const fields = isLeftOpen ? { ...told, suggestion: `\`${resume}\` goes on with it.`, resume } : told;
     terminal.stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
   } else {
     showTrajectory(answer, terminal.stderr);

@@ -1,13 +1,9 @@
 import { RlmError } from "../../index.ts";
-import { amount, size } from "../../platform/figures.ts";
-import { writeResultFile } from "../../platform/result-file.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { RunRow, Store } from "../../store/index.ts";
 import {
-  fileOf,
-  isReplaceable,
   type ListedJob,
   listedJob,
   pageSource,
@@ -15,7 +11,6 @@ import {
   type Subject,
   serveView,
   sessionSubject,
-  type Trace,
   traceOfRun,
 } from "../../view/index.ts";
 import { jobsIn, stateOf } from "../batch/run-state.ts";
@@ -33,10 +28,8 @@ import { inFlags } from "../render/wording.ts";
 import { onSignals } from "../stop.ts";
 import { openBrowser, tunnelTo } from "./browser.ts";
 import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { checkPageFile, MAX_MB, writePage } from "./page-file.ts";
 
-const MAX_MB = 32;
-/** The page holds texts of a session: it is its owner's alone. */
-const MODE = 0o600;
 /** ms without a visitor after which the server ends. */
 const IDLE = 3_600_000;
 
@@ -48,10 +41,7 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
     throw new UsageError("view takes a session, and one to compare it with", line);
   }
   const { output } = own;
-  if (output !== undefined && output !== "-" && !isReplaceable(output)) {
-    const line = commandLine(["view", "-o", "trace.html"]);
-    throw new UsageError(`${output} is there, and is no page of belay view`, line);
-  }
+  if (output !== undefined) checkPageFile(output, commandLine(["view", "-o", "trace.html"]));
   const maxBytes = (own.maxMb ?? MAX_MB) * 2 ** 20;
   const place = runStore(args);
   const store = commandLine(place.flags).slice("belay".length);
@@ -70,7 +60,7 @@ export function viewCommand(args: Arguments, host: Host, own: ViewFlags): Promis
       const damage = damageError(damaged, cure);
       tell(damage);
       const told = { ...outcomeOf(damage), trace: { ...trace.head, calls: trace.rows } };
-      if (output !== undefined) await writePage(output, trace, terminal);
+      if (output !== undefined) await writePage(output, trace, terminal, "--no-texts leaves them out");
       else terminal.stdout.writeRaw(`${jsonText(told)}\n`);
     });
   });
@@ -148,21 +138,4 @@ async function untilEnd(served: Served, own: ViewFlags, { stdout, stderr }: Term
   if (tunnel) stderr.write(`It is an address of this computer. On yours, type this first: ${tunnel}\n`, "dim");
   using _opened = own.noOpen || !stdout.isTerminal ? null : openBrowser(served.url);
   await served.ended;
-}
-
-async function writePage(output: string, trace: Trace, { stdout, stderr }: Terminal): Promise<void> {
-  const pieces = fileOf(trace, await pageSource());
-  if (output === "-") {
-    for (const piece of pieces) stdout.writeRaw(piece);
-    return;
-  }
-  const bytes = await writeResultFile(output, pieces, String(process.pid), MODE);
-  const { calls, subject, texts, cut_texts, redacted } = trace.head;
-  const facts = [amount(calls, subject === "run" ? "job" : "sub-call"), size(bytes)];
-  if (texts === "none") facts.push("texts left out");
-  else facts.push(texts === "all" ? "texts included" : `${amount(cut_texts, "text")} cut`);
-  if (redacted > 0) facts.push(`${amount(redacted, "key")} redacted`);
-  const held = subject === "run" ? "ids of jobs and words of errors" : "prompts, answers and passages of P";
-  const warning = ` It holds ${held}; --no-texts leaves them out.`;
-  stderr.write(`${output}: ${facts.join(", ")}.${texts === "none" ? "" : warning}\n`);
 }

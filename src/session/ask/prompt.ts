@@ -25,7 +25,7 @@ const RECURSION =
   "A part of P that needs a search of its own is a call with `context`: llm_query(question, { context: [start, end] }) gives that part to a model with a sandbox like yours. It costs more than a prompt: use it if the part is too large to read at once.";
 
 const ENDING =
-  "End with answer(value) in a cell, once you have seen in an output what you claim; answer(value, { cite: [[start, end], …] }) names the places of P that it rests on. A value computed in code need not be printed first.";
+  "End with answer(value) in a cell, once you have seen in an output what you claim; answer(value, { cite: [[start, end], …] }) names the places of P that it rests on, which a text may call [1], [2] and so on. A value computed in code need not be printed first.";
 
 /**
  * The first message: the question, and what is known of P without reading it.

@@ -11,6 +11,7 @@ import {
   type TracedExec,
   type TracedUnread,
 } from "../format.ts";
+import { citationParts } from "./citations.ts";
 import { button, type Child, clockTime, facts, fill, h, lasting, type Pair, quoted, tint } from "./dom.ts";
 import type { Stretch, Sums } from "./model.ts";
 import { execOf, foldSums, isOver, kindOf, percentile, ranFor, sumsOf, waitedFor } from "./model.ts";
@@ -213,18 +214,9 @@ function execParts(view: View, index: number, texts: Texts): Child[] {
   ];
 }
 
-/** Places that an answer rests on. A citation opens the text around it. */
+/** Places that an answer rests on. */
 function citations(cited: readonly TracedCitation[]): Child[] {
-  const parts = cited.map(({ doc, line, place: part, quote, grade, around }) => {
-    const place = `${doc ?? "no document"}${part !== null ? `, ${part}` : line === null ? "" : `, line ${line}`}`;
-    const told = [h("b", {}, inLine(place)), grade && h("small", {}, ` · ${GRADE_WORDS[grade]}`), h("p", {}, quote)];
-    if (!around) return h("div", { class: "cite" }, ...told);
-    const { text, at, length } = around;
-    const quoted = h("mark", {}, text.slice(at, at + length));
-    const whole = h("pre", { tabindex: 0 }, text.slice(0, at), quoted, text.slice(at + length));
-    return h("details", { class: "cite" }, h("summary", {}, ...told), whole);
-  });
-  return parts.length > 0 ? [heading("it rests on"), ...parts] : [];
+  return cited.length > 0 ? [heading("it rests on"), ...cited.map(citationParts)] : [];
 }
 
 function foldParts(view: View, index: number): Child[] {

@@ -1,6 +1,8 @@
 import { messageOf } from "../../platform/errors.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type Head, PAGE_CALLS } from "../format.ts";
+import { openAnswer, questionIn } from "./answer.ts";
 import { openCompared } from "./compared.ts";
 import { showDetails } from "./details.ts";
 import { button, type Child, clockTime, fill, h, lasting, rest } from "./dom.ts";
@@ -100,18 +102,20 @@ function openPage(source: Source, model: Model) {
   const compared = openCompared((call) => reach({ kind: "call", index: call }, view, parts));
   const tools = h("span", { class: "tools" }, search.told, search.box, json, keys);
   const header = h("header", {}, title, figures, h("span", { class: "grow" }), notes, tools, banner, compared.element);
-  fill(PAGE, header, overview.element, execs.element, rows.element, aside);
+  const answer = openAnswer(view);
+  const work = h("div", { class: "work" }, header, overview.element, execs.element, rows.element, aside);
+  fill(PAGE, answer.element, work);
 
   /** Draws all parts, each in a turn of the event loop. */
   async function refresh(): Promise<void> {
     const { session } = view.model.head;
-    document.title = `${session.name ?? session.id} · Belay`;
+    document.title = inLine(`${questionIn(view.model.head) ?? session.name ?? session.id} · Belay`);
     fill(title, session.name ?? session.id, " ", h("small", {}, session.status));
     fill(figures, ...figuresOf(view.model));
     fill(notes, noteOf(view.model.head));
     tell(problem);
     compared.refresh(view.model.head);
-    for (const draw of [overview.draw, execs.refresh, view.list, () => showDetails(aside, view)]) {
+    for (const draw of [answer.draw, overview.draw, execs.refresh, view.list, () => showDetails(aside, view)]) {
       await rest();
       await draw();
     }
@@ -125,7 +129,7 @@ function openPage(source: Source, model: Model) {
     banner.hidden = lines.length === 0;
   }
 
-  const parts = { rows, search, overview, execs };
+  const parts = { rows, search, overview, execs, work };
   listen(view, parts);
   const page = { refresh, tell, search: search.search, goTo: (place: URLSearchParams) => goTo(place, view, parts) };
   return { page, view, parts };
@@ -174,7 +178,9 @@ function goTo(place: URLSearchParams, view: View, parts: Parts): void {
   const kinds = { call: head.calls, batch: folds.length, exec: head.execs.length, documents: 5 };
   for (const kind of ["call", "batch", "exec", "documents"] as const) {
     const index = Number(place.get(kind)) - 1;
-    if (Number.isInteger(index) && index >= 0 && index < kinds[kind]) reach({ kind, index }, view, parts);
+    if (!Number.isInteger(index) || index < 0 || index >= kinds[kind]) continue;
+    parts.work.scrollIntoView();
+    reach({ kind, index }, view, parts);
   }
   const time = Number(place.get("t"));
   if (time > 0 && time < 1000) parts.overview.slideTo(time / 1000);

@@ -41,7 +41,7 @@ test("a file that is something else stays, also behind a link", async () => {
   symlinkSync("notes.html", join(home, "link.html"));
   for (const file of ["notes.html", "link.html"]) {
     expect(await run("view", "demo", "-o", file)).toMatchObject(
-      said(2, `${file} is there, and is no page of belay view`),
+      said(2, `${file} is there, and is not a page of belay view`),
     );
   }
   expect(readFileSync(join(home, "notes.html"), "utf8")).toContain("mine");

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { ModelAnswer } from "../../../src/model/port.ts";
 import { lookAt } from "../../../src/view/look.ts";
 import { openScripted, USAGE } from "../../support/scripted-session.ts";
+import { folderWith } from "../../support/tree.ts";
 import { textsIn } from "../../support/view/traced.ts";
 
 const TRACING = { texts: true, maxBytes: 2 ** 25, belay: "0.0.0", now: 0 };
@@ -36,7 +37,8 @@ test("a citation has the text around it, from the store, and the quote in its pl
     },
     { quote: text.slice(3, 8), around: { at: 3, length: 5, text: text.slice(0, 2008) } },
   ]);
-  expect(ask?.citations).toHaveLength(2);
+  expect(ask?.citations.map(({ number }) => number)).toEqual([1, 2]);
+  expect(ask?.notes).toEqual(["1 citation named no place of the context"]);
   expect(trace.head.coverage?.told).toMatch(/^shown at least 0 % of 11k characters/);
 
   const bare = await lookAt(store, session.id, { ...TRACING, texts: false });
@@ -47,4 +49,16 @@ test("a citation has the text around it, from the store, and the quote in its pl
   const later = await lookAt(store, session.id, TRACING);
   const cited = later.trace.head.execs.find(({ kind }) => kind === "ask")?.ask?.citations;
   expect(cited?.map(({ around }) => around)).toEqual([null, null]);
+});
+
+test("the surroundings of a citation end with its document, and citations keep the numbers that the answer gave them", async () => {
+  const folder = folderWith({ "a.txt": "Before.", "b.txt": "The notice is 24 months.", "c.txt": "After." });
+  const code = `const at = P.indexOf("24 months"); answer("24 months [2]", { cite: [[9, 2], [at, at + 9]] })`;
+  const { session, store } = await openScripted(() => cell(code), { roots: [folder] });
+  await session.load(folder);
+  expect(await session.ask("How long?")).toMatchObject({ success: true });
+  const { trace } = await lookAt(store, session.id, TRACING);
+  expect(trace.head.execs.find(({ kind }) => kind === "ask")?.ask?.citations).toMatchObject([
+    { number: 2, doc: "b.txt", around: { text: "The notice is 24 months.", at: 14, length: 9 } },
+  ]);
 });
