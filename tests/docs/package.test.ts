@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { join, matchesGlob } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { ROOT } from "../../scripts/process.ts";
@@ -24,4 +24,29 @@ test("the entry that Pi loads is packed, in a folder with the name that Pi lists
   expect(entry).toMatch(/\/belay\/index\.js$/);
   expect(existsSync(join(ROOT, entry))).toBe(true);
   expect(packageJson.files).toContain("extensions");
+});
+
+test("examples that the documents name are in the package", () => {
+  const pages = ["README.md", "examples/README.md", ...globSync("docs/**/*.md", { cwd: ROOT })];
+  const named = pages.flatMap((page) => {
+    const text = readFileSync(join(ROOT, page), "utf8");
+    const links = Array.from(text.matchAll(/\bexamples\/([\w./-]*\w)/g), ([, path = ""]) => path);
+    const inFolder = Array.from(text.matchAll(/\]\(([\w./-]+)\)/g), ([, path = ""]) => path);
+    return page === "examples/README.md" ? inFolder : links;
+  });
+  const paths = new Set(named.filter((path) => !/^(ask-|shared|node_modules|\.\.)/.test(path)));
+  expect(paths.size).toBeGreaterThan(8);
+  const packed = packageJson.files.filter((entry) => entry.startsWith("examples/"));
+  const missing = [...paths].filter((path) => {
+    const file = `examples/${path}`;
+    return (
+      existsSync(join(ROOT, file)) && !packed.some((entry) => matchesGlob(file, entry) || file.startsWith(`${entry}/`))
+    );
+  });
+  expect(missing).toEqual([]);
+  for (const path of paths)
+    expect([path, statSync(join(ROOT, "examples", path), { throwIfNoEntry: false }) !== undefined]).toEqual([
+      path,
+      true,
+    ]);
 });

@@ -68,13 +68,7 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
     contexts,
     /** The command has chosen the model, since nothing named one. */
     isModelChosen,
-    /** The way in which contexts load. */
-    loading: {
-      raw: args.get(RAW),
-      secrets: args.get(INCLUDE_SECRETS),
-      encoding: args.get(ENCODING),
-      lossy: args.get(LOSSY),
-    },
+    loading: loadingIn(args),
     queue: own.queue ?? DEFAULT_QUEUE,
     concurrency: own.concurrency ?? usualConcurrency(),
     options: givenIn(args, OPTION_FLAGS),
@@ -82,6 +76,16 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
     out: checkedOut(own, json, [jobs, script, ...contexts]),
     quiet: args.get(QUIET),
     ...linesOf(command, args.typed),
+  };
+}
+
+/** The way in which contexts and tables are read. */
+export function loadingIn(args: Arguments) {
+  return {
+    raw: args.get(RAW),
+    secrets: args.get(INCLUDE_SECRETS),
+    encoding: args.get(ENCODING),
+    lossy: args.get(LOSSY),
   };
 }
 

@@ -16,10 +16,11 @@ import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { type AskedRun, askedRun, batchRun, begunAs } from "./asked.ts";
-import { choiceText, hasChoice } from "./chosen.ts";
+import { hasChoice } from "./chosen.ts";
 import { dryRunBatch } from "./dry-run.ts";
 import { countedRun, leftToOtherBuild } from "./follow.ts";
 import { forecastOf } from "./forecast.ts";
+import { initScript } from "./init.ts";
 import { readJobs } from "./read-jobs.ts";
 import { type Among, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { batchShare } from "./run-limits.ts";
@@ -30,6 +31,7 @@ import { readScript, specOf } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 import { submit } from "./submit.ts";
 import { type End, toItsEnd } from "./to-its-end.ts";
+import { tellOfInputs } from "./told-inputs.ts";
 
 /** A run whose jobs have been read and found right. */
 export interface ReadyRun {
@@ -44,27 +46,16 @@ export interface ReadyRun {
 /** `belay batch`: submits a run, works on it, and ends with it. Gives the exit code. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
   return withRun(args, async (stop, terminal) => {
+    if (own.init) return await initScript(args, own, { terminal, signal: stop.signal });
     const asked = await askedRun(args, own, batchRun(args, own));
     const script = await readScript(asked.script, stop.signal);
     using read = await readJobs(asked, stop.signal);
     const spec = specOf(asked, script, read.mode);
-    for (const note of read.notes) terminal.stderr.write(`${inLine(note)}\n`, "dim");
-    const [shown, more] = [read.leftOut.slice(0, LEFT_OUT_SHOWN), read.leftOut.length - LEFT_OUT_SHOWN];
-    for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
-      terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
-    }
-    if (hasChoice(own)) terminal.stderr.write(`${inLine(chosenText(own, read.spool))}\n`, "dim");
-    const texts = read.spool.asText.join(", ");
-    if (texts !== "") terminal.stderr.write(`warning: ${inLine(warningText(`number_as_text: ${texts}`))}\n`, "yellow");
+    tellOfInputs(read, own, terminal);
     const ready = { asked, spec, spooled: read.spool, host, terminal, stop };
     return await (own.dryRun ? dryRunBatch(ready) : runBatch(ready));
   });
 }
-
-const LEFT_OUT_SHOWN = 10;
-
-const chosenText = (own: BatchFlags, { count, read }: Spool) =>
-  `${choiceText(own)}: ${count.toLocaleString("en-US")} of ${amount(read, "input")}`;
 
 /** A run that the command ends with, and its open store. */
 export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {

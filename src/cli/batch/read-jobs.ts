@@ -18,8 +18,11 @@ import type { ContextMode } from "./spec.ts";
 import { openIds, type Spool, spool } from "./spool.ts";
 import { tableDecoding } from "./table-decoding.ts";
 
+/** The inputs of a line. */
+type AskedInputs = Pick<AskedRun, "jobs" | "own" | "contexts" | "loading">;
+
 /** The jobs of a run, all read and found right, and files of a folder that are not among them. @throws UsageError for the first line that is wrong */
-export async function readJobs({ jobs, own, contexts, loading }: AskedRun, signal: AbortSignal) {
+export async function readJobs({ jobs, own, contexts, loading }: AskedInputs, signal: AbortSignal) {
   const decoding = tableDecoding(jobs === "-" ? "stdin" : jobs, loading);
   const { isFiles, all, leftOut } = await inputsOf(jobs, signal, loading, decoding);
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {

@@ -44,6 +44,11 @@ const OWN = {
     },
   }),
   ...under("run", {
+    init: {
+      type: toggle,
+      excludes: ["dry-run", "first", "detach", "context"],
+      help: "write a commented SCRIPT.js for the inputs, and print the next line to type: belay batch --init reviews.csv",
+    },
     name: {
       type: one(
         "NAME",
@@ -134,6 +139,7 @@ export const batch = defineCommand({
   name: "batch",
   summary: "run a script over many inputs, and continue where it was interrupted",
   details: [
+    "`belay batch --init reviews.csv` writes reviews.js, a commented script for that table: change its question and its schema, and type the line that it prints.",
     "Each input is a job: SCRIPT.js runs once for it, in a session of its own. `job` is the input itself: the value of a line, the columns of a row (`job.text`), or { path } of a file, whose text is `P`. `belay batch label.js --jobs reviews.csv -o labels.jsonl` runs a cell for each row, and writes a line for each in the order of the rows.",
     "The same line again continues: jobs that are done are not run again, a job that was interrupted goes on at its `await`, and recorded answers are not requested again. So Ctrl-C, a crash or a full disk cost nothing but the calls in flight. New inputs are added, and a changed one is named before anything is written: --retry-changed runs it again. Another script, model or limit makes another run; --new begins one anew. Answers that earlier runs of the same script file or table got to equal questions are taken over, and counted as reused: --fresh and --new ask again. Results are those of the inputs of this line.",
     "A job that throws has failed, and the others go on: belay jobs RUN --state failed says why, and --retry-failed runs these again, with what their inputs say now; with --model OTHER another model answers them, within the same run. A job that fails because its machine was lost is tried again by itself.",

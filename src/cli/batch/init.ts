@@ -1,0 +1,118 @@
+import { writeFileSync } from "node:fs";
+import { basename, extname, resolve } from "node:path";
+import { isRecord } from "../../platform/json.ts";
+import { outputFailed } from "../../platform/result-file.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
+import type { BatchFlags } from "../commands/batch.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import type { Terminal } from "../render/terminal.ts";
+import { loadingIn } from "./asked.ts";
+import { type Described, type Field, scriptFor } from "./init-script.ts";
+import { readJobs } from "./read-jobs.ts";
+import { tellOfInputs } from "./told-inputs.ts";
+
+const HELP = commandLine(["help", "batch"]);
+
+/** `belay batch --init`: writes a script for the inputs, and prints the next line to type. Gives the exit code. */
+export async function initScript(
+  args: Arguments,
+  own: BatchFlags,
+  { terminal, signal }: { readonly terminal: Terminal; readonly signal: AbortSignal },
+): Promise<number> {
+  const { jobs, script } = placesIn(args, own);
+  using read = await readJobs({ jobs, own, contexts: [], loading: loadingIn(args) }, signal);
+  tellOfInputs(read, own, terminal);
+  const { count } = read.spool;
+  const hasContext = read.mode === "each";
+  const described = { jobs, count, hasContext, fields: await fieldsOf(read.spool.jobs()) };
+  const line = (...more: readonly string[]) =>
+    commandLine(["batch", script, "--jobs", jobs, ...othersIn(args, [jobs, script]), ...more]);
+  const next = line("--dry-run");
+  const results = `${basename(script, extname(script))}-results.csv`;
+  write(script, scriptFor(described, linesToType(line, next, results)), jobs);
+  if (args.get(JSON_OUTPUT)) {
+    const fields = described.fields?.map(({ name }) => name) ?? null;
+    terminal.stdout.writeRaw(`${jsonText({ success: true, script, jobs, count, fields, next })}\n`);
+    return 0;
+  }
+  const what = `${count.toLocaleString("en-US")} ${count === 1 ? "input" : "inputs"}`;
+  terminal.stdout.write(`${inLine(`wrote ${script} for ${what} of ${jobs}: change its question and its schema`)}\n`);
+  terminal.stdout.write(`${inLine(`then type: ${next}`)}\n`);
+  return 0;
+}
+
+/** `belay batch --init TABLE`, or `belay batch SCRIPT.js --init --jobs TABLE`. @throws UsageError */
+function placesIn(
+  { positionals }: Arguments,
+  { jobs }: BatchFlags,
+): { readonly jobs: string; readonly script: string } {
+  const [first, second] = positionals;
+  if (second !== undefined) throw new UsageError(`--init takes one name, and ${second} is one more`, HELP);
+  const table = jobs ?? first;
+  if (table === undefined || (jobs === undefined && extname(table) === ".js")) {
+    const line = commandLine(["batch", "--init", "--jobs", "TABLE"]);
+    throw new UsageError("--init writes a script for inputs: name them with --jobs", line);
+  }
+  if (table === "-") throw new UsageError("--init cannot read stdin, which the next line would read again", HELP);
+  const named = jobs === undefined ? undefined : first;
+  return { jobs: table, script: named ?? `${basename(resolve(table), extname(table)) || "script"}.js` };
+}
+
+/** Flags that were typed beside those of `--init` itself. */
+function othersIn({ typed }: Arguments, names: readonly string[]): readonly string[] {
+  const isOwn = (word: string, at: number) =>
+    word === "--init" ||
+    word === "--json" ||
+    word === "--jobs" ||
+    typed[at - 1] === "--jobs" ||
+    word.startsWith("--jobs=");
+  return typed.filter((word, at) => !isOwn(word, at) && !names.includes(word));
+}
+
+function linesToType(line: (...more: string[]) => string, next: string, results: string): string[] {
+  return [
+    "Lines to type, from the first to the last:",
+    `  ${next}`,
+    "    sends nothing, and estimates tokens and dollars",
+    `  ${line("-o", results, "--first", "5")}`,
+    "    asks for five inputs, and estimates all of them by what these took",
+    `  ${line("-o", results, "--run-max-cost-usd", "1")}`,
+    "    asks for all, and for no more than a dollar. After a change the answers to equal questions are reused.",
+  ];
+}
+
+/** Inputs whose fields are looked at, and fields of them. */
+const MOST_READ = 1000;
+const MOST_FIELDS = 200;
+
+/** `null` if an input is not an object. */
+async function fieldsOf(jobs: AsyncIterable<{ readonly input: string }>): Promise<Described["fields"]> {
+  const fields = new Map<string, Field>();
+  let read = 0;
+  for await (const { input } of jobs) {
+    if (++read > MOST_READ) break;
+    const value: unknown = JSON.parse(input);
+    if (!isRecord(value)) return null;
+    for (const [name, one] of Object.entries(value)) {
+      const isNested = fields.get(name)?.isNested === true || (typeof one === "object" && one !== null);
+      if (fields.has(name) || fields.size < MOST_FIELDS) fields.set(name, { name, isNested });
+    }
+  }
+  return [...fields.values()];
+}
+
+/** @throws UsageError if the file is there; RlmError `output_failed` */
+function write(script: string, text: string, jobs: string): void {
+  try {
+    writeFileSync(script, text, { flag: "wx" });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw outputFailed(script, error);
+    const other = `${basename(script, extname(script))}-2.js`;
+    throw new UsageError(
+      `${script} already exists; name another file`,
+      commandLine(["batch", other, "--init", "--jobs", jobs]),
+    );
+  }
+}

@@ -1,0 +1,29 @@
+import { amount } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
+import type { Terminal } from "../render/terminal.ts";
+import { warningText } from "../render/warnings.ts";
+import { type Choice, choiceText, hasChoice } from "./chosen.ts";
+import type { Spool } from "./spool.ts";
+
+interface ReadInputs {
+  readonly notes: readonly string[];
+  readonly leftOut: readonly string[];
+  readonly spool: Spool;
+}
+
+const LEFT_OUT_SHOWN = 10;
+
+/** Prints on stderr how inputs were read: what was decoded, left out, chosen, or is a text in place of a number. */
+export function tellOfInputs({ notes, leftOut, spool }: ReadInputs, choice: Choice, { stderr }: Terminal): void {
+  for (const note of notes) stderr.write(`${inLine(note)}\n`, "dim");
+  const [shown, more] = [leftOut.slice(0, LEFT_OUT_SHOWN), leftOut.length - LEFT_OUT_SHOWN];
+  for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
+    stderr.write(`left out: ${inLine(left)}\n`, "dim");
+  }
+  if (hasChoice(choice)) stderr.write(`${inLine(chosenText(choice, spool))}\n`, "dim");
+  const texts = spool.asText.join(", ");
+  if (texts !== "") stderr.write(`warning: ${inLine(warningText(`number_as_text: ${texts}`))}\n`, "yellow");
+}
+
+const chosenText = (choice: Choice, { count, read }: Spool) =>
+  `${choiceText(choice)}: ${count.toLocaleString("en-US")} of ${amount(read, "input")}`;
