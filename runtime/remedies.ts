@@ -20,6 +20,8 @@ export const REMEDIES = {
   moreSubCalls: "raise `budget.max_sub_calls`",
   moreBudget: "ask for a larger budget",
   renewSession: "load the context again, which begins the session's budget anew",
+  raiseTokens: "raise `budget.max_tokens: *`",
+  raiseDollars: "raise `budget.max_cost_usd: *`",
   anotherRun: "begin another run",
   raiseDepth: "raise `maxDepth`",
   giveFunction: "pass `functions: { * }` to `openSession`",

@@ -23,6 +23,7 @@ export {
   type ExecFailure,
   type ExecOptions,
   type ExecSuccess,
+  type HeldBack,
   type HelperEntry,
   type LoadingOptions,
   type LoadPaths,

@@ -17,7 +17,16 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     "ToldSkips",
   ],
   "Running cells": [
-    ...["ExecOptions", "WaitOptions", "ExecEnvelope", "ExecSuccess", "ExecFailure", "ExecLimits", "ProviderWait"],
+    ...[
+      "ExecOptions",
+      "WaitOptions",
+      "ExecEnvelope",
+      "ExecSuccess",
+      "ExecFailure",
+      "ExecLimits",
+      "ProviderWait",
+      "HeldBack",
+    ],
     ...["Unfinished", "Resumed", "DryRun", "CallEstimate", "BudgetLimits", "RemainingBudget"],
   ],
   "Memory and helpers": ["SessionMemory", "SessionHelpers", "HelperEntry"],

@@ -54,6 +54,8 @@ function unfinished(suspended: Suspended | null): LastStep {
     case "delivery":
       return { ...put("parked", suspended.why, 0), afterMs: null };
     case "held":
+      // The store offers it once there is room.
+      return { ...put("parked", suspended.why, Math.max(1, suspended.afterMs ?? 0)), afterMs: null };
     case "provider":
       return put("parked", suspended.why, Math.max(1, suspended.afterMs ?? 0));
     case "trouble":

@@ -5,6 +5,7 @@ import { sleep } from "../platform/sleep.ts";
 import {
   type ExecEnvelope,
   type ExecFailure,
+  heldBackText,
   openParking,
   openSessionWith,
   type Resumed,
@@ -114,6 +115,9 @@ async function openJobSession(
       ...jobOptions(spec, own),
       onProgress: (progress) => {
         if (progress.kind === "calls") onProgress({ kind: "calls", key, progress });
+        if (progress.kind === "held_back") {
+          onProgress({ kind: "said", text: `job ${job.id}: ${heldBackText(progress.held_back)}` });
+        }
       },
     },
     {

@@ -35,7 +35,7 @@ type Call = Parameters<RunPart["reserve"]>[0];
 
 /** The first wait for money that others hold, and the longest, ms. */
 const FIRST_WAIT_MS = 250;
-/** A job by batch whose run has no money free asks again after this, ms. */
+/** A job by batch whose run has no money free asks again after this, ms, if nothing has offered it before. */
 const HELD_MS = 300_000;
 const MOST_WAIT_MS = 4000;
 /** A job whose provider was too busy for a call and its retries asks again after this, ms. */

@@ -27,6 +27,8 @@ export function standingOf(found: JobOfRun | null, now: number, isForeign: boole
     case "running":
   }
   if (run.state === "paused") return "over";
+  // The store lets it wait for a try once there is room. A ticket that waits for its instant would keep it from being offered then.
+  if (job.state === "parked" && job.why === "held" && (job.run_at ?? 0) > now) return "over";
   if (job.run_at !== null && job.run_at > now) return { againMs: job.run_at - now };
   if (isForeign) return { againMs: OTHER_BUILD_MS };
   return null;

@@ -19,6 +19,8 @@ export const MCP: Wording = {
   moreSubCalls: "ask the user to add `--max-sub-calls N` to the arguments of this server",
   renewSession:
     "rlm_load with reset: true, or rlm_wait with another session, begins anew; the user can raise `--max-session-budgets N` among the arguments of this server",
+  raiseTokens: "ask the user to add `--max-tokens *` to the arguments of this server",
+  raiseDollars: "ask the user to add `--max-cost-usd *` to the arguments of this server",
   anotherRun: "ask the user to begin another run",
   moreBudget:
     "ask the user for a larger budget: `--max-sub-calls N` and its like among the arguments of this server; each call has the whole of it",

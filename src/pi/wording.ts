@@ -18,6 +18,8 @@ export const PI: Wording = {
   fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to raise max_sub_calls in belay.json",
   renewSession: "load the context again with rlm_load, which begins the session's budget anew",
+  raiseTokens: "ask the user to raise `max_tokens: *` in belay.json",
+  raiseDollars: "ask the user to raise `max_cost_usd: *` in belay.json",
   anotherRun: "ask the user to begin another run",
   moreBudget: "ask the user to raise max_sub_calls, max_tokens, max_time_ms or max_cost_usd in belay.json",
   raiseDepth: "ask the user to raise max_depth in belay.json",

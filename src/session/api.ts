@@ -10,6 +10,7 @@ import type { CellFile, ExecKind } from "./journal/records.ts";
 import type { ProviderWait } from "./provider-wait.ts";
 import type { RemarkOptions } from "./stored/remarks.ts";
 import type { Delivery } from "./sub-calls/delivery.ts";
+import type { HeldBack } from "./sub-calls/held-back.ts";
 
 /** An event of a session, as `onProgress` gets it. */
 export type SessionEvent =
@@ -21,6 +22,8 @@ export type SessionEvent =
   | ({ readonly kind: "calls" } & CallProgress)
   /** Batches that the running exec waits for; none: their answers are there. */
   | { readonly kind: "waits"; readonly waits: readonly ProviderWait[] }
+  /** Calls by batch that wait for tokens or dollars which calls in a batch hold. */
+  | { readonly kind: "held_back"; readonly held_back: HeldBack }
   /** A turn of an ask. */
   | ({ readonly kind: "turn" } & TurnProgress)
   /** A checkpoint that is kept. */
@@ -268,6 +271,8 @@ export interface DryRun {
     readonly functions?: number;
     /** Calls whose answers are on record, so that nothing would be sent; absent outside of a run. */
     readonly reused?: number;
+    /** Calls by batch that would wait for the first wave; absent if all would go at once. */
+    readonly held_back?: HeldBack;
   };
 }
 

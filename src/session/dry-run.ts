@@ -7,12 +7,13 @@ import type { Store } from "../store/index.ts";
 import type { CallEstimate, DryRun, ExecOptions } from "./api.ts";
 import type { Env } from "./env.ts";
 import { runCell } from "./exec/run-exec.ts";
-import { leftForNext } from "./journal/budgets.ts";
+import { leftForNext, limitsNow } from "./journal/budgets.ts";
 import { isFunctionCall } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
 import type { Setup } from "./setup.ts";
 import { openSpace } from "./space.ts";
 import { sumOfQuestion } from "./sub-calls/cache.ts";
+import { openHeldBackCount } from "./sub-calls/held-back.ts";
 import { FREE, planSubCall } from "./sub-calls/plan.ts";
 import type { Answers } from "./sub-calls/port.ts";
 
@@ -53,6 +54,12 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
   const asking = { models, baseUrl: options.baseUrl };
   const of = { maxDepth: rules.maxDepth, contextKey: () => state().account.context_key };
+  const { remaining_tokens: tokens, remaining_cost_usd: cost_usd = Number.POSITIVE_INFINITY } = leftForNext(
+    rules,
+    state().account,
+  );
+  const limits = limitsNow(rules, { question: null });
+  const byBatch = openHeldBackCount(limits, { tokens, cost_usd });
   const sites = new Map<string, CallEstimate>();
   let functions = 0;
   let reused = 0;
@@ -74,6 +81,9 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
       ? { children: 1, child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1 }
       : estimateSubCall(plan.call, { models, tools, maxTurns });
     sites.set(site, add(sites.get(site) ?? NONE, { ...NONE, ...own, sub_calls: 1 }));
+    const isByBatch = !request.context && (request.delivery ?? options.delivery) === "batch";
+    const { input_tokens = 0, max_output_tokens = 0, cost_usd = 0 }: Partial<CallEstimate> = own;
+    using _held = isByBatch ? byBatch.hold({ tokens: input_tokens + max_output_tokens, cost_usd }) : undefined;
     using stop = joinSignals(signal, timeOver);
     const value = await placeholderAnswer(plan.call, taskThread(), stop.signal);
     const settlement = { ok: true, value: request.cites ? { answer: value, cites: [] } : value } as const;
@@ -85,7 +95,8 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
     repeatable: () => true,
     estimate(partial: boolean): DryRun["estimate"] {
       const list = [...sites].map(([site, estimate]) => ({ site, ...estimate }));
-      const made = functions > 0 ? { functions } : {};
+      const heldBack = byBatch.heldBack();
+      const made = { ...(functions > 0 ? { functions } : {}), ...(heldBack ? { held_back: heldBack } : {}) };
       const taken = recorded ? { reused } : {};
       return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial, ...made, ...taken };
     },

@@ -64,4 +64,5 @@ export {
   sessionToRemove,
   summaryOf,
 } from "./stored/sessions.ts";
+export { type HeldBack, heldBackText, roundedUp } from "./sub-calls/held-back.ts";
 export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";

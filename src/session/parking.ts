@@ -2,6 +2,7 @@ import type { RlmError } from "../../runtime/index.ts";
 import type { SubCallError } from "../model/index.ts";
 import { aborted } from "../platform/signals.ts";
 import type { Amount } from "../store/index.ts";
+import type { HeldBack } from "./sub-calls/held-back.ts";
 
 /** Why an exec is to be suspended, and when it can go on at the earliest. */
 export type Parked =
@@ -35,6 +36,7 @@ export function openParking() {
   /** Pieces of active work that do not wait for each other. */
   let active = 0;
   let awaitsBatch = 0;
+  let heldBack: HeldBack | null = null;
 
   function suspendIfQuiet(): void {
     if (reason && [...sent].every((call) => waiting.has(call))) suspend(reason);
@@ -66,6 +68,7 @@ export function openParking() {
     begin(suspends: (parked: Parked) => void): void {
       suspend = suspends;
       reason = null;
+      heldBack = null;
       sent.clear();
     },
     /** The call waits until it is ended, which the suspension does. */
@@ -82,6 +85,11 @@ export function openParking() {
       }
       waiting.delete(call);
     },
+    /** Beside what waits for batches, these calls wait for what those hold. */
+    holdsBack(calls: HeldBack): void {
+      heldBack = calls;
+    },
+    heldBack: () => heldBack,
     /** The first reason for which no call is sent any more; null: calls are sent. */
     reason: () => reason,
     /** A request of the call is on its way. */

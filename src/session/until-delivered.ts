@@ -15,11 +15,13 @@ import type { Parked } from "./parking.ts";
 import { hasWaited, type ProviderWait, providerWait } from "./provider-wait.ts";
 import { resume } from "./resume.ts";
 import type { Setup } from "./setup.ts";
+import { type HeldBack, heldBackCure, heldBackProblem } from "./sub-calls/held-back.ts";
 
 type Envelope = ExecEnvelope | AskEnvelope | QueryEnvelope;
 
 /** The fields of an envelope that say what its exec waits for. */
-type NotOver = Required<Pick<ExecFailure, "error_code" | "error_message" | "suggestion" | "waits">>;
+type NotOver = Required<Pick<ExecFailure, "error_code" | "error_message" | "suggestion" | "waits">> &
+  Pick<ExecFailure, "held_back">;
 
 /** Runs a cell, and goes on with it as long as only providers keep it from its end. */
 export async function execToItsEnd(
@@ -81,7 +83,12 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
   const { parking, hasOwnParking, above } = setup;
   // The call that a child answers counts as active already.
   if (above) return work(asked, true);
-  if (!hasOwnParking) return parking.active(() => work(asked, true));
+  if (!hasOwnParking) {
+    const answer = await parking.active(() => work(asked, true));
+    const heldBack = parking.heldBack();
+    if (heldBack) setup.env.emit({ kind: "held_back", held_back: heldBack });
+    return answer;
+  }
   for (let isFirst = true; ; isFirst = false) {
     const parked = new AbortController();
     const stuck: RlmError[] = [];
@@ -93,8 +100,10 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
     const answer = await parking.active(() => work({ ...asked, suspend: suspend.signal }, isFirst));
     const end = answer?.envelope;
     if (!answer || !end || end.success || !end.resumable || !parked.signal.aborted) return answer;
+    const heldBack = parking.heldBack();
+    if (heldBack) setup.env.emit({ kind: "held_back", held_back: heldBack });
     const { waits, problem } = await collected(setup, { wait_ms, resendDoubtful, ...asked }, stuck);
-    if (waits.length > 0 || problem) return { ...answer, envelope: told(end, notOver(waits, problem)) };
+    if (waits.length > 0 || problem) return { ...answer, envelope: told(end, notOver(waits, problem, heldBack)) };
   }
 }
 
@@ -167,13 +176,20 @@ const TRY_AGAIN = `Cure the store, for example a full disk; then ${remedy("resum
 const LOOK_MS = 500;
 const STOP_MS = 2000;
 
-function notOver(waits: readonly ProviderWait[], problem: RlmError | null): NotOver {
+function notOver(waits: readonly ProviderWait[], problem: RlmError | null, heldBack: HeldBack | null): NotOver {
+  if (problem)
+    return { error_code: problem.code, error_message: problem.message, suggestion: problem.suggestion, waits };
   const calls = waits.reduce((sum, wait) => sum + wait.calls, 0);
   const batches = waits.map(({ provider, batch }) => (batch === null ? provider : `${provider} ${batch}`)).join(", ");
+  const message = `${amount(calls, "call waits", "calls wait")} for ${batches}`;
+  const resume = `${firstly("resume")}: nothing is asked for twice.`;
+  const error_code = "waits_for_provider";
+  if (!heldBack) return { error_code, error_message: message, suggestion: resume, waits };
   return {
-    error_code: problem?.code ?? "waits_for_provider",
-    error_message: problem?.message ?? `${amount(calls, "call waits", "calls wait")} for ${batches}`,
-    suggestion: problem?.suggestion ?? `${firstly("resume")}: nothing is asked for twice.`,
+    error_code,
+    error_message: `${message}; ${heldBackProblem(heldBack)}`,
+    suggestion: `${heldBackCure(heldBack)}. ${resume}`,
     waits,
+    held_back: heldBack,
   };
 }

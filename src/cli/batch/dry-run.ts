@@ -5,6 +5,7 @@ import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import type { ReadyRun } from "./batch.ts";
+import { heldByAll } from "./held-jobs.ts";
 import { dryRuns, recordedFor, spread, storeOfLine } from "./recorded.ts";
 import { batchShare } from "./run-limits.ts";
 
@@ -46,6 +47,8 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
     const of = `${amount(count, "job")}, by ${by}`;
     terminal.stdout.write(`${estimateText(of, all, batchShare(asked.settings))}\n`);
     if (recorded) terminal.stdout.write(`${inLine(recordedText(all.reused, recorded.from))}\n`);
+    const held = asked.settings.delivery === "batch" ? heldByAll(asked.limits, amountOf(all)) : null;
+    if (held) terminal.stdout.write(`${held}\n`);
   }
   return failed === 0 ? 0 : 1;
 }
@@ -77,6 +80,13 @@ function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
     reused: Math.round(of("reused")),
   };
 }
+
+/** The amount that the first requests of all jobs hold together. */
+const amountOf = ({ sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate) => ({
+  nanodollars: Math.ceil(cost_usd * 1e9),
+  tokens: input_tokens + max_output_tokens,
+  sub_calls,
+});
 
 /** @param of the jobs that are estimated, and those that were run */
 function estimateText(of: string, all: Estimate, share: number | null): string {

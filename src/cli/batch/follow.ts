@@ -5,6 +5,7 @@ import { hasWaited, waitsFor } from "../../session/index.ts";
 import type { JobPage, Jobs, Store } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";
 import type { StatusClock } from "../render/status-line.ts";
+import { type HeldJobs, heldJobs } from "./held-jobs.ts";
 import { type CountedRun, isLeftToProviders, jobsIn, overIn } from "./run-state.ts";
 
 /** Follows a run in the store, whoever works on it. */
@@ -27,7 +28,7 @@ export interface Following {
 }
 
 /** `next`: the instant at which the first parked job goes on by itself, as far as that is known. */
-type Look = CountedRun & { readonly next: number | null };
+type Look = CountedRun & { readonly next: number | null; readonly held_back: HeldJobs | null };
 
 const LOOK_MS = 1000;
 const SLOWEST_MS = 30_000;
@@ -47,13 +48,14 @@ export async function followRun(following: Following): Promise<CountedRun | null
       const { counts, waits } = counted;
       const next =
         counts.parked > 0 && waits.length === 0 ? await nextParked(following.store.jobs, following.run) : null;
-      await following.look({ at: clock.now(), ...counted, next });
+      const held_back = await heldJobs(following.store.jobs, counted.run, counts.parked);
+      await following.look({ at: clock.now(), ...counted, next, held_back });
       goneSince = null;
       pause = LOOK_MS;
       leftSince = isLeftToProviders(counted) ? (leftSince ?? clock.now()) : null;
       const waitMs = following.waitMs?.() ?? Number.POSITIVE_INFINITY;
       if (leftSince !== null && hasWaited(waits, clock.now() - leftSince - waitMs)) return counted;
-      if (await isOver(following, { ...counted, next })) return counted;
+      if (await isOver(following, { ...counted, next, held_back })) return counted;
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "store_failed" || !following.unreachable) throw error;
       goneSince ??= clock.now();

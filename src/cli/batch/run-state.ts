@@ -3,6 +3,7 @@ import { age, amount, compact, dollars, roughly, thousands } from "../../platfor
 import type { Amount, Counts, ReusedAnswers, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 import { waitsInShort } from "../render/waits.ts";
+import { type HeldJobs, heldJobsText } from "./held-jobs.ts";
 
 /** A run, its counts, and the providers' batches that its jobs wait for. */
 export interface CountedRun {
@@ -21,6 +22,8 @@ export interface RunState extends Pick<CountedRun, "counts">, Partial<Pick<Count
   readonly reason?: Reason | null;
   /** The instant at which the first parked job goes on by itself; null or absent: it is not known. */
   readonly next?: number | null;
+  /** Jobs that wait for what calls by batch hold; null or absent: none do. */
+  readonly held_back?: HeldJobs | null;
 }
 
 /** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min left`. */
@@ -36,6 +39,7 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
     ...(counts.parked > 0 && !now.waits?.length ? [`${counts.parked} parked${nextText(now.next ?? 0)}`] : []),
     ...(active > 0 ? [`${active} running${counts.workers > 1 ? ` on ${counts.workers} workers` : ""}`] : []),
     ...(now.waits?.length ? [waitsInShort(now.waits, Date.now())] : []),
+    ...(now.held_back ? [heldJobsText(now.held_back)] : []),
     ...spentParts(run),
     ...(now.reused?.answers ? [reusedInShort(now.reused, run)] : []),
     ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
@@ -115,11 +119,12 @@ export function openSpeed(): (now: RunState) => Speed {
 }
 
 /** The state of a run, for programs. */
-export function runStateJson({ counts, run, waits = [], reused }: Omit<RunState, "at">): object {
+export function runStateJson({ counts, run, waits = [], reused, held_back }: Omit<RunState, "at">): object {
   return {
     jobs: jobsJson(counts),
     ...(waits.length > 0 ? { waits } : {}),
     ...(reused ? { reused: reusedJson(reused) } : {}),
+    ...(held_back ? { held_back } : {}),
     spent: amountJson(run.spent),
     held: amountJson(run.held),
     doubtful: amountJson(run.doubtful),
@@ -143,7 +148,9 @@ const amountJson = ({ nanodollars, tokens, sub_calls }: Amount | RunLimits) => (
 });
 
 /** A run for programs. */
-export function runJson(now: Pick<RunState, "counts" | "waits" | "reused"> & { readonly run: RunRow }): object {
+export function runJson(
+  now: Pick<RunState, "counts" | "waits" | "reused" | "held_back"> & { readonly run: RunRow },
+): object {
   const { id, name, queue, share, why, created_at } = now.run;
   return { id, name, queue, share, state: stateOf(now), why, created_at, ...runStateJson(now) };
 }

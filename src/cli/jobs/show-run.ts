@@ -4,6 +4,7 @@ import { inLine, jsonText } from "../../platform/visible.ts";
 import { waitsFor } from "../../session/index.ts";
 import type { JobPage, JobRow, Jobs } from "../../store/index.ts";
 import { followRun, openPoke } from "../batch/follow.ts";
+import { type HeldJobs, heldJobs } from "../batch/held-jobs.ts";
 import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress } from "../batch/run-progress.ts";
 import { type CountedRun, progressText, reusedText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
@@ -20,6 +21,10 @@ const PAGE = 1000;
 
 type Listed = AsyncIterable<JobRow>;
 
+interface Shown extends CountedRun {
+  readonly held_back: HeldJobs | null;
+}
+
 /** A run and its jobs. Gives the exit code: that of `belay batch`, or 1 if rows of jobs cannot be read. */
 export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, json, own } = asked;
@@ -32,24 +37,25 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const counts = await jobs.counts();
   const waits = await waitsFor(store, { run: run.id });
   const reused = await store.jobs.reused(run.id);
+  const held_back = await nullIf("store_corrupt", heldJobs(store.jobs, run, counts.parked));
   if (json) {
-    const reasons = await printJobs(asked, runJson({ run, counts, waits, reused }), jobsOf(list));
+    const reasons = await printJobs(asked, runJson({ run, counts, waits, reused, held_back }), jobsOf(list));
     const end = { reasons, ...damageJson(asked, jobs.damaged()) };
     asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
-    await showStateAndJobs(asked, { run, counts, waits, reused }, rows, jobsOf(list));
+    await showStateAndJobs(asked, { run, counts, waits, reused, held_back }, rows, jobsOf(list));
     showDamage(asked, jobs.damaged());
   }
   return jobs.damaged().length > 0 ? 1 : runExitCode({ run, counts, waits });
 }
 
 /** @param rows the first jobs that can be read @param all those of the state that is asked for */
-async function showStateAndJobs(asked: JobsAsked, counted: CountedRun, rows: readonly JobRow[], all: Listed) {
-  const { run, counts, waits } = counted;
+async function showStateAndJobs(asked: JobsAsked, counted: Shown, rows: readonly JobRow[], all: Listed) {
+  const { run, counts, waits, held_back } = counted;
   const { own, terminal } = asked;
   const { stdout } = terminal;
   const state = stateOf(counted);
-  stdout.write(`${inLine(`${run.name} (${state}): ${progressText({ counts, run })}`)}\n`);
+  stdout.write(`${inLine(`${run.name} (${state}): ${progressText({ counts, run, held_back })}`)}\n`);
   const reused = reusedText(counted);
   if (reused !== null) stdout.write(`${inLine(reused)}\n`);
   if (state === "paused" && run.why !== null) stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);

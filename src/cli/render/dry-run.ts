@@ -1,9 +1,11 @@
 import type { CallEstimate, DryRun } from "../../index.ts";
 import { amount, compact, dollars } from "../../platform/figures.ts";
+import { heldBackText } from "../../session/index.ts";
 import { showWarnings } from "./envelope.ts";
 import { showError } from "./failure.ts";
 import { table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
+import { inFlags } from "./wording.ts";
 
 /** The estimate for people: a line for each place in the cell that makes sub-calls, then the sum of them. */
 export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): void {
@@ -18,6 +20,7 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
     const most = `up to ${estimate.max_requests} requests`;
     terminal.stdout.write(`of first requests: with all turns of sub-agents and repairs there may be ${most}\n`);
   }
+  if (estimate.held_back) terminal.stdout.write(`by batch ${inFlags(heldBackText(estimate.held_back))}\n`);
   if (estimate.children > 0) terminal.stdout.write(`${ofChildren(estimate)}\n`);
   if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");
   showWarnings(envelope.warnings, envelope.limits_applied, terminal);

@@ -1,11 +1,13 @@
-import type { CallProgress, SessionEvent } from "../../index.ts";
+import type { CallProgress, HeldBack, ProviderWait, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
+import { heldBackText } from "../../session/index.ts";
 import { type TurnProgress, turnLine, turnOverLine, waitingLine } from "./ask.ts";
 import { callLine } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
 import { waitsInShort } from "./waits.ts";
+import { inFlags } from "./wording.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */
 export type ProgressLine = ReturnType<typeof openProgress>;
@@ -31,6 +33,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
   let source = "";
   let calls: CallProgress | undefined;
   let stopTicking = () => {};
+  const waitWords = openWaitWords();
   const turns = openTurnLines();
   const counted = openCount(now);
 
@@ -62,11 +65,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
         case "notice":
           return status.show(event.text);
         case "load":
-          return status.show(
-            event.converting === undefined
-              ? `loading ${source || "the context"}: ${amount(event.files, "file")}, ${megabytes(event.bytes)}`
-              : `converting ${inLine(event.converting)} …`,
-          );
+          return status.show(loadLine(event, source));
         case "turn":
           // The calls of the cell before are over.
           stopTicking();
@@ -84,8 +83,11 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
           // The calls are the provider's: their seconds do not go on here.
           stopTicking();
           calls = undefined;
-          return event.waits.length === 0 ? undefined : status.show(waitsInShort(event.waits, Date.now()));
+          const text = waitWords.of(event.waits);
+          return text === null ? undefined : status.show(text);
         }
+        case "held_back":
+          return waitWords.holdBack(event.held_back);
         case "checkpoint":
       }
     },
@@ -104,6 +106,27 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
     },
     /** A context was loaded: what the session has spent is nothing again. */
     reset: counted.reset,
+  };
+}
+
+function loadLine({ converting, files, bytes }: Extract<SessionEvent, { kind: "load" }>, source: string): string {
+  if (converting !== undefined) return `converting ${inLine(converting)} …`;
+  return `loading ${source || "the context"}: ${amount(files, "file")}, ${megabytes(bytes)}`;
+}
+
+/** The words for what providers keep, and for the calls that this holds back. */
+function openWaitWords() {
+  let heldBack = "";
+  return {
+    holdBack(held: HeldBack): void {
+      heldBack = ` · ${inFlags(heldBackText(held))}`;
+    },
+    /** null: their answers are there. */
+    of(waits: readonly ProviderWait[]): string | null {
+      if (waits.length > 0) return `${waitsInShort(waits, Date.now())}${heldBack}`;
+      heldBack = "";
+      return null;
+    },
   };
 }
 

@@ -17,6 +17,8 @@ const COMMAND: Wording = {
   fewerSections: "ask again with a smaller `--max-sections`",
   moreSubCalls: "raise `--max-sub-calls`",
   renewSession: "`--reload` begins the session's budget anew",
+  raiseTokens: "raise `--max-tokens *`",
+  raiseDollars: "raise `--max-cost-usd *`",
   anotherRun: "begin another run with `--new`",
   moreBudget: "raise `--max-sub-calls`, `--max-tokens`, `--max-time-ms` or `--max-cost-usd`",
   raiseDepth: "raise `--depth`",

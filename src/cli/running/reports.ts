@@ -1,6 +1,7 @@
 import type { DryRun, ExecFailure, RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import { heldBackText } from "../../session/index.ts";
 import type { Cell } from "../input/cells.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import { type Outcome, type Showing, showOutcome } from "../render/envelope.ts";
@@ -8,7 +9,7 @@ import { failureJson, showFailure } from "../render/failure.ts";
 import type { CallTotals } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { waitLines } from "../render/waits.ts";
-import { envelopeInFlags } from "../render/wording.ts";
+import { envelopeInFlags, inFlags } from "../render/wording.ts";
 import { isToGoOn } from "./run-cells.ts";
 
 /** The form in which the outcome of cells and queries is printed. */
@@ -46,6 +47,7 @@ const textReport = (terminal: Terminal) => ({
     // Another failure, such as that of a store on a full disk, says why.
     if (open && !isToGoOn(open)) showOutcome(open, taken, terminal, showing);
     for (const line of waitLines(open?.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);
+    if (open?.held_back) terminal.stderr.write(`${inFlags(heldBackText(open.held_back))}\n`);
     terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   },
   dryRun: (dry: DryRun): void => showDryRun(dry, terminal),

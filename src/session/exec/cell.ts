@@ -204,6 +204,8 @@ async function runCell(
     : { kind: "start", input: { ...given, sites, kept, seed: [word(), word(), word(), word()] }, replay };
   using out = joinSignals(signal, time.out);
   const over = await runLoop(ports, beginning, { signal: out.signal, suspend });
+  const heldBack = suspend?.aborted ? budget.heldBack() : null;
+  if (heldBack) setup.parking.holdsBack(heldBack);
   if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
   const results = recorder.state().account.last?.results ?? [];
   for (const field of results.flatMap(({ as_text = [] }) => as_text)) warn(over.state, `number_as_text: ${field}`);

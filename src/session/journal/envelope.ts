@@ -4,6 +4,7 @@ import { type SkippedStats, type ToldSkips, toldSkips } from "../../context/inde
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import { type ObjectsRead, type QueryNote, readObjectsResult, readQueryResult } from "../../query/index.ts";
 import type { ProviderWait } from "../provider-wait.ts";
+import type { HeldBack } from "../sub-calls/held-back.ts";
 import type { RemainingBudget } from "./ledger.ts";
 import type { CellComplete, Complete } from "./records.ts";
 
@@ -50,6 +51,8 @@ export interface ExecFailure extends ExecFields {
   readonly suggestion: string;
   /** Only present if all that is left of the exec waits for providers' batches. */
   readonly waits?: readonly ProviderWait[];
+  /** Only present if calls wait for tokens or dollars that those hold. */
+  readonly held_back?: HeldBack;
 }
 
 export interface EnvelopeFacts {

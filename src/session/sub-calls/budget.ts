@@ -8,15 +8,10 @@ import {
   type SubCallError,
   tokensOf,
 } from "../../model/index.ts";
-import { type BudgetRules, leftOfBoth, type Spendings } from "../journal/budgets.ts";
+import { type BudgetRules, leftOfBoth, limitsNow, type Spendings } from "../journal/budgets.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
+import { type Wanted as Amount, type HeldBack, heldBackBy } from "./held-back.ts";
 import { openQueue } from "./queue.ts";
-
-/** Tokens and dollars. */
-interface Amount {
-  readonly tokens: number;
-  readonly cost_usd: number;
-}
 
 /** The spending in an earlier process of a call that is still open: the ledger of its child. */
 export interface Unrecorded extends Amount {
@@ -52,7 +47,7 @@ export interface BudgetStart {
  */
 export function openBudget(rules: BudgetRules, start: Spendings, { above, unrecorded = [] }: BudgetStart = {}) {
   const level = openLevel(rules, start, unrecorded);
-  const { held, close, follow } = level;
+  const { held, heldBack, close, follow } = level;
   const fromHere = (left: RemainingBudget) => lesser(left, level.left());
 
   async function reserve(callId: string, ...[estimate, signal]: Parameters<RequestBudget["reserve"]>) {
@@ -71,6 +66,7 @@ export function openBudget(rules: BudgetRules, start: Spendings, { above, unreco
       settled: () => (above ? above.settled() : level.settled()),
     }),
     held,
+    heldBack,
     close,
     follow,
   };
@@ -121,6 +117,9 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
   let held = NOTHING;
   /** Requests that hold something: one may hold no tokens. */
   let holders = 0;
+  /** The requests that waited for others until they were given up; and how many held what, when the newest attempt failed. */
+  const unserved: Amount[] = [];
+  let holding = { by: 0, left: NOTHING };
   const queue = openQueue();
   let next = Promise.withResolvers<void>();
 
@@ -128,7 +127,7 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
     return leftOfBoth(rules, spendings, [...unrecorded.values()].reduce(plus, held));
   }
 
-  function taken(callId: string, amount: Amount): Reservation {
+  function take(callId: string, amount: Amount): Reservation {
     held = plus(held, amount);
     holders++;
     return {
@@ -154,6 +153,13 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
     left,
     /** Held by requests in flight. */
     held: () => held,
+    /** The requests that waited for those in flight until they were given up; null: none did. */
+    heldBack(): HeldBack | null {
+      const { by } = holding;
+      if (unserved.length === 0 || by === 0) return null;
+      const limits = limitsNow(rules, spendings);
+      return heldBackBy({ calls: unserved.length, by }, limits, holding.left, unserved.reduce(plus));
+    },
     /** Resolves once one of them is over; null: there is none. */
     settled: () => (holders === 0 ? null : next.promise),
     /** Waits for requests in flight until the estimate fits; who has waited longest is served first. */
@@ -161,10 +167,14 @@ function openLevel(rules: BudgetRules, start: Spendings, before: readonly Unreco
       const amount = { tokens: input_tokens + max_tokens, cost_usd };
       const attempt = () => {
         const { remaining_tokens, remaining_cost_usd = Number.POSITIVE_INFINITY } = left();
-        if (amount.tokens <= remaining_tokens && cost_usd <= remaining_cost_usd) return taken(callId, amount);
-        return holders === 0 ? exceeded(amount, left()) : undefined;
+        if (amount.tokens <= remaining_tokens && cost_usd <= remaining_cost_usd) return take(callId, amount);
+        if (holders === 0) return exceeded(amount, left());
+        holding = { by: holders, left: { tokens: remaining_tokens, cost_usd: remaining_cost_usd } };
+        return undefined;
       };
-      return (await queue.wait(attempt, signal)) ?? failure("cancelled", "the call was cancelled");
+      const answer = await queue.wait(attempt, signal);
+      if (!answer) unserved.push(amount);
+      return answer ?? failure("cancelled", "the call was cancelled");
     },
     /** The call's record is committed: `after` holds what it has spent. */
     close(callId: string, after: Spendings): void {

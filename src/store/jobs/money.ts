@@ -13,6 +13,22 @@ export function mayHold({ limits, spent, held, doubtful }: Purse, amount: Amount
   return spentLimit([spent, doubtful]) ?? "wait";
 }
 
+/**
+ * The number of jobs that wait for what others hold and may ask again now: as many as there is room for, all if nothing is held, and one
+ * of a run at its limit, which then pauses.
+ */
+export function mayAskAgain(
+  { limits, spent, held, doubtful }: Purse,
+  holds: { readonly count: number; readonly smallest: Amount; readonly largest: Amount },
+): number {
+  if (holds.count === 0) return Number.POSITIVE_INFINITY;
+  const left = (kind: keyof Amount, sums: readonly Amount[]) =>
+    sums.reduce((rest, sum) => rest - sum[kind], limits[kind] ?? Number.POSITIVE_INFINITY);
+  if (EACH.some((kind) => holds.smallest[kind] > left(kind, [spent, doubtful]))) return 1;
+  const rooms = EACH.map((kind) => left(kind, [spent, held, doubtful]) / Math.max(1, holds.largest[kind]));
+  return Math.max(0, Math.floor(Math.min(...rooms)));
+}
+
 export const plus = (a: Amount, b: Amount): Amount => ({
   nanodollars: a.nanodollars + b.nanodollars,
   tokens: a.tokens + b.tokens,

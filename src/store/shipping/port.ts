@@ -22,7 +22,10 @@ export interface Shipping {
   giveUp(of: Waiters, which: "all" | "unsent"): Promise<void>;
   /** The open parcels of a run or of a root session, by shipment; those without one first. */
   waits(of: Waiters): Promise<readonly Waits[]>;
-  /** Jobs of a queue, 1,000 at the most, that waited for answers and wait for a try now: each needs a ticket. */
+  /**
+   * Jobs of a queue, 1,000 at the most, that waited for answers and wait for a try now: each needs a ticket. Jobs parked as `held` are
+   * among them once the money that requests by batch hold has room for them, or is spent.
+   */
   delivered(queue: string): Promise<readonly DueJob[]>;
 
   /** Parcels that may leave now, by account and model. */

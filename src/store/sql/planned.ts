@@ -5,6 +5,7 @@ import { keepText, readAnswer } from "./cache.ts";
 import { hasCheckpoint, readCheckpoint, readImage } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import { fork } from "./fork.ts";
+import { wakeHeld } from "./held-jobs.ts";
 import { countStates, damagedJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "./jobs.ts";
 import { readJournal } from "./journal.ts";
 import { deliveredJobs, giveUpWhich, keepParcel, parcelsOf, waitsOf } from "./parcels.ts";
@@ -102,7 +103,11 @@ export function planned<W extends When>({
     "shipping.parcels": (session, call) => reads(() => parcelsOf(session, call)),
     "shipping.giveUp": (of, which) => changes(({ now }) => giveUpWhich(of, which, now)),
     "shipping.waits": (of) => reads(() => waitsOf(of)),
-    "shipping.delivered": (queue) => reads(() => deliveredJobs(queue)),
+    "shipping.delivered": (queue) =>
+      changes(function* ({ now }) {
+        yield* wakeHeld(queue, now);
+        return yield* deliveredJobs(queue);
+      }),
     "shipping.groups": () => reads(shipping.groupsOf),
     "shipping.close": (of, fence, most) => changes((own) => shipping.closeShipment(of, fence, most, own)),
     "shipping.open": () => reads(shipping.openShipments),

@@ -98,17 +98,40 @@ test("jobs are parked until their answers are there, and each is woken once", as
   expect([spent, held, doubtful]).toEqual([journals, NOTHING, NOTHING]);
 });
 
-test("a limit that is enough for 2 of 5 ships 2, and the others when money is free", async () => {
-  const { submit, works, states, batches, money, store } = await scene(ASK, {}, { limits: { tokens: 2200 } });
+test("a limit that is enough for 2 of 5 ships 2, and the others at once when money is free", async () => {
+  const { submit, works, states, batches, money } = await scene(ASK, {}, { limits: { tokens: 2200 } });
   const { run } = await submit(inputs(5));
-  for (const shipped of [[2], [2, 2], [2, 2, 1]]) {
-    await works({ run });
-    expect(batches.batches.map(({ rows }) => rows.length)).toEqual(shipped);
-    await store.jobs.change(run.id, { to: "resume" });
-  }
+  await works({ run });
+  expect(batches.batches.map(({ rows }) => rows.length)).toEqual([2, 2, 1]);
   expect(await states(run)).toEqual(Array.from({ length: 5 }, () => "done"));
   const { spent, held, doubtful, journals } = await money(run);
   expect([spent, held, doubtful]).toEqual([journals, NOTHING, NOTHING]);
+});
+
+test("a run whose limit is spent while jobs wait for held money pauses at once", async () => {
+  const usage = { prompt: 500, completion: 500 };
+  const { submit, works, states, store } = await scene(
+    ASK,
+    { answer: ({ prompt }) => ({ text: prompt, usage }) },
+    { limits: { tokens: 2200 } },
+  );
+  const { run } = await submit(inputs(3));
+  await works({ run });
+  expect(await store.jobs.run(run.id)).toMatchObject({ state: "paused", why: "budget: tokens" });
+  expect((await states(run)).toSorted()).toEqual(["done", "done", "parked budget"]);
+});
+
+test("a job says once that its own calls wait for tokens that others of it hold", async () => {
+  const three = "(await llm_query_batch(['a', 'b', 'c'], { tools: [], max_tokens: 1000 })).results";
+  const { submit, works, results } = await scene(three, {}, { spec: { budget: { max_tokens: 2200 } } });
+  const { run } = await submit(inputs(1));
+  const said: string[] = [];
+  await works({ run, on: (told) => void (told.kind === "said" && said.push(told.text)) });
+  expect(await results(run)).toEqual([["A", "B", "C"]]);
+  const cure = "raise `budget.max_tokens: 3050`";
+  expect(said.map((text) => text.replace(/^job \S+: /, ""))).toEqual([
+    `1 call waits for tokens held by 2 others: ${cure}`,
+  ]);
 });
 
 test("a worker that is stopped leaves its jobs parked, and a later one goes on: nothing is doubtful", async () => {

@@ -123,6 +123,9 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
         const { waiting, running, cancelling } = counts;
         if (collects && waits.length > 0) return;
         const state = (await store.jobs.run(run.id))?.state;
+        // The store lets these go on, or pauses the run.
+        const parked = await store.jobs.list(run.id, { states: ["parked"], from: 0, limit: 1000 });
+        if (collects && state === "open" && parked.some(({ why }) => why === "held")) return;
         if (running + cancelling === 0 && (waiting === 0 || state === "paused")) over.abort();
       };
       const working = work({

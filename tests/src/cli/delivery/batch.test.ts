@@ -117,6 +117,22 @@ test("a dry run tells both prices", async () => {
   expect(server.steps).toEqual([]);
 });
 
+test("a limit that splits a batch is named before, and while jobs wait for what the others hold", async () => {
+  const answers = gate();
+  const { type } = await deliveryLines({ fate: () => ({ wait: answers.promise }) });
+  const line = ["batch", "ask.js", "--jobs", "in.jsonl", "--name", "mine", "--run-max-tokens", "9000"];
+  expect((await type([...line, "--dry-run"])).stdout).toMatch(
+    /\nby batch 9000 tokens have room for about \d\d % of the calls at once, and the others wait for the first wave: raise --run-max-tokens to 12500\n$/,
+  );
+  expect(await type([...line, "--wait", "0"])).toMatchObject({ code: 4 });
+  const words = "1 job waits for tokens held by 2 calls: raise --run-max-tokens to 12500";
+  expect((await type(["jobs", "mine"])).stdout.split("\n", 1)[0]).toContain(words);
+  const held_back = { jobs: 1, by: 2, of: "tokens", raise_to: 12_500 };
+  expect(json(await type(["jobs", "mine", "--json"]))).toMatchObject({ run: { held_back } });
+  answers.resolve();
+  expect(await type(line)).toMatchObject({ code: 0 });
+});
+
 test("workers share a run by batch, and end with 4 when only providers can go on", async ({ skip }) => {
   skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
   const answers = gate();

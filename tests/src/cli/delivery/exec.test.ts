@@ -38,6 +38,20 @@ test("exec and resume end with 4 and say what they wait for, and resume ends the
   expect(server.ran).toHaveLength(1);
 });
 
+test("a dry run and the wait name the limit that splits a batch", async () => {
+  const answers = gate();
+  const { type } = await deliveryLines({ fate: () => ({ wait: answers.promise }) });
+  const cell = 'await llm_query_batch(["a", "b", "c"], { tools: [], max_tokens: 1000 })';
+  const line = ["exec", "-e", cell, "--session", "s", "--max-tokens", "2200"];
+  const words = "1 call waits for tokens held by 2 others: raise `--max-tokens 3050`";
+  expect((await type([...line, "--dry-run"])).stdout).toContain(`\nby batch ${words}\n`);
+  const { stderr } = await type([...line, "--wait", "0"]);
+  expect(stderr).toMatch(/^2 calls wait for local .*\n1 call waits .*\nsuspended; continue with: belay resume s\n$/);
+  expect(stderr).toContain(`\n${words}\n`);
+  answers.resolve();
+  expect(await type(["resume", "s"])).toMatchObject({ code: 0 });
+});
+
 test("of several cells those that are left go on with the resume, and --discard gives up what is out", async () => {
   const answers = gate();
   const { type, server } = await deliveryLines({ fate: () => ({ wait: answers.promise }) });

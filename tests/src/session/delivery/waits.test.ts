@@ -114,6 +114,33 @@ test("300 calls of a batch are one shipment, whatever the concurrency", async ()
   expect(server.batches.map(({ rows }) => rows.length)).toEqual([300]);
 });
 
+test("calls that wait for tokens which a batch holds are named, with the limit that sends all at once", async () => {
+  const answers = gate();
+  const { open, server, events } = await deliveryScene({ answer: upper, fate: () => ({ wait: answers.promise }) });
+  const cell = 'await llm_query_batch(["a", "b", "c"], { tools: [], max_tokens: 1000 })';
+  const first = await open({ budget: { max_tokens: 2200 } });
+  const held_back = { calls: 1, by: 2, of: "tokens", raise_to: 3050 };
+  const { estimate } = await first.dryRun(cell);
+  expect(estimate).toMatchObject({ sub_calls: 3, held_back });
+  expect(await first.exec(cell, { wait_ms: 0 })).toMatchObject({
+    error_code: "waits_for_provider",
+    error_message: "2 calls wait for local batch_0; 1 call waits for tokens held by 2 others",
+    suggestion: expect.stringMatching(/^Raise `budget.max_tokens: 3050` to have all of them go at once\. Finish it/),
+    held_back,
+  });
+  expect(events).toContainEqual({ kind: "held_back", held_back });
+  await first.close();
+  // With that limit the third goes too, while the others are still out.
+  const second = await open({ budget: { max_tokens: held_back.raise_to } });
+  const left = await second.resume({ wait_ms: 0 });
+  expect(left?.envelope).toMatchObject({ error_message: "3 calls wait for local batch_0, local batch_1" });
+  answers.resolve();
+  expect(await second.resume()).toMatchObject({ envelope: { success: true } });
+  expect([...server.paid().values()]).toEqual([1, 1, 1]);
+  const fresh = await open({ session: "t", budget: { max_tokens: held_back.raise_to } });
+  expect((await fresh.dryRun(cell)).estimate).not.toHaveProperty("held_back");
+});
+
 test("a sub-agent takes a wave for each turn, and repair of an answer one more", async () => {
   const { open, server, results } = await deliveryScene({
     answer({ body }) {
