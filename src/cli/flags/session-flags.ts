@@ -65,8 +65,8 @@ function optionsIn(args: Arguments, help: string): OptionFlags {
   return givenIn(args, OPTION_FLAGS);
 }
 
-/** Files in which JSON would be a surprise. */
-const OTHER_TABLES = [".tsv", ".xlsx", ".xls", ".ods", ".parquet"];
+/** Endings of files that are something else than what a result can be. */
+const NOT_WRITTEN = [".tsv", ".xlsx", ".xls", ".ods", ".parquet", ".gz"];
 
 function resultPlace(args: Arguments, help: string): ResultPlace {
   const { output: file, format, json } = valuesIn(args, OF_OUTPUT);
@@ -74,8 +74,11 @@ function resultPlace(args: Arguments, help: string): ResultPlace {
     throw new UsageError("--json prints envelopes; --format needs --output", help);
   }
   const ending = extname(file ?? "").toLowerCase();
-  if (format === undefined && OTHER_TABLES.includes(ending)) {
-    throw new UsageError(`--output ${file}: a table is written as .csv, and not as ${ending}`, help);
+  if (format === undefined && NOT_WRITTEN.includes(ending)) {
+    throw new UsageError(
+      `--output ${file}: ${ending} files are not written; name it .csv (rows), .jsonl (lines) or .json`,
+      help,
+    );
   }
   return { file: file === undefined ? null : resolve(file), format: format ?? null };
 }

@@ -50,10 +50,12 @@ function columnsOf({ rows }: Data, lines: readonly (readonly string[])[]): reado
 
 function isOfNumbers(rows: Data["rows"], at: number): boolean {
   const values = rows.map((row) => row[at] ?? null).filter((value) => value !== null);
-  return values.length > 0 && values.every((value) => typeof value === "number" || NUMBER.test(String(value)));
+  return values.length > 0 && values.every(isNumber);
 }
 
 /** A number of a table is often a text. */
+const isNumber = (value: Json | undefined) =>
+  typeof value === "number" || (typeof value === "string" && NUMBER.test(value));
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /** A value is clipped before it is measured: only its beginning can stand in a line. */

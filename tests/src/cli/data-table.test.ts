@@ -30,6 +30,14 @@ test("rows without names, of different lengths, and values of all kinds", () => 
   expect(linesOf({ names: [], rows: [] })).toEqual([]);
 });
 
+test("texts that are numbers stand to the right, and what only looks so does not", () => {
+  const rows = [
+    ["1", [1], "1.2.3", "1e3"],
+    ["-200.50", [20], "4", "x"],
+  ];
+  expect(linesOf({ names: [], rows })).toEqual(["      1  [1]   1.2.3  1e3", "-200.50  [20]  4      x"]);
+});
+
 test("a terminal cuts the widest columns, and a file or pipe has all", () => {
   const rows = [["a".repeat(50), 3, "b".repeat(30), "c".repeat(9)]];
   const names = ["one", "n", "two", "three"];

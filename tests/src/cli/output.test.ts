@@ -81,7 +81,8 @@ test("-o FILE.csv writes a table or refuses, and an ending of other tables is re
   expect(await exec("[{ a: 1 }]", "-o", "rows.xlsx")).toEqual({
     code: 2,
     stdout: "",
-    stderr: "belay exec: --output rows.xlsx: a table is written as .csv, and not as .xlsx\ntry: belay help exec\n",
+    stderr:
+      "belay exec: --output rows.xlsx: .xlsx files are not written; name it .csv (rows), .jsonl (lines) or .json\ntry: belay help exec\n",
   });
   expect(await exec("[{ a: 1 }]", "-o", "rows.tsv", "--format", "csv")).toMatchObject({ code: 0 });
 });
