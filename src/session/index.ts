@@ -38,7 +38,7 @@ export { type Compared, compareSessions } from "./stored/against.ts";
 export { type TextBounds, withBoundedTexts } from "./stored/bounded-texts.ts";
 export type { CallDescription, ChildDescription } from "./stored/call-description.ts";
 export type { ComparedCall } from "./stored/compared-calls.ts";
-export { coverageLine, coverageSentence, coveredContext } from "./stored/coverage.ts";
+export { coverageLine, coverageSentence, coveredContext, SkippedSchema } from "./stored/coverage.ts";
 export {
   type CheckpointDescription,
   damagedIn,

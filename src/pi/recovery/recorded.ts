@@ -15,6 +15,7 @@ import {
   readEndExtras,
   readLoadInput,
   readRecord,
+  SkippedSchema,
   storedContext,
 } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
@@ -145,12 +146,7 @@ const IndexSchema = v.object({
     routing_entry_count: count,
     sources: v.array(v.string()),
     context_hash: v.string(),
-    skipped: v.object({
-      count,
-      unread: count,
-      files: v.array(v.object({ path: v.string(), reason: v.string() })),
-      reasons: v.record(v.string(), count),
-    }),
+    skipped: SkippedSchema,
     replaced: v.exactOptional(count),
     converted: v.exactOptional(
       v.object({ count, lossy: count, lost: v.record(v.string(), count), files: v.array(ConvertedSchema) }),

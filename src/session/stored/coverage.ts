@@ -164,7 +164,8 @@ export async function coveredContext(
   return { hash: stats.context_hash, length: stats.length_chars, documents, skipped: stats.skipped };
 }
 
-const SkippedSchema = v.object({
+/** Skipped files as the index of a context keeps them. */
+export const SkippedSchema = v.object({
   count: v.number(),
   unread: v.number(),
   files: v.array(v.object({ path: v.string(), reason: v.string() })),
