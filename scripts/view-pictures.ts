@@ -6,9 +6,11 @@ import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { startModelServer } from "../tests/support/model-server.ts";
 import { launch } from "../tests/support/view/chromium.ts";
+import { makeAnswerPictures } from "./answer-pictures.ts";
 import { mustRun, ROOT } from "./process.ts";
 
-// Makes the pictures of docs/pictures: the page of an ask whose process was killed, with a scripted model. Needs a Chromium.
+// Makes the pictures of docs/pictures: the page of an answer, and the calls of an ask whose process was killed, with a scripted model.
+// Needs a Chromium.
 
 const SIZE = { width: 1200, height: 480 };
 /** Dollars per million tokens of the scripted model. */
@@ -81,7 +83,7 @@ export async function makePictures(
   }
 }
 
-/** Takes a picture in each scheme, with the first batch opened. The folder of the script is not shown. */
+/** Takes a picture of the calls in each scheme, with the first batch opened. The folder of the script is not shown. */
 async function photograph(home: string, folder: string): Promise<void> {
   const url = pathToFileURL(join(home, "page.html")).href;
   const browser = await launch();
@@ -89,6 +91,7 @@ async function photograph(home: string, folder: string): Promise<void> {
     const page = await browser.newPage({ viewport: SIZE, colorScheme });
     await page.goto(url);
     await page.waitForSelector("html[data-ready]", { state: "attached" });
+    await page.evaluate("document.querySelector('.work').scrollIntoView()");
     await page.getByRole("row", { name: /batch of/ }).dblclick();
     await page.getByRole("heading", { name: /^Batch of/ }).waitFor();
     const shown = page.getByText(`load ${home}/docs`, { exact: true }).first();
@@ -100,5 +103,7 @@ async function photograph(home: string, folder: string): Promise<void> {
   await browser.close();
 }
 
-if (process.argv[1] === import.meta.filename)
+if (process.argv[1] === import.meta.filename) {
+  await makeAnswerPictures(join(ROOT, "docs/pictures"));
   await makePictures(join(ROOT, "docs/pictures"), { calls: 150, awayMs: 4000 });
+}

@@ -137,8 +137,9 @@ export interface TracedAsk {
   readonly citations: readonly TracedCitation[];
   /** Limits that it met, such as `sub_calls`. */
   readonly limits_met: readonly string[];
-  /** Its warnings as sentences. Without texts there are none. */
+  /** Its warnings as sentences: those about itself, and those about the load. Without texts there are none. */
   readonly notes: readonly string[];
+  readonly load_notes: readonly string[];
 }
 
 export interface TracedCitation {

@@ -10,7 +10,7 @@ import type {
   WholeDescription,
 } from "../session/index.ts";
 import { coverageLine, coverageSentence, damagedIn } from "../session/index.ts";
-import { limitName, type WarningCures, warningSentence } from "../warnings.ts";
+import { limitName, partsOfWarning, type WarningCures, warningSentence } from "../warnings.ts";
 import { assembled, openNames, openWords, type Trace, type Tracing, type Words } from "./assembled.ts";
 import type {
   Row,
@@ -152,19 +152,27 @@ type ReadCitation = (one: Json, number: number) => TracedCitation | [];
 
 function tracedAsk(ask: NonNullable<ExecDescription["ask"]>, words: Words, citation: ReadCitation): TracedAsk {
   const { answered_by, limits_met, warnings } = ask;
-  if (!words.tracing.texts) return { answered_by, limits_met: limits_met.map(words.line), citations: [], notes: [] };
+  const bare = { answered_by, limits_met: limits_met.map(words.line), citations: [], notes: [], load_notes: [] };
+  if (!words.tracing.texts) return bare;
   const invalid = ask.citations.filter((one) => !v.is(ValidCitation, one)).length;
   const told = [...warnings, ...(invalid > 0 ? [`citation_invalid: ${invalid}`] : [])];
-  const sentences = told.map((warning) => warningSentence(warning, {}, CURES) ?? warning);
+  const sentenceOf = (warning: string) => {
+    const sentence = warningSentence(warning, {}, CURES) ?? warning;
+    return words.whole(sentence).slice(0, NOTE_UNITS);
+  };
+  const isOfLoad = (warning: string) => OF_LOADS.includes(partsOfWarning(warning).code);
   return {
     answered_by,
     limits_met: limits_met.map((limit) => words.line(limitName(limit))),
     citations: ask.citations.slice(0, MOST_CITATIONS).flatMap((one, at) => citation(one, at + 1)),
-    notes: sentences.map((sentence) => words.whole(sentence.slice(0, NOTE_UNITS))),
+    notes: told.filter((warning) => !isOfLoad(warning)).map(sentenceOf),
+    load_notes: told.filter(isOfLoad).map(sentenceOf),
   };
 }
 
 const NOTE_UNITS = 600;
+/** Warnings about what a load left out of the context. */
+const OF_LOADS = ["files_skipped", "documents_lost", "places_capped"];
 
 const MOST_CITATIONS = 50;
 

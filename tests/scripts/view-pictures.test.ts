@@ -1,12 +1,13 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { makeAnswerPictures } from "../../scripts/answer-pictures.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { makePictures } from "../../scripts/view-pictures.ts";
 import { folderWith } from "../support/tree.ts";
 import { CHROMIUM } from "../support/view/chromium.ts";
 
-const NAMES = ["view-light.png", "view-dark.png"];
+const NAMES = ["view-light.png", "view-dark.png", "answer-light.png", "answer-dark.png"];
 
 /** The width in the header of a PNG. */
 const widthOf = (path: string) => readFileSync(path).readUInt32BE(16);
@@ -17,10 +18,11 @@ test.skipIf(CHROMIUM === undefined)(
   async () => {
     const folder = folderWith();
     await makePictures(folder, { calls: 14, awayMs: 0 });
+    await makeAnswerPictures(folder);
     const pictures = NAMES.map((name) => join(folder, name));
-    expect(pictures.map(widthOf)).toEqual([1200, 1200]);
-    const [light, dark] = pictures.map((path) => readFileSync(path));
-    expect(light?.equals(dark ?? Buffer.of())).toBe(false);
+    expect(pictures.map(widthOf)).toEqual([1200, 1200, 1200, 1200]);
+    const hashes = new Set(pictures.map((path) => readFileSync(path).toString("base64")));
+    expect(hashes.size).toBe(4);
   },
 );
 

@@ -164,6 +164,7 @@ function notRead(head: Head, exec: TracedExec): Child[] {
       never.count,
     ),
     isAll ? h("p", {}, "All files could be read, and each document was opened.") : null,
+    ...(exec.ask?.load_notes ?? []).map((note) => h("p", { class: "note" }, `${note}.`)),
     h("p", { class: "note" }, sentence),
   ];
 }
