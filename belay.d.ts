@@ -174,15 +174,25 @@ declare function functions(): LentFunction[];
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
 
-/** log, info and debug write to stdout as print does, warn and error to stderr. */
+/**
+ * log, info and debug write to stdout as print does, warn and error to stderr. table draws rows and columns, 1,000
+ * rows at most.
+ */
 interface Console {
   log(...values: unknown[]): void;
   info(...values: unknown[]): void;
   debug(...values: unknown[]): void;
   warn(...values: unknown[]): void;
   error(...values: unknown[]): void;
+  table(data: unknown, columns?: string[]): void;
 }
 declare var console: Console;
+
+/**
+ * Every builtin by its name, whatever a cell has declared: `builtins.count` is `count`, even in a session that has a
+ * variable of that name.
+ */
+declare const builtins: typeof globalThis;
 
 /**
  * Assign to it what the cell answers (`result_json`): any JSON value. If it is not assigned, the value of the cell's

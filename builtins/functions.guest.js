@@ -10,6 +10,7 @@
     if (!known.has(name)) {
       const call = guest.named(name, (...args) => guest.callAsync(`functions.${name}`, args));
       known.set(name, guest.constant(call));
+      guest.lend(name, known.get(name));
     }
     if (getOwnPropertyDescriptor(global, name)) return;
     defineProperty(global, name, {

@@ -18,16 +18,25 @@ export const MACHINE_NAMES: Readonly<Record<string, MachineName>> = {
 console.info(...values: unknown[]): void
 console.debug(...values: unknown[]): void
 console.warn(...values: unknown[]): void
-console.error(...values: unknown[]): void`,
-    summary: "log, info and debug write to stdout as print does, warn and error to stderr.",
+console.error(...values: unknown[]): void
+console.table(data: unknown, columns?: string[]): void`,
+    summary:
+      "log, info and debug write to stdout as print does, warn and error to stderr. table draws rows and columns, 1,000 rows at most.",
     declaration: `interface Console {
   log(...values: unknown[]): void;
   info(...values: unknown[]): void;
   debug(...values: unknown[]): void;
   warn(...values: unknown[]): void;
   error(...values: unknown[]): void;
+  table(data: unknown, columns?: string[]): void;
 }
 declare var console: Console;`,
+  },
+  builtins: {
+    signature: "const builtins: object",
+    summary:
+      "Every builtin by its name, whatever a cell has declared: `builtins.count` is `count`, even in a session that has a variable of that name.",
+    declaration: "declare const builtins: typeof globalThis;",
   },
   require: {
     signature: "function require(name: string): never",

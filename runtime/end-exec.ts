@@ -1,7 +1,11 @@
-import { guestError, type Thrown } from "./cells/traceback.ts";
+import { calledAt } from "./cells/called.ts";
+import { LANGUAGE_NAMES } from "./cells/owned-names.ts";
+import type { Scripts } from "./cells/scripts.ts";
+import { guestError, type Thrown, throwingFrame } from "./cells/traceback.ts";
 import { canReadTypes } from "./cells/typescript.ts";
 import type { ErrorEnd } from "./ends.ts";
 import type { Guest } from "./guest.ts";
+import type { GuestLibrary } from "./library.ts";
 import { DRAIN_MS } from "./limits.ts";
 import { outputWarning } from "./output.ts";
 import type { CellEnd, Ended } from "./protocol.ts";
@@ -62,9 +66,19 @@ export function cutExec(guest: Guest): Ended {
 export function thrownEnd({ heap, scripts, running, library }: Guest, thrown: Thrown): ErrorEnd {
   const isOutOfMemory = thrown.name === "InternalError" && OUT_OF_MEMORY.has(thrown.message);
   if (isOutOfMemory || (thrown.thrown === "nothing" && heap.isFull())) return heap.fullEnd();
-  const error = guestError(thrown, scripts.columnOf);
+  const error = guestError(named(thrown, scripts, library), scripts.columnOf);
   const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source, library);
   return { kind: "error", code: thrown.code ?? "js_error", error, suggestion };
+}
+
+/** The error with the name of what was called and is not a function: the engine leaves it out. */
+function named(thrown: Thrown, scripts: Scripts, { reserved }: Pick<GuestLibrary, "reserved">): Thrown {
+  const { message } = thrown;
+  if (thrown.name !== "TypeError" || !/^not a (?:function|constructor)$/.test(message)) return thrown;
+  const frame = throwingFrame(thrown, scripts.columnOf);
+  const code = frame && scripts.codeOf(frame.file);
+  const called = code && calledAt(code, frame.line, frame.column, new Set([...reserved, ...LANGUAGE_NAMES]));
+  return called ? { ...thrown, message: `${called} is ${message}` } : thrown;
 }
 
 /** Messages of the engine; it has one of its own for regular expressions. */

@@ -11,10 +11,8 @@ import { suggestionFor } from "./suggestions.ts";
 
 /** The prelude's report of a cell's end. */
 interface ResultReport {
-  /** JSON text, or null if it is too large. Only the prelude of an earlier build has it here; today it comes in parts. */
-  readonly result?: string | null;
-  /** True if the parts are the whole result. */
-  readonly isWhole?: boolean;
+  /** True if the parts that were posted are the whole result. */
+  readonly isWhole: boolean;
   /** JSON text; null if there is none, or if it is too large. */
   readonly meta: string | null;
   /** UTF-16 units of both. */
@@ -35,26 +33,16 @@ export function resultEnd(
   for (const { path, what } of report.lost) {
     warn(`result_not_serializable: ${path}${what === "a cycle" ? " [Circular]" : ` (${what})`}`);
   }
-  const { result: inline } = report;
-  const text = inline === undefined && report.isWhole ? parts.join("") : (inline ?? null);
+  const text = report.isWhole ? parts.join("") : null;
   const bytes = Buffer.byteLength(text ?? "");
   const size = Math.max(bytes + Buffer.byteLength(report.meta ?? ""), report.size);
   const whole = wantsWhole && bytes <= LIMITS.wholeResultBytes ? text : null;
-  const limit = inline === undefined ? state.limits.max_result_bytes : OLD_RESULT_BYTES;
+  const limit = state.limits.max_result_bytes;
   if (text !== null && size <= limit) return { end: { kind: "ok", result: text, meta: report.meta }, whole };
-  if (inline !== undefined) {
-    warn(`result_too_large: ${sizeText(size)} > ${sizeText(limit)} ${OLD_RESULT_WHY}`);
-    return { end: { kind: "ok", result: "null", meta: null }, whole };
-  }
   // A result that was wanted whole and is missing is larger than that limit too.
   warn(tooLarge(report, size, wantsWhole && whole === null ? Math.max(limit, LIMITS.wholeResultBytes) : limit));
   return { end: { kind: "ok", result: "null", meta: null }, whole };
 }
-
-/** The largest result that the prelude of an earlier build gives. */
-const OLD_RESULT_BYTES = 2 ** 20;
-/** Why raising a limit does not help. */
-const OLD_RESULT_WHY = "in a session of an earlier build";
 
 function tooLarge({ counted }: ResultReport, size: number, limit: number): string {
   if (!counted && size <= limit) return "result_too_large: more than 200,000 values";

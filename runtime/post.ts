@@ -3,6 +3,7 @@ import { callSite } from "./cells/traceback.ts";
 import { type Engine, type EngineHost, MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import type { Guest } from "./guest.ts";
+import { answerOfLanguage } from "./language.ts";
 import type { CallScope } from "./library.ts";
 import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
@@ -24,7 +25,7 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
   function answer(kind: string, name: string, payload: string): string | HostText {
     switch (kind) {
       case "sync":
-        return reply(library.sync[name]?.(fromGuest(payload), scope) ?? null);
+        return reply((library.sync[name] ?? ofLanguage(name))(fromGuest(payload), scope));
       case "site":
         running.site = payload;
         return "";
@@ -97,6 +98,8 @@ function scopeOf({ library, clock, heap, scripts, running, engine, notice }: Pos
     },
   };
 }
+
+const ofLanguage = (name: string) => (args: readonly Json[]) => answerOfLanguage(name, args);
 
 /** A cell can catch this error. The engine ends the cell soon afterwards. */
 const TIME_OVER = "Search less text or with a simpler pattern, or raise max_execution_ms.";

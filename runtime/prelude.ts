@@ -30,9 +30,15 @@ const PARTS: readonly (readonly [file: string, given: string])[] = [
 /** Parts that only a new guest has. */
 const PARTS_OF_NEW_GUESTS: typeof PARTS = [
   ["ambient", "kit"],
+  ["table", "kit"],
   ["output", "post, config, kit"],
   ["result", "post, config, kit"],
   ["injected", "kit"],
+  ["locale", "kit"],
+  ["encoding", "kit"],
+  ["url", "kit"],
+  ["clone", "kit"],
+  ["weak", "kit"],
 ];
 
 /** The prelude with its modules, as one expression of (post, config). Its value is what the host enters the guest by. */

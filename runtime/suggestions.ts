@@ -1,3 +1,4 @@
+import { syntaxCure } from "./cells/mistakes.ts";
 import type { GuestLibrary } from "./library.ts";
 import { nearest } from "./nearest.ts";
 
@@ -12,7 +13,7 @@ export function suggestionFor(
   source: string,
   { reserved, younger }: Pick<GuestLibrary, "reserved" | "younger"> = { reserved: new Set(), younger: new Set() },
 ): string {
-  if (name === "SyntaxError") return syntaxSuggestion(message, source);
+  if (name === "SyntaxError") return syntaxCure(message, source);
   const missing = /^'?([\w$]+)'? is not defined$/.exec(message)?.[1];
   if (missing && younger.has(missing)) {
     return `This session began with an earlier version, and its guest could not be given ${missing}: load the context again to have it.`;
@@ -20,6 +21,8 @@ export function suggestionFor(
   if (missing) return missingName(missing, [...reserved, ...younger, ...wordsLike(missing, source)]);
   if (name === "NeverSettlesError") return "Look at what the cell awaits: a promise that nothing resolves.";
   if (/call stack/.test(message)) return "Bound the recursion, or use a loop with a list of what is left to do.";
+  const method = /^console\.(\w+) is not a function$/.exec(message)?.[1];
+  if (method) return `There is no console.${method} here: console has log, info, debug, warn, error and table.`;
   if (/not a function$/.test(message)) return "Check the name of the method and the type of the value it is called on.";
   if (/cannot read property .* of (undefined|null)/.test(message)) {
     return "Check that the value exists before reading from it, for instance with `?.`.";
@@ -28,28 +31,38 @@ export function suggestionFor(
   return "Read the traceback, change the cell and run it again.";
 }
 
-const ABSENT: Readonly<Record<string, string>> = {
-  setTimeout: "There are no timers here; await a builtin, or use a loop.",
-  setInterval: "There are no timers here; use a loop.",
-  fetch: "There is no network here; the context is P: peek, find and search read it.",
-  process: "There is no process object here; session() and limits() tell what there is to know.",
-  Buffer: "There is no Buffer here; use strings or Uint8Array.",
-  fs: "There are no files here; the loaded context is P, its documents are in list_docs().",
-  structuredClone: "structuredClone is not available; use JSON.parse(JSON.stringify(value)).",
-  module: "There are no modules here; top-level names persist from cell to cell.",
-  exports: "There are no modules here; top-level names persist from cell to cell.",
-  len: "JavaScript has no len(): use value.length.",
-  str: "JavaScript has no str(): use String(value).",
-  None: "JavaScript has null, not None.",
-  True: "JavaScript has true, not True.",
-  False: "JavaScript has false, not False.",
-  SHOW_VARS: "Look at Object.keys(globalThis).",
-};
+/** Globals of Node, browsers and other languages, each with what a cell has for it. */
+const ABSENT: ReadonlyMap<string, string> = new Map([
+  ...told("setTimeout setInterval setImmediate clearTimeout clearInterval", "await a builtin, or use a loop"),
+  ...told("fetch XMLHttpRequest WebSocket Headers Request Response", "peek, find and search read the context P"),
+  ...told("process Deno Bun", "session() and limits() tell what there is to know"),
+  ...told("Buffer Blob File", "use TextEncoder, TextDecoder and Uint8Array"),
+  ...told("fs", "the context is P, and list_docs() has its documents"),
+  ...told("module exports __dirname __filename", "top-level names last from cell to cell"),
+  ...told("global window", "globalThis has the globals"),
+  ...told("localStorage sessionStorage", "memory.put(key, value) keeps a value"),
+  ...told("Intl", "toLocaleString(locale, options) and localeCompare(other, locale, options) do its work"),
+  ...told("crypto", "Math.random() gives numbers"),
+  ...told("Worker MessageChannel BroadcastChannel Atomics", "await Promise.all([…]) runs calls at once"),
+  ...told("AbortController AbortSignal EventTarget Event ReadableStream FormData WebAssembly navigator Temporal"),
+  ["len", "JavaScript has no len(): use value.length."],
+  ["str", "JavaScript has no str(): use String(value)."],
+  ["None", "JavaScript has null, not None."],
+  ["True", "JavaScript has true, not True."],
+  ["False", "JavaScript has false, not False."],
+  ["SHOW_VARS", "Look at Object.keys(globalThis)."],
+]);
+
+/** `There is no crypto here; …`, for each of the names. */
+function told(names: string, instead?: string): [name: string, cure: string][] {
+  const end = instead === undefined ? "." : `; ${instead}.`;
+  return names.split(" ").map((name) => [name, `There is no ${name} here${end}`]);
+}
 
 function missingName(name: string, names: readonly string[]): string {
   const meant = name.length <= NAME_UNITS ? nearest(name, names) : undefined;
   const cure = meant ? `Did you mean ${meant}? If not, define ${name}` : `Check the spelling of ${name}, or define it`;
-  return ABSENT[name] ?? `${cure} before this line.`;
+  return ABSENT.get(name) ?? `${cure} before this line.`;
 }
 
 /** Words of a cell that may be the name which was meant. */
@@ -59,17 +72,3 @@ function wordsLike(name: string, source: string): string[] {
 }
 
 const [NAME_UNITS, SOURCE_UNITS] = [40, 100_000];
-
-const PYTHON =
-  /^\s*(def \w+\(|elif |from \w+ import )|^\s*(for \w+ in|if|while|elif|else|try|except|with|class)\b[^{;]*:\s*(#.*)?$/m;
-
-function syntaxSuggestion(message: string, source: string): string {
-  if (PYTHON.test(source)) return "This looks like Python: cells are JavaScript.";
-  if (/: ''$|unexpected end|unterminated/i.test(message)) return "The cell ends too early: close what is open.";
-  if (/await/.test(message)) return "Use await at the top level or in an async function.";
-  if (/redefinition|already been declared/.test(message)) return "Declare the name once in a cell.";
-  if (/^[A-Z][a-z]+( [a-z]+){2,}/.test(source.trim())) {
-    return "This looks like prose: send JavaScript alone, with prose in comments.";
-  }
-  return "Fix the syntax at the line and column named in the traceback.";
-}

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { FreshHead } from "../runtime/images/fresh.ts";
@@ -9,6 +9,8 @@ import { freshOf, openMachines } from "../runtime/threads/machines.ts";
 
 const [folder = "dist"] = process.argv.slice(2);
 const entry = pathToFileURL(join(folder, "src/machine-thread-entry.js"));
+// That of an earlier bundle would be taken for this one's if the guest code has changed and its version has not.
+rmSync(freshOf(entry), { force: true });
 const { seat, baseline } = await openMachines().take(entry);
 await seat.leave(false);
 

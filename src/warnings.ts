@@ -9,7 +9,6 @@ export interface WarningCures {
   readonly largeResult: string;
   readonly moreSubCalls: string;
   readonly removeHelper: string;
-  readonly beginAnew: string;
   readonly otherModel: string;
   /** @param limit of the budget, such as `sub_calls` */
   raiseLimit(limit: string): string;
@@ -46,7 +45,10 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   helper_set_aside: ({ detail, cures }) =>
     `a helper failed and is left out until it is added again, or ${cures.removeHelper}: ${detail}`,
   number_as_text: ({ detail }) => `${detail}: JavaScript would round the number, so it is a text of its digits`,
-  builtin_shadowed: ({ detail }) => `${detail} is from here on what the cell declared, and no longer the builtin`,
+  builtin_shadowed: ({ detail }) =>
+    detail === "builtins"
+      ? "builtins is from here on what the cell declared, and no longer names the builtins"
+      : `${detail} is from here on what the cell declared; builtins.${detail} is still the builtin`,
   answered_without_looking: () => "the model answered without a look at the context",
   turns_spent: ({ detail }) =>
     detail === ""
@@ -112,17 +114,10 @@ function exceeding(detail: string, fate: string): string {
   return limit === undefined ? `more than ${fate}` : `${has}, and ${limit} of it ${fate}`;
 }
 
-/** The words of the runtime about a limit that no setting changes. */
-const EARLIER_BUILD = " in a session of an earlier build";
-
 function tooLarge({ detail, cures }: Situation): string {
   const [has = detail, limit] = detail.split(" > ");
   const most = `${LIMITS.wholeResultBytes / 2 ** 20} MB`;
   if (limit === most) return `the result has ${has}, and ${most} is the most that can be written; return less`;
-  if (limit?.endsWith(EARLIER_BUILD)) {
-    const kept = limit.slice(0, -EARLIER_BUILD.length);
-    return `the result has ${has}, and a session that an earlier build began keeps ${kept} at most; ${cures.beginAnew}`;
-  }
   const over = limit === undefined ? "" : `, and the limit is ${limit}`;
   return `the result has ${has}${over}, so it is left out; ${cures.largeResult}`;
 }

@@ -51,6 +51,7 @@ const SLOW: ReadonlySet<string> = new Set([
   "jobs: a flood of microtasks",
   "memory: a full heap that goes on in catch",
   "parser: 20,000 declarations",
+  "parser: TypeScript that its parser reads in exponential time",
   "result: a proxy that lies about its length",
   "result: a proxy with endless keys",
   "result: a thenable of thenables",

@@ -40,6 +40,15 @@ const CELLS = {
     "parser: nested functions in the cell": `${"(()=>".repeat(20_000)}1${")".repeat(20_000)}`,
     "parser: a chain of 20,000 operators": `1${"+1".repeat(20_000)}`,
     "parser: 20,000 declarations": `let ${Array.from({ length: 20_000 }, (_, i) => `x${i}`).join(",")}; 1`,
+    "parser: TypeScript that overflows its parser": `const f: number = ${"a=>".repeat(60_000)}1`,
+    "parser: TypeScript that its parser reads in exponential time": `const x: number = ${"a ? (b) : c => ".repeat(60)}1`,
+    "parser: a helper of TypeScript that overflows its parser":
+      "try { helpers.add('h', 'const f: number = ' + 'a=>'.repeat(60_000) + '1') } catch {} helpers.list().length",
+    "host: texts for Node's own URL, locales and decoders": `const long = "é".repeat(3e5); const seen = [];
+     for (const run of [() => new URL("http://" + long), () => new URL("http://a/?" + long).searchParams.sort(), () => "a".localeCompare(long, "x".repeat(1e5)),
+       () => (1).toLocaleString(long), () => new Date(0).toLocaleString("en", { timeZone: long }), () => new TextDecoder(long), () => new TextDecoder("gbk").decode(new TextEncoder().encode(long)),
+       () => new Date(8.64e15).toLocaleString("en", new Proxy({}, { get: () => long, ownKeys: () => [long] })), () => structuredClone(JSON.parse("[".repeat(5e3) + "]".repeat(5e3)))])
+     try { seen.push(String(run()).length) } catch (e) { seen.push(e.name) } seen`,
     "output: hostile values":
       "print(new Proxy({}, { ownKeys() { throw 1 } }), { get x() { throw 2 } }, Object.create(new Proxy({}, {})))",
     "arguments: toJSON that calls back in":

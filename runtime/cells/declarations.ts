@@ -81,6 +81,20 @@ export function* outerContinues(program: Program): Iterable<{ readonly label: No
   }
 }
 
+/** The nodes that an offset lies in, outermost first, down from the innermost function that it lies in. */
+export function nodesAround(program: AnyNode, offset: number): AnyNode[] {
+  let around: AnyNode[] = [];
+  for (const node of walk(program, (node) => holds(node, offset))) {
+    if (!holds(node, offset)) continue;
+    if (isFunction(node)) around = [];
+    else around.push(node);
+  }
+  return around;
+}
+
+const holds = ({ start, end }: Node, offset: number) => start <= offset && offset < end;
+const isFunction = ({ type }: AnyNode) => /Function/.test(type);
+
 /** Walks a node and the nodes below it, but not those within functions and classes. */
 const outsideFunctions = (root: AnyNode) => walk(root, (node) => !/Function|^Class/.test(node.type));
 

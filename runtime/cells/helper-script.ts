@@ -9,6 +9,8 @@ import { isScriptMistake, withoutTypes } from "./typescript.ts";
 /** A helper as the engine runs it: a function around it, whose value holds its top-level names, live. */
 export interface HelperScript {
   readonly source: string;
+  /** The helper as JavaScript, each token where its author wrote it. */
+  readonly code: string;
   /** The number of names that it defines for cells. */
   readonly names: number;
   /** True if the helper is TypeScript, and its types were taken out. */
@@ -31,6 +33,7 @@ export function transformHelper(source: string, reserved: ReadonlySet<string>): 
   const accessors = defined.map((name) => `get ${name}() { return ${name}; }`).join(", ");
   return {
     source: `${HELPER_PREFIX}${code}\n;return { ${accessors} }; })()`,
+    code,
     names: defined.length,
     isTypeScript: code !== source,
   };

@@ -9,7 +9,8 @@ import { type CellScript, transformCell } from "./transform.ts";
  */
 export type Scripts = ReturnType<typeof openScripts>;
 
-type ColumnOf = CellScript["columnOf"];
+/** The parts of a cell that tracebacks need. */
+type KeptCell = Pick<CellScript, "columnOf" | "code">;
 
 /** Functions of older cells stay callable, but tracebacks then show columns of the rewritten lines. */
 const CELLS_KEPT = 200;
@@ -23,12 +24,14 @@ export function openScripts(
   names: readonly string[] = [...reserved],
   isTaken: (source: string) => boolean = () => false,
 ) {
-  const cells = new Map<string, () => ColumnOf>();
+  const cells = new Map<string, () => KeptCell>();
   const helpers = new Map<string, HelperScript>();
+  /** The JavaScript of helpers, by the names of their scripts. */
+  const helperCode = new Map<string, string>();
 
-  function keep(filename: string, columns: () => ColumnOf): void {
+  function keep(filename: string, cell: () => KeptCell): void {
     cells.delete(filename);
-    cells.set(filename, columns);
+    cells.set(filename, cell);
     const [oldest] = cells.keys();
     if (cells.size > CELLS_KEPT && oldest !== undefined) cells.delete(oldest);
   }
@@ -38,8 +41,8 @@ export function openScripts(
     cell(number: number, source: string, kept: readonly string[] = []) {
       const filename = cellName(number);
       const names = kept.length === 0 ? reserved : new Set([...reserved, ...kept]);
-      const { columnOf, ...script } = transformCell(source, names, isTaken);
-      if (script.source !== source) keep(filename, () => columnOf);
+      const script = transformCell(source, names, isTaken);
+      keep(filename, () => script);
       return { ...script, filename };
     },
     /** A cell of the host's own. It gets builtins as parameters, so it does not matter what a guest has by their names. */
@@ -50,32 +53,36 @@ export function openScripts(
     remember(number: number, source: string): void {
       const filename = cellName(number);
       keep(filename, () => {
-        const columnOf = columnsOf(() => transformCell(source, reserved, isTaken));
-        keep(filename, () => columnOf);
-        return columnOf;
+        const cell = ranCell(source, () => transformCell(source, reserved, isTaken));
+        keep(filename, () => cell);
+        return cell;
       });
     },
     /** @throws CellSyntaxError */
     helper(name: string, source: string) {
       const script = helpers.get(source) ?? transformHelper(source, reserved);
       helpers.set(source, script);
-      return { ...script, filename: `<helper ${name}>` };
+      const filename = `<helper ${name}>`;
+      helperCode.set(filename, script.code);
+      return { ...script, filename };
     },
+    /** The JavaScript of a script that has run, each token where its author wrote it. */
+    codeOf: (file: string): string | undefined => helperCode.get(file) ?? cells.get(file)?.().code,
     columnOf(file: string, line: number, column: number): number {
       if (file.startsWith("<helper ")) return line === 1 ? Math.max(1, column - HELPER_PREFIX.length) : column;
-      return Math.max(1, cells.get(file)?.()(line, column) ?? column);
+      return Math.max(1, cells.get(file)?.().columnOf(line, column) ?? column);
     },
   };
 }
 
 const cellName = (number: number) => (number === 0 ? "<query>" : `<cell ${number}>`);
 
-/** Columns of a cell that has run: an earlier build may have run what this one refuses, as it was. */
-function columnsOf(transformed: () => CellScript): ColumnOf {
+/** A cell that has run: an earlier build may have run what this one refuses, as it was. */
+function ranCell(source: string, transformed: () => CellScript): KeptCell {
   try {
-    return transformed().columnOf;
+    return transformed();
   } catch (error) {
     if (!(error instanceof CellSyntaxError)) throw error;
-    return (_line, column) => column;
+    return { code: source, columnOf: (_line, column) => column };
   }
 }

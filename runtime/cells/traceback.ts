@@ -35,18 +35,35 @@ export function callSite(stack: string): string | undefined {
   return /(<(?:cell \d+|helper [^>]+|query)>:\d+):\d+/.exec(stack)?.[1];
 }
 
+/** A frame of the guest's own code, with its column where the author wrote it. */
+export interface GuestFrame {
+  /** Absent at the top level of a script. */
+  readonly fn: string | undefined;
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The frame of a line of the engine's backtrace; undefined if it is not of the guest's own code. */
+function frameOf(text: string, columnOf: ColumnMap): GuestFrame | undefined {
+  const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^>]+|query)>):(\d+):(\d+)\)?$/.exec(text);
+  if (!found) return undefined;
+  const [, name, file = "", lineText, columnText] = found;
+  // This frame is the machine's call of a helper's wrapper.
+  if (name === "<eval>" && file.startsWith("<helper ")) return undefined;
+  const fn = name === "<eval>" || name === WRAPPER ? undefined : name;
+  const line = Number(lineText);
+  return { fn, file, line, column: columnOf(file, line, Number(columnText)) };
+}
+
+/** The frame in which an error was thrown, if the guest's own code threw it and not a function of the language. */
+export function throwingFrame({ stack }: Thrown, columnOf: ColumnMap): GuestFrame | undefined {
+  return frameOf(stack.split("\n", 1)[0] ?? "", columnOf);
+}
+
 /** Keeps the guest's own frames and puts their columns back where the author wrote them. */
 export function guestError(thrown: Thrown, columnOf: ColumnMap): GuestError {
-  const frames = thrown.stack.split("\n").flatMap((frame) => {
-    const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^>]+|query)>):(\d+):(\d+)\)?$/.exec(frame);
-    if (!found) return [];
-    const [, name, file = "", lineText, columnText] = found;
-    // This frame is the machine's call of a helper's wrapper.
-    if (name === "<eval>" && file.startsWith("<helper ")) return [];
-    const fn = name === "<eval>" || name === WRAPPER ? undefined : name;
-    const line = Number(lineText);
-    return [{ fn, file, line, column: columnOf(file, line, Number(columnText)) }];
-  });
+  const frames = thrown.stack.split("\n").flatMap((text) => frameOf(text, columnOf) ?? []);
   while (frames[0]?.fn !== undefined && thrown.classes.includes(frames[0].fn)) frames.shift();
   const name = thrown.name || (thrown.thrown === "error" ? "Error" : "Uncaught");
   const heading = thrown.message ? `${name}: ${thrown.message}` : name;

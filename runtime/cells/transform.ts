@@ -11,6 +11,8 @@ import { isScriptMistake, withoutTypes } from "./typescript.ts";
  */
 export interface CellScript {
   readonly source: string;
+  /** The cell as JavaScript, each token where its author wrote it. */
+  readonly code: string;
   /** True if the cell ends in an expression statement. Its value is the cell's result if `result` is not set. */
   readonly completion: boolean;
   /** Names that the cell declares at its top level; none if acorn cannot read the cell. */
@@ -48,7 +50,8 @@ export function transformCell(
 
 /** A cell whose source is left as it is. */
 function unread(source: string): CellScript {
-  return { source, completion: true, declared: [], isTypeScript: false, columnOf: (_line, column) => column };
+  const columnOf = (_line: number, column: number) => column;
+  return { source, code: source, completion: true, declared: [], isTypeScript: false, columnOf };
 }
 
 /**
@@ -74,12 +77,13 @@ function rewritten(source: string, script: Program | Expression, reserved: Reado
   if (script.type !== "Program") {
     refuseModules(script);
     const edits = [insertion(0, "("), insertion(source.length, "\n)")];
-    return { ...applyEdits(source, edits), completion: true, declared: [], isTypeScript: false };
+    return { ...applyEdits(source, edits), code: source, completion: true, declared: [], isTypeScript: false };
   }
   checkProgram(script, reserved);
   const edits = [...script.body.flatMap(rewrite), ...relabel(script, source)].toSorted(byPlace);
   return {
     ...applyEdits(source, edits),
+    code: source,
     completion: script.body.at(-1)?.type === "ExpressionStatement",
     declared: declaredNames(script).map(({ name }) => name),
     isTypeScript: false,

@@ -13,9 +13,11 @@
     dataProperty,
     append,
     isObject,
+    brand,
     clip,
     peekProperty,
     inspect,
+    messageOf,
     UNSHOWABLE,
   } = kit;
 
@@ -39,7 +41,8 @@
 
   /** The engine's own backtrace; a guest that formats stacks itself (prepareStackTrace) goes without. */
   function stackOf(value) {
-    const stack = weakGet(made, value)?.stack ?? (isError(value) ? errorStack(value) : "");
+    const own = () => (brand(value, errorStack) ? errorStack(value) : undefined) ?? peekProperty(value, "stack");
+    const stack = weakGet(made, value)?.stack ?? (isError(value) ? own() : "");
     return typeof stack === "string" ? stack : "";
   }
 
@@ -77,7 +80,7 @@
         return typeof value === "string" ? value : "";
       };
       name = text("name");
-      message = text("message");
+      message = isError(thrown) ? messageOf(thrown) : text("message");
       stack = stackOf(thrown);
       if (!message && !isError(thrown)) message = inspect(thrown);
     } else {

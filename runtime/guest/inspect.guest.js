@@ -2,6 +2,8 @@
 (function inspector(kit) {
   const {
     ownKeys,
+    objectKeys,
+    newList,
     getOwnPropertyDescriptor,
     getPrototypeOf,
     isArray,
@@ -31,6 +33,8 @@
     isIdentifier,
     brand,
     peekProperty,
+    labels,
+    weakGet,
   } = kit;
 
   const UNSHOWABLE = "a value that cannot be shown";
@@ -42,6 +46,53 @@
     } catch {
       return `[${UNSHOWABLE}]`;
     }
+  }
+
+  const text = (value, key) => {
+    const found = peekProperty(value, key);
+    return typeof found === "string" ? found : "";
+  };
+
+  /** The keys of an object that are written. Name and message of an error, and what is in it, are not enumerable. */
+  function keysOf(value) {
+    const keys = objectKeys(value);
+    if (!isError(value)) return keys;
+    const all = newList();
+    append(all, "name");
+    append(all, "message");
+    for (const key of ["cause", "errors"]) if (getOwnPropertyDescriptor(value, key)) append(all, key);
+    for (let i = 0; i < keys.length; i++) if (!includes(all, keys[i])) append(all, keys[i]);
+    return all;
+  }
+
+  function includes(list, wanted) {
+    for (let i = 0; i < list.length; i++) if (list[i] === wanted) return true;
+    return false;
+  }
+
+  /** The message of an error, with those of the errors that it holds: `step 3 (cause: too many requests)`. */
+  function messageOf(error, depth = 0) {
+    const message = text(error, "message");
+    if (depth > 3) return message;
+    const within = [];
+    const errors = peekProperty(error, "errors");
+    if (isArray(errors)) {
+      for (let i = 0; i < errors.length && i < 5; i++) append(within, innerText(errors[i], depth));
+      if (errors.length > 5) append(within, `… ${errors.length - 5} more`);
+    }
+    const cause = getOwnPropertyDescriptor(error, "cause");
+    if (cause && "value" in cause) append(within, `cause: ${innerText(cause.value, depth)}`);
+    let inner = "";
+    for (let i = 0; i < within.length; i++) inner += (i > 0 ? ", " : "") + within[i];
+    if (inner === "" || message === "") return message + inner;
+    return `${message} (${inner})`;
+  }
+
+  function innerText(value, depth) {
+    if (!isError(value)) return clip(typeof value === "string" ? value : inspect(value), 200);
+    const name = text(value, "name");
+    const message = clip(messageOf(value, depth + 1), 500);
+    return name === "" || name === "Error" ? message || "Error" : `${name}: ${message}`;
   }
 
   function inspected(root) {
@@ -70,7 +121,8 @@
         return `[${kind}${typeof name === "string" && name ? ` ${name}` : ""}]`;
       }
       if (setHas(seen, value)) return "[Circular]";
-      if (isError(value)) return `${text(value, "name") || "Error"}: ${text(value, "message")}`;
+      if (isError(value)) return `${text(value, "name") || "Error"}: ${messageOf(value)}`;
+      if (weakGet(labels, value)) return weakGet(labels, value)();
       if (brand(value, regExpSource)) return `/${regExpSource(value)}/${regExpFlags(value)}`;
       if (getPrototypeOf(value) === PromisePrototype) return "Promise {…}";
       if (depth > 4) return isArray(value) ? "[…]" : "{…}";
@@ -79,10 +131,6 @@
       setDelete(seen, value);
       return shown;
     }
-    const text = (value, key) => {
-      const found = peekProperty(value, key);
-      return typeof found === "string" ? found : "";
-    };
     function members(value, depth, indent) {
       const deeper = `${indent}  `;
       const items = [];
@@ -122,5 +170,5 @@
     return show(root, 0, "");
   }
 
-  return { __proto__: null, inspect, UNSHOWABLE };
+  return { __proto__: null, inspect, messageOf, keysOf, UNSHOWABLE };
 });

@@ -2,7 +2,7 @@
 (function modules(post, kit) {
   const { SafeMap, mapGet, mapSet, mapHas, mapDelete, mapClear, mapForEach } = kit;
   const { defineProperty, dataProperty, newList, append, charCodeAt, parse, render, isObject } = kit;
-  const { call, callAsync, fail, argumentError, builtin, install, constant, named } = kit;
+  const { call, callAsync, fail, argumentError, builtin, install, lend, constant, named } = kit;
 
   /** Bytes of a text in UTF-8. Counts short ASCII here, and asks the host for anything else. */
   function utf8Length(text) {
@@ -45,6 +45,8 @@
     encode: (value) => render(value, "value", Infinity, () => {}, false).json,
     builtin,
     install,
+    /** Makes a name that is not a builtin's one of `builtins`. */
+    lend,
     constant,
     named,
     append,

@@ -1,7 +1,7 @@
 // The names by which cells reach builtins. `config.younger` are those that a cell or helper may take for itself. `own` holds
 // every builtin for guest code of the host's own: whatever a cell declares, there it is the builtin.
 (function names(config, own, kit) {
-  const { defineProperty, getOwnPropertyDescriptor, freeze, dataProperty, fail, call } = kit;
+  const { defineProperty, getOwnPropertyDescriptor, freeze, dataProperty, ownKeys, fail, call } = kit;
   const global = globalThis;
 
   /** The getters of younger builtins by name, and which of them a cell or helper has once taken. */
@@ -57,6 +57,26 @@
     for (const name in younger) offer(name);
   }
 
+  /** Every builtin by its name, and what a program lends, whatever a cell has declared. */
+  function everything() {
+    const all = { __proto__: null };
+    const add = (from) => {
+      const names = ownKeys(from);
+      for (let i = 0; i < names.length; i++) {
+        const { get } = getOwnPropertyDescriptor(from, names[i]);
+        defineProperty(all, names[i], { __proto__: null, get, enumerable: true });
+      }
+    };
+    add(own);
+    add(lent);
+    return freeze(all);
+  }
+  const lent = { __proto__: null };
+  const lend = (name, get) => defineProperty(lent, name, { __proto__: null, get, configurable: true });
+
+  /** Adds a global of the language: a cell may have it otherwise, and nothing is said. */
+  const define = (name, value) => defineProperty(global, name, { ...dataProperty(value), enumerable: false });
+
   const constant = (value) => {
     freeze(value);
     return () => value;
@@ -67,5 +87,5 @@
   };
   const builtin = (name, fn) => install(name, constant(named(name, fn)));
 
-  return { __proto__: null, global, install, constant, named, builtin, shadow, unshadow };
+  return { __proto__: null, global, install, constant, named, builtin, shadow, unshadow, everything, lend, define };
 });

@@ -1,6 +1,6 @@
 // What a cell prints: `print` and `console`.
 (function output(post, config, kit) {
-  const { freeze, slice, inspect, install, constant, named, builtin } = kit;
+  const { freeze, slice, inspect, tableText, install, constant, named, builtin } = kit;
 
   const printer =
     (stream) =>
@@ -22,5 +22,11 @@
   const out = named("log", printer("stdout"));
   const err = named("error", printer("stderr"));
   for (const fn of [out, err]) freeze(fn);
-  install("console", constant({ log: out, info: out, debug: out, warn: err, error: err }));
+
+  const table = named("table", (data, columns) => {
+    const found = tableText(data, columns);
+    out(found ?? data);
+  });
+  freeze(table);
+  install("console", constant({ log: out, info: out, debug: out, warn: err, error: err, table }));
 });

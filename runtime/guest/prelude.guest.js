@@ -3,7 +3,7 @@
 (function prelude(config, modules, kit) {
   const { getOwnPropertyDescriptor, ObjectPrototype, parse, stringify, SafeMap, mapSet, mapDelete, mapClear } = kit;
   const { mapForEach, padEnd, repeat, newList, append, clip, inspect, fail, describe } = kit;
-  const { call, callAsync, settle, forgetCalls, builtin, shadow, unshadow, guest, commands } = kit;
+  const { call, callAsync, settle, forgetCalls, builtin, install, everything, shadow, unshadow, guest, commands } = kit;
   const { seedRandom, startTime, inject, removeInjected, clearResults, finish, failed } = kit;
 
   for (const name of config.sync) builtin(name, (...args) => call(name, args));
@@ -12,6 +12,7 @@
     throw fail("sandbox_violation", `require(${inspect(name)}) is not available`, NO_MODULES);
   });
   const NO_MODULES = "There are no modules here; the builtins are global: peek, find, search, memory, ….";
+  install("builtins", everything);
   for (const module of modules) module(guest);
 
   /** Promises that were rejected and have no listener, with what was thrown. */

@@ -42,6 +42,7 @@
   const numberValue = uncurry(Number.prototype.valueOf);
   const stringValue = uncurry(String.prototype.valueOf);
   const booleanValue = uncurry(Boolean.prototype.valueOf);
+  const { prototype: DOMExceptionPrototype } = DOMException;
   const symbolText = uncurry(Symbol.prototype.toString);
   const dateText = uncurry(Date.prototype.toISOString);
   const functionText = uncurry(Function.prototype.toString);
@@ -69,18 +70,38 @@
     }
   };
 
-  /** A data property found on the value or its prototypes; accessors are not run. */
+  /** Functions that show objects with private parts, by the object. */
+  const labels = new WeakMap();
+
+  /** Name and message of the engine's own errors, which are accessors: by key, the accessor and a safe call of it. */
+  const ofDOMException = { __proto__: null };
+  for (const key of ["name", "message"]) {
+    const { get } = getOwnPropertyDescriptor(DOMExceptionPrototype, key);
+    ofDOMException[key] = { __proto__: null, get, read: uncurry(get) };
+  }
+
+  /** A data property found on the value or its prototypes; accessors of a guest are not run. */
   function peekProperty(value, key) {
     for (let holder = value, depth = 0; holder !== null && depth < 16; holder = getPrototypeOf(holder), depth++) {
       const found = getOwnPropertyDescriptor(holder, key);
-      if (found) return found.value;
+      if (!found) continue;
+      const native = ofDOMException[key];
+      const isNative = found.get !== undefined && native?.get === found.get && brand(value, native.read);
+      return isNative ? native.read(value) : found.value;
     }
     return undefined;
   }
 
+  /** True for an Error, and for a DOMException, which the engine does not count as one. */
+  const isThrowable = (value) =>
+    isError(value) ||
+    (isObject(value) && getPrototypeOf(value) === DOMExceptionPrototype && brand(value, ofDOMException.name.read));
+
   return {
     __proto__: null,
     apply,
+    uncurry,
+    labels,
     ownKeys,
     getOwnPropertyDescriptor,
     getPrototypeOf,
@@ -102,7 +123,7 @@
     SafePromise,
     SafeError,
     DateClass,
-    isError,
+    isError: isThrowable,
     errorStack,
     setSize,
     regExpSource,

@@ -4,7 +4,7 @@
     apply,
     getPrototypeOf,
     isArray,
-    objectKeys,
+    keysOf,
     isFiniteNumber,
     stringify,
     ObjectPrototype,
@@ -135,7 +135,7 @@
   }
 
   function members(out, value, depth) {
-    const keys = objectKeys(value);
+    const keys = keysOf(value);
     let separator = "";
     write(out, "{");
     for (let i = 0; i < keys.length && out.visits <= out.lastVisit; i++) {

@@ -1,4 +1,4 @@
-import { type ExecLimits, remedy, type Wording, worded } from "../../runtime/index.ts";
+import { type ExecLimits, type Wording, worded } from "../../runtime/index.ts";
 import { partsOfWarning, type WarningCures, warningSentence } from "../warnings.ts";
 
 export const PI: Wording = {
@@ -53,7 +53,6 @@ const CURES: WarningCures = {
   largeResult: "keep it in a variable and return parts of it",
   moreSubCalls: PI.moreSubCalls,
   removeHelper: "removed with rlm_helpers_remove",
-  beginAnew: inPi(remedy("beginAnew")),
   otherModel: PI.nameModel,
   raiseLimit: (limit) => `the user can raise max_${limit} in belay.json, and each new prompt has the whole of it`,
 };

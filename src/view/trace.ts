@@ -183,7 +183,6 @@ const CURES: WarningCures = {
   largeResult: "it was not seen",
   moreSubCalls: "the budget allowed no more",
   removeHelper: "removed",
-  beginAnew: "a new session has none of it",
   otherModel: "another one may answer otherwise",
   raiseLimit: () => "what that kept from being asked is not in the answer",
 };

@@ -9,7 +9,10 @@ typeof globalThis.process + typeof globalThis.setTimeout + typeof globalThis.fet
 //=> {"result_json":"undefinedundefinedundefinedundefined"}
 //---
 setTimeout(() => {}, 5);
-//=> {"success":false,"error_name":"ReferenceError","suggestion":"/no timers/"}
+//=> {"success":false,"error_name":"ReferenceError","suggestion":"There is no setTimeout here; await a builtin, or use a loop."}
 //---
-const text = structuredClone({});
-//=> {"success":false,"suggestion":"/JSON.parse/"}
+const random = crypto.randomUUID();
+//=> {"success":false,"suggestion":"There is no crypto here; Math.random() gives numbers."}
+//---
+console.time("a");
+//=> {"success":false,"error_message":"TypeError: console.time is not a function","suggestion":"/There is no console.time here: console has log, /"}

@@ -2,7 +2,7 @@
 //=> {"result_json":[{"kept":null},[null,null,1],"1970-01-01T00:00:00.000Z",null,0],"warnings":[]}
 //---
 [{ toJSON: (key) => `at ${key}` }, Object("s"), Object(1), Object(true), new Uint8Array([1, 2]), new Error("x")]
-//=> {"result_json":["at 0","s",1,true,{"0":1,"1":2},{}],"warnings":[]}
+//=> {"result_json":["at 0","s",1,true,{"0":1,"1":2},{"name":"Error","message":"x"}],"warnings":[]}
 //---
 class Point { x = 1; get y() { return 2 } #z = 3 }
 [new Point(), Object.create({ inherited: 1 }), { [Symbol("s")]: 1 }, { get computed() { return 4 } }]

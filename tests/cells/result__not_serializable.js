@@ -17,7 +17,7 @@ cycle
 //   "result_not_serializable: result[4] (a symbol)","result_not_serializable: result[5] (a function)"]}
 //---
 () => 1
-//=> {"success":true,"result_json":null,"warnings":["result_not_serializable: result (a function)"]}
+//=> {"success":true,"result_json":null,"warnings":["result_not_serializable: result (a function that nothing called)"]}
 //---
 new Map()
 //=> {"result_json":null,"warnings":["result_not_serializable: result (a Map)"]}

@@ -210,7 +210,7 @@ test.each(Object.entries(TEXTS))("P (%s) is left out of images and is restored",
   await run(sandbox, touched);
   const { delta } = await take(sandbox, images, { id: "end", base: sandbox.origin, kind: "end", commands: [] });
   expect(delta.meta.texts).toMatchObject([{ name: "P", id: context.hash }]);
-  expect(pageBytes(delta)).toBeLessThan(600_000);
+  expect(pageBytes(delta)).toBeLessThan(700_000);
   const whole = await sandbox.checkpoint({ id: "whole", base: null, kind: "end", commands: [] });
   expect(whole.delta.meta.texts).toEqual(delta.meta.texts);
   expect(pageBytes(whole.delta)).toBeLessThan(1_400_000);

@@ -1,7 +1,5 @@
-import { remedy } from "../../../runtime/index.ts";
 import type { ExecLimits } from "../../index.ts";
 import { partsOfWarning, type WarningCures, warningSentence } from "../../warnings.ts";
-import { inFlags } from "./wording.ts";
 
 const CURES: WarningCures = {
   moreMatches: "--max-find-results N",
@@ -9,7 +7,6 @@ const CURES: WarningCures = {
   largeResult: "--output FILE writes it, --max-result-bytes N shows it",
   moreSubCalls: "--max-sub-calls N",
   removeHelper: "removed in a cell with helpers.remove(NAME)",
-  beginAnew: inFlags(remedy("beginAnew")),
   otherModel: "--model names another one",
   raiseLimit: (limit) => `${limitFlag(limit)} N raises it`,
 };

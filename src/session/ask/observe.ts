@@ -52,7 +52,6 @@ const CURES: WarningCures = {
   largeResult: "keep it in a variable and end the cell with a part of it",
   moreSubCalls: "budget() says how many are left",
   removeHelper: "removed with helpers.remove(NAME)",
-  beginAnew: "end the cell with less",
   otherModel: "another one can be named in a call",
   raiseLimit: () => "budget() says what is left",
 };

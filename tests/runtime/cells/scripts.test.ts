@@ -3,8 +3,9 @@ import { openScripts } from "../../../runtime/cells/scripts.ts";
 
 test("cells and helpers are named as tracebacks name them", () => {
   const scripts = openScripts(new Set());
-  expect(scripts.cell(3, "1")).toEqual({
+  expect(scripts.cell(3, "1")).toMatchObject({
     source: "1",
+    code: "1",
     filename: "<cell 3>",
     completion: true,
     declared: [],
@@ -21,6 +22,14 @@ test("columns of a cell are mapped in later cells too", () => {
   expect(run).toBeGreaterThan(12);
   expect(scripts.columnOf("<cell 1>", 1, run)).toBe(12);
   expect(scripts.columnOf("<cell 2>", 1, run)).toBe(run);
+});
+
+test("a cell that ran in another process is known again, with its columns and without its types", () => {
+  const scripts = openScripts(new Set());
+  scripts.remember(1, "let n: number; const m: string = f();");
+  const run = "var n=void 0        ; var   m         = f();".indexOf("f()") + 1;
+  expect(scripts.columnOf("<cell 1>", 1, run)).toBe("let n: number; const m: string = f();".indexOf("f()") + 1);
+  expect(scripts.codeOf("<cell 1>")).toBe("let n        ; const m         = f();");
 });
 
 test("columns of a helper lose what stands before it on its first line", () => {
