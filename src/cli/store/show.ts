@@ -89,7 +89,8 @@ function showUnread(
   for (const { path, reason } of failed) stdout.write(`${inLine(path)}: could not be read: ${inLine(reason)}\n`);
   const more = (skipped?.unread ?? 0) - failed.length;
   if (more > 0) stderr.write(`${amount(more, "more file")} could not be read\n`);
-  if (unread.length === 0) stderr.write("every document was opened since the last load, as far as records tell\n");
+  if (unread.length === 0 && failed.length === 0)
+    stderr.write("every document was opened since the last load, as far as records tell\n");
 }
 
 /** The number of described sessions that answer calls: each is read from the store. */
