@@ -30,12 +30,14 @@ export const TRIED_AGAIN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["machine_
 
 interface Circumstances extends Pick<RunSpec, "retries"> {
   readonly suspended: Suspended | null;
+  /** ms since the epoch. */
+  readonly now: number;
   /** From 0 to 1. */
   readonly random: () => number;
 }
 
 export function stepAfter(end: JobEnd, { attempts }: Pick<JobRow, "attempts">, by: Circumstances): LastStep {
-  if (end.kind === "unfinished") return end.damage ? damaged(end.damage) : unfinished(by.suspended);
+  if (end.kind === "unfinished") return end.damage ? damaged(end.damage) : unfinished(by);
   const { code, result, told } = end;
   if (code !== null && TRIED_AGAIN.has(code) && attempts < by.retries) {
     const afterMs = retryMs(attempts, by.random());
@@ -45,7 +47,7 @@ export function stepAfter(end: JobEnd, { attempts }: Pick<JobRow, "attempts">, b
   return { kind: "finish", outcome: { state, result, told } };
 }
 
-function unfinished(suspended: Suspended | null): LastStep {
+function unfinished({ suspended, now }: Circumstances): LastStep {
   switch (suspended?.why) {
     case "stopped":
     case "day":
@@ -57,9 +59,9 @@ function unfinished(suspended: Suspended | null): LastStep {
       // The store offers it once there is room.
       return { ...put("parked", suspended.why, Math.max(1, suspended.afterMs ?? 0)), afterMs: null };
     case "provider":
-      return put("parked", suspended.why, Math.max(1, suspended.afterMs ?? 0));
+      return put("parked", suspended.why, Math.max(1, suspended.afterMs ?? 0), told(suspended.error, now));
     case "trouble":
-      return put("waiting", suspended.error.code, TROUBLE_MS);
+      return put("waiting", suspended.error.code, TROUBLE_MS, told(suspended.error, now));
     case "damaged":
       return damaged(suspended.error);
     case "left":
@@ -75,8 +77,18 @@ function damaged(damage: Reason): LastStep {
 }
 
 /** The job goes back, and the try does not count. */
-function put(state: Back["state"], why: string | null, afterMs: number) {
-  return { kind: "put", back: { state, why, afterMs, counts: false }, afterMs } as const;
+function put(state: Back["state"], why: string | null, afterMs: number, told: Pick<Back, "told"> = {}) {
+  return { kind: "put", back: { state, why, afterMs, counts: false, ...told }, afterMs } as const;
+}
+
+/** The words of a provider that are kept of a refusal: UTF-16 units. */
+const REFUSAL_UNITS = 500;
+
+/** The facts of a provider's refusal, which the row tells until the job has ended. */
+function told(error: Reason | undefined, now: number): Pick<Back, "told"> {
+  if (!error) return {};
+  const words = error.message.slice(0, REFUSAL_UNITS).toWellFormed();
+  return { told: { refusal: { error_code: error.code, error: words, suggestion: error.suggestion, at: now } } };
 }
 
 const FIRST_RETRY_MS = 5000;

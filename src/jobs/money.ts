@@ -58,13 +58,13 @@ export function openMoney(parts: MoneyParts): RunPart {
         const first = counted.get(call.id);
         if (first?.held === held) counted.set(call.id, { ...first, spent, given });
       },
-      async limited(retryAfterMs) {
+      async limited(retryAfterMs, error) {
         if (model === undefined || retryAfterMs === null) return;
         await rates.hush(model, retryAfterMs).catch(() => {});
         if (retryAfterMs <= LIMITS.rateWaitMs) return;
         isFree = true;
         await give(held, NOTHING);
-        await parking.wait(call.id, { why: "provider", afterMs: retryAfterMs }, call.ended);
+        await parking.wait(call.id, { why: "provider", afterMs: retryAfterMs, error }, call.ended);
       },
     };
   }
@@ -98,7 +98,9 @@ export function openMoney(parts: MoneyParts): RunPart {
       // The call is made again, and counts then.
       await own?.given;
       if (own) await give(own.held, { ...own.spent, sub_calls: 0 });
-      const parked: Parked = isBusy ? { why: "provider", afterMs: BUSY_MS } : { why: "trouble", error: trouble, model };
+      const parked: Parked = isBusy
+        ? { why: "provider", afterMs: BUSY_MS, error: trouble }
+        : { why: "trouble", error: trouble, model };
       await parking.wait(call.id, parked, call.ended);
     },
     async count(call, signal) {

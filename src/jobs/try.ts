@@ -87,7 +87,8 @@ async function underLease(
   parts.tell({ kind: "begun", key: { run, n }, id, resumed: begun_at !== null });
   using stops = openStops(parts, ticket, lease.fence);
   const end = await sessionEnd(found, spec, lease, stops);
-  const step = stepAfter(end, found.job, { retries: spec.retries, suspended: stops.suspended(), random: parts.random });
+  const by = { retries: spec.retries, suspended: stops.suspended(), now: parts.now(), random: parts.random };
+  const step = stepAfter(end, found.job, by);
   switch (step.kind) {
     case "finish": {
       const { state } = step.outcome;

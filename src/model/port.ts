@@ -214,7 +214,7 @@ export interface Reservation {
    * The provider refused the request because of its rate, and told how long to wait, ms; null: it did not. Called before `settle`.
    * Who holds a rate passes it on, and may wait until the call ends.
    */
-  limited?(retryAfterMs: number | null): Promise<void>;
+  limited?(retryAfterMs: number | null, error: SubCallError): Promise<void>;
 }
 
 /** The budget as a sub-call sees it. */

@@ -11,6 +11,8 @@ export type Parked =
       readonly why: "provider" | "held" | "store_failed";
       /** ms from now; null: when somebody resumes the run. */
       readonly afterMs: number | null;
+      /** The provider's refusal. Absent: there was none. */
+      readonly error?: SubCallError;
     }
   /** Nothing is left but what waits for providers' batches: the exec goes on when the answers are there. */
   | { readonly why: "delivery" }

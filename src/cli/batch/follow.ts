@@ -4,6 +4,7 @@ import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { hasWaited, waitsFor } from "../../session/index.ts";
 import type { JobPage, Jobs, Store } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";
+import { refusalOfRun } from "../jobs/refusals.ts";
 import type { StatusClock } from "../render/status-line.ts";
 import { type HeldJobs, heldJobs } from "./held-jobs.ts";
 import { type CountedRun, isLeftToProviders, jobsIn, overIn } from "./run-state.ts";
@@ -44,8 +45,10 @@ export async function followRun(following: Following): Promise<CountedRun | null
   let leftSince: number | null = null;
   for (;;) {
     try {
-      counted = await countedRun(following.store, following.run);
-      const { counts, waits } = counted;
+      const found = await countedRun(following.store, following.run);
+      const { counts, waits } = found;
+      const refusal = await refusalOfRun((page) => following.store.jobs.list(following.run, page), counts);
+      counted = { ...found, refusal };
       const next =
         counts.parked > 0 && waits.length === 0 ? await nextParked(following.store.jobs, following.run) : null;
       const held_back = await heldJobs(following.store.jobs, counted.run, counts.parked);

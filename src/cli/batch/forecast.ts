@@ -2,7 +2,7 @@ import type { Runs } from "../../jobs/index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { JobRow, Store } from "../../store/index.ts";
-import { toldOf } from "../jobs/readable-jobs.ts";
+import { toldOf } from "../jobs/refusals.ts";
 import type { AskedRun } from "./asked.ts";
 import type { ReadyRun } from "./batch.ts";
 import { dryRuns, recordedFor, spread } from "./recorded.ts";

@@ -1,6 +1,7 @@
 import { escapedJson, jsonText } from "../../platform/visible.ts";
 import type { JobRow, JobState, Jobs } from "../../store/index.ts";
-import { attemptsOf, jobsOf, toldOf } from "../jobs/readable-jobs.ts";
+import { attemptsOf, jobsOf } from "../jobs/readable-jobs.ts";
+import { toldOf } from "../jobs/refusals.ts";
 
 /** Which jobs are meant. */
 export interface FinalJobs {

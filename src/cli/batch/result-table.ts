@@ -1,7 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { fieldOf, hasFields, readJson, type WrittenJson } from "../../platform/written-json.ts";
 import type { JobRow } from "../../store/index.ts";
-import { toldOf } from "../jobs/readable-jobs.ts";
+import { toldOf } from "../jobs/refusals.ts";
 import { type FinalJobs, finalJobs } from "./result-lines.ts";
 
 /** The results that there are, as the lines of one table. */

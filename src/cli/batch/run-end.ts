@@ -42,10 +42,12 @@ export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError
 function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
   const { inputs, left, loss, reason } = among;
   const { run, counts, waits } = counted;
+  // Failed jobs have lines of their own.
+  const refusal = overIn(counts) < jobsIn(counts) ? (counted.refusal ?? null) : null;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
   const reused = reusedText(counted);
-  const lines = [`${name}: ${progressText({ counts, run })}`, ...(reused === null ? [] : [reused])];
+  const lines = [`${name}: ${progressText({ counts, run, refusal })}`, ...(reused === null ? [] : [reused])];
   lines.push(...otherJobs(asked, jobsIn(counts) - inputs));
   if (loss !== null) lines.push(loss);
   if (problem) {

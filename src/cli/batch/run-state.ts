@@ -2,6 +2,7 @@ import type { ProviderWait } from "../../index.ts";
 import { age, amount, compact, dollars, roughly, thousands } from "../../platform/figures.ts";
 import type { Amount, Counts, ReusedAnswers, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
+import { type Refusal, refusalJson, refusalText } from "../jobs/refusals.ts";
 import { waitsInShort } from "../render/waits.ts";
 import { type HeldJobs, heldJobsText } from "./held-jobs.ts";
 
@@ -12,10 +13,14 @@ export interface CountedRun {
   readonly waits: readonly ProviderWait[];
   /** Answers that it took from earlier runs. */
   readonly reused: ReusedAnswers;
+  /** The last refusal of a provider; null or absent: none is known. */
+  readonly refusal?: Refusal | null;
 }
 
 /** A look at a run, at an instant of a clock of this process (ms). */
-export interface RunState extends Pick<CountedRun, "counts">, Partial<Pick<CountedRun, "waits" | "reused">> {
+export interface RunState
+  extends Pick<CountedRun, "counts">,
+    Partial<Pick<CountedRun, "waits" | "reused" | "refusal">> {
   readonly at: number;
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
   /** The reason why most of the failed jobs failed; null or absent: it is not known. */
@@ -44,9 +49,13 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
     ...(now.reused?.answers ? [reusedInShort(now.reused, run)] : []),
     ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
     ...(speed.leftMs === null ? [] : [`~${roughly(speed.leftMs)} left`]),
+    ...(now.refusal ? [`refused: ${refusalText(now.refusal, REFUSAL_UNITS)}`] : []),
   ];
   return parts.join(" · ");
 }
+
+/** Characters of a refusal's words in the line. */
+const REFUSAL_UNITS = 120;
 
 /** `37 of 60 answers reused`. What the run has asked for itself counts as it counts for its limits. */
 function reusedInShort({ answers }: ReusedAnswers, { spent }: Pick<RunRow, "spent">): string {
@@ -119,9 +128,10 @@ export function openSpeed(): (now: RunState) => Speed {
 }
 
 /** The state of a run, for programs. */
-export function runStateJson({ counts, run, waits = [], reused, held_back }: Omit<RunState, "at">): object {
+export function runStateJson({ counts, run, waits = [], reused, held_back, refusal }: Omit<RunState, "at">): object {
   return {
     jobs: jobsJson(counts),
+    ...(refusal ? { refusal: { job: refusal.job, ...refusalJson(refusal) } } : {}),
     ...(waits.length > 0 ? { waits } : {}),
     ...(reused ? { reused: reusedJson(reused) } : {}),
     ...(held_back ? { held_back } : {}),
@@ -149,7 +159,7 @@ const amountJson = ({ nanodollars, tokens, sub_calls }: Amount | RunLimits) => (
 
 /** A run for programs. */
 export function runJson(
-  now: Pick<RunState, "counts" | "waits" | "reused" | "held_back"> & { readonly run: RunRow },
+  now: Pick<RunState, "counts" | "waits" | "reused" | "held_back" | "refusal"> & { readonly run: RunRow },
 ): object {
   const { id, name, queue, share, why, created_at } = now.run;
   return { id, name, queue, share, state: stateOf(now), why, created_at, ...runStateJson(now) };

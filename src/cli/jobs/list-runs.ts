@@ -1,11 +1,13 @@
 import { age, amount, compact, dollars } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type Amount, everyRun, type JobRow, type RunRow } from "../../store/index.ts";
 import { type CountedRun, jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
 import { showTable } from "../render/table.ts";
 import { type JobsAsked, modelIn, readableRuns } from "./jobs-asked.ts";
 import { type DamagedOfRun, jobsOf, openReadableJobs, showFound } from "./readable-jobs.ts";
+import { oneLine, refusalOfRun, refusalText, WHY_UNITS } from "./refusals.ts";
 
-type Listed = Pick<CountedRun, "run" | "counts">;
+type Listed = Pick<CountedRun, "run" | "counts" | "refusal">;
 
 /** The number of runs without --json. */
 const SHOWN = 20;
@@ -20,7 +22,8 @@ export async function listRuns(asked: JobsAsked): Promise<number> {
   const damage: DamagedOfRun[] = damaged.map(({ id, problem }) => ({ run: id, problem }));
   for (const run of json ? rows : rows.slice(0, SHOWN)) {
     const jobs = openReadableJobs(store.jobs, run);
-    runs.push({ run, counts: await jobs.counts() });
+    const counts = await jobs.counts();
+    runs.push({ run, counts, refusal: await refusalOfRun(jobs.list, counts) });
     damage.push(...jobs.damaged());
   }
   const told = { store: place.shown, runs: runs.map(runJson), more: rows.length === MOST };
@@ -44,6 +47,10 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
     age(now - run.created_at),
   ]);
   showTable(["run", "state", "over", "failed", "cost", "begun"], cells, COLUMNS, stdout);
+  for (const { run, counts, refusal } of runs) {
+    const why = stateOf({ run, counts }) === "paused" ? run.why : refusal && `refused: ${refusalText(refusal)}`;
+    if (why) stdout.write(`${inLine(`${run.name}: ${oneLine(why, WHY_UNITS)}`)}\n`, "yellow");
+  }
   if (isCut) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");
 }
 

@@ -1,11 +1,11 @@
 import type { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
-import { isRecord } from "../../platform/json.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { type DamagedRow, type JobPage, type JobRow, type Jobs, type RunRow, readablePart } from "../../store/index.ts";
 import { damageError, outcomeOf, showFailure } from "../render/failure.ts";
 import { hasLoss, jobWarnings, jobWarningText } from "../render/warnings.ts";
 import { type JobsAsked, jobsLine } from "./jobs-asked.ts";
+import { refusalJson, refusalOf, toldOf } from "./refusals.ts";
 
 /** Reads of the jobs of one run that leave out those whose rows are damaged. */
 export function openReadableJobs(jobs: Pick<Jobs, "counts" | "damaged" | "list">, { id: run, name }: RunRow) {
@@ -79,9 +79,6 @@ export function attemptsOf({ attempts, begun_at, state }: JobRow): number {
   return attempts + (isBeingTried ? 1 : 0);
 }
 
-/** The fields that a job told of itself when it ended. A row may be damaged or hostile: any field may be anything. */
-export const toldOf = ({ told }: JobRow) => (isRecord(told) ? told : {});
-
 /** A line about jobs that are done without a part of what was asked for; null: there are none. */
 export async function lossLine(list: (page: JobPage) => Promise<readonly JobRow[]>): Promise<string | null> {
   let count = 0;
@@ -99,6 +96,7 @@ export async function lossLine(list: (page: JobPage) => Promise<readonly JobRow[
 /** A job for programs, without its input and its result. */
 export function jobJson(job: JobRow): object {
   const told = toldOf(job);
+  const refusal = job.state === "failed" ? null : refusalJson(refusalOf(job));
   return {
     job: job.id,
     n: job.n,
@@ -107,6 +105,7 @@ export function jobJson(job: JobRow): object {
     ...(told.error_code === undefined
       ? {}
       : { error_code: told.error_code, error: told.error, suggestion: told.suggestion }),
+    ...(refusal ? { refusal } : {}),
     ...(told.warnings === undefined ? {} : { warnings: told.warnings }),
     ...(job.model === null ? {} : { model: job.model }),
     sub_calls: job.spent.sub_calls,

@@ -1,5 +1,5 @@
 import type { JobRow, Jobs } from "../../store/index.ts";
-import { toldOf } from "./readable-jobs.ts";
+import { oneLine, toldOf, WHY_UNITS } from "./refusals.ts";
 
 /** A reason why jobs have failed, and the number of those jobs. */
 export interface Reason {
@@ -30,10 +30,6 @@ export function openReasons() {
 /** A reason on one line. */
 export const reasonText = ({ error_code, error }: Pick<Reason, "error_code" | "error">) =>
   error === "" ? error_code : `${error_code}: ${oneLine(error, WHY_UNITS)}`;
-
-export const oneLine = (text: string, units: number) => text.replaceAll(/\s+/g, " ").slice(0, units);
-
-export const WHY_UNITS = 200;
 
 /** The number of failed jobs that are looked at. */
 const LOOKED_AT = 1000;

@@ -12,7 +12,8 @@ import { waitText as batchText } from "../render/waits.ts";
 import { hasLoss, jobWarnings, jobWarningText } from "../render/warnings.ts";
 import { inFlags } from "../render/wording.ts";
 import { type JobsAsked, jobNamed, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { jobJson, toldOf } from "./readable-jobs.ts";
+import { jobJson } from "./readable-jobs.ts";
+import { refusalOf, toldOf } from "./refusals.ts";
 
 /** One job: what it was given, how it ended, what it took. Gives the exit code, as that of a run. */
 export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {
@@ -70,6 +71,11 @@ function showText({ terminal, place }: JobsAsked, run: RunRow, job: JobRow, cont
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(input, WIDTH));
   if (output !== "") block("output", output.trimEnd());
+  const refusal = job.state === "failed" ? null : refusalOf(job);
+  if (refusal) {
+    block(`last refusal (${refusal.error_code}, ${ago(Date.now() - refusal.at)})`, refusal.error);
+    if (refusal.suggestion !== "") stdout.write(`suggestion: ${inLine(inFlags(refusal.suggestion))}\n`);
+  }
   if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
   if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inLine(inFlags(told.suggestion))}\n`);
   for (const warning of jobWarnings(told)) stdout.write(`warning: ${inLine(jobWarningText(warning))}\n`);

@@ -13,8 +13,9 @@ import { processClock } from "../render/status-line.ts";
 import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage, toldOf } from "./readable-jobs.ts";
-import { oneLine, openReasons, openTopReason, type Reason, reasonText, WHY_UNITS } from "./reasons.ts";
+import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { openReasons, openTopReason, type Reason, reasonText } from "./reasons.ts";
+import { oneLine, refusalOf, refusalOfRun, refusalText, toldOf, WHY_UNITS } from "./refusals.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
@@ -38,12 +39,14 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const waits = await waitsFor(store, { run: run.id });
   const reused = await store.jobs.reused(run.id);
   const held_back = await nullIf("store_corrupt", heldJobs(store.jobs, run, counts.parked));
+  const refusal = await refusalOfRun(jobs.list, counts);
+  const counted = { run, counts, waits, reused, held_back, refusal };
   if (json) {
-    const reasons = await printJobs(asked, runJson({ run, counts, waits, reused, held_back }), jobsOf(list));
+    const reasons = await printJobs(asked, runJson(counted), jobsOf(list));
     const end = { reasons, ...damageJson(asked, jobs.damaged()) };
     asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
-    await showStateAndJobs(asked, { run, counts, waits, reused, held_back }, rows, jobsOf(list));
+    await showStateAndJobs(asked, counted, rows, jobsOf(list));
     showDamage(asked, jobs.damaged());
   }
   return jobs.damaged().length > 0 ? 1 : runExitCode({ run, counts, waits });
@@ -55,7 +58,8 @@ async function showStateAndJobs(asked: JobsAsked, counted: Shown, rows: readonly
   const { own, terminal } = asked;
   const { stdout } = terminal;
   const state = stateOf(counted);
-  stdout.write(`${inLine(`${run.name} (${state}): ${progressText({ counts, run, held_back })}`)}\n`);
+  const told = progressText({ counts, run, held_back, refusal: counted.refusal ?? null });
+  stdout.write(`${inLine(`${run.name} (${state}): ${told}`)}\n`);
   const reused = reusedText(counted);
   if (reused !== null) stdout.write(`${inLine(reused)}\n`);
   if (state === "paused" && run.why !== null) stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
@@ -103,7 +107,10 @@ const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green
 /** The reason why a job failed or waits, on one line. */
 function whyOf(job: JobRow): string {
   const { error } = toldOf(job);
-  return oneLine(typeof error === "string" ? error : (waitText(job) ?? "-"), WHY_UNITS);
+  if (typeof error === "string") return oneLine(error, WHY_UNITS);
+  const refusal = refusalOf(job);
+  const parts = [waitText(job), refusal && refusalText(refusal)].filter((part) => part !== null);
+  return parts.length === 0 ? "-" : oneLine(parts.join(": "), WHY_UNITS);
 }
 
 const INPUT_UNITS = 48;

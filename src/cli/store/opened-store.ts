@@ -4,7 +4,7 @@ import { displayName } from "../../platform/ids.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { isServer } from "../../platform/store-place.ts";
 import { sessionNamed } from "../../session/index.ts";
-import type { SessionRow, Store } from "../../store/index.ts";
+import type { JobRow, SessionRow, Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -124,6 +124,14 @@ export async function checkpointMeant(store: Store, name: string) {
   }
   if (whole || at === -1) return { session: whole?.id ?? (await sessionMeant(store, name)), checkpoint: null };
   return { session: await sessionMeant(store, name.slice(0, at)), checkpoint: name.slice(at + 1) || null };
+}
+
+/** The job whose session `RUN/ID` names; null: the name is another one, or there is no such job. */
+export async function jobMeant({ jobs }: Pick<Store, "jobs">, name: string | null): Promise<JobRow | null> {
+  const at = name?.indexOf("/") ?? -1;
+  if (name === null || at === -1) return null;
+  const run = await jobs.run(name.slice(0, at));
+  return run && jobs.find(run.id, name.slice(at + 1));
 }
 
 /** null: the run has no such job. @throws RlmError `run_not_found`, `session_not_found` if the job was not begun */

@@ -20,12 +20,14 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { type Refusal, refusalJson, refusalOf, refusalText } from "../jobs/refusals.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { waitText } from "../render/waits.ts";
+import { inFlags } from "../render/wording.ts";
 import { allOf, type Page, showExecs } from "./exec-tree.ts";
-import { onlyName, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { jobMeant, onlyName, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 import { showSpans, spansTarget } from "./show-spans.ts";
 
@@ -57,7 +59,8 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       }
       const isPage = ![own.exec, own.last, own.call, own.unread, isJson].some(Boolean);
       const rerun = isPage ? await (await import("./rerun.ts")).rerunLines(store, meant, session, args) : [];
-      const described = { session, unread: covered?.unread ?? [], rerun };
+      const job = await jobMeant(store, name);
+      const described = { session, unread: covered?.unread ?? [], rerun, refusal: job && refusalOf(job) };
       // A key that a bound has cut would not be known any more.
       return own.redact ? redactedIn(described) : described;
     });
@@ -68,15 +71,32 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     if ("target" in told) return showSpans(told, told.target, terminal);
     const detail = detailOf(own, session);
     const unread = own.unread ? told.unread : null;
-    if (isJson) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(session, detail, unread) })}\n`);
+    if (isJson)
+      stdout.writeRaw(
+        `${jsonText({ ...outcomeOf(damage), ...refused(told.refusal), ...jsonOf(session, detail, unread) })}\n`,
+      );
     else if (unread) showUnread(unread, session.skipped ?? null, terminal);
     else if (!detail) {
       showSession(session, { now: Date.now(), all: own.all === true }, stdout);
+      if (told.refusal) showRefusal(told.refusal, stdout);
       if (told.rerun.length > 0) stdout.write(`\n${told.rerun.join("\n")}\n`, "dim");
     } else if ("call" in detail) showCall(detail, displayName(session), Date.now(), stdout);
     else showExec(detail.exec, displayName(session), Date.now(), stdout);
   });
 }
+
+/** The last refusal of a provider that the job of the session has met, for programs. */
+const refused = (refusal: Refusal | null) => (refusal ? { refusal: refusalJson(refusal) } : {});
+
+function showRefusal(refusal: Refusal, output: Output): void {
+  output.write(
+    `\nlast refusal, ${ago(Date.now() - refusal.at)}: ${inLine(refusalText(refusal, REFUSAL_UNITS))}\n`,
+    "yellow",
+  );
+  if (refusal.suggestion !== "") output.write(`suggestion: ${inLine(inFlags(refusal.suggestion))}\n`);
+}
+
+const REFUSAL_UNITS = 500;
 
 /** Prints the ids of documents that were never opened, then files of the load that could not be read. */
 function showUnread(

@@ -98,7 +98,9 @@ export function openRequests(
       const delivery = post ? { post: post(spent.requests - 1) } : {};
       const answer = await model.complete({ ...request, timeoutMs, ...delivery }, signal);
       usage = chargeOf(answer, estimate, price);
-      if (!answer.ok && answer.error.code === "rate_limited") await reservation.limited?.(answer.retryAfterMs ?? null);
+      if (!answer.ok && answer.error.code === "rate_limited") {
+        await reservation.limited?.(answer.retryAfterMs ?? null, answer.error);
+      }
       return answer;
     } finally {
       spent = { ...spent, usage: addUsage(spent.usage, usage) };

@@ -203,7 +203,7 @@ export interface JobRow extends JobKey, Omit<NewJob, "input"> {
   /** Recorded answers of its session at the last lapse. */
   readonly answers: number;
   readonly spent: Amount;
-  /** Facts of its end beside the result; null: it has not ended. */
+  /** Facts of its end beside the result; before it `refusal`, the last one of a provider. null: there is neither. */
   readonly told: Json;
   /** ms since the epoch; null: not yet. */
   readonly begun_at: number | null;
@@ -265,6 +265,8 @@ export interface Back {
   readonly afterMs: number;
   /** True if the try counts as an attempt. */
   readonly counts: boolean;
+  /** Facts in place of those that it told before. Absent: these stay. */
+  readonly told?: Json;
 }
 
 export type Change =

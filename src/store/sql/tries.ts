@@ -62,10 +62,11 @@ export function* putBack(job: JobKey, fence: number, back: Back, { now }: Changi
   // Who answers parcels locks the job too: then the statement below sees what was answered.
   if (isDelivery)
     yield* get(sql`SELECT n FROM jobs WHERE run = ${job.run} AND n = ${job.n} ${spelled(sql``, sql`FOR UPDATE`)}`);
+  const told = back.told === undefined ? sql`told` : sql`${packed(JSON.stringify(back.told))}`;
   const isReady = isDelivery ? sql`NOT ${hasOpenParcels(sql`jobs.session`)}` : sql`1 = 0`;
   const changed = yield* run(sql`UPDATE jobs SET
       state = CASE WHEN state = 'cancelling' THEN state WHEN ${isReady} THEN 'waiting' ELSE ${back.state} END,
-      why = ${back.why}, run_at = ${back.afterMs > 0 ? sql`${now} + ${back.afterMs}` : null},
+      why = ${back.why}, told = ${told}, run_at = ${back.afterMs > 0 ? sql`${now} + ${back.afterMs}` : null},
       attempts = attempts + ${back.counts ? 1 : 0}, changed_at = ${now} ${underFence(job, fence)}`);
   return changed === 1;
 }

@@ -73,6 +73,8 @@ async function held(promise: ReturnType<ReturnType<typeof scene>["reserve"]>) {
   return answer;
 }
 
+const BUSY = { code: "rate_limited", message: "429", suggestion: "", retriable: true } as const;
+
 test("a request holds its most in the run, then takes its place in the rate, and gives back what it did not take", async () => {
   const { log, reserve, money } = scene();
   (await held(reserve("c1"))).settle(USAGE);
@@ -154,10 +156,9 @@ test("a call that is made again after a wrong key or a dead server does not coun
 
 test("a job whose provider stays too busy waits for a minute, whether or not others were answered", async () => {
   const { money, call, reserve, reasons } = scene({ troubles: { answered() {}, isOwn: () => true } });
-  const error = { code: "rate_limited", message: "429", suggestion: "", retriable: true } as const;
   (await held(reserve("c1"))).settle({ ...USAGE, cost_usd: 0, input: 0, output: 0 });
-  await money.answered(call("c1"), error);
-  expect(reasons).toEqual([{ why: "provider", afterMs: 60_000 }]);
+  await money.answered(call("c1"), BUSY);
+  expect(reasons).toEqual([{ why: "provider", afterMs: 60_000, error: BUSY }]);
 });
 
 test("with fail the cell gets the error, and the job goes on", async () => {
@@ -207,14 +208,14 @@ test("a job with nothing on its way is suspended at once if the rate wants a lon
 test("a provider that says to wait makes all who share its rate wait; for more than two minutes the job is suspended", async () => {
   const { reserve, reasons, log } = scene();
   const short = await held(reserve("c1"));
-  await short.limited?.(30_000);
+  await short.limited?.(30_000, BUSY);
   short.settle({ ...USAGE, cost_usd: 0, input: 0, output: 0 });
   const other = scene();
   expect(log).toContain("hush requests 30000");
   expect(reasons).toEqual([]);
   const long = await held(other.reserve("c2"));
-  await long.limited?.(3_600_000);
-  expect(other.reasons).toEqual([{ why: "provider", afterMs: 3_600_000 }]);
+  await long.limited?.(3_600_000, BUSY);
+  expect(other.reasons).toEqual([{ why: "provider", afterMs: 3_600_000, error: BUSY }]);
   long.settle(USAGE);
   expect(other.log.filter((line) => line.startsWith("give"))).toEqual(["give c2 0 0/0/0"]);
 });

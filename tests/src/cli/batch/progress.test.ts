@@ -41,6 +41,10 @@ test("what is not there is left out", () => {
   expect(progressText(free, unknown)).toBe("1/5 done · 1 cancelled · 2 parked · 1 running · 1.2k tokens");
   const next = Date.now() + 270_000;
   expect(progressText({ ...standing(0, { parked: 6 }), next }, unknown)).toBe("0/6 done · 6 parked, next in 4 min");
+  const refusal = { job: "a", error_code: "rate_limited", error: "m: 429\n no credit", suggestion: "", at: 0 };
+  expect(progressText({ ...standing(0, { parked: 6 }), refusal }, unknown)).toBe(
+    "0/6 done · 6 parked · refused: rate_limited: m: 429 no credit",
+  );
   const paid = standing(0, { done: 1 }, { spent: amount(21e6) });
   expect(progressText(paid, unknown)).toBe("1/1 done · $0.021");
 });

@@ -180,8 +180,14 @@ describe.each(STORES)("jobs of a store $kind", (kind) => {
     expect(await jobs.finish(key, 2, DONE)).toBe(false);
     expect((await jobs.read(key))?.job).toMatchObject({ state: "running", ticket: "t1", fence: 3, attempts: 0 });
     const back = { state: "waiting", why: "machine_lost", afterMs: 60_000, counts: true } as const;
-    expect(await jobs.put(key, 3, back)).toBe(true);
-    expect((await jobs.read(key))?.job).toMatchObject({ state: "waiting", why: "machine_lost", attempts: 1 });
+    const told = { refusal: { error_code: "rate_limited", error: "429 \u00e9", suggestion: "", at: 1 } };
+    expect(await jobs.put(key, 3, { ...back, told })).toBe(true);
+    const waits = { state: "waiting", why: "machine_lost", attempts: 1, told };
+    expect((await jobs.read(key))?.job).toMatchObject(waits);
+    // What it told stays until it tells something else.
+    expect(await jobs.begin(key, tryOf("t1", { fence: 3 }))).toBe(true);
+    expect(await jobs.put(key, 3, { ...back, counts: false })).toBe(true);
+    expect((await jobs.read(key))?.job).toMatchObject(waits);
     const [due] = await jobs.due(PAGE);
     expect(due?.afterMs).toBeGreaterThan(50_000);
     expect(await jobs.due({ ...PAGE, overdueMs: 1 })).toEqual([]);
