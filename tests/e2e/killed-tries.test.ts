@@ -71,7 +71,7 @@ test("a worker that is killed between an answer of an earlier run and its record
   const spec = readSpec({ ...Object(run.spec), retries: 3 });
   const { queue, share, limits } = run;
   const later = { name: "later", queue, share, limits, files, spec };
-  const inputs = ["x", "y", "z"].map((id) => ({ id, input: id, context: null }));
+  const inputs = ["x", "y", "z"].map((id) => ({ id, input: JSON.stringify(id), context: null }));
   const second = await runs.submit(later, inputs);
   const worker = spawn(process.execPath, [...KILLED_WORKER, folder, server.url, "later", REUSE_STEP], {
     stdio: ["ignore", "ignore", "inherit"],

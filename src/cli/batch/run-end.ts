@@ -68,7 +68,8 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
     if (reason) lines.push(`${reason.count} × ${reasonText(reason)}`);
     lines.push(`why they failed: ${about(name, "--state", "failed")}`);
     if (reason && reason.filtered > 0) lines.push(filteredLine(asked, reason));
-    lines.push(retryLine(asked, reason));
+    // What the same model would filter again is not worth another try.
+    if (reason?.filtered !== counts.failed) lines.push(retryLine(asked, reason));
   } else if (counts.cancelled > 0) {
     lines.push(`try them again: ${asked.own.retryCancelled ? asked.line() : asked.line("--retry-cancelled")}`);
   } else if (asked.out.kind === "none") {

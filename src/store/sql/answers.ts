@@ -81,8 +81,9 @@ function isOf({ script, table }: RunFiles, without: string | null): Statement {
 function* ofSameJob({ asked, run: of, n, k }: AnswerSearch, sources: readonly string[]): Plan<ReadAnswer | null> {
   const job = yield* get(sql`SELECT id FROM jobs WHERE run = ${of} AND n = ${n}`);
   if (!job) return null;
-  const row = yield* get(sql`${SHOWN} JOIN jobs j ON j.run = a.run AND j.n = a.n
-    WHERE a.asked = ${asked} AND a.k = ${k} AND j.id = ${text(job, "id")} AND j.run ${oneOf(sources)}
+  // The jobs of this id are few; the answers to one question may be many.
+  const same = sql`SELECT run, n FROM jobs WHERE id = ${text(job, "id")} AND run ${oneOf(sources)}`;
+  const row = yield* get(sql`${SHOWN} WHERE a.asked = ${asked} AND a.k = ${k} AND (a.run, a.n) IN (${same})
     AND ${notTaken(of)} ORDER BY a.run DESC LIMIT 1`);
   return row ? answerIn(row) : null;
 }

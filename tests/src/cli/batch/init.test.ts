@@ -24,6 +24,7 @@ test("--init writes a script that runs as it is, and prints the line that tries 
   expect(existsSync(join(folder, "home"))).toBe(false);
 
   const dry = await type(nextLine(written.stdout));
+  expect(dry.stderr).toBe("");
   expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("\n2 jobs, by the first 2: ~2 sub-calls") });
   const [, first = ""] = /\n\/\/ {3}(belay .* --first 5)\n/.exec(script) ?? [];
   expect(await type(wordsOf(first).slice(1))).toMatchObject({ code: 0 });
