@@ -6,6 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { openSession } from "../src/index.ts";
 
 const stop = new AbortController();
@@ -28,7 +29,10 @@ const functions = {
     run: async ({ article }: { readonly article: string }) => {
       console.log(`order of ${article}`);
       // The process ends here, without a wait: nobody knows whether the order has arrived.
-      if (article === "axe") stop.abort();
+      if (article === "axe") {
+        stop.abort();
+        await setTimeout(100);
+      }
       return "ordered";
     },
   },

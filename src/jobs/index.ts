@@ -8,5 +8,4 @@ export { openPgBoss } from "./pg-boss/dispatcher.ts";
 export { queueFigures, type TicketCounts } from "./pg-boss/figures.ts";
 export { openRuns, type Runs } from "./runs.ts";
 export { hashOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
-export { chosenBy } from "./where.ts";
 export { work } from "./worker.ts";

@@ -1,8 +1,8 @@
 import { RlmError } from "../../index.ts";
-import { chosenBy } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { meantBy } from "../../platform/nearest.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import { chosenBy } from "./where.ts";
 
 /** The part of the inputs that a line is about. */
 export interface Choice {

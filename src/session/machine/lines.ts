@@ -10,6 +10,8 @@ type LineText = Pick<Context["text"], "slice" | "length">;
 
 interface Line {
   readonly start: number;
+  /** The end of its text, and the one behind its line break. */
+  readonly textEnd: number;
   readonly end: number;
   /** Without blanks around it. */
   readonly text: string;
@@ -34,7 +36,9 @@ export function openLines(text: LineText): { in(read: string): Iterable<Range> }
         let [before, after] = [0, 0];
         while (isAt(number - before - 1, at - before - 1)) before++;
         while (isAt(number + after + 1, at + after + 1)) after++;
-        yield [lines[number - before]?.start ?? 0, lines[number + after]?.end ?? 0];
+        const last = lines[number + after];
+        const isEnded = at + after < pieces.length - 1;
+        yield [lines[number - before]?.start ?? 0, (isEnded ? last?.end : last?.textEnd) ?? 0];
       }
     },
   };
@@ -62,10 +66,11 @@ function linesOf(text: LineText) {
   const once = new Map<string, number>();
   let start = 0;
   for (const whole of text.slice(0, text.length).split("\n")) {
-    const end = Math.min(text.length, start + whole.length + 1);
+    const textEnd = start + whole.length;
+    const end = Math.min(text.length, textEnd + 1);
     const bare = withoutMarks(whole);
     if (bare.length >= SURE_UNITS) once.set(bare, once.has(bare) ? TWICE : lines.length);
-    lines.push({ start, end, text: whole.trim() });
+    lines.push({ start, textEnd, end, text: whole.trim() });
     start = end;
   }
   return { lines, once };

@@ -60,7 +60,7 @@ test("--encoding and --lossy read what is not UTF-8, find and search take them t
   expect(named).toMatchObject({ code: 0, stdout: "\u00e9\n" });
   expect(named.stderr).toContain("1 document converted (1 windows-1252 text)");
   const found = await belayHere(["find", "-q", "--encoding", "latin1", "caf\u00e9 two", "."], { cwd });
-  expect(found.stdout).toBe("a.log:2:1: caf\u00e9 two\n");
+  expect(found.stdout).toBe("./a.log:2:1: caf\u00e9 two\n");
   const skipped = await belayHere(["search", "two", "."], { cwd });
   expect(skipped.stderr).toContain("Name its encoding, such as `--encoding latin1`");
   const searched = await belayHere(["search", "-q", "--lossy", "two", "."], { cwd });

@@ -37,7 +37,7 @@ const ACTS: readonly ((share: number, units: number, one: string, other: string)
   (share, units) => `{ const [at, text] = taken(${share}, ${units}); await send(at, text, 17, text.length - 23); }`,
   () => `if (KEEP) await send(KEEP[0], KEEP[1], 9, 160);`,
   (share, units) =>
-    `{ const [at, text] = taken(${share}, ${units}); await llm_query("Q <<" + text.replaceAll(/(.{39})./gs, "$1§") + ">>", { tools: [] }); }`,
+    `{ const [at, text] = taken(${share}, ${units}); await llm_query("Q <<" + text.replaceAll(/(.{9})./gs, "$1§") + ">>", { tools: [] }); }`,
   (share) =>
     `{ const [at, text] = taken(${share}, 300); G.printed.push([at + 20, at + 270]); print("<<" + text.slice(20, 270) + ">>"); }`,
 ];

@@ -19,16 +19,22 @@ describe("replies that cannot be used", () => {
   const usage = { prompt: 100, completion: 50 };
   const cut = { ...cell("print(1); answer('half"), finish: "length", usage };
   test.each([
-    ["empty", { text: "", usage }, "empty_answer", "Your reply was empty"],
-    ["cut", cut, "truncated_answer", "Your reply was cut at 16000 tokens"],
-    ["filtered", { text: "x", finish: "content_filter", usage }, "content_filtered", "withheld"],
-  ])("%s: they are not run, cost what they cost, and three of them end the ask", async (_what, reply, code, note) => {
-    const { envelope, told, server } = await asked(always(reply));
-    expect(envelope).toMatchObject({ success: false, error_code: "no_answer", turns: 3, cells: 0 });
-    expect(envelope).toMatchObject({ error_message: expect.stringMatching(code), usage: { input: 300, output: 150 } });
-    expect(told[1]).toContain(note);
-    expect(server.requests.at(-1)?.body.messages.every(({ role }) => role !== "assistant")).toBe(true);
-  });
+    ["empty", { text: "", usage }, "the answer is empty", "Your reply was empty"],
+    ["cut", cut, "the reply was cut at 16000 tokens", "Your reply was cut at 16000 tokens"],
+    ["filtered", { text: "x", finish: "content_filter", usage }, "filter withheld the answer", "withheld"],
+  ])(
+    "%s: they are not run, cost what they cost, and three of them end the ask",
+    async (_what, reply, problem, note) => {
+      const { envelope, told, server } = await asked(always(reply));
+      expect(envelope).toMatchObject({ success: false, error_code: "no_answer", turns: 3, cells: 0 });
+      expect(envelope).toMatchObject({
+        error_message: expect.stringContaining(problem),
+        usage: { input: 300, output: 150 },
+      });
+      expect(told[1]).toContain(note);
+      expect(server.requests.at(-1)?.body.messages.every(({ role }) => role !== "assistant")).toBe(true);
+    },
+  );
 });
 
 describe("answers that are none", () => {

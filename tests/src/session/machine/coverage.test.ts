@@ -195,9 +195,8 @@ test("an exec that goes on without what was kept of it has no coverage: a part o
   count.sent({ prompt: quote(0, 15) });
   expect(count.kept(over())).toEqual(nothing);
   count.resume(step);
-  // Its last line is whole, so that the end of that line counts too.
   count.sent({ prompt: quote(10, 400) });
-  expect(setsOf(coverageIn(count.kept(over())))).toEqual({ given: [[0, 500]], shown: [[10, 401]] });
+  expect(setsOf(coverageIn(count.kept(over())))).toEqual({ given: [[0, 500]], shown: [[10, 400]] });
   expect(coverageIn({ ...step, more: 1 })).toEqual(step);
   expect(coverageIn(null)).toBeNull();
 });

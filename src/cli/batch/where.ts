@@ -1,7 +1,7 @@
-import { RlmError } from "../../runtime/index.ts";
-import type { Models } from "../model/index.ts";
-import { isRecord } from "../platform/json.ts";
-import { openSessionWith } from "../session/index.ts";
+import { RlmError } from "../../index.ts";
+import type { Models } from "../../model/index.ts";
+import { isRecord } from "../../platform/json.ts";
+import { openSessionWith } from "../../session/index.ts";
 
 /** The inputs of which an expression holds, up to the first one for which it fails. */
 export interface Chosen {
