@@ -1,23 +1,49 @@
 import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
+import { quoted } from "../flags/usage.ts";
 import { BadLine, type Input, LINE_BYTES, type LineDecoding, linesOf, placeOf } from "./jsonl.ts";
+import { otherWidth, rowInputs, type TableRow, type TableShape } from "./table-rows.ts";
 
 /** An object of strings for each row, by the names in the header (RFC 4180). @throws BadLine */
-export async function* csvRows(
+export function csvRows(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
   decoding?: LineDecoding,
+  shape: TableShape = {},
 ): AsyncIterable<Input> {
-  const parser = parse({ info: true, max_record_size: LINE_BYTES, record_delimiter: ENDS, skip_empty_lines: true });
+  return rowInputs(parsedRows(chunks, name, decoding, shape), shape);
+}
+
+const TAB = "\t";
+
+async function* parsedRows(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  decoding: LineDecoding | undefined,
+  { delimiter, columns }: TableShape,
+): AsyncIterable<TableRow> {
+  const usual = /\.(?:tsv|tab)(?:\.\w+)?$/i.test(name) ? TAB : ",";
+  const separator = delimiter ?? usual;
+  const parser = parse({
+    info: true,
+    delimiter: separator,
+    max_record_size: LINE_BYTES,
+    record_delimiter: ENDS,
+    skip_empty_lines: true,
+    // Programs that write tabs between columns seldom quote.
+    relax_quotes: separator === TAB,
+  });
+  const lines = linesOf(chunks, name, LINE_BYTES, decoding);
+  const checked = delimiter === undefined ? checkedLines(lines, name, separator) : lines;
   // A failure of either side destroys the parser, which then rejects below.
-  pipeline(Readable.from(withEnds(chunks, name, decoding)), parser, () => {});
-  let header: readonly string[] | null = null;
+  pipeline(Readable.from(withEnds(checked)), parser, () => {});
   try {
     for await (const { record, info } of parser) {
-      const row: readonly string[] = record;
+      const cells: readonly string[] = record;
       const at = placeOf(info.lines, name);
-      if (header === null) header = checkedHeader(row, at);
-      else yield { at, value: Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])) };
+      // All rows have as many fields as the first one.
+      if (columns !== undefined && cells.length !== columns.length) throw otherWidth(at, cells, columns);
+      yield { at, cells };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -29,28 +55,34 @@ export async function* csvRows(
 /** A file may have both. */
 const ENDS = ["\r\n", "\n"];
 
-async function* withEnds(
-  chunks: AsyncIterable<Uint8Array>,
-  name: string,
-  decoding: LineDecoding | undefined,
-): AsyncIterable<string> {
-  for await (const { text } of linesOf(chunks, name, LINE_BYTES, decoding)) yield `${text}\n`;
+type Line = { readonly number: number; readonly text: string };
+
+async function* withEnds(lines: AsyncIterable<Line>): AsyncIterable<string> {
+  for await (const { text } of lines) yield `${text}\n`;
 }
 
-function checkedHeader(row: readonly string[], at: string): readonly string[] {
-  const [only = ""] = row;
-  const other = row.length === 1 ? OTHER_SEPARATORS.find(([separator]) => only.includes(separator)) : undefined;
-  if (other) {
-    throw new BadLine(at, `has ${other[1]} between its columns, and .csv has commas`, "Save the table with commas.");
+/** The lines, of which the first one is looked at before the parser complains of quotes. @throws BadLine if its columns have another separator */
+async function* checkedLines(lines: AsyncIterable<Line>, name: string, separator: string): AsyncIterable<Line> {
+  let isChecked = false;
+  for await (const line of lines) {
+    if (!isChecked && line.text.trim() !== "") {
+      isChecked = true;
+      checkSeparator(line, name, separator);
+    }
+    yield line;
   }
-  const empty = row.findIndex((column) => column.trim() === "");
-  if (empty !== -1) throw new BadLine(at, `has no name for column ${empty + 1}`, "The first row names the columns.");
-  const twice = row.find((column, index) => row.indexOf(column) !== index);
-  if (twice === undefined) return row;
-  throw new BadLine(at, `names two columns ${JSON.stringify(twice.slice(0, 80))}`, "Rename one of them.");
 }
 
-const OTHER_SEPARATORS = Object.entries({ ";": "semicolons", "\t": "tabs" });
+function checkSeparator({ number, text }: Line, name: string, separator: string): void {
+  const unquoted = text.replace(/"(?:[^"]|"")*"?/g, "");
+  if (unquoted.includes(separator)) return;
+  const other = Object.keys(SEPARATORS).find((one) => one !== separator && unquoted.includes(one));
+  if (other === undefined) return;
+  const problem = `has ${SEPARATORS[other]} between its columns, and not ${SEPARATORS[separator]}`;
+  throw new BadLine(placeOf(number, name), problem, `Say so: --delimiter ${other === TAB ? "tab" : quoted(other)}.`);
+}
+
+const SEPARATORS: Readonly<Record<string, string>> = { ";": "semicolons", [TAB]: "tabs", "|": "bars", ",": "commas" };
 
 const PROBLEMS: Readonly<Partial<Record<CsvError["code"], string>>> = {
   CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: "has another number of fields than the header",

@@ -1,7 +1,9 @@
+import type { Stats } from "node:fs";
 import { glob } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import { addAbortSignal } from "node:stream";
-import { compareUnits, openRoots, pauses, type WalkOptions, walk } from "../../context/index.ts";
+import { compareUnits, HEAD_BYTES, openRoots, packedBy, pauses, type WalkOptions, walk } from "../../context/index.ts";
+import { firstBytes } from "../../platform/bounded-file.ts";
 import { amount } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/stats.ts";
 import { commandLine, quoted, UsageError } from "../flags/usage.ts";
@@ -9,29 +11,81 @@ import { savedAs } from "../input/path-cures.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
 import { withFlag } from "../render/skipped.ts";
 import { csvRows } from "./csv.ts";
+import { jsonItems } from "./json-items.ts";
 import { type Input, jsonLines, LINE_BYTES, type LineDecoding } from "./jsonl.ts";
+import type { TableShape } from "./table-rows.ts";
+import { unpackedChunks, unpackedName } from "./unpacked.ts";
+
+/** How a table of jobs is read. */
+export interface TableReading {
+  readonly decoding?: LineDecoding | undefined;
+  readonly shape?: TableShape | undefined;
+}
 
 /**
  * The inputs that `--jobs` names; files are the contexts of their jobs. `leftOut` has reasons for files that are none of them, such
  * as `3 files that .gitignore names`.
- * @throws UsageError if there is nothing of this name; reading the inputs throws BadLine
+ * @throws UsageError if there is nothing of this name, or a flag does not fit it; reading the inputs throws BadLine
  */
-export async function inputsOf(jobs: string, signal: AbortSignal, how: WalkOptions = {}, decoding?: LineDecoding) {
-  const open = () => addAbortSignal(signal, openFile(jobs));
-  const lines = (chunks: AsyncIterable<Uint8Array>, name: string) => jsonLines(chunks, name, LINE_BYTES, decoding);
-  if (jobs === "-") return values(lines(addAbortSignal(signal, process.stdin), "stdin"));
-  const found = statsOf(jobs);
-  if (found?.isDirectory()) return folderFiles(jobs, how);
-  if (!found) return files(await globFiles(jobs), jobs);
-  const extension = extname(jobs).toLowerCase();
-  if (extension === ".csv") return values(csvRows(open(), jobs, decoding));
-  // A shell hands streams over without a name of their own.
-  if (LINES.includes(extension) || isHandedOver(jobs) || !found.isFile()) return values(lines(open(), jobs));
-  const takes = ".jsonl (a JSON value on each line) and .csv; a pattern or a folder makes a job of each file";
-  throw new UsageError(`--jobs reads ${takes}, and ${jobs} is one file`, commandLine(["help", "batch"]));
+export async function inputsOf(
+  jobs: string,
+  signal: AbortSignal,
+  how: WalkOptions = {},
+  { decoding, shape = {} }: TableReading = {},
+) {
+  const found = jobs === "-" ? undefined : statsOf(jobs);
+  const kind = kindOfInputs(jobs, found, shape);
+  checkShape(jobs, kind, shape);
+  if (kind === "folder") return folderFiles(jobs, how);
+  if (kind === "files") return files(await globFiles(jobs), jobs);
+  const stream = addAbortSignal(signal, jobs === "-" ? process.stdin : openFile(jobs));
+  const chunks = unpackedChunks(stream, jobs);
+  const name = jobs === "-" ? "stdin" : jobs;
+  if (kind === "rows") return values(csvRows(chunks, name, decoding, shape));
+  if (kind === "json") return values(jsonItems(chunks, name, decoding));
+  return values(jsonLines(chunks, name, LINE_BYTES, decoding));
 }
 
-const LINES = [".jsonl", ".ndjson"];
+const EXTENSIONS: Readonly<Record<string, "rows" | "lines" | "json">> = {
+  ".csv": "rows",
+  ".tsv": "rows",
+  ".tab": "rows",
+  ".jsonl": "lines",
+  ".ndjson": "lines",
+  ".json": "json",
+};
+
+type KindOfInputs = "rows" | "lines" | "json" | "folder" | "files";
+
+function kindOfInputs(jobs: string, found: Stats | undefined, { delimiter }: TableShape): KindOfInputs {
+  if (jobs !== "-" && !found) return "files";
+  if (found?.isDirectory()) return "folder";
+  if (delimiter !== undefined) return "rows";
+  const kind = EXTENSIONS[extname(unpackedName(jobs)).toLowerCase()];
+  if (kind !== undefined) return kind;
+  // A shell hands streams over without a name of their own.
+  if (jobs === "-" || isHandedOver(jobs) || !found?.isFile()) return "lines";
+  const program = packedBy(firstBytes(jobs, HEAD_BYTES));
+  const unpacked = jobs.replace(/\.(?:bz2|xz)$/i, "");
+  if (program !== null && unpacked !== jobs) {
+    const line = `${program} -dc ${quoted(jobs)} > ${quoted(unpacked)}`;
+    throw new UsageError(
+      `--jobs ${jobs} is compressed (${program}); unpack it, and type --jobs ${quoted(unpacked)}`,
+      line,
+    );
+  }
+  throw new UsageError(`--jobs reads ${TAKES}, and ${jobs} is one file`, commandLine(["help", "batch"]));
+}
+
+const TAKES =
+  ".jsonl (a JSON value on each line), .json (an array), .csv and .tsv, also with .gz; a pattern or a folder makes a job of each file";
+
+/** Refuses flags that would say nothing of these inputs. @throws UsageError */
+function checkShape(jobs: string, kind: KindOfInputs, { columns, noHeader }: TableShape): void {
+  const flag = columns !== undefined ? "--columns" : noHeader ? "--no-header" : null;
+  if (flag === null || kind === "rows") return;
+  throw new UsageError(`${flag} is for tables, and --jobs ${jobs} is none`, commandLine(["help", "batch"]));
+}
 
 const values = (all: AsyncIterable<Input>) => ({ isFiles: false, all, leftOut: [] });
 

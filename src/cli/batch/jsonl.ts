@@ -8,6 +8,8 @@ import { readJson, type WrittenJson } from "../../platform/written-json.ts";
 export interface Input {
   readonly at: string;
   readonly value: WrittenJson;
+  /** The number of a table's row, from 1. */
+  readonly row?: number;
 }
 
 /** A JSON value on each line; blank lines are passed over. @throws BadLine */
@@ -24,7 +26,7 @@ export async function* jsonLines(
   }
 }
 
-function readValue(text: string, at: string): WrittenJson {
+export function readValue(text: string, at: string): WrittenJson {
   let value: WrittenJson;
   try {
     value = readJson(text);

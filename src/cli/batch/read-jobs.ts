@@ -24,7 +24,7 @@ type AskedInputs = Pick<AskedRun, "jobs" | "own" | "contexts" | "loading">;
 /** The jobs of a run, all read and found right, and files of a folder that are not among them. @throws UsageError for the first line that is wrong */
 export async function readJobs({ jobs, own, contexts, loading }: AskedInputs, signal: AbortSignal) {
   const decoding = tableDecoding(jobs === "-" ? "stdin" : jobs, loading);
-  const { isFiles, all, leftOut } = await inputsOf(jobs, signal, loading, decoding);
+  const { isFiles, all, leftOut } = await inputsOf(jobs, signal, loading, { decoding, shape: own });
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
     const other = contexts.length > 0 ? "-c" : "--context-field";
     const problem = `${other} cannot be combined with --jobs of files: each file is the context of its own job`;

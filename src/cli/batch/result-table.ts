@@ -4,9 +4,12 @@ import type { JobRow } from "../../store/index.ts";
 import { toldOf } from "../jobs/refusals.ts";
 import { type FinalJobs, finalJobs } from "./result-lines.ts";
 
-/** The results that there are, as the lines of one table. */
-export async function* tableLines(asked: FinalJobs): AsyncIterable<string> {
-  for await (const row of tableRows(asked)) yield csvLine(row);
+/**
+ * The results that there are, as the lines of one table.
+ * @param isPlain texts stay as they are, also those that a spreadsheet would take for formulas
+ */
+export async function* tableLines(asked: FinalJobs, isPlain = false): AsyncIterable<string> {
+  for await (const row of tableRows(asked)) yield csvLine(row, isPlain);
 }
 
 /**
@@ -101,13 +104,13 @@ function headerOf(...groups: readonly ReturnType<Fields["columns"]>[]): readonly
 }
 
 /** A row of a table as RFC 4180 has it, with its end. */
-export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(cellText).join(",")}\n`;
+export function csvLine(cells: readonly Cell[], isPlain = false): string {
+  return `${cells.map((cell) => cellText(cell, isPlain)).join(",")}\n`;
 }
 
-function cellText(cell: Cell): string {
+function cellText(cell: Cell, isPlain: boolean): string {
   if (cell === null) return "";
-  const isFormula = typeof cell === "string" && FORMULA.test(cell) && !NUMBER.test(cell);
+  const isFormula = !isPlain && typeof cell === "string" && FORMULA.test(cell) && !NUMBER.test(cell);
   const text = isFormula ? `'${cell}` : String(cell);
   return /[",\r\n]/.test(text) || text.trim() !== text ? `"${text.replaceAll('"', '""')}"` : text;
 }

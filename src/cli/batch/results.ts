@@ -52,24 +52,37 @@ async function printed(asked: ResultsAsked, stdout: Output): Promise<Results> {
 /** The place of the results: nowhere, to stdout, or to a file (absolute, and as it was typed). */
 export type OutPlace =
   | { readonly kind: "none" }
-  | { readonly kind: "stdout"; readonly format: Format }
-  | { readonly kind: "file"; readonly format: Format; readonly path: string; readonly typed: string };
+  | ({ readonly kind: "stdout" } & ResultForm)
+  | ({ readonly kind: "file"; readonly path: string; readonly typed: string } & ResultForm);
+
+interface ResultForm {
+  readonly format: Format;
+  /** Texts of a table stay as they are, also those that a spreadsheet would take for formulas. */
+  readonly isPlain: boolean;
+}
 
 /** @throws UsageError; RlmError `output_failed` if nothing can be written there, which is tried */
-export function outPlace({ out, output, format: named }: Given<typeof OUT>, json: boolean, command: string): OutPlace {
+export function outPlace(
+  { out, output, format: named, plain: isPlain = false }: Given<typeof OUT>,
+  json: boolean,
+  command: string,
+): OutPlace {
   const typed = out ?? output;
-  if (typed === undefined && named === undefined) return { kind: "none" };
-  if (typed === undefined) throw new UsageError("--format needs --out FILE", commandLine(["help", command]));
+  if (typed === undefined && named === undefined && !isPlain) return { kind: "none" };
+  if (typed === undefined)
+    throw new UsageError(`--${isPlain ? "plain" : "format"} needs --out FILE`, commandLine(["help", command]));
   const format = formatOf(typed, named, command);
   if (typed !== "-" && format === "table") {
     throw new UsageError(`--format table is for stdout, and --out ${typed} is a file`, commandLine(["help", command]));
   }
+  if (isPlain && format !== "csv")
+    throw new UsageError("--plain is for tables: --format csv", commandLine(["help", command]));
   if (typed !== "-") {
     const path = resolve(typed);
     checkResultFile(path);
-    return { kind: "file", format, path, typed };
+    return { kind: "file", format, isPlain, path, typed };
   }
-  if (!json) return { kind: "stdout", format };
+  if (!json) return { kind: "stdout", format, isPlain };
   throw new UsageError("--json and --out - would both write to stdout", commandLine(["help", command]));
 }
 
@@ -79,9 +92,9 @@ export function outPlace({ out, output, format: named }: Given<typeof OUT>, json
  */
 async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJobs, stdout: Output): Promise<Results> {
   async function write(): Promise<void> {
-    if (out.kind === "file") await writeResultFile(out.path, tableLines(asked), asked.run);
+    if (out.kind === "file") await writeResultFile(out.path, tableLines(asked, out.isPlain), asked.run);
     else
-      for await (const line of printedLines(out.format, asked, stdout))
+      for await (const line of printedLines(out, asked, stdout))
         stdout.writeRaw(stdout.isTerminal ? visible(line) : line);
   }
   let problem: RlmError | null = null;
@@ -106,8 +119,12 @@ async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJ
 /** More rows are for a file. */
 const MOST_ROWS = 10_000;
 
-async function* printedLines(format: Format, asked: FinalJobs, stdout: Output): AsyncIterable<string> {
-  if (format === "csv") return yield* tableLines(asked);
+async function* printedLines(
+  { format, isPlain }: ResultForm,
+  asked: FinalJobs,
+  stdout: Output,
+): AsyncIterable<string> {
+  if (format === "csv") return yield* tableLines(asked, isPlain);
   let names: readonly string[] = [];
   let hidden = 0;
   const rows: (readonly Json[])[] = [];

@@ -85,25 +85,38 @@ const HASH_DIGITS = 16;
 
 /**
  * Makes the function that gives each input the id of its job. It throws BadLine for an id that cannot be one, or is given twice.
- * @param named the field that `--id` names, which each input must have; null: the `usual` one if there is one, else a hash
+ * @param named the field that `--id` names, which each input must have; `none`: all are numbered; null: the `usual` one if there is
+ * one, else the number of a table's row or a hash
  * @param usual `path` of files, whose paths may be no ids; `id` of others
  */
 export function openIds(named: string | null, usual: "id" | "path") {
   const taken = new Map<string, string>();
   const sameHash = new Map<string, number>();
+  let count = 0;
+  const givenIdOf = (input: Input): string | null => {
+    if (named === NO_ID) return String(count);
+    if (named === null && usual === "path") return pathId(input);
+    const numbered = named === null && input.row !== undefined ? String(input.row) : null;
+    return givenId(input, named) ?? numbered;
+  };
   return (input: Input): string => {
-    const given = named === null && usual === "path" ? pathId(input) : givenId(input, named);
-    const digits = hash("sha256", canonicalJson(input.value) ?? "").slice(0, HASH_DIGITS);
-    const id = given ?? freeId(digits, taken, sameHash);
+    count += 1;
+    const id = givenIdOf(input) ?? freeId(digitsOf(input), taken, sameHash);
     const first = taken.get(id);
     if (first !== undefined) {
       const problem = `has the id ${JSON.stringify(id)}, and so has ${first}`;
-      throw new BadLine(input.at, problem, "Ids name jobs: each is given once.");
+      throw new BadLine(input.at, problem, ONCE);
     }
     taken.set(id, input.at);
     return id;
   };
 }
+
+/** Numbers jobs, whatever fields they have. */
+const NO_ID = "none";
+const ONCE = "Ids name jobs: each is given once. --id FIELD names another field, and --id none numbers the jobs.";
+
+const digitsOf = ({ value }: Input) => hash("sha256", canonicalJson(value) ?? "").slice(0, HASH_DIGITS);
 
 function givenId({ at, value }: Input, named: string | null): string | null {
   const field = named ?? "id";
@@ -116,7 +129,11 @@ function givenId({ at, value }: Input, named: string | null): string | null {
   const id = isNumber(given) ? canonicalJson(given) : given;
   if (typeof id === "string" && isId(id)) return id;
   const takes = `it is a number, or 1 to ${ID_UNITS} characters without control characters`;
-  throw new BadLine(at, `has ${JSON.stringify(field)} that cannot be an id: ${takes}`, "Name another field with --id.");
+  throw new BadLine(
+    at,
+    `has ${JSON.stringify(field)} that cannot be an id: ${takes}`,
+    "Name another field with --id; --id none numbers the jobs.",
+  );
 }
 
 function pathId({ value }: Input): string | null {

@@ -21,7 +21,7 @@ const OWN = {
   ...under("input", {
     jobs: {
       type: { ...path("INPUTS"), read: onlyInputs },
-      help: "the inputs: .jsonl (a JSON value on each line), .csv (a row is an object), - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
+      help: "the inputs: .jsonl (a JSON value on each line), .json (an array), .csv or .tsv (a row is an object), each also with .gz, - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
     },
     contextField: {
       type: text("FIELD"),
@@ -35,7 +35,19 @@ const OWN = {
     },
     id: {
       type: text("FIELD"),
-      help: "the field that names a job (default: id, of a file its path, else a hash of the input)",
+      help: "the field that names a job, or none, which numbers them (default: id, of a file its path, else the number of a table's row or a hash of the input)",
+    },
+    delimiter: {
+      type: one("C", "one character, or tab", delimiterIn),
+      help: "the character between the columns of a table, such as ';' or tab (default: a comma, of .tsv a tab); stdin is then a table too",
+    },
+    columns: {
+      type: one("A,B,C", "names with commas between them, each once", columnsIn),
+      help: "the names of a table's columns, in place of those in its first row",
+    },
+    noHeader: {
+      type: toggle,
+      help: "the first row of a table is a job too; without --columns its columns are column_1, column_2 and so on",
     },
     only: { type: texts("JOB"), help: "run these inputs alone, by their ids" },
     where: {
@@ -122,6 +134,16 @@ const OWN = {
     unordered: { type: toggle, help: "write results as they end, not in the order of the jobs" },
   }),
 };
+
+function delimiterIn(typed: string): string | undefined {
+  if (typed === "tab" || typed === "\\t") return "\t";
+  return /^[^"\r\n]$/.test(typed) ? typed : undefined;
+}
+
+function columnsIn(typed: string): readonly string[] | undefined {
+  const names = typed.split(",").map((name) => name.trim());
+  return names.includes("") || new Set(names).size < names.length ? undefined : names;
+}
 
 /** Other flags take their last value: here the rows of the first one would be missing. */
 function onlyInputs(typed: readonly string[], fail: (value: string, takes: string) => Error): string | undefined {

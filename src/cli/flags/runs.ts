@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { isName } from "../../platform/session-name.ts";
 import { statsOf } from "../../platform/stats.ts";
 import { CONTEXT, SESSION_FLAGS, sessionFlagsBut, withHelps } from "./declared.ts";
-import { choice, count, type Flag, one, path, text, under } from "./flag.ts";
+import { choice, count, type Flag, one, path, text, toggle, under } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 // The flags of more than one command that has to do with runs.
@@ -54,6 +54,10 @@ export const OUT = under("output", {
     help: "write the results to FILE, or to stdout (-), in the order of the jobs: a line of JSON for each (.jsonl), or a table (.csv)",
   },
   output: { type: path("FILE"), excludes: ["out"], help: "the same as --out" },
+  plain: {
+    type: toggle,
+    help: "of a table: write texts as they are, without the ' that keeps a spreadsheet from running them",
+  },
   format: {
     type: choice(FORMATS),
     help: "of the results, whatever the name of the file ends with; table: aligned columns, on stdout",

@@ -48,6 +48,16 @@ test("--id names the field, which each input must have", () => {
   expect(() => idsOf(["text"], "length")).toThrow("has no field");
 });
 
+test("rows of a table without an id are numbered, and --id none numbers all jobs", () => {
+  const row = (n: number, value: Json) => ({ at: `line ${n + 1}`, row: n, value });
+  const rows = [row(1, { text: "a" }), row(2, { text: "a" })];
+  expect(rows.map(openIds(null, "id"))).toEqual(["1", "2"]);
+  const repeated = [row(1, { id: "7" }), row(2, { id: "7" })];
+  expect(() => repeated.map(openIds(null, "id"))).toThrow('has the id "7", and so has line 2');
+  expect(repeated.map(openIds("none", "id"))).toEqual(["1", "2"]);
+  expect(idsOf([{ id: 7 }, "x", { id: "" }], "none")).toEqual(["1", "2", "3"]);
+});
+
 test.each(["", "a\nb", "a\u0000", "\ud800", "x".repeat(201), true, [1], { a: 1 }])("%j cannot be an id", (id) => {
   expect(() => idsOf([{ id }])).toThrow('has "id" that cannot be an id');
 });

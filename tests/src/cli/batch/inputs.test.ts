@@ -2,12 +2,15 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { csvRows } from "../../../../src/cli/batch/csv.ts";
 import { inputsOf } from "../../../../src/cli/batch/inputs.ts";
 import { type Input, jsonLines, type LineDecoding } from "../../../../src/cli/batch/jsonl.ts";
 import { contextPath } from "../../../../src/cli/batch/read-jobs.ts";
 import { tableDecoding } from "../../../../src/cli/batch/table-decoding.ts";
+import type { TableShape } from "../../../../src/cli/batch/table-rows.ts";
+import type { Json } from "../../../../src/index.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
 
@@ -93,12 +96,105 @@ test.each([
   ['a\n"x"y\n', "line 2 of jobs.csv", "goes on after a closing quote; a quote within a field is doubled"],
   ["a,a\n1,2\n", "line 1 of jobs.csv", 'names two columns "a"'],
   ["a,\n1,2\n", "line 1 of jobs.csv", "has no name for column 2"],
-  ["id;text\n1;a, b\n", "line 1 of jobs.csv", "has semicolons between its columns, and .csv has commas"],
-  ["id\ttext\n1\ta\n", "line 1 of jobs.csv", "has tabs between its columns, and .csv has commas"],
+  ["id;text\n1;a, b\n", "line 1 of jobs.csv", "has semicolons between its columns, and not commas"],
+  ["id\ttext\n1\ta\n", "line 1 of jobs.csv", "has tabs between its columns, and not commas"],
   [Buffer.from("a\nok\nna\xefve\n", "latin1"), "line 3 of jobs.csv", "is not UTF-8 text"],
   [`a\n"${"x\n".repeat(MB)}"`, expect.stringMatching(/^line \d+ of jobs.csv$/), "belongs to a row of more than 1 MB"],
 ])("a bad row of .csv is named: %#", async (text, at, message) => {
   await expect(valuesOf(csvRows(pieces(text, 2 ** 16), "jobs.csv"))).rejects.toMatchObject({ at, message });
+});
+
+test.each<[text: string, shape: TableShape, rows: Json[]]>([
+  ["id;text\n1;a, b\n", { delimiter: ";" }, [{ id: "1", text: "a, b" }]],
+  ["id|text\n1|a\n", { delimiter: "|" }, [{ id: "1", text: "a" }]],
+  ["a,a,\n1,2,3\n", { columns: ["x", "y", "z"] }, [{ x: "1", y: "2", z: "3" }]],
+  [
+    "7,one\n8,two\n",
+    { noHeader: true },
+    [
+      { column_1: "7", column_2: "one" },
+      { column_1: "8", column_2: "two" },
+    ],
+  ],
+  ["7,one\n", { noHeader: true, columns: ["id", "text"] }, [{ id: "7", text: "one" }]],
+])("a table is read as flags say: %#", async (text, shape, rows) => {
+  expect(await valuesOf(csvRows(pieces(text), "jobs.csv", undefined, shape))).toEqual(rows);
+});
+
+test.each<[text: string, message: string, cure: string | null, shape?: TableShape]>([
+  ['"id";"text"\n"1";"a; b"\n', "has semicolons between its columns, and not commas", "Say so: --delimiter ';'."],
+  ['"i, d"|"text"\n"1"|"a"\n', "has bars between its columns, and not commas", "Say so: --delimiter '|'."],
+  [
+    "a,b,a\n1,2,3\n",
+    'names two columns "a"',
+    "Name the columns: --columns a,b,column_3; add --no-header if the first row is not one of names.",
+  ],
+  [
+    "a,\n1,2\n",
+    "has no name for column 2",
+    "Name the columns: --columns a,column_2; add --no-header if the first row is not one of names.",
+  ],
+  [
+    "7,hello\n8,x\n",
+    "names its first column 7, so that it may be no header",
+    "Name the columns: --columns column_1,hello; add --no-header if the first row is not one of names.",
+  ],
+  ["a,b\n1,2\n", "has 2 columns, and --columns names 3", null, { columns: ["a", "b", "c"] }],
+])("a table that cannot be read so says how it can: %#", async (text, message, cure, shape) => {
+  const rows = valuesOf(csvRows(pieces(text), "jobs.csv", undefined, shape));
+  await expect(rows).rejects.toMatchObject({ at: "line 1 of jobs.csv", message, cure });
+});
+
+test("jobs come of tables with tabs, of packed ones, and of an array", async () => {
+  const big = '{"id":12345678901234567890}';
+  inFolder({
+    ...{
+      "t.tsv": 'a\tb\n1\t5" disk\n',
+      "t.csv.gz": gzipSync("id,b\n1,x\n"),
+      "l.jsonl.zst": zstdCompressSync("1\n2\n"),
+    },
+    ...{
+      "a.json": `[\n${big},\n2]`,
+      "lines.json": '{"a":1}\n{"a":2}\n',
+      "u.csv": Buffer.from("\ufeffa\n\u4f60\n", "utf16le"),
+    },
+  });
+  const read = async (jobs: string) =>
+    (await collected((await inputsOf(jobs, NEVER)).all)).map(({ at, value }) => [at, JSON.stringify(value)]);
+  expect(await read("t.tsv")).toEqual([["line 2 of t.tsv", '{"a":"1","b":"5\\" disk"}']]);
+  expect(await read("t.csv.gz")).toEqual([["line 2 of t.csv.gz", '{"id":"1","b":"x"}']]);
+  expect(await read("l.jsonl.zst")).toMatchObject([{ 1: "1" }, { 1: "2" }]);
+  expect(await read("a.json")).toEqual([
+    ["item 1 of a.json", big],
+    ["item 2 of a.json", "2"],
+  ]);
+  expect(await read("lines.json")).toEqual([
+    ["line 1 of lines.json", '{"a":1}'],
+    ["line 2 of lines.json", '{"a":2}'],
+  ]);
+});
+
+test("a packed table that is not whole is refused, and none is unpacked without end", async () => {
+  const rows = Array.from({ length: 50_000 }, (_, n) => `${n},${(n * 7919) % 10_007}\n`).join("");
+  const packed = gzipSync(`id,b\n${rows}`);
+  inFolder({
+    ...{
+      "cut.csv.gz": packed.subarray(0, packed.length / 2),
+      "bad.csv.gz": "no gzip at all",
+      "o.json": '{"d":[1],\n"x":2}',
+    },
+    "bomb.csv.gz": gzipSync(Buffer.alloc(64 * MB)),
+    "t.csv.bz2": Buffer.from("425a683931415926535900", "hex"),
+  });
+  const failure = async (jobs: string) => valuesOf((await inputsOf(jobs, NEVER)).all).catch((error: unknown) => error);
+  expect(await failure("cut.csv.gz")).toMatchObject({
+    at: "cut.csv.gz",
+    message: "ends too early, so that rows are missing",
+  });
+  expect(await failure("bad.csv.gz")).toMatchObject({ message: "is damaged: it cannot be unpacked" });
+  expect(await failure("bomb.csv.gz")).toMatchObject({ message: "is longer than 1 MB" });
+  expect(await failure("o.json")).toMatchObject({ cure: `jq -c '.["d"][]' o.json > o.jsonl makes a file for --jobs.` });
+  await expect(inputsOf("t.csv.bz2", NEVER)).rejects.toMatchObject({ tryThis: "bzip2 -dc t.csv.bz2 > t.csv" });
 });
 
 test("a table is decoded by its mark, else by the encoding that is named, and bad bytes are refused or told", async () => {
@@ -157,7 +253,7 @@ test.each([
   ["empty", "--jobs empty: no such file, or no file in it"],
   [
     "one.txt",
-    "--jobs reads .jsonl (a JSON value on each line) and .csv; a pattern or a folder makes a job of each file, and one.txt is one file",
+    "--jobs reads .jsonl (a JSON value on each line), .json (an array), .csv and .tsv, also with .gz; a pattern or a folder makes a job of each file, and one.txt is one file",
   ],
 ])("--jobs %s is refused", async (jobs, message) => {
   inFolder({ "one.txt": "1", "empty/": "" });

@@ -24,6 +24,7 @@ test("what a line of a table quotes is read again as it was", () => {
 
 test("a text that a spreadsheet would calculate gets a quote before it, and a number does not", () => {
   const formulas = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "＝1"];
+  expect(csvLine(formulas, true)).toBe("=1+1,+cmd|' /C calc'!A0,-2+3,@SUM(A1),\"\t=1\",＝1\n");
   expect(csvLine(formulas)).toBe("'=1+1,'+cmd|' /C calc'!A0,'-2+3,'@SUM(A1),'\t=1,'＝1\n");
   expect(csvLine(["-5", "+1.5e3", "-.5", -7, 0.25, true, null, " a", "a,b", 'say "a"', "two\nlines"])).toBe(
     '-5,+1.5e3,-.5,-7,0.25,true,," a","a,b","say ""a""","two\nlines"\n',
