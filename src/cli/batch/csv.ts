@@ -55,7 +55,11 @@ async function* parsedRows(
 /** A file may have both. */
 const ENDS = ["\r\n", "\n"];
 
-type Line = { readonly number: number; readonly text: string };
+/** A line of the file, with its number from 1. */
+interface Line {
+  readonly number: number;
+  readonly text: string;
+}
 
 async function* withEnds(lines: AsyncIterable<Line>): AsyncIterable<string> {
   for await (const { text } of lines) yield `${text}\n`;

@@ -11,20 +11,22 @@ import { savedAs } from "../input/path-cures.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
 import { withFlag } from "../render/skipped.ts";
 import { csvRows } from "./csv.ts";
+import { documentRows, kindOfDocument } from "./document-rows.ts";
 import { jsonItems } from "./json-items.ts";
-import { type Input, jsonLines, LINE_BYTES, type LineDecoding } from "./jsonl.ts";
-import type { TableShape } from "./table-rows.ts";
+import { type Input, jsonLines, LINE_BYTES } from "./jsonl.ts";
+import type { TableDecoding } from "./table-decoding.ts";
+import { rowInputs, type TableShape } from "./table-rows.ts";
 import { unpackedChunks, unpackedName } from "./unpacked.ts";
 
-/** How a table of jobs is read. */
+/** The way in which a table of jobs is read. */
 export interface TableReading {
-  readonly decoding?: LineDecoding | undefined;
+  readonly decoding?: TableDecoding | undefined;
   readonly shape?: TableShape | undefined;
 }
 
 /**
  * The inputs that `--jobs` names; files are the contexts of their jobs. `leftOut` has reasons for files that are none of them, such
- * as `3 files that .gitignore names`.
+ * as `3 files that .gitignore names`. `isText`: an encoding says something of them.
  * @throws UsageError if there is nothing of this name, or a flag does not fit it; reading the inputs throws BadLine
  */
 export async function inputsOf(
@@ -38,6 +40,11 @@ export async function inputsOf(
   checkShape(jobs, kind, shape);
   if (kind === "folder") return folderFiles(jobs, how);
   if (kind === "files") return files(await globFiles(jobs), jobs);
+  const document = kind === "document" ? kindOfDocument(jobs) : null;
+  if (document !== null) {
+    const note = (sentence: string) => decoding?.note(sentence);
+    return values(rowInputs(documentRows(jobs, document, shape, { signal, note }), shape), false);
+  }
   const stream = addAbortSignal(signal, jobs === "-" ? process.stdin : openFile(jobs));
   const chunks = unpackedChunks(stream, jobs);
   const name = jobs === "-" ? "stdin" : jobs;
@@ -55,7 +62,7 @@ const EXTENSIONS: Readonly<Record<string, "rows" | "lines" | "json">> = {
   ".json": "json",
 };
 
-type KindOfInputs = "rows" | "lines" | "json" | "folder" | "files";
+type KindOfInputs = "rows" | "lines" | "json" | "document" | "folder" | "files";
 
 function kindOfInputs(jobs: string, found: Stats | undefined, { delimiter }: TableShape): KindOfInputs {
   if (jobs !== "-" && !found) return "files";
@@ -65,6 +72,7 @@ function kindOfInputs(jobs: string, found: Stats | undefined, { delimiter }: Tab
   if (kind !== undefined) return kind;
   // A shell hands streams over without a name of their own.
   if (jobs === "-" || isHandedOver(jobs) || !found?.isFile()) return "lines";
+  if (kindOfDocument(jobs) !== null) return "document";
   const program = packedBy(firstBytes(jobs, HEAD_BYTES));
   const unpacked = jobs.replace(/\.(?:bz2|xz)$/i, "");
   if (program !== null && unpacked !== jobs) {
@@ -78,19 +86,25 @@ function kindOfInputs(jobs: string, found: Stats | undefined, { delimiter }: Tab
 }
 
 const TAKES =
-  ".jsonl (a JSON value on each line), .json (an array), .csv and .tsv, also with .gz; a pattern or a folder makes a job of each file";
+  ".jsonl (a JSON value on each line), .json (an array), .csv and .tsv, also with .gz, .xlsx, .ods, .parquet and databases of SQLite; a pattern or a folder makes a job of each file";
 
 /** Refuses flags that would say nothing of these inputs. @throws UsageError */
-function checkShape(jobs: string, kind: KindOfInputs, { columns, noHeader }: TableShape): void {
-  const flag = columns !== undefined ? "--columns" : noHeader ? "--no-header" : null;
-  if (flag === null || kind === "rows") return;
-  throw new UsageError(`${flag} is for tables, and --jobs ${jobs} is none`, commandLine(["help", "batch"]));
+function checkShape(jobs: string, kind: KindOfInputs, { columns, noHeader, sheet, table }: TableShape): void {
+  const misfit = (flag: string, what: string) =>
+    new UsageError(`${flag} is for ${what}, and --jobs ${jobs} is none`, commandLine(["help", "batch"]));
+  const isTable = kind === "rows" || kind === "document";
+  const document = kind === "document" ? kindOfDocument(jobs) : null;
+  const hasNames = document === "sqlite" || document === "parquet";
+  if (columns !== undefined && !isTable) throw misfit("--columns", "tables");
+  if (noHeader && (!isTable || hasNames)) throw misfit("--no-header", "tables whose first row may be one of names");
+  if (sheet !== undefined && (document === null || hasNames)) throw misfit("--sheet", "workbooks");
+  if (table !== undefined && document !== "sqlite") throw misfit("--table", "databases");
 }
 
-const values = (all: AsyncIterable<Input>) => ({ isFiles: false, all, leftOut: [] });
+const values = (all: AsyncIterable<Input>, isText = true) => ({ isFiles: false, isText, all, leftOut: [] });
 
 function files(all: readonly Input[], jobs: string, leftOut: readonly string[] = []) {
-  if (all.length > 0) return { isFiles: true, all, leftOut };
+  if (all.length > 0) return { isFiles: true, isText: true, all, leftOut };
   const saved = savedAs(jobs);
   if (saved) {
     const problem = `--jobs reads files, and ${jobs} is an address; save it, and type --jobs ${quoted(saved.name)}`;

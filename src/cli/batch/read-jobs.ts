@@ -24,14 +24,14 @@ type AskedInputs = Pick<AskedRun, "jobs" | "own" | "contexts" | "loading">;
 /** The jobs of a run, all read and found right, and files of a folder that are not among them. @throws UsageError for the first line that is wrong */
 export async function readJobs({ jobs, own, contexts, loading }: AskedInputs, signal: AbortSignal) {
   const decoding = tableDecoding(jobs === "-" ? "stdin" : jobs, loading);
-  const { isFiles, all, leftOut } = await inputsOf(jobs, signal, loading, { decoding, shape: own });
+  const { isFiles, isText, all, leftOut } = await inputsOf(jobs, signal, loading, { decoding, shape: own });
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
     const other = contexts.length > 0 ? "-c" : "--context-field";
     const problem = `${other} cannot be combined with --jobs of files: each file is the context of its own job`;
     throw new UsageError(problem, HELP);
   }
   const field = isFiles ? "path" : own.contextField;
-  const how = loading.raw ? "--raw" : loading.secrets ? "--include-secrets" : null;
+  const how = flagOfContexts(loading, isText);
   if (how !== null && field === undefined && contexts.length === 0) {
     const problem = `${how} tells how contexts load, and these jobs have none: name one with -c or --context-field`;
     throw new UsageError(problem, HELP);
@@ -49,6 +49,15 @@ export async function readJobs({ jobs, own, contexts, loading }: AskedInputs, si
     if (!(error instanceof BadLine)) throw error;
     throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);
   }
+}
+
+/** The first flag that says something of contexts alone. */
+function flagOfContexts({ raw, secrets, encoding, lossy }: AskedRun["loading"], isText: boolean): string | null {
+  if (raw) return "--raw";
+  if (secrets) return "--include-secrets";
+  if (isText) return null;
+  if (encoding !== undefined) return "--encoding";
+  return lossy ? "--lossy" : null;
 }
 
 function nothingIn(inputs: string, { read }: Spool, choice: Choice): UsageError {

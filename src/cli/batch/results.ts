@@ -119,11 +119,7 @@ async function openTable(out: Exclude<OutPlace, { kind: "none" }>, asked: FinalJ
 /** More rows are for a file. */
 const MOST_ROWS = 10_000;
 
-async function* printedLines(
-  { format, isPlain }: ResultForm,
-  asked: FinalJobs,
-  stdout: Output,
-): AsyncIterable<string> {
+async function* printedLines({ format, isPlain }: ResultForm, asked: FinalJobs, stdout: Output): AsyncIterable<string> {
   if (format === "csv") return yield* tableLines(asked, isPlain);
   let names: readonly string[] = [];
   let hidden = 0;

@@ -4,7 +4,9 @@ import type { LineDecoding } from "./jsonl.ts";
 
 /** The decoding of a table, and what is to be told of it. */
 export interface TableDecoding extends LineDecoding {
-  /** Sentences for the user, once the table is read: its encoding if that is not UTF-8, and its bad bytes. */
+  /** Adds a sentence for the user. */
+  note(sentence: string): void;
+  /** Sentences for the user, once the table is read: its encoding if that is not UTF-8, its bad bytes, and those that were added. */
   notes(): readonly string[];
 }
 
@@ -18,6 +20,7 @@ export function tableDecoding(
   let label = "utf-8";
   let count = 0;
   const first: number[] = [];
+  const added: string[] = [];
   return {
     encoding,
     lossy,
@@ -28,8 +31,11 @@ export function tableDecoding(
       count += 1;
       if (first.length < LISTED) first.push(line);
     },
+    note(sentence) {
+      added.push(sentence);
+    },
     notes() {
-      const read = label === "utf-8" ? [] : [`${name} is read as ${shownEncoding(label)}`];
+      const read = [...added, ...(label === "utf-8" ? [] : [`${name} is read as ${shownEncoding(label)}`])];
       if (count === 0) return read;
       const lines = `${first.join(", ")}${count > first.length ? ", …" : ""}`;
       const have = amount(count, "line has", "lines have");

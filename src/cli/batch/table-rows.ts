@@ -9,7 +9,7 @@ export interface TableRow {
   readonly cells: readonly WrittenJson[];
 }
 
-/** What the user says of a table. */
+/** Facts of a table that the user states by flags. */
 export interface TableShape {
   /** The character between columns; absent: that of the file's extension. */
   readonly delimiter?: string | undefined;
@@ -17,8 +17,10 @@ export interface TableShape {
   readonly columns?: readonly string[] | undefined;
   /** The first row is not one of names. */
   readonly noHeader?: boolean | undefined;
-  /** The sheet of a workbook, or the table of a database. */
+  /** The sheet of a workbook. */
   readonly sheet?: string | undefined;
+  /** The table of a database. */
+  readonly table?: string | undefined;
 }
 
 /** An object for each row, by the names of the columns. Rows are numbered from 1. @throws BadLine */
@@ -32,9 +34,13 @@ export async function* rowInputs(
     const isHeader = names === null && !noHeader;
     names ??= columns ?? (noHeader ? cells.map((_, index) => numbered(index)) : checkedHeader(cells, at));
     if (columns !== undefined && cells.length > columns.length) throw otherWidth(at, cells, columns);
+    if (cells.length > names.length) {
+      const wide = [...names, ...cells.slice(names.length).map(() => "")];
+      throw new BadLine(at, `has ${cells.length} columns, and the first row has ${names.length}`, wayOn(wide));
+    }
     if (isHeader) continue;
     row += 1;
-    yield { at, row, value: Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ""])) };
+    yield { at, row, value: Object.fromEntries(names.map((name, index) => [name, cellAt(cells, index)])) };
   }
 }
 
@@ -42,6 +48,9 @@ export async function* rowInputs(
 export function otherWidth(at: string, cells: readonly unknown[], columns: readonly string[]): BadLine {
   return new BadLine(at, `has ${amount(cells.length, "column")}, and --columns names ${columns.length}`);
 }
+
+/** A row of a sheet ends with its last cell that is filled. */
+const cellAt = (cells: readonly WrittenJson[], index: number) => (index < cells.length ? (cells[index] ?? null) : "");
 
 const numbered = (index: number) => `column_${index + 1}`;
 

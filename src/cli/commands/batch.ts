@@ -21,7 +21,7 @@ const OWN = {
   ...under("input", {
     jobs: {
       type: { ...path("INPUTS"), read: onlyInputs },
-      help: "the inputs: .jsonl (a JSON value on each line), .json (an array), .csv or .tsv (a row is an object), each also with .gz, - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
+      help: "the inputs: .jsonl (a JSON value on each line), .json (an array), .csv or .tsv (a row is an object), each also with .gz, .xlsx, .ods, .parquet, a database of SQLite, - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
     },
     contextField: {
       type: text("FIELD"),
@@ -49,6 +49,8 @@ const OWN = {
       type: toggle,
       help: "the first row of a table is a job too; without --columns its columns are column_1, column_2 and so on",
     },
+    sheet: { type: text("NAME"), excludes: ["table"], help: "the sheet of a workbook that has several" },
+    table: { type: text("NAME"), excludes: ["sheet"], help: "the table of a database that has several" },
     only: { type: texts("JOB"), help: "run these inputs alone, by their ids" },
     where: {
       type: text("EXPRESSION"),

@@ -10,6 +10,7 @@ import { type Answer, type Job, type ReadText, type Refused, readText } from "./
 import { readNotebook } from "./notebook.ts";
 import { loseSilent, readDocx, readEpub, readOdf, readPptx } from "./office.ts";
 import { readPdf } from "./pdf.ts";
+import { type RowsAsked, readRows } from "./rows.ts";
 import { readOds, readXlsx } from "./sheets.ts";
 import { readParquet, readSqlite } from "./tables.ts";
 
@@ -22,6 +23,7 @@ interface Reading extends Job {
 export async function convert(bytes: Buffer, job: Job, progress: (place: string) => void): Promise<Answer> {
   const reading = { ...job, progress };
   try {
+    if (job.rows) return await readTable(bytes, reading, job.rows);
     const inner = withinPacked(bytes, job);
     const members = await membersIn(inner);
     if (members) return await readMembers(members, { ...reading, decoding: forListed(job.decoding) });
@@ -31,6 +33,14 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
   } catch (error) {
     return { isArchive: false, texts: [], refused: [refusal(job.name, error)] };
   }
+}
+
+async function readTable(bytes: Buffer, reading: Reading, asked: RowsAsked): Promise<Answer> {
+  const { name, kind, file, room } = reading;
+  if (kind === "ole") READERS.ole(bytes, growing(room), reading);
+  const text = growing(room, reading.progress);
+  const table = await readRows({ kind, name, bytes, file }, asked, text);
+  return { isArchive: false, texts: [readText(table, kind, bytes, text.end())], refused: [] };
 }
 
 /** The decoding of texts that nobody named one by one, or of which the last character may be cut off. */

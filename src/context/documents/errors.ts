@@ -61,6 +61,8 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">, kind: 
       return "Unpack what you need, and load that folder.";
     case "needs_package":
       return "Run `npm install hyparquet hyparquet-compressors` beside belay-rlm, with -g if that is installed so.";
+    case "which_table":
+      return "Name one with --sheet NAME, or --table NAME of a database.";
     case "uncopied":
       return "Make room there, or set TMPDIR to another folder.";
     case "own_converter":

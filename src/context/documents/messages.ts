@@ -21,6 +21,8 @@ const JobSchema = v.object({
   room: v.number(),
   /** A private copy, for what can be read only from a file. */
   file: v.exactOptional(v.string()),
+  /** The rows of one of its tables are wanted, in place of its text. */
+  rows: v.exactOptional(v.object({ table: v.nullable(v.string()) })),
   /** For the texts that it holds. */
   decoding: v.object({ encoding: v.optional(v.string()), bad: v.picklist(["none", "few", "all"]) }),
 });

@@ -8,12 +8,14 @@ import type { ContextSize } from "../load/size.ts";
 import type { Decoding } from "../text/decode.ts";
 import { type Asked, readInChild } from "./children.ts";
 import { withCopy } from "./copies.ts";
-import { Unreadable } from "./growing.ts";
+import { documentError } from "./errors.ts";
+import { type Loss, Unreadable } from "./growing.ts";
 import { openKeptTexts, textKey } from "./kept.ts";
 import { type DocumentOptions, extensionOf, type FileKind, mayHold, type OriginalFile } from "./kinds.ts";
 import type { Answer } from "./messages.ts";
 import { ownReader, readByOwn } from "./own.ts";
 import { allReaders, readerOf } from "./packages.ts";
+import type { RowsAsked } from "./rows.ts";
 
 /** The documents that an original gives, or why it gives none: from the texts that are kept, or from a process. @throws RlmError `cancelled` */
 export async function documentsOfOriginal(
@@ -85,12 +87,42 @@ export function readersOf({ convert = {} }: DocumentOptions): string {
   return [allReaders(), ...own].join(", ");
 }
 
-async function converted(name: string, { way, bytes, wal, decoding }: OriginalFile, asked: Asked): Promise<Answer> {
+/** The rows of one sheet or table of an original: its name, and a line of JSON for each row as `rows.ts` has them. */
+export interface TableText {
+  readonly name: string;
+  readonly lines: Uint8Array;
+  readonly lost: readonly Loss[];
+}
+
+/** Reads the rows of a workbook, a database or a Parquet file that a caller named. @throws RlmError */
+export async function tableOfOriginal(
+  path: string,
+  original: OriginalFile,
+  rows: RowsAsked,
+  asked: Asked,
+): Promise<TableText> {
+  const answer = await converted(basename(path), original, asked, rows).catch((error: unknown) => {
+    throw error instanceof Unreadable
+      ? documentError(path, error.message, error.reason, kindOfWay(original.way))
+      : error;
+  });
+  const [refused] = answer.refused;
+  if (refused) throw documentError(path, refused.problem, refused.reason, kindOfWay(original.way));
+  const [text] = answer.texts;
+  return { name: text?.name ?? "", lines: text?.text ?? new Uint8Array(), lost: text?.lost ?? [] };
+}
+
+async function converted(
+  name: string,
+  { way, bytes, wal, decoding }: OriginalFile,
+  asked: Asked,
+  rows?: RowsAsked,
+): Promise<Answer> {
   if ("argv" in way) {
     const text = await readByOwn(way.argv, name, bytes, asked);
     return { isArchive: false, texts: [text], refused: [] };
   }
-  const job = { name, ...way, decoding, room: LIMITS.contextBytes };
+  const job = { name, ...way, decoding, room: LIMITS.contextBytes, ...(rows ? { rows } : {}) };
   if (way.kind !== "sqlite") return readInChild(bytes, job, asked);
   // SQLite reads files only.
   const copy = "original.sqlite";

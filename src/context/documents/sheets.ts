@@ -21,14 +21,52 @@ function rowsOf(text: Growing, sheet: string): (number: number, cells: readonly 
   };
 }
 
-/** A workbook's strings, and the styles that are dates. */
-interface Workbook {
+/** A workbook's strings, and what its styles show numbers as. */
+export interface Workbook {
   readonly strings: readonly string[];
-  readonly dates: readonly boolean[];
+  /** `date` of dates and times of day, `elapsed` of hours that go beyond a day. */
+  readonly styles: readonly ("date" | "elapsed" | null)[];
   readonly is1904: boolean;
 }
 
+/** A pass through a sheet: what it makes of cells, and where its rows go. */
+export interface SheetPass<Cell> {
+  /** Stands for a cell that is not there. */
+  readonly empty: Cell;
+  cell(value: string, facts: CellFacts): Cell;
+  /** Called with each row, also with those that have no cells. */
+  row(number: number, cells: readonly Cell[]): void;
+  /** Called for a formula whose value is not stored. */
+  unstored(): void;
+}
+
+/** The type of a cell as its file has it, and the number of its style. */
+export interface CellFacts {
+  readonly type: string;
+  readonly style: number;
+}
+
 export function readXlsx(parts: Parts, text: Growing): void {
+  const { book, sheets } = openXlsx(parts);
+  for (const { name, part } of sheets) {
+    if (parts.names.has(part)) walkSheet(parts.text(part), textPass(text, name, book));
+    else text.lose("damaged part", name);
+  }
+  const drawings = [...parts.names].filter((name) => /^xl\/drawings\/drawing\d+\.xml$/.test(name));
+  for (const name of drawings) if (parts.text(name).includes("<a:t>")) text.lose("text box");
+}
+
+function textPass(text: Growing, sheet: string, book: Workbook): SheetPass<string> {
+  return {
+    empty: "",
+    cell: (value, facts) => shown(value, facts, book),
+    row: rowsOf(text, sheet),
+    unstored: () => text.lose("formula without a stored value", sheet),
+  };
+}
+
+/** The sheets of a workbook, each with the name of its part, and what their cells refer to. */
+export function openXlsx(parts: Parts) {
   const main = "xl/workbook.xml";
   const related = relationsOf(parts, main);
   const sheets: { name: string; part: string }[] = [];
@@ -42,38 +80,39 @@ export function readXlsx(parts: Parts, text: Growing): void {
     ? // Phonetic runs tell how the others are spoken.
       textsIn(parts.text(shared.target), "si", "t", { left: "rPh" }).map((one) => one.text)
     : [];
-  const book = { strings, dates: datesIn(parts.text("xl/styles.xml")), is1904 };
-  for (const { name, part } of sheets) {
-    if (parts.names.has(part)) readSheet(parts.text(part), text, name, book);
-    else text.lose("damaged part", name);
-  }
-  const drawings = [...parts.names].filter((name) => /^xl\/drawings\/drawing\d+\.xml$/.test(name));
-  for (const name of drawings) if (parts.text(name).includes("<a:t>")) text.lose("text box");
+  const book: Workbook = { strings, styles: stylesIn(parts.text("xl/styles.xml")), is1904 };
+  return { book, sheets };
 }
 
 /** Formats of dates and times that have no code of their own (ECMA-376, 18.8.30). */
 const DATES = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
 
-/** True for each style that shows a date or a time. */
-function datesIn(styles: string): boolean[] {
+/** The code of a format that counts hours beyond a day. */
+const ELAPSED = 46;
+
+function stylesIn(styles: string): Workbook["styles"] {
   const codes = new Map<number, string>();
-  const found: boolean[] = [];
+  const found: Workbook["styles"][number][] = [];
   const xml = openXml(styles);
   xml.walk(() => {}, {
     numFmt: ({ numFmtId, formatCode = "" }) => codes.set(Number(numFmtId), formatCode),
     xf({ numFmtId }) {
       if (!xml.within("cellXfs")) return;
-      const code = (codes.get(Number(numFmtId)) ?? "").replace(/"[^"]*"|\[[^\]]*\]|\\.|general/gi, "");
-      found.push(DATES.has(Number(numFmtId)) || /[ymdhs]/i.test(code));
+      const id = Number(numFmtId);
+      const code = codes.get(id) ?? "";
+      const plain = code.replace(/"[^"]*"|\[[^\]]*\]|\\.|general/gi, "");
+      const isElapsed = id === ELAPSED || /\[(?:h+|m+|s+)\]/i.test(code);
+      if (isElapsed) found.push("elapsed");
+      else found.push(DATES.has(id) || /[ymdhs]/i.test(plain) ? "date" : null);
     },
   });
   return found;
 }
 
-function readSheet(source: string, text: Growing, sheet: string, book: Workbook): void {
-  const add = rowsOf(text, sheet);
+/** Walks through the rows and cells of a sheet. @throws Unreadable */
+export function walkSheet<Cell>(source: string, pass: SheetPass<Cell>): void {
   const xml = openXml(source);
-  let [row, cells, value, isFormula]: [number, string[], string, boolean] = [0, [], "", false];
+  let [row, cells, value, isFormula]: [number, Cell[], string, boolean] = [0, [], "", false];
   let [column, type, style] = [0, "n", 0];
   const put = (said: string) => {
     if (xml.within("v", "t")) value += said;
@@ -83,15 +122,15 @@ function readSheet(source: string, text: Growing, sheet: string, book: Workbook)
       row = Math.min(Number(r) || row + 1, MOST_ROWS);
       cells = [];
     },
-    "/row": () => add(row, cells),
+    "/row": () => pass.row(row, cells),
     c({ r = "", t = "n", s = "0" }) {
       column = Math.min(columnOf(r) ?? cells.length, MOST_COLUMNS - 1);
       [type, style, value, isFormula] = [t, Number(s), "", false];
     },
     "/c"() {
-      if (value === "" && isFormula) text.lose("formula without a stored value", sheet);
-      while (cells.length < column) cells.push("");
-      cells[column] = shown(value, type, style, book);
+      if (value === "" && isFormula) pass.unstored();
+      while (cells.length < column) cells.push(pass.empty);
+      cells[column] = pass.cell(value, { type, style });
     },
     f: () => (isFormula = true),
   });
@@ -104,18 +143,19 @@ function columnOf(reference: string): number | null {
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-function shown(value: string, type: string, style: number, { strings, dates, is1904 }: Workbook): string {
+function shown(value: string, { type, style }: CellFacts, { strings, styles, is1904 }: Workbook): string {
   if (value === "") return "";
   if (type === "s") return strings[Number(value)] ?? "";
   if (type === "b") return value === "1" ? "TRUE" : "FALSE";
-  return type === "n" && dates[style] ? dateOf(Number(value), is1904) : value;
+  return type === "n" && styles[style] ? dateOf(Number(value), is1904) : value;
 }
 
 const DAY_MS = 86_400_000;
 /** Days from the beginning of a workbook's calendar to 1970. */
 const [TO_1970, FROM_1900_TO_1904] = [25_569, 1462];
 
-function dateOf(days: number, is1904: boolean): string {
+/** A date, a time, or both with a space between them, of days since the workbook's calendar began. */
+export function dateOf(days: number, is1904: boolean): string {
   const date = new Date(Math.round((days + (is1904 ? FROM_1900_TO_1904 : 0) - TO_1970) * DAY_MS));
   if (Number.isNaN(date.getTime())) return String(days);
   const iso = date.toISOString();
@@ -125,38 +165,61 @@ function dateOf(days: number, is1904: boolean): string {
 
 /** @throws Unreadable */
 export function readOds(parts: Parts, text: Growing): void {
+  walkOds(parts, (sheet) => {
+    const row = rowsOf(text, sheet);
+    return {
+      empty: "",
+      cell: (words, facts) => facts["office:date-value"] ?? facts["office:value"] ?? words,
+      row,
+      hasComments: true,
+    };
+  });
+}
+
+/** A pass through a sheet of an ODS file. */
+export interface OdsPass<Cell> extends Pick<SheetPass<Cell>, "empty" | "row"> {
+  /** @param words the cell's text, "" without one */
+  cell(words: string, facts: Readonly<Record<string, string>>): Cell;
+  /** The words of comments are among those of their cells. */
+  readonly hasComments: boolean;
+}
+
+/** Walks through the sheets of an ODS file. Rows that are repeated come as often as they stand there, unless they are empty. @throws Unreadable */
+export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => OdsPass<Cell>): void {
   refuseEncrypted(parts);
-  let add = rowsOf(text, "");
-  let [row, rows, cells, value, columns]: [number, number, string[], string | null, number] = [0, 1, [], null, 1];
-  let stored: string | undefined;
+  const xml = openXml(parts.text("content.xml"));
+  let pass = passOf("");
+  let [row, rows, cells, value, columns]: [number, number, Cell[], string | null, number] = [0, 1, [], null, 1];
+  let facts: Readonly<Record<string, string>> = {};
   const times = (given: string | undefined, most: number) => Math.min(Math.max(Number(given) || 1, 1), most);
   const put = (said: string) => {
-    if (value !== null) value += said;
+    const isComment = xml.within("office:annotation");
+    if (value !== null && (pass.hasComments || !isComment)) value += said;
   };
-  openXml(parts.text("content.xml")).walk(put, {
+  xml.walk(put, {
     "table:table"({ "table:name": name = "" }) {
-      add = rowsOf(text, name);
+      pass = passOf(name);
       row = 0;
     },
     "table:table-row"({ "table:number-rows-repeated": given }) {
       [rows, cells] = [times(given, MOST_ROWS), []];
     },
     "/table:table-row"() {
-      const isEmpty = cells.every((said) => said === "");
-      for (let n = 1; n <= rows && !isEmpty; n++) add(row + n, cells);
+      const isEmpty = cells.every((cell) => cell === pass.empty);
+      for (let n = 1; n <= rows && !isEmpty; n++) pass.row(row + n, cells);
       row += rows;
     },
     "table:table-cell"(found) {
       [value, columns] = ["", times(found["table:number-columns-repeated"], MOST_COLUMNS - cells.length)];
-      stored = found["office:date-value"] ?? found["office:value"];
+      facts = found;
     },
     "/table:table-cell"() {
-      if (cells.length < MOST_COLUMNS) cells.push(...new Array<string>(columns).fill(stored ?? value ?? ""));
+      if (cells.length < MOST_COLUMNS) cells.push(...new Array<Cell>(columns).fill(pass.cell(value ?? "", facts)));
       value = null;
     },
     // Another cell covers these.
     "table:covered-table-cell": ({ "table:number-columns-repeated": given }) =>
-      cells.push(...new Array<string>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill("")),
+      cells.push(...new Array<Cell>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill(pass.empty)),
     "text:p": () => put(value === "" ? "" : "\n"),
     "text:s": () => put(" "),
   });

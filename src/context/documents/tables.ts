@@ -3,16 +3,23 @@ import { openDatabase, type Queried } from "./guard-entry.ts";
 
 /** Reads the tables of an SQLite database: of its copy, or in an archive of its bytes. Views and triggers are not run. @throws Unreadable */
 export function readSqlite(from: string | Buffer, text: Growing): void {
+  inDatabase(from, (database) => {
+    for (const { name, type } of tablesIn(database)) {
+      if (type === "virtual") text.lose("virtual table", name);
+      else readTable(database, name, text);
+    }
+  });
+}
+
+/** Does something with a database that is open for queries alone. @throws Unreadable */
+export function inDatabase<T>(from: string | Buffer, use: (database: Queried) => T): T {
   try {
     using database = openDatabase(typeof from === "string" ? from : undefined);
     if (typeof from !== "string") deserialize(database, from);
     for (const safe of ["trusted_schema=OFF", "cell_size_check=ON", "query_only=ON"]) {
       database.prepare(`PRAGMA ${safe}`).run();
     }
-    for (const { name, type } of tablesIn(database)) {
-      if (type === "virtual") text.lose("virtual table", name);
-      else readTable(database, name, text);
-    }
+    return use(database);
   } catch (error) {
     throw error instanceof Unreadable
       ? error
@@ -33,7 +40,7 @@ function deserialize(database: Queried, bytes: Buffer): void {
 }
 
 /** The tables by their names, without views and the tables in which virtual ones keep their content. */
-function tablesIn(database: Queried): { readonly name: string; readonly type: string }[] {
+export function tablesIn(database: Queried): { readonly name: string; readonly type: string }[] {
   const listed = database.prepare("PRAGMA main.table_list").all();
   const tables = listed.map(({ name, type }) => ({ name: String(name), type: String(type) }));
   return tables
@@ -41,13 +48,18 @@ function tablesIn(database: Queried): { readonly name: string; readonly type: st
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function readTable(database: Queried, name: string, text: Growing): void {
+/** The columns of a table, and its rows as they are asked for. */
+export function rowsInTable(database: Queried, name: string) {
   const rows = database.prepare(`SELECT * FROM "${name.replaceAll('"', '""')}"`);
   rows.setReadBigInts(true);
-  const columns = rows.columns().map((column) => column.name);
+  return { columns: rows.columns().map((column) => column.name), rows: rows.iterate() };
+}
+
+function readTable(database: Queried, name: string, text: Growing): void {
+  const { columns, rows } = rowsInTable(database, name);
   text.part(name, 0);
   text.add(`${columns.map(cell).join("\t")}\n`);
-  for (const row of rows.iterate()) text.add(`${columns.map((column) => shown(row[column], name, text)).join("\t")}\n`);
+  for (const row of rows) text.add(`${columns.map((column) => shown(row[column], name, text)).join("\t")}\n`);
 }
 
 function shown(value: unknown, table: string, text: Growing): string {
@@ -60,19 +72,35 @@ const SLICE_ROWS = 5000;
 
 /** Reads the rows of a Parquet file, with packages that a user installs. @throws Unreadable */
 export async function readParquet(bytes: Buffer, text: Growing): Promise<void> {
+  await inParquet(bytes, text.progress, {
+    columns(names) {
+      text.part("rows", 0);
+      text.add(`${names.map(cell).join("\t")}\n`);
+    },
+    row: (values) => text.add(`${values.map((value) => cell(plain(value))).join("\t")}\n`),
+  });
+}
+
+/** Takes the columns of a Parquet file, then its rows. */
+export interface ParquetPass {
+  columns(names: readonly string[]): void;
+  row(values: readonly unknown[]): void;
+}
+
+/** Goes through the rows of a Parquet file. @throws Unreadable */
+export async function inParquet(bytes: Buffer, progress: (place: string) => void, pass: ParquetPass): Promise<void> {
   const { parquetMetadataAsync, parquetReadObjects, parquetSchema, compressors } = await parquetPackages();
   try {
     const file = new Uint8Array(bytes).buffer;
     const metadata = await parquetMetadataAsync(file);
     const columns = parquetSchema(metadata).children.map(({ element }) => element.name);
-    text.part("rows", 0);
-    text.add(`${columns.map(cell).join("\t")}\n`);
+    pass.columns(columns);
     for (let rowStart = 0; rowStart < Number(metadata.num_rows); rowStart += SLICE_ROWS) {
       const part = { rowStart, rowEnd: Math.min(Number(metadata.num_rows), rowStart + SLICE_ROWS) };
       for (const row of await parquetReadObjects({ file, metadata, compressors, ...part })) {
-        text.add(`${columns.map((column) => cell(plain(row[column]))).join("\t")}\n`);
+        pass.row(columns.map((column) => row[column]));
       }
-      text.progress(`row ${part.rowEnd}`);
+      progress(`row ${part.rowEnd}`);
     }
   } catch (error) {
     throw error instanceof Unreadable ? error : damaged("it is not a whole Parquet file");

@@ -193,7 +193,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   "once.js --jobs in -c in.jsonl":
     "-c cannot be combined with --jobs of files: each file is the context of its own job",
   "once.js --jobs twice.jsonl":
-    'line 3 of twice.jsonl has the id "x", and so has line 1 of twice.jsonl. Ids name jobs: each is given once.',
+    'line 3 of twice.jsonl has the id "x", and so has line 1 of twice.jsonl. Ids name jobs: each is given once. --id FIELD names another field, and --id none numbers the jobs.',
   "once.js --jobs bad.jsonl":
     "line 2 of bad.jsonl is not valid JSON: Expected property name or '}' in JSON at position 1 (line 1 column 2). Each line is one JSON value.",
   "once.js --jobs empty.jsonl": "no job found in empty.jsonl",

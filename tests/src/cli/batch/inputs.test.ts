@@ -253,7 +253,7 @@ test.each([
   ["empty", "--jobs empty: no such file, or no file in it"],
   [
     "one.txt",
-    "--jobs reads .jsonl (a JSON value on each line), .json (an array), .csv and .tsv, also with .gz; a pattern or a folder makes a job of each file, and one.txt is one file",
+    "--jobs reads .jsonl (a JSON value on each line), .json (an array), .csv and .tsv, also with .gz, .xlsx, .ods, .parquet and databases of SQLite; a pattern or a folder makes a job of each file, and one.txt is one file",
   ],
 ])("--jobs %s is refused", async (jobs, message) => {
   inFolder({ "one.txt": "1", "empty/": "" });

@@ -1,0 +1,185 @@
+import { openParts, type Parts } from "./archives.ts";
+import { type Growing, Unreadable } from "./growing.ts";
+import { extensionOf, type FileKind } from "./kinds.ts";
+import { dateOf, openXlsx, type Workbook, walkOds, walkSheet } from "./sheets.ts";
+import { inDatabase, inParquet, rowsInTable, tablesIn } from "./tables.ts";
+
+// Rows of one sheet or table with their raw values: `[7,["a",1.50,null]]` for the seventh row, a line for each. Numbers are as the
+// file has them, and dates have their ISO form. Tables with named columns begin with a line `[0,[names]]`.
+
+/** The sheet or table whose rows are wanted; null: the only one. */
+export interface RowsAsked {
+  readonly table: string | null;
+}
+
+/** An original whose rows are wanted. */
+interface Tabular {
+  readonly kind: FileKind;
+  readonly name: string;
+  readonly bytes: Buffer;
+  /** The private copy of a database. */
+  readonly file: string | undefined;
+}
+
+/** Reads the rows of a sheet or table into lines. Returns its name. @throws Unreadable */
+export async function readRows(from: Tabular, asked: RowsAsked, text: Growing): Promise<string> {
+  let isEmpty = true;
+  const add = (line: string) => {
+    isEmpty = false;
+    text.add(line);
+  };
+  const name = await rowsInto(from, asked, { ...text, add });
+  if (isEmpty) throw new Unreadable("which_table", `has no rows in ${JSON.stringify(name)}`);
+  return name;
+}
+
+async function rowsInto(from: Tabular, { table }: RowsAsked, text: Growing): Promise<string> {
+  const { kind, bytes } = from;
+  if (kind === "sqlite") return databaseRows(from.file ?? bytes, table, text);
+  if (kind === "parquet") return parquetRows(bytes, table, text);
+  if (kind !== "zip") throw new Unreadable("left_out", "not a workbook or a database");
+  const parts = await openParts(bytes);
+  return extensionOf(from.name) === "ods" ? odsRows(parts, table, text) : xlsxRows(parts, table, text);
+}
+
+/** JSON of a value within a row. */
+type CellJson = string;
+
+/** A cell that is empty. */
+const EMPTY: CellJson = '""';
+
+function addRow(text: Growing, number: number, cells: readonly CellJson[]): void {
+  const filled = cells.slice(0, cells.findLastIndex((cell) => cell !== EMPTY) + 1);
+  if (filled.length > 0) text.add(`[${number},[${filled.join(",")}]]\n`);
+}
+
+const SHOWN = 20;
+
+/** The one that is wanted. @throws Unreadable that names those there are */
+function chosen<T extends { readonly name: string }>(all: readonly T[], wanted: string | null, what: string): T {
+  const [first] = all;
+  const found = wanted === null ? first : all.find(({ name }) => name === wanted);
+  if (found && (wanted !== null || all.length === 1)) return found;
+  const names = all.slice(0, SHOWN).map(({ name }) => JSON.stringify(name));
+  const listed = `${names.join(", ")}${all.length > SHOWN ? ", …" : ""}`;
+  if (all.length === 0) throw new Unreadable("no_text", `has no ${what} with rows`);
+  const problem =
+    wanted === null ? `has ${all.length} ${what}s` : `has no ${what} ${JSON.stringify(wanted.slice(0, 100))}`;
+  throw new Unreadable("which_table", `${problem}${wanted === null ? ":" : "; it has"} ${listed}`);
+}
+
+function xlsxRows(parts: Parts, wanted: string | null, text: Growing): string {
+  const { book, sheets } = openXlsx(parts);
+  const sources = sheets.map(({ name, part }) => ({ name, source: parts.text(part) }));
+  // Programs add sheets of which nobody fills the last ones.
+  const filled = sources.filter(({ source }) => /<(?:\w+:)?(?:v|t|f)[ >]/.test(source));
+  const { name, source } = chosen(wanted === null ? filled : sources, wanted, "sheet");
+  walkSheet(source, {
+    empty: EMPTY,
+    cell: (value, { type, style }) => xlsxCell(value, type, book.styles[style] ?? null, book),
+    row: (number, cells) => addRow(text, number, cells),
+    unstored: () => text.lose("formula without a stored value", name),
+  });
+  return name;
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** A number as it is written; a text if it is not one of JSON. */
+const numberJson = (value: string): CellJson => (NUMBER.test(value) ? value : JSON.stringify(value));
+
+function xlsxCell(value: string, type: string, style: Workbook["styles"][number], book: Workbook): CellJson {
+  if (value === "") return EMPTY;
+  if (type === "s") return JSON.stringify(book.strings[Number(value)] ?? "");
+  if (type === "b") return value === "1" ? "true" : "false";
+  if (type !== "n") return JSON.stringify(value);
+  if (style === null || !NUMBER.test(value)) return numberJson(value);
+  if (style === "elapsed") return JSON.stringify(elapsed(Number(value)));
+  return JSON.stringify(dateOf(Number(value), book.is1904).replace(" ", "T"));
+}
+
+const DAY_SECONDS = 86_400;
+
+/** `36:05:00` of a day and a half and five minutes. */
+function elapsed(days: number): string {
+  const seconds = Math.round(Math.abs(days) * DAY_SECONDS);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${days < 0 ? "-" : ""}${hours}:${two(minutes)}:${two(seconds % 60)}`;
+}
+
+function odsRows(parts: Parts, wanted: string | null, text: Growing): string {
+  const names: { readonly name: string }[] = [];
+  walkOds<CellJson>(parts, (name) => ({
+    empty: EMPTY,
+    cell: odsCell,
+    hasComments: false,
+    row: () => {
+      if (!names.some((one) => one.name === name)) names.push({ name });
+    },
+  }));
+  const { name } = chosen(names, wanted, "sheet");
+  walkOds<CellJson>(parts, (sheet) => ({
+    empty: EMPTY,
+    cell: odsCell,
+    hasComments: false,
+    row: (number, cells) => (sheet === name ? addRow(text, number, cells) : undefined),
+  }));
+  return name;
+}
+
+function odsCell(words: string, facts: Readonly<Record<string, string>>): CellJson {
+  const number = facts["office:value"];
+  if (number !== undefined) return numberJson(number);
+  const truth = facts["office:boolean-value"];
+  if (truth !== undefined) return truth === "true" ? "true" : "false";
+  return JSON.stringify(facts["office:date-value"] ?? facts["office:string-value"] ?? words);
+}
+
+function databaseRows(from: string | Buffer, wanted: string | null, text: Growing): string {
+  return inDatabase(from, (database) => {
+    const { name } = chosen(
+      tablesIn(database).filter(({ type }) => type === "table"),
+      wanted,
+      "table",
+    );
+    const { columns, rows } = rowsInTable(database, name);
+    text.add(`[0,${JSON.stringify(columns)}]\n`);
+    let number = 0;
+    for (const row of rows) {
+      number += 1;
+      text.add(`[${number},[${columns.map((column) => valueJson(row[column], name, text)).join(",")}]]\n`);
+    }
+    return name;
+  });
+}
+
+const ROWS = "rows";
+
+async function parquetRows(bytes: Buffer, wanted: string | null, text: Growing): Promise<string> {
+  chosen([{ name: ROWS }], wanted, "table");
+  let number = 0;
+  await inParquet(bytes, text.progress, {
+    columns: (names) => text.add(`[0,${JSON.stringify(names)}]\n`),
+    row(values) {
+      number += 1;
+      text.add(`[${number},[${values.map((value) => valueJson(value, ROWS, text)).join(",")}]]\n`);
+    },
+  });
+  return ROWS;
+}
+
+/** A value of a database or a Parquet file. Binary ones are a loss. */
+function valueJson(value: unknown, table: string, text: Growing): CellJson {
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof Date) return JSON.stringify(value.toISOString().replace("T00:00:00.000Z", ""));
+  if (value instanceof Uint8Array) {
+    text.lose("binary value", table);
+    return "null";
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) return JSON.stringify(String(value));
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === "bigint" ? JSON.rawJSON(String(inner)) : inner,
+  );
+}
