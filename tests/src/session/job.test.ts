@@ -41,6 +41,27 @@ test("an exec that is resumed has the same job, also if nothing has read it befo
   expect(await next.session.resume()).toMatchObject({ envelope: { result_json: ["again", JOB] } });
 });
 
+test("a number that JavaScript would round is a text of its digits, and the cell that reads the job is warned", async () => {
+  const leave = new AbortController();
+  const big = { job: '{"id":1234567890123456789,"user":{"n":1.50},"zero":-0}' };
+  const { session, store } = await openScripted(
+    (_request, signal) => {
+      leave.abort();
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve("")));
+    },
+    { model: "test/scripted" },
+    null,
+    big,
+  );
+  expect(await session.exec("1")).toMatchObject({ warnings: [] });
+  const cell = 'const { id } = job; await llm_query("?", { tools: [] }); [id, job.user.n, Object.is(job.zero, -0)]';
+  expect(await session.exec(cell, { suspend: leave.signal })).toMatchObject({ success: false, resumable: true });
+  await session.close();
+  const next = await openScripted(() => "again", { session: session.id }, null, { store, ...big });
+  const envelope = { result_json: ["1234567890123456789", 1.5, true], warnings: ["number_as_text: id"] };
+  expect(await next.session.resume()).toMatchObject({ envelope });
+});
+
 test("a dry run has the job too", async () => {
   const { session } = await openScripted(() => "", {}, null, parts);
   expect((await session.dryRun("job.path")).envelope.result_json).toBe("a.ts");
