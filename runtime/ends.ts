@@ -19,8 +19,8 @@ interface ResultReport {
   readonly size: number;
   /** True if all of both was counted: if not, they are larger than `size`. */
   readonly counted: boolean;
-  /** Values that JSON cannot hold. They became null. */
-  readonly lost: readonly { readonly path: string; readonly what: string }[];
+  /** Values that JSON cannot hold. They became null, or a text; the prelude of an earlier build does not say it, and knows null alone. */
+  readonly lost: readonly { readonly path: string; readonly what: string; readonly as?: "null" | "text" }[];
 }
 
 /** Reads the result of a cell, and warns of everything that is missing from it. See `Ended` for `whole`. */
@@ -30,8 +30,9 @@ export function resultEnd(
   warn: (text: string) => void,
 ): Pick<Ended, "end" | "whole"> {
   const report: ResultReport = JSON.parse(payload);
-  for (const { path, what } of report.lost) {
-    warn(`result_not_serializable: ${path}${what === "a cycle" ? " [Circular]" : ` (${what})`}`);
+  for (const { path, what, as } of report.lost) {
+    if (as === "text") warn(`number_as_text: ${path}`);
+    else warn(`result_not_serializable: ${path}${what === "a cycle" ? " [Circular]" : ` (${what})`}`);
   }
   const text = report.isWhole ? parts.join("") : null;
   const bytes = Buffer.byteLength(text ?? "");

@@ -49,8 +49,6 @@
         return "a function";
       case "symbol":
         return "a symbol";
-      case "bigint":
-        return "a BigInt";
       case "number":
         return isFiniteNumber(value) ? "" : `${value}`;
       case "object":
@@ -66,7 +64,8 @@
 
   /**
    * JSON text of a value by JSON.stringify's rules. What those rules would lose becomes null and is reported through
-   * `lost(path, what)`. Stops storing at `room` UTF-16 units and goes on counting, for a bounded number of values.
+   * `lost(path, what)`; a BigInt becomes what a third argument says. Stops storing at `room` UTF-16 units and goes on counting, for a
+   * bounded number of values.
    * Without `toJSON` the values are the prelude's own, and a patched toJSON is not asked. If `part` is given, it gets the
    * text piece by piece, and the answer has no text.
    */
@@ -107,6 +106,7 @@
   }
 
   function container(out, value, depth) {
+    if (typeof value === "bigint") return writeBigInt(out, value, depth);
     if (typeof value !== "object" || !isPlain(value)) {
       const loss = lossOf(value);
       if (loss) return lose(out, depth, loss);
@@ -122,6 +122,13 @@
     if (list) elements(out, value, depth + 1);
     else members(out, value, depth + 1);
     setDelete(out.open, value);
+  }
+
+  /** A number if it is safe, else a text of its digits. */
+  function writeBigInt(out, value, depth) {
+    const isSafe = value >= -9007199254740991n && value <= 9007199254740991n;
+    out.lost(pathTo(out, depth), "a BigInt", isSafe ? "number" : "text");
+    write(out, isSafe ? `${value}` : `"${value}"`);
   }
 
   function elements(out, value, depth) {

@@ -46,9 +46,9 @@
   /** Posts the JSON of the result in parts and returns what the host must know of it. */
   function rendered(value, meta) {
     const lost = newList();
-    const note = (path, what) => {
+    const note = (path, what, as = "null") => {
       const said = path === "result" && what === "a function" ? "a function that nothing called" : what;
-      if (lost.length < 20) append(lost, { __proto__: null, path: clip(path, 200), what: said });
+      if (as !== "number" && lost.length < 20) append(lost, { __proto__: null, path: clip(path, 200), what: said, as });
     };
     const room = +post("room", "", "");
     const result = render(value, "result", room, note, true, (part) => post("part", "", part));

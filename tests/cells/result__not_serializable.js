@@ -11,9 +11,9 @@ cycle
 //=> {"result_json":{"b":[1,null]},"warnings":["result_not_serializable: result.b[1] [Circular]"]}
 //---
 [new Map([[1, 2]]), new Set(), /x/g, 10n, Symbol("s"), class K {}]
-//=> {"result_json":[null,null,null,null,null,null],"warnings":[
+//=> {"result_json":[null,null,null,10,null,null],"warnings":[
 //   "result_not_serializable: result[0] (a Map)","result_not_serializable: result[1] (a Set)",
-//   "result_not_serializable: result[2] (a RegExp)","result_not_serializable: result[3] (a BigInt)",
+//   "result_not_serializable: result[2] (a RegExp)",
 //   "result_not_serializable: result[4] (a symbol)","result_not_serializable: result[5] (a function)"]}
 //---
 () => 1
@@ -22,11 +22,16 @@ cycle
 new Map()
 //=> {"result_json":null,"warnings":["result_not_serializable: result (a Map)"]}
 //---
-123n
-//=> {"result_json":null,"warnings":["result_not_serializable: result (a BigInt)"]}
+-(2n ** 53n)
+//=> {"result_json":"-9007199254740992","warnings":["number_as_text: result"]}
 //---
-result = { "a b": { "日本": Number.NaN }, "": [Number.NaN], "0x": 1n };
-//=> {"warnings":["/^result_not_serializable: result\\[\"a b\"\\]\\[\"日本\"\\] \\(NaN\\)$/","/^result_not_serializable: result\\[\"\"\\]\\[0\\] \\(NaN\\)$/","/^result_not_serializable: result\\[\"0x\"\\] \\(a BigInt\\)$/"]}
+BigInt.prototype.toString = () => "patched";
+BigInt.prototype.toJSON = () => "patched";
+[{ id: 1234567890123456789n, n: 2n ** 53n - 1n, zero: -0n }]
+//=> {"result_json":[{"id":"1234567890123456789","n":9007199254740991,"zero":0}],"warnings":["number_as_text: result[0].id"]}
+//---
+result = { "a b": { "日本": Number.NaN }, "": [Number.NaN], "0x": Symbol() };
+//=> {"warnings":["/^result_not_serializable: result\\[\"a b\"\\]\\[\"日本\"\\] \\(NaN\\)$/","/^result_not_serializable: result\\[\"\"\\]\\[0\\] \\(NaN\\)$/","/^result_not_serializable: result\\[\"0x\"\\] \\(a symbol\\)$/"]}
 //---
 const shared = { a: 1 };
 [shared, shared]
