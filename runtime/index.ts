@@ -1,4 +1,5 @@
 export { OWNED_NAMES } from "./cells/owned-names.ts";
+export { looksTyped } from "./cells/typescript.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";

@@ -27,6 +27,7 @@ export function withoutTypes(source: string, mistake: ScriptMistake): string | n
   }
   const stripped = withoutTypesOfObject(source) ?? strip(source);
   if (typeof stripped === "string") return stripped === source ? null : stripped;
+  if (stripped.kind === "absent" && isTyped) throw withoutParser(placeOf(source, mistake.pos));
   const { line, column, message, kind } = stripped;
   if (kind === "unsupported") throw new CellSyntaxError(message, cureOf(message), { line, column });
   // What JavaScript stopped at is a type, and TypeScript came farther: the mistake lies there.
@@ -41,8 +42,11 @@ export const canReadTypes = () => isUsable;
 let isUsable = true;
 
 interface Refusal {
-  /** `unsupported`: TypeScript that does something when it runs. `invalid`: not TypeScript. */
-  readonly kind: "unsupported" | "invalid";
+  /**
+   * `unsupported`: TypeScript that does something when it runs. `invalid`: not TypeScript. `absent`: this Node was built without
+   * the parser.
+   */
+  readonly kind: "unsupported" | "invalid" | "absent";
   readonly message: string;
   readonly line: number;
   readonly column: number;
@@ -64,6 +68,7 @@ function strip(source: string): string | Refusal {
     return module.stripTypeScriptTypes(source);
   } catch (error) {
     if (error instanceof SyntaxError) return refusalOf(error);
+    if (codeOf(error) === "ERR_NO_TYPESCRIPT") return { kind: "absent", message: "", line: 1, column: 1 };
     // The parser ran out of its stack, and may be in any state.
     isUsable = false;
     throw tooDeep();
@@ -77,13 +82,19 @@ function tooDeep(): CellSyntaxError {
   return new CellSyntaxError("TypeScript in this cell nests too deeply to be read", suggestion, { line: 1, column: 1 });
 }
 
+const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : undefined);
+
+function withoutParser(at: { line: number; column: number }): CellSyntaxError {
+  const suggestion = "Leave the types out, or use a Node of nodejs.org.";
+  return new CellSyntaxError("TypeScript is not supported: this Node was built without its parser", suggestion, at);
+}
+
 /** The place stands in the stack alone: `:LINE`, lines of the source, and a line of carets. */
 function refusalOf(error: SyntaxError): Refusal {
   const [head = "", ...shown] = (error.stack ?? "").split("\n");
   const carets = shown.find((text) => /^\s*\^+\s*$/.test(text)) ?? "^";
-  const isUnsupported = "code" in error && error.code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX";
   return {
-    kind: isUnsupported ? "unsupported" : "invalid",
+    kind: codeOf(error) === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" ? "unsupported" : "invalid",
     message: error.message.replace(/ in strip-only mode$| in type strip mode.*$/s, ""),
     line: Number(/^:(\d+)$/.exec(head)?.[1] ?? 1),
     column: carets.indexOf("^") + 1,
@@ -105,7 +116,7 @@ function cureOf(message: string): string {
 }
 
 /** True if what stands at an offset can begin a type, or follows a word that only TypeScript has there. */
-function looksTyped(source: string, offset: number): boolean {
+export function looksTyped(source: string, offset: number): boolean {
   if (/^(?:[:<!?]|as\b|satisfies\b)/.test(source.slice(offset, offset + 10))) return true;
   const before = source.slice(Math.max(0, offset - 40), offset);
   return /\b(?:interface|type|abstract|declare|readonly|private|public|protected|implements|enum|namespace)\s+$/.test(
@@ -125,6 +136,11 @@ function nestsDeeply(source: string): boolean {
 
 /** Arrow functions in brackets overflow the parser at about 500 levels. */
 const MAX_DEPTH = 250;
+
+function placeOf(source: string, offset: number) {
+  const before = source.slice(0, offset).split("\n");
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}
 
 function offsetOf(source: string, line: number, column: number): number {
   let start = 0;

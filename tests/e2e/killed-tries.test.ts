@@ -11,9 +11,10 @@ import { runScene } from "../support/jobs/run.ts";
 import { folderWith } from "../support/tree.ts";
 
 const CELL = `
-const a = await llm_query("a", { tools: [] });
-const b = await llm_query("b after " + a, { tools: [] });
-[P.length > 0, job.name, a, b]`;
+interface Job { name: string }
+const a: string = await llm_query("a", { tools: [] });
+const b = (await llm_query("b after " + a, { tools: [] })) as string;
+[P.length > 0, (job as Job).name, a!, b]`;
 
 test.each(TRY_STEPS)(
   "a worker that is killed after %s: the next one ends the job, and asks for no recorded answer",

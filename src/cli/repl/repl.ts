@@ -1,4 +1,5 @@
-import { parse } from "acorn";
+import { parse, tokenizer } from "acorn";
+import { looksTyped } from "../../../runtime/index.ts";
 import type { ExecEnvelope } from "../../index.ts";
 import { version } from "../../platform/version.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -155,6 +156,21 @@ function problemOf(source: string, closing = 0): "incomplete" | "wrong" | null {
     if (/^Unterminated (template|comment)/.test(error.message)) return "incomplete";
     const at = "pos" in error ? Number(error.pos) : 0;
     const isOpenString = /^Unterminated string/.test(error.message) && /\\$/.test(source);
-    return at >= source.length - closing || isOpenString ? "incomplete" : "wrong";
+    const isOpen = at >= source.length - closing || isOpenString || (looksTyped(source, at) && hasOpenBracket(source));
+    return isOpen ? "incomplete" : "wrong";
   }
+}
+
+/** True if a bracket of a source is open. It may be TypeScript, which acorn reads word by word alone. */
+function hasOpenBracket(source: string): boolean {
+  let depth = 0;
+  try {
+    for (const { type } of tokenizer(source, { ecmaVersion: "latest" })) {
+      if (["(", "[", "{", "${"].includes(type.label)) depth++;
+      else if ([")", "]", "}"].includes(type.label)) depth--;
+    }
+  } catch (error) {
+    return error instanceof SyntaxError && error.message.startsWith("Unterminated");
+  }
+  return depth > 0;
 }

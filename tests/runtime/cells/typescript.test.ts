@@ -1,5 +1,6 @@
+import module from "node:module";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { CellSyntaxError } from "../../../runtime/cells/checks.ts";
 import { transformHelper } from "../../../runtime/cells/helper-script.ts";
 import { transformCell } from "../../../runtime/cells/transform.ts";
@@ -108,6 +109,19 @@ test.each(["import re\nprint(re.findall('a', P))", "const b = ;", "print('never'
     expect(transformCell(source, reserved)).toMatchObject({ source, isTypeScript: false });
   },
 );
+
+test("a Node that was built without the parser says so of types, and of nothing else", () => {
+  const missing = Object.assign(new Error("no"), { code: "ERR_NO_TYPESCRIPT" });
+  vi.spyOn(module, "stripTypeScriptTypes").mockImplementation(() => {
+    throw missing;
+  });
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
+  const error = errorOf(() => transformCell("1;\nvar n: number = 1", reserved));
+  expect(error).toMatchObject({ line: 2, column: 6, message: expect.stringContaining("built without its parser") });
+  expect(transformCell("x = 1 +", reserved)).toMatchObject({ isTypeScript: false });
+});
 
 test("a helper may be TypeScript", () => {
   const helper = transformHelper("const twice = (n: number): number => n * 2; interface Row { a: 1 }", reserved);

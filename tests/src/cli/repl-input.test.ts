@@ -8,6 +8,7 @@ import { folderWith } from "../../support/tree.ts";
 
 test.each([
   ...["f(", "[1,", "{ a: 1,", "{ a: 1, b:", "{ let x = 1;", "const f = () => {", "x =", "a +", "`one", "`${"],
+  ...["interface Row {", "const f = (a: number) => {\n  a", "type A = {\n  n: number;"],
   ...["/* so", "await", "if (a)", "for (const a of b) {\n", "f( // open", "'a\\"],
 ])("%j goes on", (source) => {
   expect(isIncomplete(source)).toBe(true);
@@ -15,7 +16,15 @@ test.each([
 
 test.each([
   ...["1", "{ a: 1 }", "{ a: 1, b: [2] }", "{ let x = 1; }", "await f()", "return 1", "// only a comment", "f()) "],
-  ...["let let = 1", "'open string", "/open regex", "import x from 'y'", "{ a: 1, b: }"],
+  ...[
+    "let let = 1",
+    "'open string",
+    "/open regex",
+    "import x from 'y'",
+    "{ a: 1, b: }",
+    "interface Row { n: 1 }",
+    "const n: number = f(1)",
+  ],
 ])("%j is all there is", (source) => {
   expect(isIncomplete(source)).toBe(false);
 });
