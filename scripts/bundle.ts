@@ -50,6 +50,8 @@ const SMALL = ["acorn", "ignore", "minisearch", "quickjs-wasi", "ulid", "valibot
  * command are not among them: Pi shares some, and would load SQLite with them. `shared` has those that the list of tools needs too.
  */
 const TOGETHER = [
+  // The command looks at the version of Node before it imports anything that an old one cannot link.
+  { name: "guard", test: /\/src\/(cli\/node-version|platform\/sqlite-warning)\.ts$/, priority: 3 },
   { name: "first", test: /\/src\/cli\/(startup|run)\.ts$/, priority: 2 },
   { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 1 },
   { name: "shared", test: /\/src\/(platform|query)\/|\/builtins\/|usingCtx/, priority: 1 },

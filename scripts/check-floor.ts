@@ -2,13 +2,15 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { pack } from "./package.ts";
-import { mustRun } from "./process.ts";
+import { mustRun, run } from "./process.ts";
 
 // The packed package on the oldest Node that package.json admits, or on another one. Node and package go into folders of their
-// own: two `node` packages in one tree would fight over the same bin.
+// own: two `node` packages in one tree would fight over the same bin. An older Node must be told so in a sentence.
 // Usage: npm run check:floor -- 24
 
 const [, , FLOOR = "22.19.0"] = process.argv;
+/** A Node that is too old. */
+const OLDER = "20";
 const CELL = 'result = { sum: 1 + 1, found: find("TODO").matches.length, best: search("second")[0].start };';
 /** The library, by both ways to load it. */
 const LIBRARY = `openSession().then(async (session) => {
@@ -30,6 +32,7 @@ try {
   const node = await installed("node", `node@${FLOOR}`);
   const belay = await installed("app", await pack(folder));
   await check(node, belay);
+  await checkRefusal(await installed("older", `node@${OLDER}`), belay);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
@@ -62,6 +65,17 @@ async function check(node: string, belay: string): Promise<void> {
     await mustRun("belay", command, { cwd: app, env });
     console.log(`belay ${command[0]} runs on Node ${FLOOR}`);
   }
+}
+
+/** The sentence about Node, and nothing else: no trace of a module that it lacks. */
+async function checkRefusal(node: string, belay: string): Promise<void> {
+  const env = { ...process.env, PATH: [node, belay, process.env.PATH].join(delimiter) };
+  for (const args of [["--version"], ["exec", "-e", "1"]]) {
+    const { code, output } = await run("belay", args, { cwd: folder, env });
+    if (code !== 1 || !/^belay: Node 20\.\S+ is too old: Belay needs 22\.19\.0 or newer\. [^\n]+\n$/.test(output))
+      throw new Error(`on Node ${OLDER} belay ${args[0]} ends with ${code}:\n${output}`);
+  }
+  console.log(`belay names the Node that it needs on Node ${OLDER}`);
 }
 
 /** The right answer, and nothing on stderr: no warning of Node's either. */
