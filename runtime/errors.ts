@@ -103,6 +103,12 @@ export class RlmError extends Error {
     const { guestName = "Error", retriable } = options;
     Object.defineProperties(this, { guestName: { value: guestName }, retriable: { value: retriable } });
   }
+
+  /** The fields for `JSON.stringify`, which would leave the message of an Error out. */
+  toJSON(): { readonly code: ErrorCode; readonly message: string; readonly suggestion: string } {
+    const { code, message, suggestion } = this;
+    return { code, message, suggestion };
+  }
 }
 
 /** An error for a mistake in the arguments of a builtin. The cell can catch it. */

@@ -83,6 +83,9 @@ export const LIMITS = {
   idleMs: 60_000,
   /** Time that a thread without a machine stays, ms. */
   idleThreadMs: 10_000,
+  /** Keys of calls that a session remembers, and the characters of one. */
+  callKeys: 1000,
+  callKeyUnits: 256,
   /** Time for which a graceful stop waits for a running function with the effects `once`, ms. */
   onceWaitMs: 10_000,
   /** A wait for a provider's rate that is longer parks the job, ms. */

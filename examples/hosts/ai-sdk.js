@@ -4,6 +4,7 @@
 //   OPENAI_BASE_URL=… OPENAI_API_KEY=… MODEL=… node ai-sdk.js "How many files mention retries?"
 //
 // If it is killed, the same line goes on: what a cell had asked models before is not asked for again.
+import { randomUUID } from "node:crypto";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { jsonSchema, stepCountIs, streamText, tool } from "ai";
 import { openTools } from "belay-rlm/tools";
@@ -12,13 +13,24 @@ const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, MODEL: model } = proce
 const kept = { store: "belay-store", session: "ai-sdk" };
 const belay = await openTools({ ...kept, model: `local/${model}`, baseUrl, apiKeyEnv: "OPENAI_API_KEY" });
 
+// A call has the same answer whenever it is made again under its key. The model's id of a call would not do alone: some servers give one
+// id to many calls. A host that keeps its messages keeps the run's name with them.
+const run = process.env.RUN ?? randomUUID();
+const counts = new Map();
+function keyOf(message) {
+  const position = counts.get(message) ?? 0;
+  counts.set(message, position + 1);
+  return `${run}/${message}/${position}`;
+}
+
 const tools = Object.fromEntries(
   belay.map(({ name, description, parameters, execute }) => [
     name,
     tool({
       description,
       inputSchema: jsonSchema(parameters),
-      execute: (args, { abortSignal: signal }) => execute(args, { signal }),
+      execute: (args, { abortSignal: signal, messages }) =>
+        execute(args, { signal, idempotencyKey: keyOf(messages.length) }),
     }),
   ]),
 );

@@ -59,6 +59,8 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
     unit: "ms",
   },
   idleThreadMs: { what: "a thread that serves no machine, before it ends", unit: "ms" },
+  callKeys: { what: "keys of calls (`idempotencyKey`) that a session remembers, the newest", unit: "count" },
+  callKeyUnits: { what: "such a key, in characters", unit: "count" },
   onceWaitMs: {
     what: 'a graceful stop that waits for a running function with the effects "once" (`onceWaitMs`)',
     unit: "ms",

@@ -23,6 +23,8 @@ export interface Request {
   readonly signal: AbortSignal;
   /** Tells the client how far its request is; null if it did not ask for that. */
   readonly notify: ((progress: number, message: string) => void) | null;
+  /** The key that the client gives the call, unchecked; undefined: it gives none. */
+  readonly key?: unknown;
   /** The name that the client gives itself; empty if it gives none. */
   readonly client: string;
 }
@@ -55,13 +57,13 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   const connection = openConnection({ source, clock, onProgress: runs.progress, askRoots });
 
   /** A call of a tool that works in the session, when its turn has come. */
-  async function work(tool: Tool, args: unknown, signals: Signals): Promise<ToolEnvelope> {
+  async function work(tool: Tool, args: unknown, signals: Signals, key: unknown): Promise<ToolEnvelope> {
     const cwd = await connection.roots.first();
-    return runTool(() => connection.open(), tool, args, { cwd, ...signals });
+    return runTool(() => connection.open(), tool, args, { cwd, ...signals, idempotencyKey: key });
   }
 
   /** Never rejects: what goes wrong is an answer that says so. */
-  async function call(name: string, args: unknown, { signal, notify, client }: Request) {
+  async function call(name: string, args: unknown, { signal, notify, client, key }: Request) {
     const maxBytes = limits.answerBytes ?? bytesShownBy(client);
     const tools = serverTools(
       set,
@@ -81,7 +83,7 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     const cwd = await connection.roots.first();
     const envelope = WITHOUT_TURN.has(name)
       ? await tool.run(() => connection.look(), given, { cwd, signal, suspend })
-      : await runs.run(called, (signals) => work(tool, given, signals));
+      : await runs.run(called, (signals) => work(tool, given, signals, key));
     const ended = runs.takeEnded().map((exec_id) => `finished: ${exec_id}`);
     return answerOf(envelope, [...connection.warnings(), ...ended], tool.rest, maxBytes);
   }

@@ -133,10 +133,14 @@ function answerCalls(server: Server, calls: () => Promise<Calls>, suspend: Abort
     return await opened.call(params.name, params.arguments ?? {}, {
       signal: cancelled.signal,
       notify: token === undefined ? null : notify,
+      key: params._meta?.[CALL_KEY],
       client: clientName(mcpReq.envelope) ?? server.getClientVersion()?.name ?? "",
     });
   });
 }
+
+/** The field of a request's `_meta` with the key of the call. */
+const CALL_KEY = "belay/idempotencyKey";
 
 /** The name that a request of the newer era carries; null for an older one. */
 function clientName(envelope: object = {}): string | null {

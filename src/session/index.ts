@@ -29,6 +29,7 @@ export {
   type ToolCall,
   type ToolResult,
 } from "./journal/records.ts";
+export { keyedCallsOf } from "./keyed-calls.ts";
 export { warmMachine } from "./machine/machines.ts";
 export { optionProblem } from "./options.ts";
 export { openParking, type Parked, type Parking } from "./parking.ts";

@@ -14,6 +14,7 @@ import { leftForCall, ownBudget, positionOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { queryEnvelope } from "./journal/envelope.ts";
 import type { Start } from "./journal/records.ts";
+import { withKeyedCalls } from "./keyed-calls.ts";
 import {
   ASK_OPTIONS,
   checkOptions,
@@ -56,7 +57,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     await giveBack();
     await setup.indexFolder[Symbol.asyncDispose]();
   }
-  return {
+  const session: Session = {
     id: row.id,
     name: row.name,
     load: async (source, options) => loaded(loadOf(setup, "load", source, options, "load()")),
@@ -107,6 +108,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     close,
     [Symbol.asyncDispose]: close,
   };
+  return withKeyedCalls(session, setup);
 }
 
 /** Queries by cells shipped with Belay, on a machine that is thrown away. */

@@ -15,6 +15,7 @@ import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/work.ts";
 import { factsOfFunctions } from "./functions.ts";
 import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
+import type { CallKey } from "./journal/records.ts";
 import { readJournal } from "./journal/records.ts";
 import { type Guest, type GuestOptions, openGuest } from "./machine/guest.ts";
 import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
@@ -60,6 +61,8 @@ export interface AnsweringSession {
 export interface Setup extends AnsweringSession {
   /** Those of the host, if each has a budget of its own. A child's execs belong to the question of its caller. */
   readonly questions: Questions | undefined;
+  /** The call of a tool that begins the next exec, if its host gave it a key. */
+  readonly called: { key: CallKey | null };
   /** The functions that the program lends, as cells and models are told of them. */
   readonly functions: readonly FunctionFacts[];
   /** The input of the job that the session is of; null: it is of none. */
@@ -134,6 +137,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
       current = next;
     },
     questions: above ? undefined : host.questions,
+    called: { key: null },
     functions: factsOfFunctions(options.functions),
     job: host.job === undefined ? null : cellJson(host.job),
     answers: answersOf(ownSettings(options, rules, env.models.fallback), env.models),

@@ -21,6 +21,8 @@ export interface Signals {
 export interface ToolCall extends Signals {
   /** Folder of the project, absolute. */
   readonly cwd: string;
+  /** The key that the host has given the call, unchecked: a later call with it has the same answer. */
+  readonly idempotencyKey?: unknown;
   /** The model that writes the cells of an ask, `provider/id`; default: the session's. */
   readonly rootModel?: string;
   /** The conversation in which it is made, if the host has one. */

@@ -1,8 +1,9 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { Session, Unfinished } from "../session/index.ts";
 import type { Signals, Tool, ToolCall, ToolEnvelope } from "./define.ts";
+import { finished } from "./finished.ts";
 import { withWarnings } from "./fit.ts";
-import { askAnswer } from "./rlm_ask.ts";
+import { type Keyed, keyedCall } from "./keyed-calls.ts";
 import { leavesLoaded } from "./rlm_load.ts";
 
 /**
@@ -17,14 +18,20 @@ export async function runTool(
   call: ToolCall,
 ): Promise<ToolEnvelope> {
   let met: Met | undefined;
+  let keyed: Keyed | null = null;
   const opened = async () => {
     const session = await open();
-    const { signal, suspend } = call;
-    met = await meetUnfinished(session, tool, args, { signal, suspend });
+    const { signal, suspend, idempotencyKey: key } = call;
+    keyed = key === undefined ? null : await keyedCall(session, { tool, args, key, signal, suspend });
+    const begin = () => keyed?.begin();
+    met = keyed?.answer
+      ? { answer: keyed.answer, warnings: [] }
+      : await meetUnfinished(session, tool, args, { signal, suspend, begin });
     if (met.answer) throw ANSWERED;
+    begin();
     return session;
   };
-  const envelope = await tool.run(opened, args, call);
+  const envelope = await tool.run(opened, args, call).finally(() => keyed?.end());
   return withWarnings(met?.answer ?? envelope, met?.warnings ?? []);
 }
 
@@ -44,12 +51,19 @@ interface Met {
  *
  * @throws RlmError `exec_unfinished` if it could not be finished; `path_not_found` … if the load of another path cannot be done
  */
-async function meetUnfinished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<Met> {
+async function meetUnfinished(
+  session: Session,
+  tool: Tool,
+  args: unknown,
+  { begin, ...signals }: Signals & { begin(): void },
+): Promise<Met> {
   const unfinished = session.unfinished();
   if (!unfinished) return { answer: null, warnings: [] };
   const { exec_id } = unfinished;
-  if (isSameCall(unfinished, tool.name, args))
+  if (isSameCall(unfinished, tool.name, args)) {
+    begin();
     return { answer: await finished(session, tool, args, signals), warnings: [] };
+  }
   if (tool.name === "rlm_load") {
     if (await leavesLoaded(session, args, signals.signal)) return { answer: null, warnings: [] };
     await session.discard();
@@ -57,17 +71,6 @@ async function meetUnfinished(session: Session, tool: Tool, args: unknown, signa
   }
   await finish(session, signals);
   return { answer: null, warnings: [`finished: ${exec_id}`] };
-}
-
-/** Finishes what was interrupted, as an answer of the tool that is asked. */
-export async function finished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<ToolEnvelope> {
-  const resumed = await session.resume(signals);
-  if (resumed?.kind === "ask") return askAnswer(resumed.envelope);
-  const { envelope = null } = resumed ?? {};
-  if (envelope) return { success: envelope.success, ...JSON.parse(JSON.stringify(envelope)) };
-  const record = { envelope: null, query: null, input: null, before: { memory: {}, helpers: [] }, ingested: null };
-  const answer = await tool.recorded(args, { ...record, stats: session.stats() });
-  return answer ?? { success: true, kind: resumed?.kind ?? null };
 }
 
 async function finish(session: Session, signals: Signals): Promise<void> {

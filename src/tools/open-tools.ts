@@ -31,6 +31,13 @@ export interface SessionTool {
 }
 
 export interface CallOptions {
+  /**
+   * A text of 1 to 256 characters that names this call, for as long as the session lives. A later call with it has the same answer, and
+   * runs and pays nothing: after a crash too, and whatever the first one failed by, unless it was cancelled. With another tool or other
+   * arguments it is `invalid_argument`. Build it from the run, the message and the position of the call in it: a model's id of a call alone
+   * may come again. The newest 1,000 are remembered.
+   */
+  readonly idempotencyKey?: string | undefined;
   /** Aborting ends the call as `cancelled`. */
   readonly signal?: AbortSignal | undefined;
   /** Gets the events of this call. A session that was given opened tells them to its own `onProgress` alone. */
@@ -71,11 +78,12 @@ export async function openTools(
   const shown = (tool: Tool): SessionTool => ({
     ...{ name: tool.name, description: tool.description, parameters: tool.parameters },
     ...(tool === rlm_exec ? { description: tool.description + lent } : {}),
-    execute(args, { signal = NEVER, onProgress: listener } = {}) {
+    execute(args, { signal = NEVER, onProgress: listener, idempotencyKey } = {}) {
       const work = async () => {
         heard = listener;
         const asked = argumentsOf(tool, args, cwd);
-        const envelope = await runTool(async () => session, tool, asked, { cwd, signal, suspend: NEVER });
+        const called = { cwd, signal, suspend: NEVER, idempotencyKey };
+        const envelope = await runTool(async () => session, tool, asked, called);
         heard = undefined;
         return fitted(wordedEnvelope(envelope, WORDING), tool.rest, answerBytes);
       };

@@ -37,6 +37,8 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, part: string]>>
     "guests have places of their own at each depth",
   ],
   "LIMITS.idleThreadMs": ["tests/runtime/threads/pool.test.ts", "a kept one ends if no machine takes it"],
+  "LIMITS.callKeys": ["tests/src/session/journal/account.test.ts", "the newest 1,000 keys of calls are remembered"],
+  "LIMITS.callKeyUnits": ["tests/src/tools/keyed-calls.test.ts", "must be a text of 1 to 256 characters"],
   "LIMITS.onceWaitMs": ["tests/src/session/sub-calls/functions.test.ts", "waiting up to 10 s for fetchPage"],
   "LIMITS.rateWaitMs": ["tests/src/jobs/money.test.ts", "for more than two minutes the job is suspended"],
   "DEFAULT_BUDGET.max_cost_usd": ["tests/src/session/sub-calls/sub-calls.test.ts", "dollars run out by the price list"],

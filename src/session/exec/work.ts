@@ -98,12 +98,21 @@ export function startOf(
     ...("name" in request && request.name !== undefined ? { name: request.name } : {}),
     ...("ask" in request && request.ask !== undefined ? { ask: request.ask } : {}),
     ...questionOf(setup, request, exec_id),
+    ...("ask" in request && request.ask !== undefined ? {} : takenKey(setup)),
     ...(history === undefined ? {} : { history_hash: history.hash }),
     limits: request.kind === "cell" ? request.limits : {},
     helpers_hash: state().account.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],
     at: env.clock.now(),
   };
+}
+
+/** The key of the call that begins or resumes an exec. Further execs of the call have none. */
+function takenKey({ called, isDry }: Pick<Setup, "called" | "isDry">): Pick<Start, "call"> {
+  const { key } = called;
+  if (isDry || !key) return {};
+  called.key = null;
+  return { call: key };
 }
 
 /** The question that an exec belongs to: that of its host, or its own if its caller limits it. */
@@ -146,6 +155,7 @@ export function resumeOf(
     replayed: replay.length,
     resent: idsOf(open.filter(isAgain)),
     failed: idsOf(open.filter((call) => !isAgain(call))),
+    ...takenKey(setup),
     at: setup.env.clock.now(),
   };
 }

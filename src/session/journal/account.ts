@@ -1,9 +1,11 @@
 import * as v from "valibot";
+import { LIMITS } from "../../../runtime/index.ts";
 import { tokensOf } from "../../model/index.ts";
 import { givenAfter } from "./coverage.ts";
 import { begun, callIn, changesBy, type ExecRecords, grown } from "./exec-records.ts";
 import { EMPTY_LEDGER, isSubCall, type Ledger, type Question, questionAfter, spend, subCallsOf } from "./ledger.ts";
 import {
+  type CallKey,
   type Complete,
   contextKeyIn,
   type JournalRecord,
@@ -42,6 +44,8 @@ export interface Account {
   readonly given: readonly string[];
   /** The newest exec, whether it is over or not. */
   readonly last: ExecRecords | null;
+  /** The newest calls that have keys, the oldest first. */
+  readonly keyed: readonly KeyedExec[];
   /** Answers that the newest exec takes over. */
   readonly spared: Spared;
   /** The newest ask, whether it is over or not. `last` is never the ask itself. */
@@ -89,6 +93,7 @@ export const EMPTY_ACCOUNT: Account = {
   sources: [],
   given: [],
   last: null,
+  keyed: [],
   spared: NOTHING_SPARED,
   ask: null,
   totals: { execs: 0, sub_calls: 0, tokens: 0, cost_usd: 0 },
@@ -102,7 +107,8 @@ export function follow(before: Account, record: JournalRecord): Account {
   const { ask, last, totals } = before;
   const call = record.record === "rlm_tool_result" ? callIn(last, record.call_id) : undefined;
   const ledger = spend(before.ledger, record, call);
-  const account = { ...before, ledger, question: questionAfter(before.question, record, call) };
+  const question = questionAfter(before.question, record, call);
+  const account = { ...before, ledger, question, keyed: keyedAfter(before.keyed, record) };
   if (record.record === "rlm_start" && record.kind === "ask") {
     return { ...account, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };
   }
@@ -144,6 +150,16 @@ function reusedAfter({ reused }: Account["totals"], record: ToolResult): Pick<Se
   const { answers, tokens, cost_usd } = reused ?? { answers: 0, tokens: 0, cost_usd: 0 };
   const taken = record.reused;
   return { reused: { answers: answers + 1, tokens: tokens + taken.tokens, cost_usd: cost_usd + taken.cost_usd } };
+}
+
+/** An exec with the call that began it, or went on with it. */
+export interface KeyedExec extends CallKey {
+  readonly exec_id: string;
+}
+
+function keyedAfter(keyed: Account["keyed"], record: JournalRecord): Account["keyed"] {
+  const call = record.record === "rlm_start" || record.record === "rlm_resume" ? record.call : undefined;
+  return call ? [...keyed, { ...call, exec_id: record.exec_id }].slice(-LIMITS.callKeys) : keyed;
 }
 
 /** Sub-calls that a call counts as in the totals while it is open: without those that the ledger allots to its child. */

@@ -41,6 +41,8 @@ export interface Start {
   readonly helpers_hash: string | null;
   /** The exec_id of the ask whose turn or cell this is; absent for all other execs. */
   readonly ask?: string;
+  /** The call of a tool that began it, if its host gave it a key. Absent: it gave none. */
+  readonly call?: CallKey;
   /** The question that the exec belongs to. Absent: it spends the session's budget alone, or that of its ask. */
   readonly question?: QuestionRecord;
   /** SHA-256 of the conversation that the cell reads as `history`, hex; absent if there is none. */
@@ -49,6 +51,13 @@ export interface Start {
   readonly rest: readonly CellFile[];
   /** ms since the epoch. */
   readonly at: number;
+}
+
+/** The key that the host of a tool gave to a call, so that it can be made again. */
+export interface CallKey {
+  readonly key: string;
+  /** SHA-256 of the tool's name and the arguments, hex: the key names one call. */
+  readonly sum: string;
 }
 
 /** A question of a person, with a budget of its own. Execs in a row that name the same one share its budget. */
@@ -76,6 +85,8 @@ export interface Resume {
   readonly resent: readonly string[];
   /** Ids of such calls that are answered with `process_restarted`. */
   readonly failed: readonly string[];
+  /** The call that went on with it, if its host gave it a key. */
+  readonly call?: CallKey;
   readonly at: number;
 }
 

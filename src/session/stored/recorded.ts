@@ -12,6 +12,8 @@ import { coveredContext } from "./coverage.ts";
 export interface RecordedAnswer {
   readonly exec_id: string;
   readonly answer: { readonly success: boolean; readonly [field: string]: Json };
+  /** The key of the context after it; null: there was none. */
+  readonly context_key: string | null;
   /** The answer once more, if an ask gave it; else null. */
   readonly ask: AskEnvelope | null;
 }
@@ -35,7 +37,7 @@ export async function recordedAnswer(
   if (ask?.complete && records[end] === ask.complete) {
     const context = await coveredContext(store, account.context_key);
     const envelope = askEnvelope({ session_id: session.id, ask, budget: session.budget(), context, trajectory: true });
-    return { exec_id: ask.complete.exec_id, answer: plain(envelope), ask: envelope };
+    return { exec_id: ask.complete.exec_id, context_key: account.context_key, answer: plain(envelope), ask: envelope };
   }
   const complete = account.last?.complete;
   if (!complete) return null;
@@ -44,13 +46,13 @@ export async function recordedAnswer(
   if (!cell) {
     const failure = { error_code, error_message, suggestion: "Call the tool again." };
     const answer = { success, exec_id: complete.exec_id, kind, ...(success ? {} : failure) };
-    return { exec_id: complete.exec_id, answer, ask: null };
+    return { exec_id: complete.exec_id, context_key: account.context_key, answer, ask: null };
   }
   const facts = { session_id: session.id, budget: session.budget(), unfinished: false, files: cellFiles(account) };
   const own = envelope(cell, facts);
   const context = kind === "query" ? await coveredContext(store, account.context_key) : null;
   const answer = kind === "query" ? queryEnvelope(own, context?.skipped ?? null) : own;
-  return { exec_id: complete.exec_id, answer: plain(answer), ask: null };
+  return { exec_id: complete.exec_id, context_key: account.context_key, answer: plain(answer), ask: null };
 }
 
 function plain(answer: { readonly success: boolean }): RecordedAnswer["answer"] {

@@ -473,3 +473,19 @@ test("projects with equal files each name their own, though they have one store"
     expect(await call("rlm_exec", { code: "list_docs().map(({ path }) => path)" })).toMatchObject(paths);
   }
 });
+
+test.each(ERAS)("a client's key of a call gives the same answer again (%s)", async (era) => {
+  const of = project();
+  const { client, call } = await loaded({ answers: lengthAnswers(), era }, of);
+  const code = "var n = (globalThis.n ?? 0) + 1; [n, await llm_query('four')]";
+  const keyed = async (given: string, key: unknown) => {
+    const asked = { name: "rlm_exec", arguments: { code: given }, _meta: { "belay/idempotencyKey": key } };
+    const [block] = (await client.callTool(asked)).content;
+    return JSON.parse(block?.type === "text" ? block.text : "");
+  };
+  expect(await keyed(code, "run/1/0")).toMatchObject({ result_json: [1, "4"] });
+  expect(await keyed(code, "run/1/0")).toMatchObject({ result_json: [1, "4"] });
+  expect(await keyed("1", "run/1/0")).toMatchObject({ error_code: "invalid_argument" });
+  expect(await keyed("1", 7)).toMatchObject({ error_code: "invalid_argument" });
+  expect(await call("rlm_exec", { code })).toMatchObject({ result_json: [2, "4"] });
+});

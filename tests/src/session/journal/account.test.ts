@@ -188,3 +188,18 @@ test("the position is that of the newest end with a checkpoint, and a failed loa
     expect(cellFiles(accountOf(records)).size).toBe(0);
   });
 });
+
+test("the newest 1,000 keys of calls are remembered, with the exec that each began or went on with", () => {
+  const start = (n: number): JournalRecord => ({
+    ...{ record: "rlm_start", exec_id: `E${n}`, kind: "cell", input: "1", cell: "1", limits: {}, helpers_hash: null },
+    ...{ rest: [], at: n, call: { key: `k${n}`, sum: `s${n}` } },
+  });
+  const resume: JournalRecord = {
+    ...{ record: "rlm_resume", exec_id: "E1004", checkpoint_id: null, replayed: 0, resent: [], failed: [], at: 0 },
+    call: { key: "later", sum: "s" },
+  };
+  const { keyed } = accountOf([...Array.from({ length: 1005 }, (_, n) => start(n)), resume]);
+  expect(keyed).toHaveLength(1000);
+  expect(keyed[0]).toEqual({ key: "k6", sum: "s6", exec_id: "E6" });
+  expect(keyed.at(-1)).toEqual({ key: "later", sum: "s", exec_id: "E1004" });
+});
