@@ -1,4 +1,5 @@
 import { hashOfRun, type RunSpec } from "../../jobs/index.ts";
+import { nullIf } from "../../platform/errors.ts";
 import { nextName } from "../../platform/session-name.ts";
 import type { Jobs, RunRow } from "../../store/index.ts";
 import { modelIn } from "../jobs/jobs-asked.ts";
@@ -32,10 +33,12 @@ export async function runOfLine(asked: AskedRun, spec: RunSpec, jobs: Runs): Pro
   if (!own.retryFailed || own.isNew) return plain;
   if (own.name !== undefined) return (there && ofOtherModel(there, spec)) ?? plain;
   if (there && (await hasFailed(there, jobs))) return plain;
-  for (const run of asked.files ? await jobs.sameFiles(asked.files, there?.id ?? null) : []) {
-    const isOfTable = run.files?.script === asked.files?.script && run.files?.table === asked.files?.table;
-    const other = isOfTable ? ofOtherModel(run, spec) : null;
-    if (other && (await hasFailed(run, jobs))) return other;
+  for (const { id } of asked.files ? await jobs.sameFiles(asked.files, there?.id ?? null) : []) {
+    // A run whose row is damaged is not the one.
+    const run = await nullIf("store_corrupt", jobs.run(id));
+    const isOfLine = run?.files?.script === asked.files?.script && run?.files?.table === asked.files?.table;
+    const other = run && isOfLine ? ofOtherModel(run, spec) : null;
+    if (run && other && (await hasFailed(run, jobs))) return other;
   }
   return plain;
 }

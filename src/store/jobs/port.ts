@@ -49,7 +49,7 @@ export interface Jobs {
   /** Answers that a run took from earlier ones. */
   reused(run: string): Promise<ReusedAnswers>;
   /** Runs of the same script or table, the newest first, 100 at the most. @param without the id of one that is left out */
-  sameFiles(files: RunFiles, without: string | null): Promise<readonly RunRow[]>;
+  sameFiles(files: RunFiles, without: string | null): Promise<readonly Pick<RunRow, "id" | "name">[]>;
   /** Answers that these runs have to a question, 100 at the most, in the order of their calls. */
   answersTo(asked: string, runs: readonly string[]): Promise<readonly Json[]>;
   /** @param without ids of jobs that are not counted */

@@ -11,7 +11,6 @@ import {
   SHOWN_ANSWER,
   takenRow,
 } from "../rows/answers.ts";
-import { decodeRun, SHOWN_RUN } from "../rows/jobs.ts";
 import { number, text, textOrNull } from "../rows/seal.ts";
 import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Statement, sql } from "./sql.ts";
 
@@ -69,8 +68,7 @@ function* sourcesOf(of: string): Plan<readonly string[]> {
   const row = yield* get(sql`SELECT script_file, table_file, fresh FROM runs WHERE id = ${of}`);
   if (row?.fresh !== 0) return [];
   const files = { script: textOrNull(row, "script_file"), table: textOrNull(row, "table_file") };
-  const runs = yield* all(sql`SELECT id FROM runs WHERE ${isOf(files, of)} ORDER BY id DESC LIMIT ${MOST}`);
-  return runs.map((one) => text(one, "id"));
+  return (yield* runsOfFiles(files, of)).map(({ id }) => id);
 }
 
 function isOf({ script, table }: RunFiles, without: string | null): Statement {
@@ -115,11 +113,10 @@ export function* reusedAnswers(of: string): Plan<ReusedAnswers> {
   };
 }
 
-/** Runs of the same script or table, the newest first. */
-export function* runsOfFiles(files: RunFiles, without: string | null): Plan<RunRow[]> {
-  const rows = yield* all(sql`SELECT ${raw(SHOWN_RUN)} FROM runs WHERE ${isOf(files, without)}
-    ORDER BY id DESC LIMIT ${MOST}`);
-  return rows.map(decodeRun);
+/** Runs of the same script or table, the newest first. Their specifications may be long, and are not read. */
+export function* runsOfFiles(files: RunFiles, without: string | null): Plan<Pick<RunRow, "id" | "name">[]> {
+  const rows = yield* all(sql`SELECT id, name FROM runs WHERE ${isOf(files, without)} ORDER BY id DESC LIMIT ${MOST}`);
+  return rows.map((row) => ({ id: text(row, "id"), name: text(row, "name") }));
 }
 
 export function* answersTo(asked: string, runs: readonly string[]): Plan<Json[]> {

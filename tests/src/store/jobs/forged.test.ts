@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { shareStore } from "../../../../src/store/index.ts";
 import { isWithin } from "../../../../src/store/rows/bounds.ts";
+import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { EDITED } from "../edited.ts";
 
 const NO_LIMITS = { nanodollars: null, tokens: null, sub_calls: null };
@@ -47,6 +48,33 @@ describe.each(EDITED.filter(({ skipped }) => skipped === null))("rows that were 
     );
     await expect(jobs.runs({ after: null, limit: 10 })).rejects.toMatchObject({ code: "store_corrupt" });
     expect(await jobs.damagedRuns()).toMatchObject([{ id: "R" }]);
+  });
+
+  test("an answer of an earlier run that was changed is asked for again, and named", async () => {
+    const place = await of.place();
+    await using store = await shareStore(place);
+    const { jobs } = store;
+    const files = { script: "s".repeat(64), table: null };
+    const asked = "a".repeat(64);
+    const ids = ["a", "b"];
+    for (const id of ids) {
+      await jobs.open({ ...RUN, id, name: id, files });
+      await jobs.add(id, [{ id: "job", session: `S${id}`, input: "1", context: null }]);
+    }
+    const lease = await store.create({ id: "S", name: null, origin: "library", settings: null, at: 1 });
+    const answer = { run: "a", n: 0, k: 0, asked, value: "yes", model: "p/m", tokens: 1, nanodollars: 2, at: 3 };
+    await store.commit(lease.id, { answers: [answer] });
+    const reused = () => jobs.reuse({ run: "b", n: 0, k: 0, asked, ownOnly: false });
+    const changes = ["value = told", "model = 'p/other'", "usd = -5", "origin_n = 7", "sha256 = told"];
+    for (const change of changes.map((one) => one.replace("told", literal(text(30e6))))) {
+      await of.change(place, `UPDATE STORE.answers SET ${change}`);
+      expect([change.slice(0, 20), await reused()]).toEqual([change.slice(0, 20), null]);
+      expect(await findingsIn(store)).toEqual([expect.stringContaining("an answer of job 0 of run a is damaged")]);
+      await of.change(place, "DELETE FROM STORE.answers");
+      await store.commit(lease.id, { answers: [answer] });
+    }
+    await of.change(place, "UPDATE STORE.runs SET spec = 'damaged' WHERE id = 'a'");
+    expect(await reused()).toMatchObject({ value: "yes", from: "a" });
   });
 });
 
