@@ -31,7 +31,8 @@ export function resultEnd(
 ): Pick<Ended, "end" | "whole"> {
   const report: ResultReport = JSON.parse(payload);
   for (const { path, what, as } of report.lost) {
-    if (as === "text") warn(`number_as_text: ${path}`);
+    // Of a list one warning is enough.
+    if (as === "text") warn(`number_as_text: ${path.replaceAll(/\[\d+\]/g, "[]")}`);
     else warn(`result_not_serializable: ${path}${what === "a cycle" ? " [Circular]" : ` (${what})`}`);
   }
   const text = report.isWhole ? parts.join("") : null;

@@ -27,8 +27,8 @@ new Map()
 //---
 BigInt.prototype.toString = () => "patched";
 BigInt.prototype.toJSON = () => "patched";
-[{ id: 1234567890123456789n, n: 2n ** 53n - 1n, zero: -0n }]
-//=> {"result_json":[{"id":"1234567890123456789","n":9007199254740991,"zero":0}],"warnings":["number_as_text: result[0].id"]}
+[{ id: 1234567890123456789n }, { id: 1234567890123456789n, n: 2n ** 53n - 1n, zero: -0n }]
+//=> {"result_json":[{"id":"1234567890123456789"},{"id":"1234567890123456789","n":9007199254740991,"zero":0}],"warnings":["number_as_text: result[].id"]}
 //---
 result = { "a b": { "日本": Number.NaN }, "": [Number.NaN], "0x": Symbol() };
 //=> {"warnings":["/^result_not_serializable: result\\[\"a b\"\\]\\[\"日本\"\\] \\(NaN\\)$/","/^result_not_serializable: result\\[\"\"\\]\\[0\\] \\(NaN\\)$/","/^result_not_serializable: result\\[\"0x\"\\] \\(a symbol\\)$/"]}
