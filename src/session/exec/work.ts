@@ -121,11 +121,12 @@ function questionOf(
   request: ExecRequest | AskStart,
   exec_id: string,
 ): Pick<Start, "question"> {
-  const isAsked = request.kind === "cell" || request.kind === "query" || request.kind === "ask";
-  if (!isAsked || ("ask" in request && request.ask !== undefined)) return {};
-  const own = "budget" in request && request.budget !== undefined ? { budget: request.budget } : {};
-  if (questions) return { question: { id: questions.id(state().account.question?.id ?? null), ...own } };
-  return "budget" in own ? { question: { id: exec_id, ...own } } : {};
+  if (request.kind !== "cell" && request.kind !== "query" && request.kind !== "ask") return {};
+  // Cells of an ask are of its question.
+  if ("ask" in request && request.ask !== undefined) return {};
+  const { budget } = request;
+  if (questions) return { question: { id: questions.id(state().account.question?.id ?? null), ...given({ budget }) } };
+  return budget === undefined ? {} : { question: { id: exec_id, budget } };
 }
 
 function inputOf(request: ExecRequest | AskStart): Json {

@@ -10,8 +10,10 @@ const LOSSES = {
   "result_too_large: more than 200,000 values":
     "the result has more than 200,000 values, so it is left out; --output FILE writes it, --max-result-bytes N shows it",
   "result_too_large: 101 MB > 100 MB": "the result has 101 MB, and 100 MB is the most that can be written; return less",
-  "result_too_large: 2 MB > 1 MB in a session of an earlier build":
-    "the result has 2 MB, and a session that an earlier build began keeps 1 MB at most; begin a new session with `--session NAME`, or load the context again with `--reload`",
+  "limit_met: sub_calls":
+    "the sub-calls of its budget did not suffice, so not all was asked; --max-sub-calls N raises it",
+  "limit_met: tokens of the session; CURE":
+    "the tokens that the session has in all did not suffice, so not all was asked; CURE",
   'list_docs_capped: 1000 of 1001 documents were listed; go on with list_docs("", { from: 1000, limit: 1000 })':
     '1000 of 1001 documents were listed; go on with list_docs("", { from: 1000, limit: 1000 })',
   "result_not_serializable: result.fn (a function)":
