@@ -31,7 +31,7 @@ import { readScript, specOf } from "./spec.ts";
 import type { Spool } from "./spool.ts";
 import { submit } from "./submit.ts";
 import { type End, toItsEnd } from "./to-its-end.ts";
-import { tellOfInputs } from "./told-inputs.ts";
+import { hashLines, tellOfInputs } from "./told-inputs.ts";
 
 /** A run whose jobs have been read and found right. */
 export interface ReadyRun {
@@ -144,13 +144,14 @@ async function openAgain(
   return before.failed + before.cancelled - after.failed - after.cancelled;
 }
 
-function endOf({ asked, stop }: ReadyRun, { counted, results }: End, among: Among) {
+function endOf({ asked, stop, spooled }: ReadyRun, { counted, results }: End, among: Among) {
   const { exitCode } = stop;
   const lacking = among.loss === null ? RUN_EXIT.done : RUN_EXIT.incomplete;
   const code = exitCode ?? (Math.max(runExitCode(counted), results.problem ? 1 : 0) || lacking);
   const isStopped = exitCode !== undefined && stateOf(counted) !== "over";
   const lines = isStopped ? [stoppedLine(asked, counted)] : endLines(asked, counted, results.problem, among);
-  return { counted, code, lines };
+  const hashed = stateOf(counted) === "over" ? hashLines(spooled) : [];
+  return { counted, code, lines: [...hashed, ...lines] };
 }
 
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */

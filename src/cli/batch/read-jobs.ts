@@ -44,7 +44,13 @@ export async function readJobs({ jobs, own, contexts, loading }: AskedInputs, si
     const read = await spool(all, idOf, contextOf, own);
     if (read.count === 0) throw nothingIn(jobs === "-" ? "stdin" : jobs, read, own);
     const mode: ContextMode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
-    return { mode, spool: read, leftOut, notes: decoding.notes(), [Symbol.dispose]: read[Symbol.dispose] };
+    return {
+      mode,
+      spool: read,
+      leftOut,
+      notes: decoding.notes(),
+      [Symbol.dispose]: read[Symbol.dispose],
+    };
   } catch (error) {
     if (!(error instanceof BadLine)) throw error;
     throw new UsageError(`${error.at} ${error.message}${error.cure === null ? "" : `. ${error.cure}`}`, HELP);

@@ -4,6 +4,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJson } from "../../platform/canonical-json.ts";
 import { cellJson } from "../../platform/cell-json.ts";
+import { isRecord } from "../../platform/json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
 import { fieldOf, isNumber } from "../../platform/written-json.ts";
 import { type Choice, chosenAmong } from "./chosen.ts";
@@ -25,13 +26,15 @@ export interface Spool extends Disposable {
   readonly read: number;
   /** The first fields with numbers that cells get as texts. */
   readonly asText: readonly string[];
+  /** Inputs with fields that are named by a hash. */
+  readonly hashed: Hashed;
   jobs(): AsyncIterable<ReadJob>;
 }
 
 /** @param contextOf the path of an input's own context @throws BadLine, and what {@link chosenAmong} throws */
 export async function spool(
   inputs: AsyncIterable<Input> | Iterable<Input>,
-  idOf: ReturnType<typeof openIds>,
+  idOf: IdOf,
   contextOf: (input: Input) => string | null,
   choice: Choice = {},
 ): Promise<Spool> {
@@ -59,7 +62,8 @@ export async function spool(
     }
     await file.write(held);
     const dispose = folder[Symbol.dispose];
-    return { count, read, asText: [...asText], jobs: () => readBack(path), [Symbol.dispose]: dispose };
+    const hashed = idOf.hashed();
+    return { count, read, asText: [...asText], hashed, jobs: () => readBack(path), [Symbol.dispose]: dispose };
   } catch (error) {
     folder[Symbol.dispose]();
     throw error;
@@ -89,19 +93,26 @@ const HASH_DIGITS = 16;
  * one, else the number of a table's row or a hash
  * @param usual `path` of files, whose paths may be no ids; `id` of others
  */
-export function openIds(named: string | null, usual: "id" | "path") {
+export function openIds(named: string | null, usual: "id" | "path"): IdOf {
   const taken = new Map<string, string>();
   const sameHash = new Map<string, number>();
   let count = 0;
+  let hashed = 0;
+  let field: string | null = null;
   const givenIdOf = (input: Input): string | null => {
     if (named === NO_ID) return String(count);
     if (named === null && usual === "path") return pathId(input);
     const numbered = named === null && input.row !== undefined ? String(input.row) : null;
     return givenId(input, named) ?? numbered;
   };
-  return (input: Input): string => {
+  const idOf = (input: Input): string => {
     count += 1;
-    const id = givenIdOf(input) ?? freeId(digitsOf(input), taken, sameHash);
+    const given = givenIdOf(input);
+    if (given === null && isRecord(input.value) && !isNumber(input.value)) {
+      hashed += 1;
+      field ??= Object.keys(input.value)[0] ?? null;
+    }
+    const id = given ?? freeId(digitsOf(input), taken, sameHash);
     const first = taken.get(id);
     if (first !== undefined) {
       const problem = `has the id ${JSON.stringify(id)}, and so has ${first}`;
@@ -110,6 +121,19 @@ export function openIds(named: string | null, usual: "id" | "path") {
     taken.set(id, input.at);
     return id;
   };
+  return Object.assign(idOf, { hashed: () => ({ count: hashed, field }) });
+}
+
+/** Gives each input its id. `hashed` tells of those so far that are named by a hash. */
+export interface IdOf {
+  (input: Input): string;
+  hashed(): Hashed;
+}
+
+/** The number of inputs with fields that are named by a hash, and the first field of the first; null: none has a field. */
+export interface Hashed {
+  readonly count: number;
+  readonly field: string | null;
 }
 
 /** Numbers jobs, whatever fields they have. */

@@ -1,5 +1,6 @@
-import { amount } from "../../platform/figures.ts";
+import { amount, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
+import { quoted } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
 import { type Choice, choiceText, hasChoice } from "./chosen.ts";
@@ -23,6 +24,14 @@ export function tellOfInputs({ notes, leftOut, spool }: ReadInputs, choice: Choi
   if (hasChoice(choice)) stderr.write(`${inLine(chosenText(choice, spool))}\n`, "dim");
   const texts = spool.asText.join(", ");
   if (texts !== "") stderr.write(`warning: ${inLine(warningText(`number_as_text: ${texts}`))}\n`, "yellow");
+}
+
+/** A line that jobs have names that nobody can read, and how to give them others; none if all have an id. */
+export function hashLines({ hashed: { count, field } }: Pick<Spool, "hashed">): string[] {
+  if (count === 0) return [];
+  const has = count === 1 ? "job has" : "jobs have";
+  const example = field === null ? "" : `, such as --id ${quoted(field)} if it differs in each`;
+  return [`${thousands(count)} ${has} no "id", so a hash names each; --id FIELD takes another field${example}`];
 }
 
 const chosenText = (choice: Choice, { count, read }: Spool) =>

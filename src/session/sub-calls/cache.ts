@@ -21,6 +21,8 @@ export interface CallKeys {
   readonly cache: string | null;
   /** Key among the answers of the session's job; `null`: the session is not that of a job. */
   readonly answer: AnswerKey | null;
+  /** The model that the call asks, `provider/id`; empty if it has none. */
+  readonly model: string;
 }
 
 export interface FoundAnswer {
@@ -66,11 +68,12 @@ export function openCache(parts: CacheParts): AnswerCache {
       const plain = isShared ? plainQuestion(request, usual, parts) : null;
       const answer = of && keyed ? keyed(of.running(), callId) : null;
       if (plain === null && answer === null) return null;
-      return { cache: plain && digest(plain), answer };
+      return { cache: plain && digest(plain), answer, model: request.model ?? parts.models.fallback ?? "" };
     },
-    async find({ cache, answer }, isUnderWay) {
+    async find({ cache, answer, model: asked }, isUnderWay) {
       const shared = cache === null ? null : await store.cached(cache);
-      if (typeof shared === "object" && shared !== null && "value" in shared) return { value: shared.value, model: "" };
+      if (typeof shared === "object" && shared !== null && "value" in shared)
+        return { value: shared.value, model: asked };
       const known = answer === null ? null : await store.jobs.reuse({ ...answer, ownOnly: isUnderWay });
       if (known === null) return null;
       const { value, model, from, tokens, nanodollars } = known;

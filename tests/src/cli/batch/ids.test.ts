@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runName } from "../../../../src/cli/batch/spec.ts";
 import { openIds, spool } from "../../../../src/cli/batch/spool.ts";
+import { hashLines } from "../../../../src/cli/batch/told-inputs.ts";
 import type { Json } from "../../../../src/index.ts";
 import { canonicalJson } from "../../../../src/platform/canonical-json.ts";
 import { nextName } from "../../../../src/platform/session-name.ts";
@@ -28,6 +29,19 @@ test("an id is the input's id, or a hash of its canonical JSON, with a number fo
       { id: null },
     ]),
   ).toEqual(["x", "7", equal, `${equal}-2`, hash('"text"'), `${equal}-3`, hash('{"id":null}')]);
+});
+
+test("inputs with fields that are named by a hash are counted, with a field that may name them", () => {
+  const idOf = openIds(null, "id");
+  for (const [at, value] of [{ id: "x" }, "text", { customer: "a", n: 1 }, { customer: "b" }].entries()) {
+    idOf({ at: `line ${at}`, value });
+  }
+  expect(idOf.hashed()).toEqual({ count: 2, field: "customer" });
+  expect(openIds("n", "id").hashed()).toEqual({ count: 0, field: null });
+  expect(hashLines({ hashed: idOf.hashed() })).toEqual([
+    '2 jobs have no "id", so a hash names each; --id FIELD takes another field, such as --id customer if it differs in each',
+  ]);
+  expect(hashLines({ hashed: { count: 0, field: null } })).toEqual([]);
 });
 
 test("a made id steps aside for a given one", () => {

@@ -55,11 +55,14 @@ test("the level is kept with the call, and a resume sends what the first send ha
 });
 
 test("an answer at one level is not taken from the cache at another", async () => {
-  const { session, seen } = await opened({ cache: true });
+  const { session, seen, journal } = await opened({ cache: true });
   const ask = (options: string) => session.exec(`await llm_query("x", { tools: [], max_tokens: 9000, ${options} })`);
   for (const options of ["", 'thinking: "off"', 'thinking: "low"', 'thinking: "high"', 'thinking: "low"'])
     await ask(options);
   expect(seen.prompts).toHaveLength(3);
+  // A record of an answer from the cache names the model whose answer it was.
+  const results = (await journal()).filter((record) => record.record === "rlm_tool_result" && record.cached);
+  expect(results).toMatchObject([{ model: "test/scripted" }, { model: "test/scripted" }]);
 });
 
 test("a child takes the level of its call, else that of the session", async () => {
