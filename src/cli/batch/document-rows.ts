@@ -1,51 +1,52 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { HEAD_BYTES, kindOf, lossText, MOST_ORIGINAL_BYTES, tableOf } from "../../context/index.ts";
 import { firstBytes } from "../../platform/bounded-file.ts";
 import { thousands } from "../../platform/figures.ts";
+import { statsOf } from "../../platform/stats.ts";
 import type { WrittenJson } from "../../platform/written-json.ts";
-import { BadLine, linesOf, readValue } from "./jsonl.ts";
+import { BadLine, LINE_BYTES, linesOf, readValue } from "./jsonl.ts";
 import type { TableRow, TableShape } from "./table-rows.ts";
 
 const WORKBOOKS = [".xlsx", ".xlsm", ".ods"];
-const OF_WORKBOOKS = ["zip", "ole"];
 
-/** The kind of a file whose rows its reader gives: a workbook, a database or a Parquet file; null for another file. */
-export function kindOfDocument(path: string) {
+/** The kind of a file whose rows its reader gives: a workbook, also one that is encrypted or old, a database or a Parquet file. */
+export type TabularKind = "zip" | "ole" | "sqlite" | "parquet";
+
+/** The kind of a file whose rows its reader gives; null for another file. */
+export function kindOfDocument(path: string): TabularKind | null {
   const kind = kindOf(firstBytes(path, HEAD_BYTES), path);
   if (kind === "sqlite" || kind === "parquet") return kind;
   const isWorkbook = WORKBOOKS.includes(extname(path).toLowerCase());
-  return isWorkbook && kind !== null && OF_WORKBOOKS.includes(kind) ? kind : null;
+  return isWorkbook && (kind === "zip" || kind === "ole") ? kind : null;
 }
 
 /** The rows of a sheet or table. @param note told what of it no row has @throws BadLine; RlmError as a load of the document has */
 export async function* documentRows(
   path: string,
-  kind: NonNullable<ReturnType<typeof kindOfDocument>>,
+  kind: TabularKind,
   { sheet, table = sheet }: TableShape,
   { signal, note }: { readonly signal: AbortSignal; note(sentence: string): void },
 ): AsyncIterable<TableRow> {
-  const size = statSync(path).size;
-  if (size > MOST_ORIGINAL_BYTES) {
-    throw new BadLine(
-      path,
-      `is larger than ${MOST_ORIGINAL_BYTES / 2 ** 20} MB`,
-      "Export it as .csv, and name that file.",
-    );
-  }
-  const log = `${path}-wal`;
-  const wal = kind === "sqlite" && existsSync(log) ? { wal: readFileSync(log) } : {};
-  const original = { way: { kind, plain: [] }, bytes: readFileSync(path), decoding: { bad: "none" }, ...wal } as const;
-  const { name, lines, lost } = await tableOf(path, original, { table: table ?? null }, { signal });
+  const wal = kind === "sqlite" && statsOf(`${path}-wal`)?.isFile() ? { wal: original(`${path}-wal`) } : {};
+  const from = { way: { kind, plain: [] }, bytes: original(path), decoding: { bad: "none" }, ...wal } as const;
+  const { name, lines, lost } = await tableOf(path, from, { table: table ?? null }, { signal });
   for (const loss of lost) note(`${path}: ${lossText(loss.kind, loss.count)} of ${name} left out`);
   async function* chunks(): AsyncIterable<Uint8Array> {
     yield lines;
   }
-  for await (const { text } of linesOf(chunks(), path, Number.POSITIVE_INFINITY)) {
+  for await (const { text } of linesOf(chunks(), path, LINE_BYTES)) {
     const [number, cells] = rowIn(readValue(text, path), path);
     const row = number === 0 ? "header" : `row ${thousands(number)}`;
     yield { at: `${row} of ${name} in ${path}`, cells };
   }
+}
+
+/** All bytes of a file. @throws BadLine if they are too many */
+function original(path: string): Uint8Array {
+  if (statSync(path).size <= MOST_ORIGINAL_BYTES) return readFileSync(path);
+  const problem = `is larger than ${MOST_ORIGINAL_BYTES / 2 ** 20} MB`;
+  throw new BadLine(path, problem, "Export what you need of it as .csv, and name that file.");
 }
 
 /** The number and the cells of a row. A document may have taken over its reader, so nothing of the line is trusted. */

@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { truncateSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { inputsOf } from "../../../../src/cli/batch/inputs.ts";
@@ -118,6 +120,19 @@ test("jobs come of ODS and Parquet files and of a table of a database", async ()
     notes: ["shop.db: 1 binary value of a left out"],
   });
   await expect(read("shop.db")).rejects.toThrow('shop.db has 2 tables: "a", "b"');
+});
+
+test("a file is bounded before it is read, and so is a row; what stands beside a database is not waited for", async () => {
+  const long = text("A2", "x".repeat(2 ** 20));
+  inFolder({ "long.xlsx": workbook({ One: [text("A1", "a"), long] }), "big.db": "SQLite format 3\0" });
+  await expect(read("long.xlsx")).rejects.toMatchObject({ message: "is longer than 1 MB" });
+  truncateSync("big.db", 2 ** 28 + 1);
+  await expect(read("big.db")).rejects.toMatchObject({ at: "big.db", message: "is larger than 256 MB" });
+  const database = new DatabaseSync("shop.db");
+  database.exec("CREATE TABLE a(x); INSERT INTO a VALUES (1)");
+  database.close();
+  execFileSync("mkfifo", ["shop.db-wal"]);
+  expect((await read("shop.db")).inputs).toEqual([["row 1 of a in shop.db", '{"x":1}']]);
 });
 
 test("a workbook becomes a table of results, and --encoding says nothing of it", async () => {
