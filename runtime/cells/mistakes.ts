@@ -1,8 +1,9 @@
 import { parse } from "acorn";
+import { isMarkup, isScriptMistake, type ScriptMistake } from "./typescript.ts";
 
 /** Returns a cure for a source that is not valid JavaScript, by the engine's message and by what the source looks like. */
 export function syntaxCure(message: string, source: string): string {
-  const other = pythonCure(source) ?? characterCure(source);
+  const other = pythonCure(source.slice(0, LOOKED_AT)) ?? characterCure(source);
   if (other) return other;
   if (/: ''$|unexpected end|unterminated/i.test(message)) return "The cell ends too early: close what is open.";
   if (/await/.test(message)) return "Use await at the top level or in an async function.";
@@ -13,10 +14,15 @@ export function syntaxCure(message: string, source: string): string {
   return "Fix the syntax at the line and column named in the traceback.";
 }
 
+/** Patterns look at so many units of a source alone, since some look ahead from each place. */
+const LOOKED_AT = 5000;
+
 /** Statements that only Python has. */
 const PYTHON: readonly RegExp[] = [
   /^\s*(?:def \w+\(|elif |from [\w.]+ import |import [\w.]+(?: as \w+)?(?:, *[\w.]+)*[ \t]*$)/m,
   /^\s*(?:for [\w, ]+ in|if|while|elif|else|try|except|with|class)\b[^{;]*:\s*(?:#.*)?$/m,
+  /^\s*(?:if|elif|while|for) [^({\n][^;{\n]*:\s*\S/m,
+  /^\s*print\s+(?:["'\w]|f["'])/m,
   /[[({=]\s*[^\n]*\bfor [\w, ]+ in [^\n]+[\])}]/,
   /\blambda [\w, ]*:/,
   /^\s*#(?!!)/m,
@@ -37,9 +43,12 @@ function pythonCure(source: string): string | undefined {
   return PYTHON.some((pattern) => pattern.test(source)) ? `${like}: cells are JavaScript.` : undefined;
 }
 
-/** Names a character that is not JavaScript, such as a bracket of another script. */
+/** Names a character that is not JavaScript, such as a bracket of another script, or markup between statements. */
 function characterCure(source: string): string | undefined {
-  const character = unexpectedCharacter(source);
+  const mistake = mistakeIn(source);
+  if (!mistake) return undefined;
+  if (isMarkup(source, mistake.pos)) return "There is no JSX here: write markup as a text, in quotes or backquotes.";
+  const [, character] = /^Unexpected character '(\P{ASCII}+)'/u.exec(mistake.message) ?? [];
   if (character === undefined) return undefined;
   const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
   const meant = PLAIN[character] ?? character.normalize("NFKC");
@@ -47,12 +56,12 @@ function characterCure(source: string): string | undefined {
   return `JavaScript does not know the character ${character} (U+${code}): ${cure}.`;
 }
 
-function unexpectedCharacter(source: string): string | undefined {
+/** The first mistake that acorn finds; undefined if it finds none, or cannot read the source. */
+function mistakeIn(source: string): ScriptMistake | undefined {
   try {
     parse(source, { ecmaVersion: "latest", allowAwaitOutsideFunction: true, allowHashBang: true });
   } catch (error) {
-    const found = error instanceof SyntaxError ? /^Unexpected character '(\P{ASCII}+)'/u.exec(error.message) : null;
-    return found?.[1];
+    if (isScriptMistake(error)) return error;
   }
   return undefined;
 }

@@ -31,7 +31,7 @@ export function withoutTypes(source: string, mistake: ScriptMistake): string | n
   const { line, column, message, kind } = stripped;
   if (kind === "unsupported") throw new CellSyntaxError(message, cureOf(message), { line, column });
   // What JavaScript stopped at is a type, and TypeScript came farther: the mistake lies there.
-  if (!isTyped || offsetOf(source, line, column) <= mistake.pos) return null;
+  if (!isTyped || isMarkup(source, mistake.pos) || offsetOf(source, line, column) <= mistake.pos) return null;
   if (message.startsWith("Return statement")) throw outerReturn({ line, column });
   throw new CellSyntaxError(message, "Fix the TypeScript at this line and column.", { line, column });
 }
@@ -122,6 +122,11 @@ export function looksTyped(source: string, offset: number): boolean {
   return /\b(?:interface|type|abstract|declare|readonly|private|public|protected|implements|enum|namespace)\s+$/.test(
     before,
   );
+}
+
+/** True if markup stands at an offset, which begins as a type may begin. */
+export function isMarkup(source: string, offset: number): boolean {
+  return /^<[\w>]/.test(source.slice(offset, offset + 2)) && source.includes("</", offset);
 }
 
 /** True if brackets stand within more brackets than the parser's stack is sure to hold. Those in texts count. */

@@ -26,3 +26,15 @@ const quoted = “a”
 //---
 export default async function () { return 1 }
 //=> {"success":false,"error_message":"SyntaxError: export is not available in a cell","suggestion":"/without export/"}
+//---
+print "hello"
+//=> {"success":false,"suggestion":"This looks like Python: cells are JavaScript."}
+//---
+if len(P) > 5: print("x")
+//=> {"success":false,"suggestion":"This looks like Python: cells are JavaScript."}
+//---
+const page = <div class="a">{P}</div>;
+//=> {"success":false,"suggestion":"There is no JSX here: write markup as a text, in quotes or backquotes."}
+//---
+const html = `<b>${P.length}</b>;
+//=> {"success":false,"suggestion":"The cell ends too early: close what is open."}
