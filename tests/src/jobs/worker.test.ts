@@ -407,7 +407,7 @@ test("a try of a fresh job goes to the store six times beside what its session d
     });
   const { submit, works } = await runScene("job", { around });
   const { run } = await submit([1]);
-  const looks = ["jobs.counts", "jobs.run", "jobs.due", "jobs.lapse", "jobs.open", "jobs.add"];
+  const looks = ["jobs.counts", "jobs.run", "jobs.list", "jobs.due", "jobs.lapse", "jobs.open", "jobs.add"];
   await works({ run });
   const own = new Set(["journal", "commit", "hasBaseline", "putBaseline"]);
   const tries = asked.filter((name) => !looks.includes(name) && !name.startsWith("shipping.") && !own.has(name));
