@@ -103,7 +103,8 @@ const ownPlaces: Plugin = {
   renderChunk(code, { fileName }) {
     if (!code.includes(FOLDER)) return null;
     const up = relative(dirname(fileName), ".") || ".";
-    return { code: code.replaceAll(FOLDER, `new URL("${up}/", ${OWN_URL})`), map: null };
+    // A bundler of a program that has this as a part may take the address away: the program is told so when it opens a session.
+    return { code: code.replaceAll(FOLDER, `new URL("${up}/", ${OWN_URL} ?? "file:///bundled/")`), map: null };
   },
 };
 

@@ -1,11 +1,13 @@
 import { glob, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { build } from "esbuild";
 import { install, pack } from "./package.ts";
 import { checkServer } from "./package-server.ts";
 import { mustRun, ROOT, run } from "./process.ts";
 
-// What publint and "are the types wrong?" find in the tarball, whether its types compile, how much it installs, and whether it works over a server.
+// What publint and "are the types wrong?" find in the tarball, whether its types compile, how much it installs, what a bundled program of
+// it says, and whether it works over a server.
 
 const CHECKS: readonly (readonly [string, ...string[]])[] = [
   ["publint", "run", "--strict"],
@@ -27,6 +29,14 @@ export const opened = async (signal: AbortSignal | undefined, store: string | un
 };
 `;
 
+/** Prints what a session answers, or why it was not opened. */
+const PROGRAM = `import { openSession } from "belay-rlm";
+openSession().then(async (session) => {
+  console.log(JSON.stringify((await session.exec("6 * 7")).result_json));
+  await session.close();
+}, (error) => console.log(JSON.stringify(error)));
+`;
+
 const folder = await mkdtemp(join(tmpdir(), "belay-package-"));
 try {
   const tarball = await pack(folder);
@@ -37,6 +47,7 @@ try {
   }
   await checkTypes(tarball);
   await checkSize(tarball);
+  await checkBundled();
   await checkServer(tarball, folder);
 } finally {
   await rm(folder, { recursive: true, force: true });
@@ -56,6 +67,36 @@ async function checkSize(tarball: string): Promise<void> {
   const isSmall = bytes <= MOST_BYTES && packages <= MOST_PACKAGES;
   console.log(`It installs ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages (at most 50 MB, 30 packages).`);
   if (!isSmall) process.exitCode = 1;
+}
+
+/** A program that esbuild bundles works with the package left out, and says so with the package in it, in both formats. */
+async function checkBundled(): Promise<void> {
+  const cwd = join(folder, "user");
+  await writeFile(join(cwd, "program.mjs"), PROGRAM);
+  for (const format of ["esm", "cjs"] as const) {
+    await checkBuild(cwd, format, ["belay-rlm"], "42");
+    await checkBuild(cwd, format, [], "serverExternalPackages");
+  }
+  console.log("A program that esbuild makes works without the package in it, and else names the setting.");
+}
+
+/** @param said a part of what the program prints */
+async function checkBuild(cwd: string, format: "esm" | "cjs", external: string[], said: string): Promise<void> {
+  const outfile = `out.${format === "esm" ? "mjs" : "cjs"}`;
+  await build({
+    absWorkingDir: cwd,
+    entryPoints: ["program.mjs"],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format,
+    external,
+    logLevel: "error",
+  });
+  const { output } = await run(process.execPath, [outfile], { cwd });
+  if (output.includes(said)) return;
+  const how = external.length > 0 ? "without the package" : "with the package";
+  throw new Error(`a program that esbuild made as ${format} ${how} says ${output.trim()}, and not ${said}`);
 }
 
 /** Compiles a caller of each kind as strictly as can be: without the DOM, and with the declarations checked too. */

@@ -4,6 +4,7 @@ import { openSigner } from "../platform/signed-settings.ts";
 import { placeOf } from "../platform/store-place.ts";
 import { type Lease, type NewSession, type Store, shareStore } from "../store/index.ts";
 import type { HostedOptions, Session, SessionOptions } from "./api.ts";
+import { refuseBundled } from "./bundled.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { envOf, type Host, modelsOf } from "./env.ts";
 import { excerptRequest } from "./exec/request.ts";
@@ -24,7 +25,7 @@ import { newUlid } from "./ulid.ts";
  * Opens a session: a new one, or with `store` and `session` the one that is kept there under this name.
  *
  * @throws RlmError `session_busy` if another process has it, `context_lost`, `store_failed`, `store_corrupt`,
- * `store_too_new`, `invalid_argument`
+ * `store_too_new`, `invalid_argument`; `invalid_config` in a program that a bundler has put this package into
  */
 export function openSession(options: SessionOptions = {}): Promise<Session> {
   return openSessionWith(options);
@@ -32,6 +33,7 @@ export function openSession(options: SessionOptions = {}): Promise<Session> {
 
 /** Opens a session over parts that its host lends. @throws as `openSession` */
 export async function openSessionWith(options: HostedOptions, host: Host = {}): Promise<Session> {
+  refuseBundled();
   checkOptions("openSession()", SESSION_OPTIONS, options);
   if (options.session !== undefined) checkSessionName(options.session);
   if (options.session !== undefined && options.store === undefined && !host.store) {

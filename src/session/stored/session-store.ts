@@ -4,6 +4,7 @@ import { openSigner } from "../../platform/signed-settings.ts";
 import { placeOf } from "../../platform/store-place.ts";
 import { type Collected, type DamagedRow, findingsIn, shareStore } from "../../store/index.ts";
 import type { CollectOptions } from "../api.ts";
+import { refuseBundled } from "../bundled.ts";
 import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS } from "../options.ts";
 import { type Describing, describeSession, type SessionDescription } from "./description.ts";
 import { forkSession, listReadableSessions, removeSession, type SessionSummary } from "./sessions.ts";
@@ -41,6 +42,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 /** Opens the store in a folder, which is made if it is missing. @throws RlmError `store_failed`, `store_too_new` */
 export async function openStore(place: string, { clock = systemClock } = {}): Promise<SessionStore> {
+  refuseBundled();
   const store = await shareStore(placeOf(place));
   const signer = openSigner(placeOf(place), process.env);
   return {
