@@ -1,5 +1,5 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
-import type { AskEnvelope, SessionEvent } from "../../index.ts";
+import type { AskEnvelope, Json, SessionEvent } from "../../index.ts";
 import { tokensOf } from "../../model/index.ts";
 import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
 import { citedPlace, inLine } from "../../platform/visible.ts";
@@ -97,9 +97,10 @@ const indented = (code: string) => code.trimEnd().replaceAll(/^/gm, "  > ");
 export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): void {
   if (envelope.success) {
     showValue(envelope.answer, stdout);
-    for (const cited of envelope.citations) {
+    for (const [at, cited] of envelope.citations.entries()) {
       const words = (cited.quote ?? "").trim().replaceAll(/\s+/g, " ");
-      if (cited.valid) stderr.write(`${citedPlace(cited)} ${words.slice(0, QUOTE_UNITS)}\n`, "dim");
+      const number = hasNumber(envelope.answer, at + 1) ? `[${at + 1}] ` : "";
+      if (cited.valid) stderr.write(`${number}${citedPlace(cited)} ${words.slice(0, QUOTE_UNITS)}\n`, "dim");
     }
   } else {
     const { error_code: code, error_message: message } = envelope;
@@ -113,6 +114,10 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
 }
 
 const QUOTE_UNITS = 120;
+
+/** True if the model wrote the number of a citation into its answer. */
+const hasNumber = (answer: Json, number: number): boolean =>
+  typeof answer === "string" && new RegExp(`\\[(?:\\d+\\s*[,;]\\s*)*${number}(?:\\s*[,;]\\s*\\d+)*\\]`).test(answer);
 
 /** `Limits met: sub-calls (--max-sub-calls), turns (--max-turns); what they kept from being asked is not in the answer.` */
 export function limitsLine(limits: readonly string[]): string {

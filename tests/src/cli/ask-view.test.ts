@@ -30,6 +30,8 @@ test("--view writes the page of the answer beside it, which its owner alone can 
   const file = join(cwd, "lease.html");
   const ran = await run("--view=lease.html", "--session", "s");
   expect(ran).toMatchObject({ code: 0, stdout: "24 months [1]\n" });
+  // The place has the number that the answer gives it.
+  expect(ran.stderr).toMatch(/^\[1\] lease\.txt:2 24 months$/m);
   expect(ran.stderr).toMatch(
     /\nlease\.html: 2 sub-calls, .* It holds .*; `belay view s -o page\.html --no-texts` leaves them out\.\n$/,
   );
