@@ -116,6 +116,10 @@ test("questions of a file are asked in the forms that it names, and items.jsonl 
   const again = await type("--data belay-eval/own/items.jsonl --against direct --name own --n 1 --dry-run");
   expect(again.stdout).toMatch(/2 jobs, by the first 2: ~2 sub-calls/);
   expect(server.requests).toHaveLength(before);
+  // What is measured is asked for: no answer of the run before is reused.
+  const other = await type("--data mine.jsonl --against direct --name other");
+  expect(other.stderr + other.stdout).not.toContain("reused");
+  expect(server.requests).toHaveLength(2 * before);
 });
 
 test("a dry run tells the price, sends nothing and leaves no files", async () => {
