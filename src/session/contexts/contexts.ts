@@ -16,7 +16,6 @@ import type { Start } from "../journal/records.ts";
 import type { Space } from "../space.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
 import type { Granted } from "./granted.ts";
-import { withOwnNames } from "./own-names.ts";
 
 /** The input of a load or append, as the journal has it: text at hand is only named. */
 export type LoadInput =
@@ -45,8 +44,7 @@ export async function openContext(
   documents: DocumentOptions,
 ): Promise<Context> {
   try {
-    const context = await storedContext(store, key);
-    return key === hash ? withOwnNames(context, inputsOf(loads)) : context;
+    return await storedContext(store, key);
   } catch (error) {
     if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
     let cure = RESTORE;
@@ -88,7 +86,11 @@ const IndexSchema = v.object({
   ),
 });
 
-/** The context of this key from the store, where a session that needs it keeps it. @throws RlmError `context_lost` */
+/**
+ * The context of this key from the store, where a session that needs it keeps it.
+ *
+ * @throws RlmError `context_lost`, also for one that a build kept which did not note skipped files
+ */
 export async function storedContext(store: Pick<Store, "context">, key: string): Promise<Context> {
   return opened(await store.context(key));
 }
@@ -120,10 +122,6 @@ async function loadAgain(
     context = await load(sourceIn(source), options, context);
   }
   return context;
-}
-
-export function inputsOf(loads: readonly Start[]): LoadInput[] {
-  return loads.map(({ input }) => readLoadInput(input));
 }
 
 export function readLoadInput(input: Json): LoadInput {
@@ -177,10 +175,9 @@ const PathsInput = v.object({
 });
 const NamedInput = v.fallback(v.object({ name: v.string() }), { name: "a text without a name" });
 
-const RESTORE = "Restore these sources as they were, or load the context again, which resets the session.";
-const OTHER_BUILD =
-  "Open the session with the build of Belay that loaded it, or load the context again, which resets the session.";
-const ALLOW = `Its sources may not be read again: ${remedy("addRoot")}, or load the context again, which resets the session.`;
+const RESTORE = "Restore these sources as they were, or load the context in another session.";
+const OTHER_BUILD = "Open the session with the build of Belay that loaded it, or load the context in another session.";
+const ALLOW = `Its sources may not be read again: ${remedy("addRoot")}, or load the context in another session.`;
 
 function lost(hash: string, loads: readonly Start[], cause: RlmError, suggestion: string, why = ""): RlmError {
   const names = loads.map(({ input }) => nameOf(readLoadInput(input))).join(", ");
@@ -207,11 +204,17 @@ function stored(context: Context): StoredContext {
   return { key, parts, index: JSON.parse(JSON.stringify({ documents, routes, skips, stats })) };
 }
 
+const NotedSkips = v.object({ skips: v.array(v.unknown()) });
+
 async function opened({ key, parts, index }: StoredContext): Promise<Context> {
   const text = await textFromPartsInSlices(
     parts.map(({ bytes }) => bytes),
     () => setImmediate(),
   );
+  if (!v.is(NotedSkips, index)) {
+    const suggestion = "Load its sources in another session.";
+    throw new RlmError("context_lost", `context ${key} was kept by an earlier build of Belay`, { suggestion });
+  }
   // Written by `stored` and verified by the store.
   const { documents, routes, skips, stats }: Pick<Context, "documents" | "routes" | "skips" | "stats"> = JSON.parse(
     JSON.stringify(index),

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type Context, NOTHING_SKIPPED, type SkippedStats } from "../../context/index.ts";
+import type { Context, SkippedStats } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { amount, compact, thousands } from "../../platform/figures.ts";
 import type { Store } from "../../store/index.ts";
@@ -176,7 +176,7 @@ const IndexSchema = v.object({
   stats: v.object({
     context_hash: v.string(),
     length_chars: v.number(),
-    skipped: v.fallback(SkippedSchema, NOTHING_SKIPPED),
+    skipped: SkippedSchema,
   }),
   documents: v.array(v.object({ id: v.string(), start: v.number(), end: v.number() })),
 });

@@ -5,8 +5,6 @@ import { nearest } from "../../platform/nearest.ts";
 import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
 import { type DamagedRow, everySession, readablePart, type SessionRow, type Store } from "../../store/index.ts";
 import { askEnd, GIVEN_UP } from "../ask/ends.ts";
-import { inputsOf } from "../contexts/contexts.ts";
-import { ownSources } from "../contexts/own-names.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
 import { EXEC_KINDS, type JournalRecord, readJournal, type SessionFacts } from "../journal/records.ts";
 import { isChildName, refuseChild } from "./children.ts";
@@ -196,13 +194,11 @@ async function endOfAsk(
 /** Facts of the context that an account names. */
 async function contextAt(
   store: Store,
-  { context_hash: hash, context_key: key, loads }: Account,
+  { context_hash: hash, context_key: key }: Account,
 ): Promise<SessionFacts["context"]> {
   if (hash === null || key === null) return null;
   const { stats } = v.parse(IndexSchema, await store.contextIndex(key));
-  // A context that an earlier build kept by its hash may have been named by another session.
-  const own = key === hash ? ownSources(inputsOf(loads)) : null;
-  return { hash, sources: own ?? stats.sources, chars: stats.length_chars };
+  return { hash, sources: stats.sources, chars: stats.length_chars };
 }
 
 async function checkpointNamed(store: Store, session: SessionRow, typed: string): Promise<string> {
