@@ -5,7 +5,7 @@ import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
 import { meantAmong } from "./meant-models.ts";
 import { allModels } from "./pi-ai/catalog.ts";
 import { loadPiAi } from "./pi-ai/load.ts";
-import { hasKey, type RegistryOptions } from "./pi-ai/registry.ts";
+import { type RegistryOptions, withKeys } from "./pi-ai/registry.ts";
 import type { Model } from "./port.ts";
 
 /** A model that can be named. */
@@ -25,8 +25,8 @@ export function listModels(env: Env, apiKeyEnv?: string): readonly ModelFacts[] 
   const options = registryOptions(env, apiKeyEnv);
   const files = readPiFiles(options.agentDir, env);
   const listed = allModels(loadPiAi(), files);
-  const providers = new Set(listed.map(({ model }) => model.provider));
-  const keyed = new Set([...providers].filter((provider) => hasKey(provider, files, options)));
+  const providers = listed.map(({ model }) => model.provider);
+  const keyed = withKeys(providers, files, options);
   return listed.map(({ model, price, window }) => ({
     id: `${model.provider}/${model.id}`,
     window,
@@ -45,10 +45,8 @@ export function modelsMeantBy(typed: string, env: Env): readonly string[] {
 export function refreshModels(env: Env, from: string): Promise<string[]> {
   const options = registryOptions(env);
   const files = readPiFiles(options.agentDir, env);
-  const keyed = loadPiAi()
-    .getProviders()
-    .filter((name) => hasKey(name, files, options));
-  return refreshLists(from, keyed, storeFile(env));
+  const keyed = withKeys(loadPiAi().getProviders(), files, options);
+  return refreshLists(from, [...keyed], storeFile(env));
 }
 
 const registryOptions = (env: Env, apiKeyEnv?: string): RegistryOptions => ({

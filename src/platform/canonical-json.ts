@@ -1,5 +1,5 @@
 import { isHeld } from "./cell-json.ts";
-import type { WrittenJson } from "./written-json.ts";
+import { isList, type WrittenJson } from "./written-json.ts";
 
 /** The deepest nesting of a job's input. */
 const DEEPEST = 200;
@@ -24,5 +24,3 @@ export function canonicalJson(value: WrittenJson, depth = 0): string | null {
     });
   return fields.includes(null) ? null : `{${fields.join(",")}}`;
 }
-
-const isList = (value: object): value is readonly WrittenJson[] => Array.isArray(value);

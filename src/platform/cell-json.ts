@@ -1,5 +1,5 @@
 import { jsonText } from "./visible.ts";
-import { hasFields, mayPrintOtherwise, readJson, type WrittenJson } from "./written-json.ts";
+import { hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "./written-json.ts";
 
 /** JSON as cells get it. */
 export interface CellJson {
@@ -38,8 +38,6 @@ function heldAlone(value: WrittenJson, path: string, fields: Set<string>): Writt
   const entries = Object.entries(value);
   return Object.fromEntries(entries.map(([name, item]) => [name, heldAlone(item, fieldPath(path, name), fields)]));
 }
-
-const isList = (value: WrittenJson): value is readonly WrittenJson[] => Array.isArray(value);
 
 const PATH_UNITS = 100;
 

@@ -35,9 +35,14 @@ export function wholeNumber(value: bigint): number | WrittenNumber {
   return Number.isSafeInteger(near) ? near : JSON.rawJSON(String(value));
 }
 
+/** True for a list, whose items are JSON. */
+export function isList(value: WrittenJson): value is readonly WrittenJson[] {
+  return Array.isArray(value);
+}
+
 /** True for an object, whose fields are JSON. */
 export function hasFields(value: WrittenJson): value is WrittenFields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+  return typeof value === "object" && value !== null && !isList(value) && !JSON.isRawJSON(value);
 }
 
 /** The field of an object; undefined if there is none. */

@@ -44,22 +44,19 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
   const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
   const { models } = env;
   const { approve, ...policy } = options.subAgents ?? {};
+  const left = leftForNext(rules, state().account);
   const planning = {
     models,
     // The user is not asked to approve calls that are not sent.
     policy: { ...policy, ...(approve ? { approve: async () => true } : {}) },
-    limitsCost: leftForNext(rules, state().account).remaining_cost_usd !== undefined,
+    limitsCost: left.remaining_cost_usd !== undefined,
   };
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
   const asking = { models, baseUrl: options.baseUrl };
   const of = { maxDepth: rules.maxDepth, contextKey: () => state().account.context_key };
-  const { remaining_tokens: tokens, remaining_cost_usd: cost_usd = Number.POSITIVE_INFINITY } = leftForNext(
-    rules,
-    state().account,
-  );
-  const limits = limitsNow(rules, { question: null });
-  const byBatch = openHeldBackCount(limits, { tokens, cost_usd });
+  const { remaining_tokens: tokens, remaining_cost_usd: cost_usd = Number.POSITIVE_INFINITY } = left;
+  const byBatch = openHeldBackCount(limitsNow(rules, { question: null }), { tokens, cost_usd });
   const sites = new Map<string, CallEstimate>();
   let functions = 0;
   let reused = 0;

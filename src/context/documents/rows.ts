@@ -110,19 +110,16 @@ function elapsed(days: number): string {
 
 function odsRows(parts: Parts, wanted: string | null, text: Growing): string {
   const names: { readonly name: string }[] = [];
+  const pass = { empty: EMPTY, cell: odsCell, hasComments: false };
   walkOds<CellJson>(parts, (name) => ({
-    empty: EMPTY,
-    cell: odsCell,
-    hasComments: false,
+    ...pass,
     row: () => {
       if (!names.some((one) => one.name === name)) names.push({ name });
     },
   }));
   const { name } = chosen(names, wanted, "sheet");
   walkOds<CellJson>(parts, (sheet) => ({
-    empty: EMPTY,
-    cell: odsCell,
-    hasComments: false,
+    ...pass,
     row: (number, cells) => (sheet === name ? addRow(text, number, cells) : undefined),
   }));
   return name;

@@ -58,7 +58,7 @@ function keyNames(piAi: PiAi, provider: string): readonly string[] {
 }
 
 /** True if requests to this provider would have a key; no key is shown. */
-export function hasKey(provider: string, files: PiFiles, { env, apiKeyEnv, now }: RegistryOptions): boolean {
+function hasKey(provider: string, files: PiFiles, { env, apiKeyEnv, now }: RegistryOptions): boolean {
   try {
     const sources = { env, apiKeyEnv, files, envNames: keyNames(loadPiAi(), provider), now };
     const { key, headers } = authorize(provider, {}, sources);
@@ -68,11 +68,16 @@ export function hasKey(provider: string, files: PiFiles, { env, apiKeyEnv, now }
   }
 }
 
+/** Those of the providers to which requests would have a key. */
+export function withKeys(providers: readonly string[], files: PiFiles, options: RegistryOptions): ReadonlySet<string> {
+  return new Set([...new Set(providers)].filter((provider) => hasKey(provider, files, options)));
+}
+
 function namesWithKeys(piAi: PiAi, files: PiFiles, options: RegistryOptions) {
   const names = allNames(piAi, files);
-  const providers = new Set(names.map((id) => id.slice(0, id.indexOf("/"))));
-  const keyed = [...providers].filter((provider) => hasKey(provider, files, options));
-  return names.map((id) => ({ id, has_key: keyed.some((provider) => id.startsWith(`${provider}/`)) }));
+  const providerOf = (id: string) => id.slice(0, id.indexOf("/"));
+  const keyed = withKeys(names.map(providerOf), files, options);
+  return names.map((id) => ({ id, has_key: keyed.has(providerOf(id)) }));
 }
 
 /** @throws RlmError `no_model_configured` for an unknown name */

@@ -99,10 +99,8 @@ export function roomFor(input: number, most: number, left: RemainingBudget, pric
   const turnTokens = Math.min(most, Math.floor((tokens - 2 * input - LEAST_TURN) / 2));
   const closingTokens = Math.min(most, tokens - input);
   if (turnTokens >= Math.min(most, LEAST_TURN)) return { room: "turn", scarce, turnTokens, closingTokens };
-  const isForClosing = closingTokens >= Math.min(most, LEAST_CLOSING);
-  return isForClosing
-    ? { room: "closing", scarce, turnTokens: 0, closingTokens }
-    : { room: "none", scarce, turnTokens: 0, closingTokens: 0 };
+  if (closingTokens >= Math.min(most, LEAST_CLOSING)) return { room: "closing", scarce, turnTokens: 0, closingTokens };
+  return { room: "none", scarce, turnTokens: 0, closingTokens: 0 };
 }
 
 /**

@@ -33,48 +33,46 @@ export const UNLIMITED: BudgetLimits = {
 /** The limits of the newest question. A record can lower them, and never raises them. null: it has none of its own. */
 function limitsOfQuestion(rules: BudgetRules, question: Question | null): BudgetLimits | null {
   if (!question || Object.keys(question.limits).length === 0) return rules.question;
-  const own = rules.question ?? UNLIMITED;
-  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd, max_functions } = question.limits;
-  const functions = least(own.max_functions, max_functions);
-  return {
-    max_tokens: Math.min(own.max_tokens, max_tokens ?? own.max_tokens),
-    max_sub_calls: Math.min(own.max_sub_calls, max_sub_calls ?? own.max_sub_calls),
-    max_time_ms: Math.min(own.max_time_ms, max_time_ms ?? own.max_time_ms),
-    max_cost_usd: least(own.max_cost_usd, max_cost_usd) ?? null,
-    ...(functions === undefined ? {} : { max_functions: functions }),
-  };
+  return lowerOf(rules.question ?? UNLIMITED, question.limits);
 }
 
 /** The lower of the session's limits and those of its newest question. */
 export function limitsNow(rules: BudgetRules, { question }: Pick<Spendings, "question">): BudgetLimits {
-  const { budget } = rules;
-  const own = limitsOfQuestion(rules, question);
-  if (!own) return budget;
+  return lowerOf(rules.budget, limitsOfQuestion(rules, question) ?? {});
+}
+
+function lowerOf(limits: BudgetLimits, others: Partial<BudgetLimits>): BudgetLimits {
+  const functions = least(limits.max_functions, others.max_functions);
   return {
-    ...budget,
-    max_tokens: Math.min(budget.max_tokens, own.max_tokens),
-    max_sub_calls: Math.min(budget.max_sub_calls, own.max_sub_calls),
-    max_time_ms: Math.min(budget.max_time_ms, own.max_time_ms),
-    max_cost_usd: least(budget.max_cost_usd, own.max_cost_usd) ?? null,
+    max_tokens: Math.min(limits.max_tokens, others.max_tokens ?? limits.max_tokens),
+    max_sub_calls: Math.min(limits.max_sub_calls, others.max_sub_calls ?? limits.max_sub_calls),
+    max_time_ms: Math.min(limits.max_time_ms, others.max_time_ms ?? limits.max_time_ms),
+    max_cost_usd: least(limits.max_cost_usd, others.max_cost_usd) ?? null,
+    ...(functions === undefined ? {} : { max_functions: functions }),
   };
 }
 
-/** Tokens and dollars of calls that no ledger has yet. */
-export interface Unsettled {
-  readonly tokens: number;
-  readonly cost_usd: number;
+/** Tokens and dollars. */
+export type Amount = Pick<Ledger, "tokens" | "cost_usd">;
+
+export const NOTHING: Amount = { tokens: 0, cost_usd: 0 };
+
+export function plus(a: Amount, b: Amount): Amount {
+  return { tokens: a.tokens + b.tokens, cost_usd: a.cost_usd + b.cost_usd };
 }
 
-const NOTHING: Unsettled = { tokens: 0, cost_usd: 0 };
+export function minus(a: Amount, b: Amount): Amount {
+  return { tokens: a.tokens - b.tokens, cost_usd: a.cost_usd - b.cost_usd };
+}
 
-/** The rest of each of the two budgets. `question` is null if only the session's holds. */
+/** The rest of each of the two budgets. `question` is null if only the session's holds. @param unsettled what no ledger has yet */
 export function leftOfEach(rules: BudgetRules, { ledger, question }: Spendings, unsettled = NOTHING) {
   const own = limitsOfQuestion(rules, question);
   // What began without a question has no budget beyond the session's whole spending.
   const spent = question?.ledger ?? ledger;
   return {
-    session: remaining(withUnsettled(ledger, unsettled), rules.budget),
-    question: own && remaining(withUnsettled(spent, unsettled), own),
+    session: remaining({ ...ledger, ...plus(ledger, unsettled) }, rules.budget),
+    question: own && remaining({ ...spent, ...plus(spent, unsettled) }, own),
   };
 }
 
@@ -100,10 +98,6 @@ export function toldBudget(left: RemainingBudget, rules: BudgetRules, { ledger }
   if (!rules.question) return left;
   const { sub_calls, tokens, cost_usd, time_ms } = ledger;
   return { ...left, session: { sub_calls, tokens, cost_usd, time_ms: Math.floor(time_ms) } };
-}
-
-function withUnsettled(ledger: Ledger, { tokens, cost_usd }: Unsettled): Ledger {
-  return { ...ledger, tokens: ledger.tokens + tokens, cost_usd: ledger.cost_usd + cost_usd };
 }
 
 function lesserOf(session: RemainingBudget, question: RemainingBudget): RemainingBudget {

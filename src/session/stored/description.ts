@@ -154,10 +154,10 @@ function withCheckpoints(exec: ExecDescription, checkpoints: readonly Checkpoint
   return { ...told, stdout: output.stdout, stderr: output.stderr, warnings, coverage };
 }
 
-/** Settings without what people say of the session, and without the user's signature. */
 /** Keys of a row beside the settings of its session's beginning. */
 const BESIDE = ["signature", "remarks", "unfinished"];
 
+/** Settings without what people say of the session, and without the user's signature. */
 function recordedSettings({ settings }: SessionRow): Json {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) return null;
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !BESIDE.includes(name)));

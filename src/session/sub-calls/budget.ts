@@ -8,9 +8,18 @@ import {
   type SubCallError,
   tokensOf,
 } from "../../model/index.ts";
-import { type BudgetRules, leftOfBoth, limitsNow, type Spendings } from "../journal/budgets.ts";
+import {
+  type Amount,
+  type BudgetRules,
+  leftOfBoth,
+  limitsNow,
+  minus,
+  NOTHING,
+  plus,
+  type Spendings,
+} from "../journal/budgets.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
-import { type Wanted as Amount, type HeldBack, heldBackBy } from "./held-back.ts";
+import { type HeldBack, heldBackBy } from "./held-back.ts";
 import { openQueue } from "./queue.ts";
 
 /** The spending in an earlier process of a call that is still open: the ledger of its child. */
@@ -101,10 +110,6 @@ function lesser(lower: RemainingBudget, upper: RemainingBudget): RemainingBudget
     ...(dollars.length === 0 ? {} : { remaining_cost_usd: Math.min(...dollars) }),
   };
 }
-
-const NOTHING: Amount = { tokens: 0, cost_usd: 0 };
-const plus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, cost_usd: a.cost_usd + b.cost_usd });
-const minus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens - b.tokens, cost_usd: a.cost_usd - b.cost_usd });
 
 /**
  * Opens the budget of one session while its calls are in flight, without those above it.

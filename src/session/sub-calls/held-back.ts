@@ -1,5 +1,7 @@
 import { firstly, remedy } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
+import { type Amount, minus, NOTHING, plus } from "../journal/budgets.ts";
+import type { BudgetLimits } from "../journal/ledger.ts";
 
 /** Calls that wait until other calls have given back what they hold of a limit. By batch that may take a day. */
 export interface HeldBack {
@@ -11,18 +13,14 @@ export interface HeldBack {
   readonly raise_to: number;
 }
 
-/** Tokens and dollars. */
-export interface Wanted {
-  readonly tokens: number;
-  readonly cost_usd: number;
-}
+type SpendingLimits = Pick<BudgetLimits, "max_tokens" | "max_cost_usd">;
 
 /** @param left what nobody holds. @param waiting what the calls that wait want together */
 export function heldBackBy(
   { calls, by }: Pick<HeldBack, "calls" | "by">,
-  limits: { readonly max_tokens: number; readonly max_cost_usd: number | null },
-  left: Wanted,
-  waiting: Wanted,
+  limits: SpendingLimits,
+  left: Amount,
+  waiting: Amount,
 ): HeldBack {
   const tokens = waiting.tokens - left.tokens;
   if (limits.max_cost_usd === null || tokens > 0) {
@@ -33,44 +31,38 @@ export function heldBackBy(
 }
 
 /** Finds the calls that would be held back, by what each call holds while it is answered. @param left what may still be held */
-export function openHeldBackCount(limits: Parameters<typeof heldBackBy>[1], left: Wanted) {
-  let holding = { calls: 0, ...NOTHING };
-  let most = { by: 0, ...NOTHING };
-  let waiting = { calls: 0, ...NOTHING };
-  const add = (sum: typeof holding, { tokens, cost_usd }: Wanted, sign = 1) => ({
-    calls: sum.calls + sign,
-    tokens: sum.tokens + sign * tokens,
-    cost_usd: sum.cost_usd + sign * cost_usd,
-  });
+export function openHeldBackCount(limits: SpendingLimits, left: Amount) {
+  let held = { calls: 0, amount: NOTHING };
+  let waiting = { calls: 0, amount: NOTHING };
+  /** Held when the newest call had to wait. */
+  let holding = held;
   return {
     /** Holds what a call wants, until it is disposed of. */
-    hold(wanted: Wanted): Disposable {
-      const next = add(holding, wanted);
-      const fits = next.tokens <= left.tokens && next.cost_usd <= left.cost_usd;
-      // A call that fits into no budget fails, and does not wait.
-      if (!fits && holding.calls === 0) return { [Symbol.dispose]() {} };
-      if (!fits) {
-        waiting = add(waiting, wanted);
-        most = { by: holding.calls, tokens: holding.tokens, cost_usd: holding.cost_usd };
-        return { [Symbol.dispose]() {} };
+    hold(wanted: Amount): Disposable {
+      const amount = plus(held.amount, wanted);
+      if (amount.tokens <= left.tokens && amount.cost_usd <= left.cost_usd) {
+        held = { calls: held.calls + 1, amount };
+        return {
+          [Symbol.dispose]() {
+            held = { calls: held.calls - 1, amount: minus(held.amount, wanted) };
+          },
+        };
       }
-      holding = next;
-      return {
-        [Symbol.dispose]() {
-          holding = add(holding, wanted, -1);
-        },
-      };
+      // A call that fits into no budget fails, and does not wait.
+      if (held.calls > 0) {
+        waiting = { calls: waiting.calls + 1, amount: plus(waiting.amount, wanted) };
+        holding = held;
+      }
+      return { [Symbol.dispose]() {} };
     },
     /** null: none would be. */
     heldBack(): HeldBack | null {
       if (waiting.calls === 0) return null;
-      const rest = { tokens: left.tokens - most.tokens, cost_usd: left.cost_usd - most.cost_usd };
-      return heldBackBy({ calls: waiting.calls, by: most.by }, limits, rest, waiting);
+      const rest = minus(left, holding.amount);
+      return heldBackBy({ calls: waiting.calls, by: holding.calls }, limits, rest, waiting.amount);
     },
   };
 }
-
-const NOTHING: Wanted = { tokens: 0, cost_usd: 0 };
 
 /** `1250000` of 1,238,400: the next number that is easy to type. */
 export function roundedUp(count: number): number {
