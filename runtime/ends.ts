@@ -19,8 +19,8 @@ interface ResultReport {
   readonly size: number;
   /** True if all of both was counted: if not, they are larger than `size`. */
   readonly counted: boolean;
-  /** Values that JSON cannot hold. They became null, or a text; the prelude of an earlier build does not say it, and knows null alone. */
-  readonly lost: readonly { readonly path: string; readonly what: string; readonly as?: "null" | "text" }[];
+  /** Values that JSON cannot hold. They became null, or a text. */
+  readonly lost: readonly { readonly path: string; readonly what: string; readonly as: "null" | "text" }[];
 }
 
 /** Reads the result of a cell, and warns of everything that is missing from it. See `Ended` for `whole`. */

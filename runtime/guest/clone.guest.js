@@ -5,7 +5,7 @@
   const refuse = (what) => {
     throw new DOMException(`${what} cannot be cloned`, "DataCloneError");
   };
-  const ERRORS = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+  const ERRORS = { __proto__: null, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
   const PRIMITIVES = [Number, String, Boolean, BigInt];
   const UNCLONEABLE = [WeakMap, WeakSet, WeakRef, FinalizationRegistry, Promise, Symbol];
 

@@ -3,10 +3,19 @@
   const { call, define, min } = kit;
 
   /** The bytes of a buffer or view. */
-  function bytesOf(input = new Uint8Array(0)) {
+  function bytesOf(input = NO_BYTES) {
     if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
     if (input instanceof ArrayBuffer || input instanceof SharedArrayBuffer) return new Uint8Array(input);
     throw new TypeError("decode takes an ArrayBuffer, a typed array or a DataView");
+  }
+
+  const NO_BYTES = new Uint8Array(0);
+
+  function joined(one, other) {
+    const all = new Uint8Array(one.length + other.length);
+    all.set(one);
+    all.set(other, one.length);
+    return all;
   }
 
   class TextEncoder {
@@ -30,7 +39,7 @@
   class TextDecoder {
     #how;
     /** The bytes that a stream has had so far. They are decoded anew with each part, so that the host keeps nothing. */
-    #bytes = [];
+    #bytes = NO_BYTES;
     #given = 0;
     constructor(label = "utf-8", options = {}) {
       const { fatal, ignoreBOM } = options ?? {};
@@ -47,9 +56,9 @@
     }
     decode(input, options) {
       const stream = !!options?.stream;
-      const bytes = new Uint8Array([...this.#bytes, ...bytesOf(input)]);
+      const bytes = joined(this.#bytes, bytesOf(input));
       const given = this.#given;
-      this.#bytes = [];
+      this.#bytes = NO_BYTES;
       this.#given = 0;
       const text = call("TextDecoder.decode", [bytes.toBase64(), { ...this.#how, stream }]);
       if (stream) {

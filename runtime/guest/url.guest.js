@@ -1,6 +1,6 @@
 // URL and URLSearchParams. A guest keeps their texts; Node's own read and change them, in the host.
 (function url(kit) {
-  const { call, labels, weakSet, define, defineProperty, inspect } = kit;
+  const { call, labels, weakSet, define, defineProperty, inspect, named } = kit;
 
   const text = (value) => `${value}`.toWellFormed();
   const property = (prototype, name, how) => defineProperty(prototype, name, { configurable: true, ...how });
@@ -26,6 +26,21 @@
     get size() {
       return [...this].length;
     }
+    get(name) {
+      return this.getAll(name)[0] ?? null;
+    }
+    toString() {
+      return operate(this, "text", []);
+    }
+    *entries() {
+      yield* operate(this, "entries", []);
+    }
+    *keys() {
+      for (const [name] of this) yield name;
+    }
+    *values() {
+      for (const [, value] of this) yield value;
+    }
     forEach(run, that) {
       for (const [name, value] of this) run.call(that, value, name, this);
     }
@@ -35,45 +50,12 @@
   delete URLSearchParams.do;
   const { prototype } = URLSearchParams;
   for (const method of ["append", "delete", "getAll", "has", "set", "sort"]) {
-    const run = {
-      [method]: function (...args) {
-        return operate(
-          this,
-          method,
-          args.filter((one) => one !== undefined),
-        );
-      },
-    }[method];
-    property(prototype, method, { value: run, writable: true });
+    const run = function (...args) {
+      const given = args.filter((one) => one !== undefined);
+      return operate(this, method, given);
+    };
+    property(prototype, method, { value: named(method, run), writable: true });
   }
-  for (const [method, pick] of [
-    ["entries", (pair) => pair],
-    ["keys", ([name]) => name],
-    ["values", ([, value]) => value],
-  ]) {
-    const run = {
-      *[method]() {
-        for (const pair of operate(this, "entries", [])) yield pick(pair);
-      },
-    }[method];
-    property(prototype, method, { value: run, writable: true });
-  }
-  property(prototype, "get", {
-    value: {
-      get(name) {
-        return this.getAll(name)[0] ?? null;
-      },
-    }.get,
-    writable: true,
-  });
-  property(prototype, "toString", {
-    value: {
-      toString() {
-        return operate(this, "text", []);
-      },
-    }.toString,
-    writable: true,
-  });
   property(prototype, Symbol.iterator, { value: prototype.entries, writable: true });
 
   function queryOf(init) {

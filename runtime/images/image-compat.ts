@@ -5,15 +5,14 @@ import type { ImageFormat, ImageMeta } from "./image.ts";
 const FORMAT = 2;
 /**
  * Version of the guest code that lives in images, and of what it and the host say to each other. Raise it with every change of
- * either: tests/runtime/images/image-compat.test.ts says when. 3: guests have URL, TextDecoder and the like, and ask the host for
- * locales. 4: a BigInt of a result is a number or a text.
+ * either: tests/runtime/images/image-compat.test.ts says when.
  */
-const BRIDGE = 4;
+const BRIDGE = 5;
 /**
  * The oldest bridge that this host understands. Sessions with guest code of an older one keep memory and helpers, and lose their
  * variables. Sessions since then keep their guest code, so set it to BRIDGE if a change of guest code must reach every session.
  */
-const OLDEST_BRIDGE = 3;
+const OLDEST_BRIDGE = 5;
 
 /** The format that images of this build have. */
 export function imageFormat(): ImageFormat {

@@ -26,6 +26,13 @@ new Date(0).toLocaleString("en-US", { timeZone: "Mars/Olympus" })
 ["file10", "file9", "B", "a"].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }))
 //=> {"result_json":["a","B","file9","file10"]}
 //---
+const megabytes = new TextEncoder().encode("four".repeat(2e6));
+[megabytes.length, new TextDecoder().decode(megabytes).length];
+//=> {"result_json":[8000000,8000000]}
+//---
+structuredClone(Object.assign(new Error("x"), { name: "constructor" })) instanceof Error
+//=> {"result_json":true}
+//---
 URL = class Mine {};
 structuredClone = 5;
 [new URL() instanceof URL, structuredClone];
