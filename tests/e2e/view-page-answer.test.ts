@@ -23,7 +23,7 @@ function answered(answer: string, more: Partial<NonNullable<ExecDescription["ask
   });
   const documents = ["lease.txt", "b.pdf", "<i>never.txt"].map((id, at) => ({ id, start: 10 * at, end: 10 * at + 9 }));
   const ranges = { shown: [[0, 20]], found: [], ranked: [], given: [], printed: [] } as const;
-  const coverage = { context_hash: "h", read: "", matched: "", sent: "", ranges } as const;
+  const coverage = { context_hash: "h", ranges } as const;
   const covered = sumCoverage({ hash: "h", length: 29, documents }, [{ coverage }]);
   const around = () => ({ text: "the notice <img src=x> is long", at: 4, length: 6 });
   const reason = "no text: its 3 pages are images";

@@ -112,7 +112,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const around = () => ({ text: "it was there <b> all along", at: 7, length: 5 });
     const documents = [{ id: "notes.md", start: 0, end: 100 }];
     const ranges = { shown: [], found: [[5, 9]], ranked: [], given: [], printed: [] } as const;
-    const coverage = { context_hash: "h", read: "", matched: "", sent: "", ranges } as const;
+    const coverage = { context_hash: "h", ranges } as const;
     const covered = sumCoverage({ hash: "h", length: 100, documents }, [{ coverage }]);
     const trace = traced({ ...session, execs }, { around, covered });
     const page = await open(browser, await written(trace), { place: "#exec=3" });
@@ -160,7 +160,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
       { id: "never <b>", start: 100, end: 900 },
     ];
     const ranges = { shown: [[0, 50]], found: [], ranked: [], given: [], printed: [] } as const;
-    const coverage = { context_hash: "h", read: "", matched: "", sent: "", ranges } as const;
+    const coverage = { context_hash: "h", ranges } as const;
     const covered = sumCoverage({ hash: "h", length: 900, documents }, [{ coverage }]);
     const trace = traced(asked(), { covered });
     const page = await open(browser, await written({ ...trace, head: { ...trace.head, store: " --store 'a b'" } }));

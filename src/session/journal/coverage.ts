@@ -23,18 +23,8 @@ export function bySet<T>(of: (set: CoverageSet) => T): Readonly<Record<CoverageS
 /** The parts of a context that an exec has looked at. */
 export interface Coverage {
   readonly context_hash: string;
-  /**
-   * Stretches of the context, 2,048 equal ones, that an exec of an earlier build read, matched with `find`, and sent. Each set
-   * is base64 of bits, empty if no bit is set; stretch n is bit n % 8, from the lowest, of byte n / 8.
-   */
-  readonly read: string;
-  readonly matched: string;
-  readonly sent: string;
-  /**
-   * Ranges of the context by set, as packed numbers: beginnings and ends in turn, UTF-16 units. Absent if an earlier build
-   * recorded it.
-   */
-  readonly ranges?: Readonly<Record<CoverageSet, string>>;
+  /** Ranges of the context by set, as packed numbers: beginnings and ends in turn, UTF-16 units. */
+  readonly ranges: Readonly<Record<CoverageSet, string>>;
   /** The cell touched `P`: all of it was at hand. */
   readonly whole?: true;
   /** By set, the characters that are in it only because gaps were joined: at the most so many. Absent if there are none. */
@@ -43,13 +33,13 @@ export interface Coverage {
 
 /** A coverage with its ranges as lists. */
 export interface ToldCoverage extends Omit<Coverage, "ranges"> {
-  readonly ranges?: Readonly<Record<CoverageSet, readonly Range[]>>;
+  readonly ranges: Readonly<Record<CoverageSet, readonly Range[]>>;
 }
 
 export function toldCoverage(coverage: Coverage | null | undefined): ToldCoverage | null {
-  if (!coverage) return null;
+  // Records of earlier builds have no ranges.
+  if (!coverage?.ranges) return null;
   const { ranges, ...others } = coverage;
-  if (!ranges) return others;
   return {
     ...others,
     // A session of many execs would not have room for the lists of all of them.
@@ -62,10 +52,7 @@ export function toldCoverage(coverage: Coverage | null | undefined): ToldCoverag
 /** The coverage with its fields, which a machine keeps while its exec runs. */
 const CoverageSchema = v.object({
   context_hash: v.string(),
-  read: v.string(),
-  matched: v.string(),
-  sent: v.string(),
-  ranges: v.exactOptional(v.object(bySet(() => v.string()))),
+  ranges: v.object(bySet(() => v.string())),
   whole: v.exactOptional(v.literal(true)),
   joined: v.exactOptional(v.object(bySet(() => v.exactOptional(v.number())))),
 });

@@ -239,7 +239,7 @@ export interface Complete {
   /** The key under which the store has that context. Absent in earlier records: the hash is the key. */
   readonly context_key?: string | null;
   /**
-   * The stretches of the context that a cell looked at; absent without a context, for kinds that run no cell, and in earlier
+   * The ranges of the context that a cell looked at; absent without a context, for kinds that run no cell, and in earlier
    * records.
    */
   readonly coverage?: Coverage;

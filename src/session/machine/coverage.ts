@@ -73,7 +73,7 @@ export function openCoverage(
     /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
     resume(kept: Json): void {
       const read = coverageIn(kept);
-      count = read?.ranges && read.context_hash === context_hash ? countFrom(read, text.length) : null;
+      count = read?.context_hash === context_hash ? countFrom(read, text.length) : null;
       for (const set of GIVEN) noteAll(count?.sets[set].tell().ranges);
     },
     /** The coverage so far, with which a resume goes on. @param over the end of the exec; null: it waits for calls */
@@ -104,14 +104,15 @@ export function openCoverage(
 type Count = ReturnType<typeof countFrom>;
 
 function countFrom(kept: Coverage | null, length: number) {
-  const sets = bySet((set) => openRanges(length, kept?.ranges?.[set], kept?.joined?.[set]));
+  const sets = bySet((set) => openRanges(length, kept?.ranges[set], kept?.joined?.[set]));
   return { sets, isWhole: kept?.whole === true };
 }
 
 function coverageOf({ sets, isWhole }: Count, context_hash: string): Coverage {
   const joined = SETS.map((set) => [set, sets[set].tell().joined] as const).filter(([, units]) => units > 0);
   return {
-    ...{ context_hash, read: "", matched: "", sent: "", ranges: bySet((set) => sets[set].tell().packed) },
+    context_hash,
+    ranges: bySet((set) => sets[set].tell().packed),
     ...(isWhole ? { whole: true } : {}),
     ...(joined.length > 0 ? { joined: Object.fromEntries(joined) } : {}),
   };

@@ -47,7 +47,7 @@ function boundedExec(exec: ExecDescription, bounds: TextBounds, budget: Budget):
     stderr: bound.text("stderr", stderr),
     result_json: bound("result_json", result_json),
     error: error === null ? null : bound.text("error", error),
-    coverage: coverage?.ranges && bound("coverage", coverage.ranges) === null ? null : coverage,
+    coverage: coverage && bound("coverage", coverage.ranges) === null ? null : coverage,
     ask: ask && { ...ask, question: bound.text("question", ask.question), answer: bound("answer", ask.answer) },
     turn: turn && {
       ...turn,

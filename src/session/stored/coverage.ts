@@ -3,7 +3,7 @@ import type { Context, SkippedStats } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { amount, compact, thousands } from "../../platform/figures.ts";
 import type { Store } from "../../store/index.ts";
-import { bySet, SETS, type ToldCoverage } from "../journal/coverage.ts";
+import { SETS } from "../journal/coverage.ts";
 import { merged, type Range } from "../machine/ranges.ts";
 import type { ExecDescription } from "./exec-description.ts";
 
@@ -28,8 +28,6 @@ export interface CoverageTotals extends Readonly<Grades> {
   readonly joined: number;
   /** Execs whose coverage is not recorded. */
   readonly not_recorded: number;
-  /** True if an earlier build recorded stretches: the grades are upper bounds then. */
-  readonly up_to: boolean;
   /** Documents that are not empty, by grade. */
   readonly documents: Readonly<Grades> & { readonly total: number };
 }
@@ -62,7 +60,7 @@ type Covering = Pick<ExecDescription, "coverage">;
 export function sumCoverage(context: CoveredText, execs: readonly Covering[]) {
   const { hash, length } = context;
   const documents = context.documents.filter(({ start, end }) => start < end);
-  const { levels, joined, not_recorded, up_to } = gathered(context, execs);
+  const { levels, joined, not_recorded } = gathered(execs);
   const reached: (readonly Range[])[] = [];
   const met: number[][] = [];
   /** Characters that reached each grade or a higher one, without what may have been joined. */
@@ -85,7 +83,7 @@ export function sumCoverage(context: CoveredText, execs: readonly Covering[]) {
   const totals: CoverageTotals = {
     ...{ context_hash: hash, chars },
     ...byGrade((grade) => (units[grade] ?? chars) - (units[grade - 1] ?? 0)),
-    ...{ joined: left, not_recorded, up_to },
+    ...{ joined: left, not_recorded },
     documents: {
       total: documents.length,
       ...byGrade((grade) => graded.filter((document) => document.grade === grade).length),
@@ -99,43 +97,25 @@ const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => su
 /** Ranges in memory at once, unless more of them are apart. */
 const MOST_AT_ONCE = 500_000;
 
-/** The ranges and the joined characters of each grade. Stretches of a P that has grown since are not known any more. */
-function gathered({ hash, length }: CoveredText, execs: readonly Covering[]) {
+/** The ranges and the joined characters of each grade. */
+function gathered(execs: readonly Covering[]) {
   const levels = Array.from({ length: NEVER }, (): Range[] => []);
   const joined = levels.map(() => 0);
-  let [not_recorded, up_to] = [0, false];
+  let not_recorded = 0;
   for (const { coverage } of execs) {
-    const recorded = coverage?.ranges;
-    const ranges = recorded ?? (coverage && stretchesIn(coverage, length));
-    const isUpTo = !recorded && SETS.some((set) => ranges && ranges[set].length > 0);
-    if (!ranges || (isUpTo && coverage?.context_hash !== hash)) {
+    if (!coverage) {
       not_recorded++;
       continue;
     }
-    up_to ||= isUpTo;
+    const { ranges } = coverage;
     for (const set of SETS) {
       const grade = GRADE_OF[set];
       for (const range of ranges[set]) levels[grade]?.push(range);
-      joined[grade] = (joined[grade] ?? 0) + (coverage?.joined?.[set] ?? 0);
+      joined[grade] = (joined[grade] ?? 0) + (coverage.joined?.[set] ?? 0);
     }
     for (const [grade, level] of levels.entries()) if (level.length > MOST_AT_ONCE) levels[grade] = merged(level);
   }
-  return { levels, joined, not_recorded, up_to };
-}
-
-const STRETCHES = 2048;
-
-/** The stretches that an earlier build set bits for, by set. */
-function stretchesIn({ whole, sent, matched, read }: ToldCoverage, length: number) {
-  const at = (stretch: number) => Math.ceil((stretch * length) / STRETCHES);
-  const rangesOf = (base64: string): readonly Range[] =>
-    [...Buffer.from(base64, "base64").subarray(0, STRETCHES / 8)].flatMap((byte, index) =>
-      Array.from({ length: 8 }, (_, bit) => bit)
-        .filter((bit) => (byte >> bit) & 1)
-        .map((bit): Range => [at(8 * index + bit), at(8 * index + bit + 1)]),
-    );
-  const bits = { shown: sent, found: matched, ranked: "", given: read, printed: "" };
-  return bySet((set) => (set === "given" && whole ? [[0, length] as const] : rangesOf(bits[set])));
+  return { levels, joined, not_recorded };
 }
 
 /** Characters of the ranges that lie in each document. */
@@ -184,9 +164,8 @@ const IndexSchema = v.object({
 /** `shown at least 38 % of 12.4M characters · found 4 % · ranked 1 % · touched 12 % · never opened 214 of 412 documents` */
 export function coverageLine(totals: CoverageTotals): string {
   const { shown, never, missing } = inWords(totals);
-  const upTo = totals.up_to ? "up to " : "";
   const shares = (["found", "ranked", "touched"] as const).map(
-    (grade) => `${grade} ${upTo}${percent(totals[grade], totals.chars)}`,
+    (grade) => `${grade} ${percent(totals[grade], totals.chars)}`,
   );
   const opened = never === null ? openedAll(totals.documents.total) : `never opened ${never}`;
   return [`shown ${shown}`, ...shares, opened, ...missing].join(" · ");
@@ -204,16 +183,15 @@ const openedAll = (documents: number) =>
   documents === 1 ? "its document was opened" : `all ${thousands(documents)} documents were opened`;
 
 /** `never` is null if it is certain that no document was left out. */
-function inWords({ shown, chars, joined, not_recorded, up_to, documents: { never, total } }: CoverageTotals) {
-  const isUncertain = joined > 0 || up_to;
-  const isAll = shown === chars && chars > 0 && !up_to;
+function inWords({ shown, chars, joined, not_recorded, documents: { never, total } }: CoverageTotals) {
+  const isAll = shown === chars && chars > 0;
   return {
     shown: isAll
       ? `all ${compact(chars)} characters`
-      : `${up_to ? "up to" : "at least"} ${percent(shown, chars)} of ${compact(chars)} characters`,
+      : `at least ${percent(shown, chars)} of ${compact(chars)} characters`,
     // Documents between joined places may be more.
     never:
-      never === 0 && !isUncertain ? null : `${isUncertain ? "at least " : ""}${never} of ${amount(total, "document")}`,
+      never === 0 && joined === 0 ? null : `${joined > 0 ? "at least " : ""}${never} of ${amount(total, "document")}`,
     missing: not_recorded > 0 ? [`not recorded for ${amount(not_recorded, "exec")}`] : [],
   };
 }

@@ -164,9 +164,8 @@ test("coverage is a strip by grade, and the documents of each grade, the largest
       { id: "d", start: 700, end: 1200 },
     ],
   ];
-  const none = { context_hash: "h", read: "", matched: "", sent: "" };
   const ranges = { shown: [[0, 100]], found: [[310, 311]], ranked: [], given: [[0, 200]], printed: [] } as const;
-  const covered = sumCoverage({ hash: "h", length: 1200, documents }, [{ coverage: { ...none, ranges } }]);
+  const covered = sumCoverage({ hash: "h", length: 1200, documents }, [{ coverage: { context_hash: "h", ranges } }]);
   const { coverage } = traced(asked(), { covered }).head;
   expect(coverage?.told).toBe(coverageLine(covered.totals));
   expect(coverage?.documents).toEqual([

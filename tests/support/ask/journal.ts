@@ -9,6 +9,7 @@ import type {
   ToolCall,
   ToolResult,
 } from "../../../src/session/journal/records.ts";
+import { packRanges } from "../../../src/session/machine/ranges.ts";
 
 /** Records as a session writes them, a second apart. */
 export function openJournal(began: number) {
@@ -104,7 +105,8 @@ export function askJournal(until: "open" | "answered" | "cancelled" = "answered"
   journal.resume("look", ["look.2"]);
   const child = { session: "01CHILDAAAAAAAAAAAAAAAAAAA", sub_calls: 2, turns: 2, depth_reached: 1 };
   journal.result("look", 2, "llm_query", "the second", { child, usage: { ...NO_USAGE, input: 900, cost_usd: 0.05 } });
-  const coverage = { context_hash: "hash", read: "AQ==", matched: "", sent: "" };
+  const ranges = { shown: "", found: "", ranked: "", given: packRanges([[0, 9]]), printed: "" };
+  const coverage = { context_hash: "hash", ranges };
   const end = { checkpoint_id: "point-look", time_ms: 9000, resumed: 1, coverage };
   journal.end("look", "cell", { ...end, ...printed("look", "hm\n") });
   if (until === "cancelled") {

@@ -181,11 +181,15 @@ test("an exec that goes on without what was kept of it has no coverage: a part o
   const text = textFromString(TEXT);
   const count = openCoverage(text, "mine");
   const empty = { shown: "", found: "", ranked: "", given: "", printed: "" };
-  const nothing = { context_hash: "mine", read: "", matched: "", sent: "", ranges: empty };
+  const nothing = { context_hash: "mine", ranges: empty };
   const step = { ...nothing, ranges: { ...empty, given: packNumbers([0, 500]) } };
-  // An earlier build kept stretches, and the beginnings that it knew.
-  const { ranges: _, ...stretches } = { ...nothing, read: "AQ==", starts: packNumbers([5000, 9000]) };
-  for (const kept of [null, "x", { ...step, context_hash: "other" }, { ...step, ranges: 7 }, stretches]) {
+  for (const kept of [
+    null,
+    "x",
+    { ...step, context_hash: "other" },
+    { ...step, ranges: 7 },
+    { context_hash: "mine" },
+  ]) {
     count.resume(kept);
     count.given(0, 100, "given");
     expect(count.kept(null)).toBeNull();

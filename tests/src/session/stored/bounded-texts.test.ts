@@ -50,7 +50,7 @@ test("a cut goes through no character", () => {
 test("ranges of coverage are whole, or left out once the texts have no room left", () => {
   const given = Array.from({ length: 200 }, (_, at) => [at * 20, at * 20 + 5] as const);
   const ranges = { shown: [], found: [], ranked: [], given, printed: [] };
-  const coverage = { context_hash: "h", read: "", matched: "", sent: "", ranges };
+  const coverage = { context_hash: "h", ranges };
   const session = sessionOf(2, 900);
   const execs = session.execs.map((exec) => ({ ...exec, coverage }));
   expect(withBoundedTexts({ ...session, execs }).execs[0]?.coverage).toEqual(coverage);

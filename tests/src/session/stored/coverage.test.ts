@@ -9,7 +9,7 @@ import { openScripted } from "../../../support/scripted-session.ts";
 const NO_RANGES = { shown: [], found: [], ranked: [], given: [], printed: [] };
 
 function toldOf(more: Partial<ToldCoverage> = {}): ToldCoverage {
-  return { context_hash: "h", read: "", matched: "", sent: "", ...more };
+  return { context_hash: "h", ranges: NO_RANGES, ...more };
 }
 
 const GRADES = ["shown", "found", "ranked", "touched", "never"] as const;
@@ -62,7 +62,7 @@ test("the sums of characters and documents are those of a count of every charact
           context_hash: "h",
           chars: documents.reduce((sum, { start, end }) => sum + end - start, 0),
           ...Object.fromEntries(GRADES.map((grade, at) => [grade, charactersOf(at)])),
-          ...{ joined: 0, not_recorded: 0, up_to: false },
+          ...{ joined: 0, not_recorded: 0 },
           documents: {
             total: documents.length,
             ...Object.fromEntries(
@@ -106,34 +106,6 @@ test("joined characters are left out of their grade, and their documents do not 
   expect(coverageSentence(totals)).toBe(
     "A model read at least 0 % of 291 characters; never opened: at least 1 of 3 documents.",
   );
-});
-
-test("stretches of an earlier build are told as upper bounds, and as not recorded for a P that has grown since", () => {
-  const context = contextOf([2045, 2045, 2045]);
-  // Three characters to a stretch.
-  const bits = (...stretches: number[]) => {
-    const bytes = Buffer.alloc(256);
-    for (const stretch of stretches)
-      bytes.writeUInt8(bytes.readUInt8(stretch >> 3) | (1 << (stretch & 7)), stretch >> 3);
-    return bytes.toString("base64");
-  };
-  const old = toldOf({ read: bits(1, 2, 3), matched: bits(2), sent: bits(3, 700) });
-  const { totals } = sumCoverage(context, [
-    { coverage: old },
-    { coverage: toldOf({ ...old, context_hash: "shorter" }) },
-  ]);
-  expect(totals).toMatchObject({ shown: 6, found: 3, ranked: 0, touched: 3, up_to: true, not_recorded: 1 });
-  expect(coverageLine({ ...totals, shown: 3000 })).toBe(
-    "shown up to 48 % of 6.1k characters · found up to 0 % · ranked up to 0 % · touched up to 0 % · never opened at least 1 of 3 documents · not recorded for 1 exec",
-  );
-  expect(coverageSentence(totals, "belay show s --unread")).toBe(
-    "A model read up to 0 % of 6.1k characters; never opened: at least 1 of 3 documents (belay show s --unread); not recorded for 1 exec.",
-  );
-  const whole = sumCoverage(context, [{ coverage: toldOf({ whole: true }) }, { coverage: null }]);
-  expect(whole.totals).toMatchObject({ touched: 3 * 2045, never: 0, up_to: true, not_recorded: 1 });
-  // Text that is no set of bits is read with care.
-  const foreign = sumCoverage(context, [{ coverage: toldOf({ read: Buffer.alloc(9999, 255).toString("base64") }) }]);
-  expect(foreign.totals).toMatchObject({ touched: 3 * 2045 });
 });
 
 test("a session tells what its execs looked at since the last load; an append adds to P, and a fork has what was until then", async () => {

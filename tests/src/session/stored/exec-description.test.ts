@@ -52,7 +52,7 @@ test("an ask that is open is unfinished, and one that was cancelled says so; nei
 test("a cell is told with its resumes, its checkpoint and its coverage, a call with when it left and what came of it", () => {
   const look = byId(describeExecs(askJournal())).get("look");
   expect(look).toMatchObject({
-    ...{ checkpoint_id: "point-look", coverage: { context_hash: "hash", read: "AQ==" }, resumed: 1 },
+    ...{ checkpoint_id: "point-look", coverage: { context_hash: "hash", ranges: { given: [[0, 9]] } }, resumed: 1 },
     resumes: [{ gap_ms: 1000, replayed: 0, resent: 1, failed: 0, checkpoint_id: null }],
     ended_at: (look?.calls[1]?.ended_at ?? 0) + 1000,
   });
