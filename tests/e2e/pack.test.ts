@@ -71,6 +71,11 @@ import("belay-rlm").then(async ({ openSession }) => {
   await session.close();
 });
 `;
+/** The cells, and what docs name. Examples that measure the project itself stay in the repository. */
+const EXAMPLES = [
+  ...["01-explore.js", "02-multi-pass.js", "03-helpers.js", "04-batch.js", "README.md"],
+  ...["batch", "eval", "hosts", "inspect", "library-functions.ts", "library-session.ts", "promptfoo"],
+];
 const NOTES = "TODO: the first\nTODO: the second\n";
 
 test("the command and the library work in it", async () => {
@@ -95,8 +100,7 @@ test("the command and the library work in it", async () => {
   const licenses = join(INSTALLED, "node_modules/belay-rlm/dist/THIRD-PARTY-LICENSES.txt");
   expect(readFileSync(licenses, "utf8")).toContain("partial-json\n\n");
 
-  const cells = readdirSync(join(INSTALLED, "node_modules/belay-rlm/examples"));
-  expect(cells).toEqual(["01-explore.js", "02-multi-pass.js", "03-helpers.js", "04-batch.js", "README.md"]);
+  expect(readdirSync(join(INSTALLED, "node_modules/belay-rlm/examples"))).toEqual(EXAMPLES);
 
   expect(existsSync(join(INSTALLED, "node_modules/belay-rlm/docs/pictures"))).toBe(false);
 

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { PAGE_BYTES, pack } from "../../../runtime/index.ts";
 import { baselineOf } from "../../../src/store/rows/checkpoint.ts";
@@ -15,6 +14,7 @@ import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, META, memoryOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
+import { folderOfVersion1 } from "./version-one.ts";
 
 test("a lock whose file was removed is no lock of the file that others see, and removing a lock takes its file", () => {
   const path = join(folderWith(), "S.db");
@@ -190,8 +190,7 @@ function commitsIn(folder: string): number {
 
 // A build of version 1 cannot read the origin `mcp`. It refuses a store of a later version by name (`store_too_new`).
 test("a store of version 1 becomes one of the present version and keeps its sessions", () => {
-  const packed = readFileSync(new URL("../../stored/bridge-2.db.gz", import.meta.url));
-  const folder = folderWith({ "belay.db": gunzipSync(packed) });
+  const folder = folderOfVersion1();
   using before = new DatabaseSync(join(folder, "belay.db"));
   expect(before.prepare("PRAGMA user_version").get()).toEqual({ user_version: 1 });
   const sessions = before.prepare("SELECT count(*) AS n FROM sessions").get();

@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { gunzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import type { GcRule, Store } from "../../../src/store/port.ts";
@@ -14,6 +12,7 @@ import { findingsIn } from "../../../src/store/verify-store.ts";
 import { folderWith } from "../../support/tree.ts";
 import { EDITED, type EditedKind } from "./edited.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
+import { folderOfVersion1 } from "./version-one.ts";
 
 const [A, B, C] = [contextOf("a"), contextOf("b"), contextOf("c")];
 const ALL: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
@@ -114,8 +113,7 @@ test("gc asks a file for no text of journals or checkpoints", () => {
 });
 
 test("a process that is killed while it brings a store up to date leaves the version that was there", async () => {
-  const packed = readFileSync(new URL("../../stored/bridge-2.db.gz", import.meta.url));
-  const folder = folderWith({ "belay.db": gunzipSync(packed) });
+  const folder = folderOfVersion1();
   const path = join(folder, "belay.db");
   const opening = new URL("../../../src/store/sqlite/open-database.ts", import.meta.url).href;
   // What is to be kept is written, and the process ends before it is.
