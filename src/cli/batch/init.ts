@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { basename, extname, resolve } from "node:path";
+import { amount } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { outputFailed } from "../../platform/result-file.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
@@ -7,8 +8,8 @@ import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import { loadingIn } from "../flags/values.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { loadingIn } from "./asked.ts";
 import { type Described, type Field, scriptFor } from "./init-script.ts";
 import { readJobs } from "./read-jobs.ts";
 import { tellOfInputs } from "./told-inputs.ts";
@@ -27,18 +28,19 @@ export async function initScript(
   const { count } = read.spool;
   const hasContext = read.mode === "each";
   const described = { jobs, count, hasContext, fields: await fieldsOf(read.spool.jobs()) };
-  const line = (...more: readonly string[]) =>
-    commandLine(["batch", script, "--jobs", jobs, ...othersIn(args, [jobs, script]), ...more]);
+  const others = othersIn(args, [jobs, script]);
+  const line = (...more: readonly string[]) => commandLine(["batch", script, "--jobs", jobs, ...others, ...more]);
   const next = line("--dry-run");
   const results = `${basename(script, extname(script))}-results.csv`;
-  write(script, scriptFor(described, linesToType(line, next, results)), jobs);
+  write(script, scriptFor(described, linesToType(line, next, results)), ["--init", "--jobs", jobs, ...others]);
   if (args.get(JSON_OUTPUT)) {
     const fields = described.fields?.map(({ name }) => name) ?? null;
     terminal.stdout.writeRaw(`${jsonText({ success: true, script, jobs, count, fields, next })}\n`);
     return 0;
   }
-  const what = `${count.toLocaleString("en-US")} ${count === 1 ? "input" : "inputs"}`;
-  terminal.stdout.write(`${inLine(`wrote ${script} for ${what} of ${jobs}: change its question and its schema`)}\n`);
+  terminal.stdout.write(
+    `${inLine(`wrote ${script} for ${amount(count, "input")} of ${jobs}: change its question and its schema`)}\n`,
+  );
   terminal.stdout.write(`${inLine(`then type: ${next}`)}\n`);
   return 0;
 }
@@ -103,16 +105,13 @@ async function fieldsOf(jobs: AsyncIterable<{ readonly input: string }>): Promis
   return [...fields.values()];
 }
 
-/** @throws UsageError if the file is there; RlmError `output_failed` */
-function write(script: string, text: string, jobs: string): void {
+/** @param flags those of the line that writes it @throws UsageError if the file is there; RlmError `output_failed` */
+function write(script: string, text: string, flags: readonly string[]): void {
   try {
     writeFileSync(script, text, { flag: "wx" });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw outputFailed(script, error);
     const other = `${basename(script, extname(script))}-2.js`;
-    throw new UsageError(
-      `${script} already exists; name another file`,
-      commandLine(["batch", other, "--init", "--jobs", jobs]),
-    );
+    throw new UsageError(`${script} already exists; name another file`, commandLine(["batch", other, ...flags]));
   }
 }

@@ -28,7 +28,8 @@ test("--init writes a script that runs as it is, and prints the line that tries 
   expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("\n2 jobs, by the first 2: ~2 sub-calls") });
   const [, first = ""] = /\n\/\/ {3}(belay .* --first 5)\n/.exec(script) ?? [];
   expect(await type(wordsOf(first).slice(1))).toMatchObject({ code: 0 });
-  expect(server.requests[0]?.prompt).toContain(`\ntext: good\nOrder ID: 7\nit\`s \${odd}`);
+  const prompts = server.requests.map(({ prompt }) => prompt);
+  expect(prompts).toContainEqual(expect.stringContaining(`\ntext: good\nOrder ID: 7\nit\`s \${odd}`));
   expect(readFileSync(join(folder, "my reviews-results.csv"), "utf8")).toContain(",praise,good,");
   expect(await type(["batch", "--init", "my reviews.csv"])).toMatchObject(said(2, "my reviews.js already exists"));
 });
@@ -56,6 +57,8 @@ test("--init reads lines of JSON and folders, keeps the flags of the line, and c
 
   const { stdout } = await type(["batch", "--init", "--jobs", "deep.jsonl", "--id", "key"]);
   expect(stdout).toContain("then type: belay batch deep.js --jobs deep.jsonl --id key --dry-run\n");
+  const again = await type(["batch", "--init", "--jobs", "deep.jsonl", "--id", "key"]);
+  expect(again.stderr).toContain("try: belay batch deep-2.js --init --jobs deep.jsonl --id key\n");
   expect(readFileSync(join(folder, "deep.js"), "utf8")).toContain(`\ntags: \${JSON.stringify(job.tags ?? null)}\n`);
   await type(["batch", "deep.js", "--jobs", "deep.jsonl", "--id", "key", "-o", "out.jsonl"]);
   expect(lines("out.jsonl")).toMatchObject([
