@@ -30,13 +30,14 @@ export function openAnswer(view: View) {
     } catch (error) {
       problem = `These texts cannot be read: ${messageOf(error)}`;
     }
-    const key = JSON.stringify([exec, texts, head.coverage?.told, costs(view.model, exec).length, asks.length]);
+    const took = costs(view.model, exec);
+    const key = JSON.stringify([exec, texts, head.coverage?.told, took, asks.length]);
     // What a reader has opened stays open.
     if (key === drawn) return;
     drawn = key;
     fill(
       element,
-      ...parts(view.model, exec, texts),
+      ...parts(head, exec, texts, took),
       problem && h("p", { class: "note" }, problem),
       ...others(asks, exec),
     );
@@ -65,7 +66,7 @@ export function questionIn(head: Head): string | null {
   return asksIn(head).at(-1)?.label || null;
 }
 
-function parts(model: Model, exec: TracedExec, texts: Texts): Child[] {
+function parts(head: Head, exec: TracedExec, texts: Texts, took: readonly Pair[]): Child[] {
   const { ask } = exec;
   if (!ask) return [];
   const text = (name: (typeof EXEC_TEXTS)[number]) => texts[EXEC_TEXTS.indexOf(name)] ?? "";
@@ -74,13 +75,13 @@ function parts(model: Model, exec: TracedExec, texts: Texts): Child[] {
   const items = ask.citations.map(({ number }) => h("li", { value: number }, sources.get(number) ?? null));
   return [
     h("h1", {}, text("code") || "A question, which is left out"),
-    answer(model.head, exec, text("answer"), text("error"), open),
+    answer(head, exec, text("answer"), text("error"), open),
     ...ask.notes.map((note) => h("p", { class: "warned" }, `Note: ${note}.`)),
     ...(items.length > 0 ? [h("h2", {}, "Sources"), h("ol", { class: "sources" }, ...items)] : []),
     h("h2", {}, "What was not read"),
-    ...notRead(model.head, exec),
+    ...notRead(head, exec),
     h("h2", {}, "What it took"),
-    facts(...costs(model, exec)),
+    facts(...took),
     h("h2", {}, "How it was found"),
     h("p", { class: "note" }, "Each turn, cell and sub-call stands below, with its text, its cost and its time."),
   ];
