@@ -5,10 +5,10 @@ import { targetOf } from "../../platform/result-file.ts";
 import type { RunFiles } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, givenIn } from "../flags/arguments.ts";
-import { CONTEXT, ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, OPTION_FLAGS, QUIET, RAW } from "../flags/declared.ts";
+import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts";
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { settingsIn } from "../flags/values.ts";
+import { loadingIn, settingsIn } from "../flags/values.ts";
 import { isHandedOver } from "../input/sources.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
 import { type OutPlace, outPlace } from "./results.ts";
@@ -76,16 +76,6 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
     out: checkedOut(own, json, [jobs, script, ...contexts]),
     quiet: args.get(QUIET),
     ...linesOf(command, args.typed),
-  };
-}
-
-/** The way in which contexts and tables are read. */
-export function loadingIn(args: Arguments) {
-  return {
-    raw: args.get(RAW),
-    secrets: args.get(INCLUDE_SECRETS),
-    encoding: args.get(ENCODING),
-    lossy: args.get(LOSSY),
   };
 }
 

@@ -1,5 +1,5 @@
 import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
-import { amount } from "../../platform/figures.ts";
+import { amount, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
@@ -122,7 +122,7 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
 
 function submittedLine({ run, order, added }: Submitted): string {
   const all = order.length;
-  const of = added === all ? "" : added === 0 ? ", all known" : `, ${added.toLocaleString("en-US")} of them new`;
+  const of = added === all ? "" : added === 0 ? ", all known" : `, ${thousands(added)} of them new`;
   return `run ${run.name}: ${amount(all, "job")}${of}`;
 }
 

@@ -1,6 +1,6 @@
 import type { CallEstimate, DryRun } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
-import { amount, compact, dollars } from "../../platform/figures.ts";
+import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
@@ -43,7 +43,7 @@ export async function dryRunBatch(ready: ReadyRun, count = ready.spooled.count, 
     const from = recorded ? { reused_from: recorded.from } : {};
     terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: count, tried: jobs, all, ...from })}\n`);
   } else {
-    const by = recorded ? `${tried.length.toLocaleString("en-US")} of them` : `the first ${tried.length}`;
+    const by = recorded ? `${thousands(tried.length)} of them` : `the first ${tried.length}`;
     const of = `${amount(count, "job")}, by ${by}`;
     terminal.stdout.write(`${estimateText(of, all, batchShare(asked.settings))}\n`);
     if (recorded) terminal.stdout.write(`${inLine(recordedText(all.reused, recorded.from))}\n`);

@@ -1,5 +1,5 @@
 import type { Runs } from "../../jobs/index.ts";
-import { compact, dollars } from "../../platform/figures.ts";
+import { compact, dollars, thousands } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { JobRow, Store } from "../../store/index.ts";
 import { toldOf } from "../jobs/refusals.ts";
@@ -118,6 +118,6 @@ function limitsOf({ limits, settings }: AskedRun, all: number): Sum {
 /** `likely $1.90 for 3,000 (from 20), at most $11.25`. Without a price it counts tokens. */
 export function forecastText({ jobs, from, likely, at_most }: Forecast): string {
   const shown = (sum: Sum) => (likely.cost_usd > 0 ? dollars(sum.cost_usd) : `${compact(sum.tokens)} tokens`);
-  const whose = `${jobs.toLocaleString("en-US")} (from ${from.toLocaleString("en-US")})`;
+  const whose = `${thousands(jobs)} (from ${thousands(from)})`;
   return `likely ${shown(likely)} for ${whose}, at most ${shown(at_most)}`;
 }

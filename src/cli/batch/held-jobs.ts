@@ -29,9 +29,12 @@ function heldJobsOf({ limits, spent, held, doubtful }: Purse, jobs: number): Hel
   const wanted = (kind: keyof Amount) => spent[kind] + held[kind] + doubtful[kind] + (jobs * held[kind]) / by;
   const short = KINDS.find((kind) => wanted(kind) > (limits[kind] ?? Number.POSITIVE_INFINITY));
   if (short === undefined) return null;
-  const raise_to = short === "nanodollars" ? Math.ceil(wanted(short) / 1e7) / 100 : roundedUp(wanted(short));
-  return { jobs, by: held.sub_calls, of: NAMES[short], raise_to };
+  return { jobs, by: held.sub_calls, of: NAMES[short], raise_to: limitFor(short, wanted(short)) };
 }
+
+/** The value of the flag under which so much has room, in dollars or in what it counts. */
+const limitFor = (kind: keyof Amount, wanted: number) =>
+  kind === "nanodollars" ? Math.ceil(wanted / 1e7) / 100 : roundedUp(wanted);
 
 type Purse = Pick<RunRow, "limits" | "spent" | "held" | "doubtful">;
 
@@ -55,8 +58,7 @@ export function heldByAll(limits: RunRow["limits"], all: Amount): string | null 
   if (short === undefined) return null;
   const limit = limits[short] ?? 0;
   const share = Math.floor((100 * limit) / all[short]);
-  const raise_to = short === "nanodollars" ? Math.ceil(all[short] / 1e7) / 100 : roundedUp(all[short]);
   const room = short === "nanodollars" ? dollars(limit / 1e9) : `${limit} ${NAMES[short]}`;
   const flag = RUN_LIMITS[short].name;
-  return `by batch ${room} have room for about ${share} % of the calls at once, and the others wait for the first wave: raise --${flag} to ${raise_to}`;
+  return `by batch ${room} have room for about ${share} % of the calls at once, and the others wait for the first wave: raise --${flag} to ${limitFor(short, all[short])}`;
 }

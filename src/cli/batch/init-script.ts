@@ -1,3 +1,4 @@
+import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 
 /** The inputs that a script is written for. */
@@ -25,7 +26,7 @@ const MOST_UNITS = 50_000;
 /** A script for `belay batch` that works as it is written. @param lines the lines that try it, from the first to type on */
 export function scriptFor(described: Described, lines: readonly string[]): string {
   const { jobs, count, hasContext } = described;
-  const inputs = `${count.toLocaleString("en-US")} ${count === 1 ? "input" : "inputs"} of ${inLine(jobs)}`;
+  const inputs = `${amount(count, "input")} of ${inLine(jobs)}`;
   return `${[
     `// Runs once for each of the ${inputs}. \`job\` is the input${fieldsText(described)}`,
     ...fieldLines(described),
@@ -65,7 +66,7 @@ function fieldLines({ fields }: Described): string[] {
 }
 
 function costLines(count: number): string[] {
-  const calls = count === 1 ? "one call" : `${count.toLocaleString("en-US")} calls`;
+  const calls = count === 1 ? "one call" : amount(count, "call");
   return [
     `// What it costs: one call for each input, here ${calls}. A call pays for the question with the texts in it, and for the answer.`,
     "// With `tools: []` it is a single request. `--delivery batch` halves the price if the provider has batches.",

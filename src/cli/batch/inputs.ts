@@ -11,7 +11,7 @@ import { savedAs } from "../input/path-cures.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
 import { withFlag } from "../render/skipped.ts";
 import { csvRows } from "./csv.ts";
-import { documentRows, kindOfDocument } from "./document-rows.ts";
+import { documentRows, kindOfDocument, type TabularKind } from "./document-rows.ts";
 import { jsonItems } from "./json-items.ts";
 import { type Input, jsonLines, LINE_BYTES } from "./jsonl.ts";
 import type { TableDecoding } from "./table-decoding.ts";
@@ -40,10 +40,9 @@ export async function inputsOf(
   checkShape(jobs, kind, shape);
   if (kind === "folder") return folderFiles(jobs, how);
   if (kind === "files") return files(await globFiles(jobs), jobs);
-  const document = kind === "document" ? kindOfDocument(jobs) : null;
-  if (document !== null) {
+  if (kind !== "rows" && kind !== "json" && kind !== "lines") {
     const note = (sentence: string) => decoding?.note(sentence);
-    return values(rowInputs(documentRows(jobs, document, shape, { signal, note }), shape), false);
+    return values(rowInputs(documentRows(jobs, kind, shape, { signal, note }), shape), false);
   }
   const stream = addAbortSignal(signal, jobs === "-" ? process.stdin : openFile(jobs));
   const chunks = unpackedChunks(stream, jobs);
@@ -62,7 +61,7 @@ const EXTENSIONS: Readonly<Record<string, "rows" | "lines" | "json">> = {
   ".json": "json",
 };
 
-type KindOfInputs = "rows" | "lines" | "json" | "document" | "folder" | "files";
+type KindOfInputs = "rows" | "lines" | "json" | "folder" | "files" | TabularKind;
 
 function kindOfInputs(jobs: string, found: Stats | undefined, { delimiter }: TableShape): KindOfInputs {
   if (jobs !== "-" && !found) return "files";
@@ -72,7 +71,8 @@ function kindOfInputs(jobs: string, found: Stats | undefined, { delimiter }: Tab
   if (kind !== undefined) return kind;
   // A shell hands streams over without a name of their own.
   if (jobs === "-" || isHandedOver(jobs) || !found?.isFile()) return "lines";
-  if (kindOfDocument(jobs) !== null) return "document";
+  const document = kindOfDocument(jobs);
+  if (document !== null) return document;
   const program = packedBy(firstBytes(jobs, HEAD_BYTES));
   const unpacked = jobs.replace(/\.(?:bz2|xz)$/i, "");
   if (program !== null && unpacked !== jobs) {
@@ -92,13 +92,13 @@ const TAKES =
 function checkShape(jobs: string, kind: KindOfInputs, { columns, noHeader, sheet, table }: TableShape): void {
   const misfit = (flag: string, what: string) =>
     new UsageError(`${flag} is for ${what}, and --jobs ${jobs} is none`, commandLine(["help", "batch"]));
-  const isTable = kind === "rows" || kind === "document";
-  const document = kind === "document" ? kindOfDocument(jobs) : null;
-  const hasNames = document === "sqlite" || document === "parquet";
+  const isWorkbook = kind === "zip" || kind === "ole";
+  const hasNames = kind === "sqlite" || kind === "parquet";
+  const isTable = kind === "rows" || isWorkbook || hasNames;
   if (columns !== undefined && !isTable) throw misfit("--columns", "tables");
   if (noHeader && (!isTable || hasNames)) throw misfit("--no-header", "tables whose first row may be one of names");
-  if (sheet !== undefined && (document === null || hasNames)) throw misfit("--sheet", "workbooks");
-  if (table !== undefined && document !== "sqlite") throw misfit("--table", "databases");
+  if (sheet !== undefined && !isWorkbook) throw misfit("--sheet", "workbooks");
+  if (table !== undefined && kind !== "sqlite") throw misfit("--table", "databases");
 }
 
 const values = (all: AsyncIterable<Input>, isText = true) => ({ isFiles: false, isText, all, leftOut: [] });

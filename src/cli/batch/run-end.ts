@@ -5,7 +5,8 @@ import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
-import { reasonText, type TopReason } from "../jobs/reasons.ts";
+import type { TopReason } from "../jobs/reasons.ts";
+import { failureText } from "../jobs/refusals.ts";
 import { waitLines } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
@@ -65,7 +66,7 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
     return [...lines, `not over; continue with: ${asked.line()}`];
   }
   if (counts.failed > 0) {
-    if (reason) lines.push(`${reason.count} × ${reasonText(reason)}`);
+    if (reason) lines.push(`${reason.count} × ${failureText(reason)}`);
     lines.push(`why they failed: ${about(name, "--state", "failed")}`);
     if (reason && reason.filtered > 0) lines.push(filteredLine(asked, reason));
     // What the same model would filter again is not worth another try.

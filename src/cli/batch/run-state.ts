@@ -2,7 +2,7 @@ import type { ProviderWait } from "../../index.ts";
 import { age, amount, compact, dollars, roughly, thousands } from "../../platform/figures.ts";
 import type { Amount, Counts, ReusedAnswers, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
-import { type Refusal, refusalJson, refusalText } from "../jobs/refusals.ts";
+import { failureText, type Refusal } from "../jobs/refusals.ts";
 import { waitsInShort } from "../render/waits.ts";
 import { type HeldJobs, heldJobsText } from "./held-jobs.ts";
 
@@ -49,7 +49,7 @@ export function progressText(now: Omit<RunState, "at">, speed = NO_SPEED): strin
     ...(now.reused?.answers ? [reusedInShort(now.reused, run)] : []),
     ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
     ...(speed.leftMs === null ? [] : [`~${roughly(speed.leftMs)} left`]),
-    ...(now.refusal ? [`refused: ${refusalText(now.refusal, REFUSAL_UNITS)}`] : []),
+    ...(now.refusal ? [`refused: ${failureText(now.refusal, REFUSAL_UNITS)}`] : []),
   ];
   return parts.join(" · ");
 }
@@ -131,7 +131,7 @@ export function openSpeed(): (now: RunState) => Speed {
 export function runStateJson({ counts, run, waits = [], reused, held_back, refusal }: Omit<RunState, "at">): object {
   return {
     jobs: jobsJson(counts),
-    ...(refusal ? { refusal: { job: refusal.job, ...refusalJson(refusal) } } : {}),
+    ...(refusal ? { refusal } : {}),
     ...(waits.length > 0 ? { waits } : {}),
     ...(reused ? { reused: reusedJson(reused) } : {}),
     ...(held_back ? { held_back } : {}),

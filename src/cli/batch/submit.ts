@@ -83,14 +83,19 @@ async function jobsAnew(asked: AskedRun, known: Known, hasContexts: boolean): Pr
     else if (job.isChanged && ++count <= NAMED) named.push(id);
     else if (own.fresh && job.reused > 0) tried += 1;
   }
-  if (tried > 0) throw areBeingTried(tried);
+  if (tried > 0) {
+    const took = amount(
+      tried,
+      "job that took answers of earlier runs is",
+      "jobs that took answers of earlier runs are",
+    );
+    throw beingTried(`${took} being tried; nothing was written`);
+  }
   if (count === 0) return anew;
   const changed = changedText(named, count, inputs, hasContexts);
   // With --retry-changed only those are left that are being tried.
   if (own.retryChanged) {
-    throw new RlmError("session_busy", `${changed}, and each is being tried`, {
-      suggestion: "Wait until they are over, or cancel them: belay jobs cancel RUN ID.",
-    });
+    throw beingTried(`${changed}, and each is being tried`);
   }
   throw new RlmError("run_differs", `${changed}; nothing was written`, {
     suggestion: `Run what has changed again: \`${line("--retry-changed")}\`. --new begins another run, and --name NAME gives it a name.`,
@@ -105,10 +110,8 @@ function isWanted(own: AskedRun["own"], { state, isChanged, reused }: KnownJob):
   return (state === "failed" && retryFailed === true) || (state === "cancelled" && retryCancelled === true);
 }
 
-/** @param tried the number of jobs that took answers of earlier runs, and that somebody tries now */
-function areBeingTried(tried: number): RlmError {
-  const jobs = amount(tried, "job that took answers of earlier runs is", "jobs that took answers of earlier runs are");
-  return new RlmError("session_busy", `${jobs} being tried; nothing was written`, {
+function beingTried(problem: string): RlmError {
+  return new RlmError("session_busy", problem, {
     suggestion: "Wait until they are over, or cancel them: belay jobs cancel RUN ID.",
   });
 }

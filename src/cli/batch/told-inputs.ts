@@ -35,4 +35,4 @@ export function hashLines({ hashed: { count, field } }: Pick<Spool, "hashed">): 
 }
 
 const chosenText = (choice: Choice, { count, read }: Spool) =>
-  `${choiceText(choice)}: ${count.toLocaleString("en-US")} of ${amount(read, "input")}`;
+  `${choiceText(choice)}: ${thousands(count)} of ${amount(read, "input")}`;

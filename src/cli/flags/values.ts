@@ -4,7 +4,7 @@ import { homeFolder } from "../../platform/home.ts";
 import { checkSessionName } from "../../platform/session-name.ts";
 import { placeOf } from "../../platform/store-place.ts";
 import type { Arguments } from "./arguments.ts";
-import { ROOT, SERVER_FLAGS, SESSION_FLAGS, STORE } from "./declared.ts";
+import { ENCODING, INCLUDE_SECRETS, LOSSY, RAW, ROOT, SERVER_FLAGS, SESSION_FLAGS, STORE } from "./declared.ts";
 import type { Flag } from "./flag.ts";
 import { UsageError } from "./usage.ts";
 
@@ -29,6 +29,16 @@ export function settingsIn(args: Arguments, help: string, flags: readonly Flag[]
   const read = () => settingsFromTexts(textOf, (key) => `--${flagOf(key, flags)?.name}`);
   const asked = orUsage(read, help, ({ message }) => message);
   return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
+}
+
+/** The way in which contexts and tables are read. A flag that the command does not have is as if it was not typed. */
+export function loadingIn(args: Pick<Arguments, "get">) {
+  return {
+    raw: args.get(RAW),
+    secrets: args.get(INCLUDE_SECRETS),
+    encoding: args.get(ENCODING),
+    lossy: args.get(LOSSY),
+  };
 }
 
 /** Reads a value, whose mistake is wrong usage. @param told its problem in words @throws UsageError */

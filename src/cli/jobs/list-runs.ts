@@ -5,7 +5,7 @@ import { type CountedRun, jobsIn, overIn, runJson, stateOf } from "../batch/run-
 import { showTable } from "../render/table.ts";
 import { type JobsAsked, modelIn, readableRuns } from "./jobs-asked.ts";
 import { type DamagedOfRun, jobsOf, openReadableJobs, showFound } from "./readable-jobs.ts";
-import { oneLine, refusalOfRun, refusalText, WHY_UNITS } from "./refusals.ts";
+import { failureText, oneLine, refusalOfRun, WHY_UNITS } from "./refusals.ts";
 
 type Listed = Pick<CountedRun, "run" | "counts" | "refusal">;
 
@@ -48,7 +48,7 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
   ]);
   showTable(["run", "state", "over", "failed", "cost", "begun"], cells, COLUMNS, stdout);
   for (const { run, counts, refusal } of runs) {
-    const why = stateOf({ run, counts }) === "paused" ? run.why : refusal && `refused: ${refusalText(refusal)}`;
+    const why = stateOf({ run, counts }) === "paused" ? run.why : refusal && `refused: ${failureText(refusal)}`;
     if (why) stdout.write(`${inLine(`${run.name}: ${oneLine(why, WHY_UNITS)}`)}\n`, "yellow");
   }
   if (isCut) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");

@@ -1,5 +1,5 @@
 import type { JobRow, Jobs } from "../../store/index.ts";
-import { oneLine, toldOf, WHY_UNITS } from "./refusals.ts";
+import { toldOf } from "./refusals.ts";
 
 /** A reason why jobs have failed, and the number of those jobs. */
 export interface Reason {
@@ -26,10 +26,6 @@ export function openReasons() {
     all: (): readonly Reason[] => [...found.values()].sort((a, b) => b.count - a.count),
   };
 }
-
-/** A reason on one line. */
-export const reasonText = ({ error_code, error }: Pick<Reason, "error_code" | "error">) =>
-  error === "" ? error_code : `${error_code}: ${oneLine(error, WHY_UNITS)}`;
 
 /** The number of failed jobs that are looked at. */
 const LOOKED_AT = 1000;

@@ -57,8 +57,8 @@ export async function refusalOfRun(
   return newestRefusal(found.flat());
 }
 
-/** `rate_limited: openai/gpt-5: 429 You exceeded your current quota`, of so many characters at most. */
-export const refusalText = ({ error_code, error }: Refusal, units = WHY_UNITS) =>
+/** `rate_limited: openai/gpt-5: 429 You exceeded your current quota`, on one line. @param units of the words at most */
+export const failureText = ({ error_code, error }: Pick<Refusal, "error_code" | "error">, units = WHY_UNITS) =>
   error === "" ? error_code : `${error_code}: ${oneLine(error, units)}`;
 
 /** A refusal for programs, beside its job. */

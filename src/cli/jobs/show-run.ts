@@ -1,5 +1,5 @@
 import { nullIf } from "../../platform/errors.ts";
-import { age, amount, dollars } from "../../platform/figures.ts";
+import { age, amount, dollars, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { waitsFor } from "../../session/index.ts";
 import type { JobPage, JobRow, Jobs } from "../../store/index.ts";
@@ -14,8 +14,8 @@ import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
 import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
-import { openReasons, openTopReason, type Reason, reasonText } from "./reasons.ts";
-import { oneLine, refusalOf, refusalOfRun, refusalText, toldOf, WHY_UNITS } from "./refusals.ts";
+import { openReasons, openTopReason, type Reason } from "./reasons.ts";
+import { failureText, oneLine, refusalOf, refusalOfRun, toldOf, WHY_UNITS } from "./refusals.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
@@ -65,7 +65,7 @@ async function showStateAndJobs(asked: JobsAsked, counted: Shown, rows: readonly
   if (state === "paused" && run.why !== null) stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
   for (const { provider, batch, calls, since, done } of waits) {
     const where = `${provider} ${batch ?? "(not sent yet)"}: ${amount(calls, "call")}, since ${age(Math.max(1000, Date.now() - since))}`;
-    stdout.write(`${inLine(where)}${done > 0 ? `, ${done.toLocaleString("en-US")} done` : ""}\n`);
+    stdout.write(`${inLine(where)}${done > 0 ? `, ${thousands(done)} done` : ""}\n`);
   }
   if (own.state === "failed") await showReasons(asked, all);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
@@ -82,7 +82,7 @@ async function showStateAndJobs(asked: JobsAsked, counted: Shown, rows: readonly
 async function showReasons({ terminal: { stdout } }: JobsAsked, jobs: Listed): Promise<void> {
   const reasons = openReasons();
   for await (const job of jobs) reasons.add(job);
-  const cells = reasons.all().map((reason) => [`${reason.count} ×`, reasonText(reason)]);
+  const cells = reasons.all().map((reason) => [`${reason.count} ×`, failureText(reason)]);
   for (const line of table(cells, ["right", "left"], stdout)) stdout.write(`${line}\n`);
 }
 
@@ -109,7 +109,7 @@ function whyOf(job: JobRow): string {
   const { error } = toldOf(job);
   if (typeof error === "string") return oneLine(error, WHY_UNITS);
   const refusal = refusalOf(job);
-  const parts = [waitText(job), refusal && refusalText(refusal)].filter((part) => part !== null);
+  const parts = [waitText(job), refusal && failureText(refusal)].filter((part) => part !== null);
   return parts.length === 0 ? "-" : oneLine(parts.join(": "), WHY_UNITS);
 }
 

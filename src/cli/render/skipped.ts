@@ -10,23 +10,17 @@ const NAMED = 3;
  * named. With `isVerbose` each line is followed by all files that the load lists.
  */
 export function skippedLines(skipped: SkippedStats, isVerbose = false): string[] {
-  const { count, unread, files } = skipped;
+  const { count, unread, files, reasons } = skipped;
+  const failed = files.filter(({ reason }) => isUnread(reason));
   const leftOut = files.filter(({ reason }) => !isUnread(reason));
   const sentence = unreadSentence(skipped, "--verbose lists them");
-  const failed = sentence === null ? [] : [isVerbose ? `${amount(unread, "file")} could not be read` : sentence];
-  const head = leftOutLine(skipped, leftOut, isVerbose);
-  const lines = [
-    ...failed,
-    ...(isVerbose
-      ? listLines(
-          files.filter(({ reason }) => isUnread(reason)),
-          unread,
-        )
-      : []),
-    ...(Object.keys(skipped.reasons).some((kind) => OF_BYTES.has(kind)) ? [DECODING] : []),
-    ...(head === null ? [] : [head]),
-    ...(isVerbose ? listLines(leftOut, count - unread) : []),
-  ];
+  const summary = leftOutLine(skipped, leftOut, isVerbose);
+  const lines: string[] = [];
+  if (sentence !== null) lines.push(isVerbose ? `${amount(unread, "file")} could not be read` : sentence);
+  if (isVerbose) lines.push(...listLines(failed, unread));
+  if (Object.keys(reasons).some((kind) => OF_BYTES.has(kind))) lines.push(DECODING);
+  if (summary !== null) lines.push(summary);
+  if (isVerbose) lines.push(...listLines(leftOut, count - unread));
   return lines;
 }
 

@@ -18,7 +18,8 @@ import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { ENCODING, INCLUDE_SECRETS, JSON_OUTPUT, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
+import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { loadingIn } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { type LookedFor, lookedFor, rootsOf, searchedPaths } from "../input/sources.ts";
 import { reportFailure } from "../render/failure.ts";
@@ -48,7 +49,12 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
     const pattern = patternOf(wanted.text, own);
     const print = printedText({ pattern, flags: own, isJson, output: terminal.stdout });
     const reading = {
-      ...{ roots: rootsOf(wanted), cwd: process.cwd(), documents: documentsFrom(args), tell: report.tell },
+      ...{
+        roots: rootsOf(wanted),
+        cwd: process.cwd(),
+        documents: { ...documentOptions(), ...loadingIn(args) },
+        tell: report.tell,
+      },
       isWhole: !pattern.lineLocal,
       onProgress: (read: Progress) => status.show(progressLine(read)),
     };
@@ -87,13 +93,6 @@ function patternOf(text: string, { fixedStrings, wordRegexp, ignoreCase }: FindF
   const pattern = compileFind(source, letters);
   return wordRegexp ? compileFind(`\\b{start-half}(?:${source})\\b{end-half}`, letters) : pattern;
 }
-
-const documentsFrom = (args: Arguments) => ({
-  ...documentOptions(),
-  secrets: args.get(INCLUDE_SECRETS),
-  encoding: args.get(ENCODING),
-  lossy: args.get(LOSSY),
-});
 
 type Progress = Parameters<NonNullable<SearchReading["onProgress"]>>[0];
 

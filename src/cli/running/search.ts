@@ -3,7 +3,7 @@ import { RlmError } from "../../index.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { ENCODING, INCLUDE_SECRETS, LOSSY, QUIET, VERBOSE } from "../flags/declared.ts";
+import { QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { asTyped, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { showLoaded } from "../render/loaded.ts";
@@ -20,12 +20,7 @@ export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: 
     const { session, progress } = opened;
     progress.begin(wanted.paths.join(", "));
     for (const source of await lookedIn(wanted, stop.signal)) {
-      const how = {
-        includeSecrets: args.get(INCLUDE_SECRETS),
-        encoding: args.get(ENCODING),
-        lossy: args.get(LOSSY),
-      };
-      const options = { signal: stop.signal, roots: rootsOf(wanted), ...how };
+      const options = { signal: stop.signal, roots: rootsOf(wanted), ...flags.loading };
       await (session.stats() ? session.loadAppend(source, options) : session.load(source, options));
     }
     const cell = `search(${JSON.stringify(wanted.text)}, ${most})`;

@@ -20,7 +20,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { type Refusal, refusalJson, refusalOf, refusalText } from "../jobs/refusals.ts";
+import { failureText, type Refusal, refusalJson, refusalOf } from "../jobs/refusals.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
@@ -90,7 +90,7 @@ const refused = (refusal: Refusal | null) => (refusal ? { refusal: refusalJson(r
 
 function showRefusal(refusal: Refusal, output: Output): void {
   output.write(
-    `\nlast refusal, ${ago(Date.now() - refusal.at)}: ${inLine(refusalText(refusal, REFUSAL_UNITS))}\n`,
+    `\nlast refusal, ${ago(Date.now() - refusal.at)}: ${inLine(failureText(refusal, REFUSAL_UNITS))}\n`,
     "yellow",
   );
   if (refusal.suggestion !== "") output.write(`suggestion: ${inLine(inFlags(refusal.suggestion))}\n`);

@@ -1,6 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
 import { parseJson } from "../../platform/json.ts";
-import type { NewAnswer } from "../jobs/answers.ts";
+import type { AnswerKey, NewAnswer } from "../jobs/answers.ts";
 import type { Bounds } from "./bounds.ts";
 import { unpackText } from "./pack.ts";
 import { columnsOf, isSealed, number, type Row, seal, text } from "./seal.ts";
@@ -42,18 +42,11 @@ const COLUMNS = {
 };
 
 /** Columns of an answer without its value. */
-export interface AnswerColumns {
-  readonly asked: string;
-  readonly run: string;
-  readonly n: number;
-  readonly k: number;
+export interface AnswerColumns extends AnswerKey, Pick<NewAnswer, "model" | "tokens" | "at"> {
   readonly origin_run: string;
   readonly origin_n: number;
   readonly origin_k: number;
-  readonly model: string;
   readonly usd: number;
-  readonly tokens: number;
-  readonly at: number;
 }
 
 /** A row of `answers` as it is written. */
@@ -71,9 +64,9 @@ export interface ReadAnswer extends AnswerColumns {
 export const answerFields = (columns: AnswerColumns) => ANSWER_COLUMNS.map((column) => columns[column]);
 
 /** The row of an answer that a job has asked for: it is its own origin. */
-export function newAnswerRow({ asked, run, n, k, value, model, tokens, nanodollars, at }: NewAnswer): AnswerRow {
-  const origin = { origin_run: run, origin_n: n, origin_k: k };
-  return sealedRow({ asked, run, n, k, ...origin, model, usd: nanodollars, tokens, at }, JSON.stringify(value));
+export function newAnswerRow({ value, nanodollars: usd, ...columns }: NewAnswer): AnswerRow {
+  const { run: origin_run, n: origin_n, k: origin_k } = columns;
+  return sealedRow({ ...columns, usd, origin_run, origin_n, origin_k }, JSON.stringify(value));
 }
 
 /** The row of a job that takes an answer over. */
