@@ -1,5 +1,6 @@
 import type { AnyNode, CallExpression, NewExpression, TaggedTemplateExpression } from "acorn";
 import { parse, parseExpressionAt } from "acorn";
+import { offsetOf } from "./checks.ts";
 import { nodesAround } from "./declarations.ts";
 
 type Call = CallExpression | NewExpression | TaggedTemplateExpression;
@@ -14,6 +15,7 @@ type Call = CallExpression | NewExpression | TaggedTemplateExpression;
 export function calledAt(code: string, line: number, column: number, names: ReadonlySet<string>): string | null {
   const program = programOf(code);
   if (!program) return null;
+  // The engine counts columns of a cell's first line from 0 in some places, so an offset may be one too small.
   const offset = offsetOf(code, line, column);
   const calls = nodesAround(program, offset).filter(isCall);
   const called = calls.map(calleeOf).filter((callee) => !(callee.type === "Identifier" && names.has(callee.name)));
@@ -65,10 +67,3 @@ function textOf(node: AnyNode, code: string): string {
 const short = (text: string) => (text.length > SHOWN_UNITS || text.includes("\n") ? "(…)" : text);
 
 const SHOWN_UNITS = 40;
-
-/** The engine counts columns of a cell's first line from 0 in some places, so an offset may be one too small. */
-function offsetOf(code: string, line: number, column: number): number {
-  let start = 0;
-  for (let current = 1; current < line; current++) start = code.indexOf("\n", start) + 1;
-  return start + column - 1;
-}

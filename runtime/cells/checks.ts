@@ -65,6 +65,13 @@ const position = (node: Node) => ({
   column: (node.loc?.start.column ?? 0) + 1,
 });
 
+/** The offset of a place in a source, UTF-16 units; line and column are 1-based. */
+export function offsetOf(source: string, line: number, column: number): number {
+  let start = 0;
+  for (let current = 1; current < line; current++) start = source.indexOf("\n", start) + 1;
+  return start + column - 1;
+}
+
 /** The mistake that acorn found, at its place. */
 export function syntaxErrorOf(error: unknown, suggestion: string): unknown {
   if (!(error instanceof SyntaxError) || !("loc" in error)) return error;

@@ -1,5 +1,5 @@
 import module from "node:module";
-import { CellSyntaxError, outerReturn } from "./checks.ts";
+import { CellSyntaxError, offsetOf, outerReturn } from "./checks.ts";
 
 /** A mistake that acorn found in a source which it read as JavaScript. */
 export interface ScriptMistake extends SyntaxError {
@@ -145,10 +145,4 @@ const MAX_DEPTH = 250;
 function placeOf(source: string, offset: number) {
   const before = source.slice(0, offset).split("\n");
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-}
-
-function offsetOf(source: string, line: number, column: number): number {
-  let start = 0;
-  for (let current = 1; current < line; current++) start = source.indexOf("\n", start) + 1;
-  return start + column - 1;
 }

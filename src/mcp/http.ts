@@ -7,6 +7,7 @@ import {
   WebStandardStreamableHTTPServerTransport as SessionTransport,
 } from "@modelcontextprotocol/server";
 import { systemClock } from "../../runtime/index.ts";
+import { boundedBytes } from "../platform/bounded-json.ts";
 import { bears, foreignHeader, listenOnLoopback } from "../platform/loopback.ts";
 import { joinSignals, whenAborted } from "../platform/signals.ts";
 import type { Calls } from "./calls.ts";
@@ -236,16 +237,11 @@ const DRAIN_MS = 60_000;
 /** A request of Node's as one of the web; null: its body is too long. */
 async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostBytes: number): Promise<Request | null> {
   const { method = "GET", url = "", headers } = incoming;
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of method === "POST" ? incoming : []) {
-    bytes += piece.length;
-    if (bytes > mostBytes) return null;
-    pieces.push(piece);
-  }
+  const bytes = await boundedBytes(method === "POST" ? incoming : [], mostBytes);
+  if (!bytes) return null;
   const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, [value].flat().join(", ")]],
   );
-  const body = method === "POST" ? { body: Buffer.concat(pieces) } : {};
+  const body = method === "POST" ? { body: bytes } : {};
   return new Request(new URL(url, `http://${headers.host}`), { method, headers: given, signal, ...body });
 }

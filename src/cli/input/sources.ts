@@ -4,6 +4,7 @@ import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { type Context, type LoadOptions, load, type Source } from "../../context/index.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
+import { boundedBytes } from "../../platform/bounded-json.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -56,14 +57,7 @@ export async function contextSource(path: string, signal: AbortSignal): Promise<
 
 /** All of a stream, or undefined if it holds more than `limit` bytes. Rejects with the signal's abort. */
 export async function readStream(stream: Readable, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of addAbortSignal(signal, stream)) {
-    chunks.push(Buffer.from(chunk));
-    size += chunk.length;
-    if (size > limit) return undefined;
-  }
-  return Buffer.concat(chunks);
+  return boundedBytes(addAbortSignal(signal, stream), limit);
 }
 
 /** A path that a shell hands to a command: `<(command)` and stdin. */

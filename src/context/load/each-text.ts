@@ -1,3 +1,4 @@
+import { boundedBytes } from "../../platform/bounded-json.ts";
 import { lossText } from "../documents/conversions.ts";
 import type { Converted } from "../documents/growing.ts";
 import { MOST_ORIGINAL_BYTES } from "../documents/kinds.ts";
@@ -82,7 +83,7 @@ export async function* textsOfStream(
     yield* textIn(all, { name, head }, options);
     return;
   }
-  const bytes = await collected(all, MOST_ORIGINAL_BYTES);
+  const bytes = await boundedBytes(all, MOST_ORIGINAL_BYTES);
   const tooBig = { reason: `is larger than ${MOST_ORIGINAL_BYTES / 2 ** 20} MB` };
   const original = bytes && { way, bytes, decoding: rules.decoding(false) };
   const content = original ? await documentsOfFile(original, { relative: name, path: "-" }, options) : tooBig;
@@ -171,16 +172,4 @@ async function startOf(stream: AsyncIterable<Uint8Array>) {
     yield* { [Symbol.asyncIterator]: () => iterator };
   }
   return { head: Buffer.concat(start).subarray(0, HEAD_BYTES), all: all() };
-}
-
-/** All bytes as one, or undefined if there are more. */
-async function collected(bytes: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array | undefined> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of bytes) {
-    parts.push(part);
-    size += part.length;
-    if (size > most) return undefined;
-  }
-  return Buffer.concat(parts);
 }
