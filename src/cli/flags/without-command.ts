@@ -41,8 +41,9 @@ export function askLine(args: readonly string[]): string {
   const flags = args.slice(words.length);
   const paths = words.filter((word) => existsSync(word));
   const isQuoted = words.some((word) => /\s/.test(word));
-  // Without quotes the name of a file is a word of the question too.
-  const asked = isQuoted || paths.length === words.length ? words.filter((word) => !paths.includes(word)) : words;
+  const begin = words.findIndex((word) => !paths.includes(word));
+  // Without quotes the name of a file behind the first word of the question is a word of it too.
+  const asked = words.filter((word, at) => !paths.includes(word) || (!isQuoted && begin >= 0 && at > begin));
   const isNamed = flags.some((word) => /^(?:-c|--context)/.test(word));
   const contexts = paths.length > 0 || isNamed ? paths : ["."];
   const hasQuestion = asked.length > 0 || flags.some((word) => /\s/.test(word));

@@ -108,6 +108,8 @@ test.each<[args: string[], problem: RegExp, line: string]>([
   [["這是什麼"], /^a question is not a command/, "belay ask '這是什麼' -c ."],
   [["What is due?", "tests"], /^a question is not a command/, "belay ask 'What is due?' -c tests"],
   [["tests", "What is due?"], /^tests is not a command; ask/, "belay ask 'What is due?' -c tests"],
+  [["tests", "what", "is", "due"], /^tests is not a command; ask/, "belay ask 'what is due' -c tests"],
+  [["what", "is", "in", "tests"], /^a question is not a command/, "belay ask 'what is in tests' -c tests"],
   [["tests"], /^tests is not a command; ask/, "belay ask 'What is this about?' -c tests"],
   [["what", "are", "tests", "-q"], /^a question/, "belay ask 'what are tests' -c tests -q"],
   [["why?", "-c", "x"], /^a question/, "belay ask 'why?' -c x"],
