@@ -8,7 +8,7 @@ export function budgetReason(limit: keyof Amount): string {
   return `budget: ${NAMES[limit]}`;
 }
 
-/** The limit that is spent of a run that is paused for this reason; null: there is another reason, or an earlier build named none. */
+/** The limit that is spent of a run that is paused for this reason; null: there is another reason. */
 export function limitIn(why: string | null): keyof Amount | null {
   return KINDS.find((limit) => budgetReason(limit) === why) ?? null;
 }

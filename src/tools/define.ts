@@ -57,6 +57,12 @@ export interface RecordedCall {
   readonly ingested: Ingested | null;
 }
 
+/** Stands for a call whose answer rests on no record beside what its caller adds. */
+export const NOTHING_RECORDED: RecordedCall = {
+  ...{ envelope: null, query: null, input: null, stats: null, ingested: null },
+  before: { memory: {}, helpers: [] },
+};
+
 /** A tool that a host offers to its model: its words, its parameters, and what it does with a session. */
 export interface Tool {
   readonly name: string;

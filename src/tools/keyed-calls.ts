@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { LIMITS, RlmError } from "../../runtime/index.ts";
 import { canonicalJson } from "../platform/canonical-json.ts";
 import { keyedCallsOf, type Session } from "../session/index.ts";
-import type { Signals, Tool, ToolEnvelope } from "./define.ts";
+import { NOTHING_RECORDED, type Signals, type Tool, type ToolEnvelope } from "./define.ts";
 import { finished } from "./finished.ts";
 import { jsonOf } from "./parameters.ts";
 import { askAnswer } from "./rlm_ask.ts";
@@ -49,10 +49,7 @@ async function answerOf(
   if (!answer.success && typeof answer.kind === "string") return tool.failed(failureIn(answer));
   // A query's answer is the tool's.
   if ("answer" in answer) return answer;
-  const before = { memory: {}, helpers: [] };
-  return (
-    (await tool.recorded(args, { envelope: answer, query: null, input: null, stats, before, ingested: null })) ?? answer
-  );
+  return (await tool.recorded(args, { ...NOTHING_RECORDED, envelope: answer, stats })) ?? answer;
 }
 
 function failureIn(answer: ToolEnvelope) {

@@ -110,9 +110,10 @@ function otherJobs({ jobs, out, own }: AskedRun, others: number): string[] {
 function pausedLines({ line, store }: AskedRun, { run }: CountedRun): string[] {
   const resume = ["jobs", "resume", run.name, ...store.flags];
   const again = store.isServer ? commandLine(resume) : line(...cureIn(run.why));
-  if (!isOutOfMoney(run)) return [pausedText(run), `continue with: ${again}`];
-  const flag = reachedFlag(run);
-  const higher = store.isServer ? ` ${flag ?? "--run-max-…"} HIGHER` : `, with a higher ${flag ?? "limit"}`;
+  const limit = limitIn(run.why);
+  if (limit === null) return [pausedText(run), `continue with: ${again}`];
+  const flag = `--${RUN_LIMITS[limit].name}`;
+  const higher = store.isServer ? ` ${flag} HIGHER` : `, with a higher ${flag}`;
   return [pausedText(run), `continue with: ${again}${higher}`];
 }
 
@@ -137,22 +138,12 @@ export function workLine({ store }: AskedRun, { queue }: RunRow): string {
   return `work on it: ${commandLine(["worker", ...served, ...store.flags])}`;
 }
 
-/** True if a limit of the run is spent, or is held by requests whose cost is not known. */
-const isOutOfMoney = ({ why }: Pick<RunRow, "why">) => why === "budget" || limitIn(why) !== null;
-
-/** The flag of the limit that a paused run has reached, such as `--run-max-tokens`; null: an earlier build has not named it. */
-function reachedFlag({ why }: Pick<RunRow, "why">): string | null {
-  const limit = limitIn(why);
-  return limit === null ? null : `--${RUN_LIMITS[limit].name}`;
-}
-
 /** The reason why a run is paused, as a line for people. */
 export function pausedText({ why, limits }: Pick<RunRow, "why" | "limits">): string {
   if (why === null) return "paused";
-  if (!isOutOfMoney({ why })) return `paused: ${inFlags(why)}`;
   const limit = limitIn(why);
-  const value = limit === null ? null : limits[limit];
+  if (limit === null) return `paused: ${inFlags(why)}`;
+  const value = limits[limit];
   const shown = value === null ? "" : ` ${limit === "nanodollars" ? value / 1e9 : value}`;
-  const reached = `${reachedFlag({ why }) ?? "the limit of the run"}${shown}`;
-  return `paused: ${reached} is spent, or held by requests in flight when a process ended`;
+  return `paused: --${RUN_LIMITS[limit].name}${shown} is spent, or held by requests in flight when a process ended`;
 }

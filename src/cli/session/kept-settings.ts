@@ -29,14 +29,11 @@ export interface RecordedSettings {
   readonly newest: KeptSettings | null;
 }
 
-/** Earlier versions have kept none. */
-const NOWHERE: ResultPlace = { file: null, format: null };
-
 const OfCommand = v.object({
   settings: v.omit(SettingsSchema, ["otlp", "convert"]),
   cwd: v.string(),
   model_chosen: v.optional(v.boolean(), false),
-  output: v.optional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }), NOWHERE),
+  output: v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }),
   on_restart: v.optional(v.picklist(["send", "fail"])),
   cache: v.optional(v.boolean()),
   keep_steps: v.optional(v.boolean()),

@@ -24,23 +24,19 @@ export async function rerunLines(store: Store, row: SessionRow, session: Session
   const { context, execs, name } = session;
   const { place, flags } = runStore(args);
   const kept = recordedSettings(row, openSigner(place, process.env))?.kept?.first;
-  const { paths, secrets, ...ways } = loadedFrom(execs);
+  const { paths, ...ways } = loadedFrom(execs);
   const run = kept && cellsOf(execs, kept);
   if (!kept || !run || !context || paths.length === 0) return [];
   try {
     const sources = paths.map((path) => ({ path, source: path }));
-    const isSame = async (withSecrets: boolean) => {
-      const documents = { ...documentOptions(), ...ways, secrets: withSecrets };
-      const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
-      return (await contextNow(sources, () => options, store)).hash === context.hash;
-    };
-    // Earlier builds loaded files that may contain secrets, too.
-    if ((await isSame(secrets)) || (await isSame(true))) return [];
+    const documents = { ...documentOptions(), ...ways };
+    const options = { roots: kept.settings.roots ?? [], cwd: kept.cwd, documents };
+    if ((await contextNow(sources, () => options, store)).hash === context.hash) return [];
     const base = (name ?? "again").replace(/-\d+$/, "");
     const next = await nextName(base, async (taken) => (await store.find(taken)) !== null);
     const how = [
       ...(ways.raw ? ["--raw"] : []),
-      ...(secrets ? ["--include-secrets"] : []),
+      ...(ways.secrets ? ["--include-secrets"] : []),
       ...(ways.encoding === undefined ? [] : ["--encoding", ways.encoding]),
       ...(ways.lossy ? ["--lossy"] : []),
     ];
