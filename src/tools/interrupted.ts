@@ -3,7 +3,7 @@ import type { Session, Unfinished } from "../session/index.ts";
 import type { Signals, Tool, ToolCall, ToolEnvelope } from "./define.ts";
 import { finished } from "./finished.ts";
 import { withWarnings } from "./fit.ts";
-import { type Keyed, keyedCall } from "./keyed-calls.ts";
+import type { Keyed, KeyedCall } from "./keyed-calls.ts";
 import { leavesLoaded } from "./rlm_load.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function runTool(
   const opened = async () => {
     const session = await open();
     const { signal, suspend, idempotencyKey: key } = call;
-    keyed = key === undefined ? null : await keyedCall(session, { tool, args, key, signal, suspend });
+    keyed = key === undefined ? null : await keyedOf(session, { tool, args, key, signal, suspend });
     const begin = () => keyed?.begin();
     met = keyed?.answer
       ? { answer: keyed.answer, warnings: [] }
@@ -33,6 +33,11 @@ export async function runTool(
   };
   const envelope = await tool.run(opened, args, call).finally(() => keyed?.end());
   return withWarnings(met?.answer ?? envelope, met?.warnings ?? []);
+}
+
+/** The sessions' code is loaded by then: a server that only lists its tools does not wait for that. */
+async function keyedOf(session: Session, call: KeyedCall): Promise<Keyed> {
+  return (await import("./keyed-calls.ts")).keyedCall(session, call);
 }
 
 /** Ends the opening of a tool whose answer is there already. It is never shown. */

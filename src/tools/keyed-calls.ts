@@ -8,7 +8,7 @@ import { jsonOf } from "./parameters.ts";
 import { askAnswer } from "./rlm_ask.ts";
 
 /** A call with the key that its host has given it. */
-interface KeyedCall extends Signals {
+export interface KeyedCall extends Signals {
   readonly tool: Tool;
   readonly args: unknown;
   readonly key: unknown;

@@ -108,7 +108,7 @@ test("files that cannot grow: writes are cut short, and the session goes on when
   await using server = await startModelServer(({ prompt }) => ({ text: `to ${prompt}` }));
   const ends = [
     { blocks: 60, expected: "store_failed" },
-    { blocks: 700, expected: "checkpoint_failed" },
+    { blocks: 850, expected: "checkpoint_failed" },
   ];
   for (const { blocks, expected } of ends) {
     const home = folderWith();

@@ -35,7 +35,9 @@ test("the demo of an ask prints what docs/command.md shows, and leaves nothing",
   const TMPDIR = folderWith();
   const run = await belay(["demo", "--ask"], { env: { TMPDIR } });
   expect(run).toMatchObject({ code: 0, stderr: "" });
-  expect(plain(run.stdout)).toContain(plain(shown));
+  // A slow machine prints how the calls stand.
+  const lines = run.stdout.replaceAll(/^(?:[█░]+ calls|turn \d+: waiting) .*\n/gm, "");
+  expect(plain(lines)).toContain(plain(shown));
   expect(readdirSync(TMPDIR)).toEqual([]);
   const json = await belay(["demo", "--ask", "--json"], { env: { TMPDIR } });
   expect(JSON.parse(json.stdout)).toMatchObject({ success: true, answer: 5, requests: 15 });

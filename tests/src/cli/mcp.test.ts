@@ -74,6 +74,7 @@ test("what is listed is answered before anything that works with sessions is loa
   // The engine, its cells and the search are loaded by the machine's thread alone.
   expect(modulesIn(file).filter((module) => /^runtime\/(?:quickjs|cells)\//.test(module))).toEqual([
     "runtime/cells/owned-names.ts",
+    "runtime/cells/typescript.ts",
     "runtime/quickjs/bounded.ts",
     "runtime/quickjs/build.ts",
   ]);
