@@ -15,8 +15,9 @@ export async function* jsonItems(
     yield* itemsOf(readValue(whole, name), name);
     return;
   }
-  const object = lines.length > 1 ? objectIn(whole) : null;
-  if (object !== null) throw noArray(object, name);
+  const object = objectIn(whole);
+  // On one line it may be a job, unless it has rows.
+  if (object !== null && (whole.includes("\n") || Object.values(object).some(hasRows))) throw noArray(object, name);
   for (const [index, text] of lines.entries()) {
     if (text.trim() === "") continue;
     const at = placeOf(index + 1, name);
@@ -50,6 +51,9 @@ function* itemsOf(array: WrittenJson, name: string): Iterable<Input> {
   }
 }
 
+/** True for an array of objects. */
+const hasRows = (value: WrittenJson | undefined) => Array.isArray(value) && hasFields(value[0]);
+
 /** The object that the file is; null for other texts, such as lines of JSON. */
 function objectIn(text: string): { readonly [name: string]: WrittenJson } | null {
   try {
@@ -61,7 +65,8 @@ function objectIn(text: string): { readonly [name: string]: WrittenJson } | null
 }
 
 function noArray(object: { readonly [name: string]: WrittenJson }, name: string): BadLine {
-  const field = Object.keys(object).find((key) => Array.isArray(object[key]));
+  const fields = Object.keys(object);
+  const field = fields.find((key) => hasRows(object[key])) ?? fields.find((key) => Array.isArray(object[key]));
   if (field === undefined) return new BadLine(name, "is an object, and --jobs takes an array");
   const cure = linesOfArray(name, `.[${JSON.stringify(field)}][]`);
   return new BadLine(name, `is an object, whose array is in ${JSON.stringify(field.slice(0, 80))}`, cure);

@@ -156,6 +156,7 @@ test("jobs come of tables with tabs, of packed ones, and of an array", async () 
     ...{
       "a.json": `[\n${big},\n2]`,
       "lines.json": '{"a":1}\n{"a":2}\n',
+      "one.json": '{"a":[1]}\n\n',
       "u.csv": Buffer.from("\ufeffa\n\u4f60\n", "utf16le"),
     },
   });
@@ -168,6 +169,7 @@ test("jobs come of tables with tabs, of packed ones, and of an array", async () 
     ["item 1 of a.json", big],
     ["item 2 of a.json", "2"],
   ]);
+  expect(await read("one.json")).toEqual([["line 1 of one.json", '{"a":[1]}']]);
   expect(await read("lines.json")).toEqual([
     ["line 1 of lines.json", '{"a":1}'],
     ["line 2 of lines.json", '{"a":2}'],
@@ -182,6 +184,7 @@ test("a packed table that is not whole is refused, and none is unpacked without 
       "cut.csv.gz": packed.subarray(0, packed.length / 2),
       "bad.csv.gz": "no gzip at all",
       "o.json": '{"d":[1],\n"x":2}',
+      "page.json": '{"tags":["x"],"data":[{"a":1},{"a":2}]}',
     },
     "bomb.csv.gz": gzipSync(Buffer.alloc(64 * MB)),
     "t.csv.bz2": Buffer.from("425a683931415926535900", "hex"),
@@ -193,6 +196,7 @@ test("a packed table that is not whole is refused, and none is unpacked without 
   });
   expect(await failure("bad.csv.gz")).toMatchObject({ message: "is damaged: it cannot be unpacked" });
   expect(await failure("bomb.csv.gz")).toMatchObject({ message: "is longer than 1 MB" });
+  expect(await failure("page.json")).toMatchObject({ message: 'is an object, whose array is in "data"' });
   expect(await failure("o.json")).toMatchObject({ cure: `jq -c '.["d"][]' o.json > o.jsonl makes a file for --jobs.` });
   await expect(inputsOf("t.csv.bz2", NEVER)).rejects.toMatchObject({ tryThis: "bzip2 -dc t.csv.bz2 > t.csv" });
 });
