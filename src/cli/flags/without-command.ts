@@ -8,6 +8,8 @@ interface Meant {
 }
 
 const QUESTION = "What is this about?";
+/** A sign that a word is a question. */
+const ASKING = /[\s?]|[^\0-\x7f]/;
 /** Files that `belay exec` runs. */
 const SCRIPT = /\.[cm]?[jt]s$/i;
 
@@ -24,7 +26,7 @@ export function lineForPath(args: readonly string[]): Meant | null {
 /** The line for a question in place of a command; null: it does not look like one. Nothing is sent before it is typed. */
 export function lineForQuestion(args: readonly string[]): Meant | null {
   const [first = ""] = args;
-  const isQuestion = leadingWords(args).length > 1 || /[\s?]|[^\0-\x7f]/.test(first);
+  const isQuestion = leadingWords(args).length > 1 || ASKING.test(first);
   if (!isQuestion || first.trim() === "") return null;
   return { problem: "a question is not a command; ask answers it. Nothing was sent", line: askLine(args) };
 }
@@ -46,7 +48,7 @@ export function askLine(args: readonly string[]): string {
   const asked = words.filter((word, at) => !paths.includes(word) || (!isQuoted && begin >= 0 && at > begin));
   const isNamed = flags.some((word) => /^(?:-c|--context)/.test(word));
   const contexts = paths.length > 0 || isNamed ? paths : ["."];
-  const hasQuestion = asked.length > 0 || flags.some((word) => /\s/.test(word));
+  const hasQuestion = asked.length > 0 || flags.some((word) => ASKING.test(word) && !existsSync(word));
   const question = hasQuestion ? asked.join(" ") : QUESTION;
   return commandLine([
     "ask",

@@ -114,6 +114,7 @@ test.each<[args: string[], problem: RegExp, line: string]>([
   [["what", "are", "tests", "-q"], /^a question/, "belay ask 'what are tests' -c tests -q"],
   [["why?", "-c", "x"], /^a question/, "belay ask 'why?' -c x"],
   [["-c", "tests", "what is due"], /^options come after/, "belay ask -c tests 'what is due'"],
+  [["-c", "tests", "why?"], /^options come after/, "belay ask -c tests 'why?'"],
   [["-c", "tests"], /^options come after/, "belay ask 'What is this about?' -c tests"],
   [["-c", "tests", "-e", "1"], /^options come after/, "belay exec -c tests -e 1"],
   [["serach", "lease", "tests"], /^unknown command serach; did you mean search/, "belay search lease tests"],
