@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import { openTools, type SessionTools } from "../../../src/tools/open-tools.ts";
 import { CRASH_CHANNEL, CRASH_VARIABLE } from "../../support/crash/point.ts";
@@ -17,7 +17,10 @@ function callerOf(tools: SessionTools) {
 }
 
 async function scene() {
-  const server = await startModelServer(({ prompt }) => ({ text: prompt.toUpperCase() }));
+  const server = await startModelServer(({ prompt, index }) => {
+    const delayMs = prompt === "slow once" && index === 0 ? 60_000 : 0;
+    return { text: prompt.toUpperCase(), delayMs };
+  });
   onTestFinished(() => server.close());
   const cwd = folderWith({ "a.txt": "alpha", "b.txt": "beta" });
   const kept = { store: folderWith(), session: "s", model: "local/m", baseUrl: server.url, apiKeyEnv: "K", cwd };
@@ -83,14 +86,17 @@ test("a key names one call", async () => {
 });
 
 test("a call that was cancelled is made again under its key", async () => {
-  const { kept } = await scene();
+  const { kept, sent } = await scene();
   await using tools = await openTools(kept, { cwd: kept.cwd });
   const exec = tools.find(({ name }) => name === "rlm_exec");
   await callerOf(tools)("rlm_load", { path: "a.txt" });
-  const slow = { code: "globalThis.tries = (globalThis.tries ?? 0) + 1; if (tries === 1) for (;;); tries" };
-  const given = { idempotencyKey: "k", signal: AbortSignal.timeout(100) };
-  expect(await exec?.execute(slow, given)).toMatchObject({ error_code: "cancelled" });
-  expect(await exec?.execute(slow, { idempotencyKey: "k" })).toMatchObject({ success: true });
+  const slow = { code: 'await llm_query("slow once", { tools: [] })' };
+  const stop = new AbortController();
+  const cancelled = exec?.execute(slow, { idempotencyKey: "k", signal: stop.signal });
+  await vi.waitFor(() => expect(sent()).toBe(1), { timeout: 30_000 });
+  stop.abort();
+  expect(await cancelled).toMatchObject({ error_code: "cancelled" });
+  expect(await exec?.execute(slow, { idempotencyKey: "k" })).toMatchObject({ success: true, result_json: "SLOW ONCE" });
 });
 
 const HOST = join(import.meta.dirname, "../../support/tool-host.ts");
