@@ -45,10 +45,15 @@ async function opened(store: Store, name: string, machineEntry?: URL): Promise<{
 /** The store as a build wrote it whose images have another format. */
 async function storeWith(file: string, changed: Partial<ImageFormat>): Promise<Store> {
   const store = await storeOf(file);
+  const sessions = await Promise.all([FINISHED, INTERRUPTED].map((name) => store.find(name)));
+  const checkpoints = await Promise.all(sessions.map((session) => store.checkpoints(session?.id ?? "")));
+  // A machine that is given up is opened again from a checkpoint of this build.
+  const written = new Set(checkpoints.flat().map(({ id }) => id));
   return {
     ...store,
     async checkpoint(id) {
       const row = await store.checkpoint(id);
+      if (!written.has(id)) return row;
       return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, ...changed } } };
     },
   };

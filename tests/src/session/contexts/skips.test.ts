@@ -22,7 +22,7 @@ test("files that were not read belong to a context in cells, asks and queries, a
   const answer = using("rlm_exec", { code: "answer(peek(0, 8))" });
   const { session, store, seen } = await openScripted(({ tools }) => (tools.length > 0 ? answer : "yes"), {
     roots: [at],
-    session: "s",
+    session: "skips",
   });
   await session.load(join(at, "docs"));
   expect(await session.exec(SKIPS)).toMatchObject({ result_json: told });
@@ -40,12 +40,12 @@ test("files that were not read belong to a context in cells, asks and queries, a
   await session.loadAppend({ text: "more", name: "more" });
   await session.loadAppend(join(at, "docs"));
   expect(await session.exec(SKIPS)).toMatchObject({ result_json: told });
-  expect(await describeSession(store, "s")).toMatchObject({ skipped: told });
+  expect(await describeSession(store, "skips")).toMatchObject({ skipped: told });
 
-  const forking = { id: "01FORK", name: "f", origin: "library", checkpoint: null, at: 1 } as const;
-  await forkSession(store, "s", { ...forking, settings: () => null });
+  const forking = { id: "01SKIPSFORK", name: "skips fork", origin: "library", checkpoint: null, at: 1 } as const;
+  await forkSession(store, "skips", { ...forking, settings: () => null });
   await session.close();
-  for (const name of ["s", "f"]) {
+  for (const name of ["skips", "skips fork"]) {
     await using again = await openSessionWith({ roots: [at], session: name }, { store });
     expect(await again.exec(SKIPS)).toMatchObject({ result_json: told });
     await again.load({ text: "another", name: "another" });
@@ -55,7 +55,7 @@ test("files that were not read belong to a context in cells, asks and queries, a
 
 test("a context that a build kept which noted no skipped files is loaded again, or refused by name", async () => {
   const at = folderWith(TREE);
-  const { session, store } = await openScripted(() => "yes", { roots: [at], session: "s" });
+  const { session, store } = await openScripted(() => "yes", { roots: [at], session: "older skips" });
   await session.load(join(at, "docs"));
   await session.close();
   const key = await contextKey(store, session.id);
@@ -66,9 +66,9 @@ test("a context that a build kept which noted no skipped files is loaded again, 
     parts,
     index: { documents, routes, stats: { ...stats, skipped: { count: 2, files: [] } } },
   });
-  expect(await describeSession(store, "s")).toMatchObject({ coverage: null, skipped: null });
+  expect(await describeSession(store, "older skips")).toMatchObject({ coverage: null, skipped: null });
 
-  const again = () => openSessionWith({ roots: [at], session: "s" }, { store });
+  const again = () => openSessionWith({ roots: [at], session: "older skips" }, { store });
   writeFileSync(join(at, "docs/lease.txt"), "The rent is 200.\n");
   const message = expect.stringMatching(/\/docs\) is lost: context \w+ was kept by an earlier build of Belay$/);
   await expect(again()).rejects.toMatchObject({ code: "context_lost", message });
