@@ -68,6 +68,10 @@ export function refusalJson(refusal: Refusal | null): object | null {
   return { error_code, error, suggestion, at };
 }
 
-export const oneLine = (text: string, units: number) => text.replaceAll(/\s+/g, " ").slice(0, units);
+/** A text on one line; one of more units ends with `…`. */
+export function oneLine(text: string, units: number): string {
+  const line = text.replaceAll(/\s+/g, " ");
+  return line.length > units ? `${line.slice(0, units).toWellFormed()}…` : line;
+}
 
 export const WHY_UNITS = 200;

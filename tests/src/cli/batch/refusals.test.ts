@@ -45,6 +45,8 @@ function expectWords({ list, run, job, show, lists, runs, jobs, shows }: Looked,
     expect(stdout).not.toContain(KEY);
     expect(stdout.length).toBeLessThan(3000);
   }
+  // What is cut says so.
+  for (const { stdout } of [list, run]) expect(stdout).toContain("x…");
   expect(JSON.stringify([lists, runs, jobs, shows])).not.toContain(KEY);
   expect(jobs.refusal.error.length).toBeLessThanOrEqual(500);
 }
