@@ -131,7 +131,7 @@ test("show tells an ask as a tree, and the line that it prints forks the session
       { kind: "load", parent: null },
       { kind: "ask", status: "unfinished", ask: { question: "Which code?", answer: null } },
       { kind: "turn", parent: 2, turn: { number: 1, text: "I look for it first." }, calls: [{ name: "root" }] },
-      { kind: "cell", parent: 3, coverage: { matched: "", ranges: { found: [[8, 20]], shown: [] } } },
+      { kind: "cell", parent: 3, coverage: { ranges: { found: [[8, 20]], shown: [] } } },
     ],
   });
   expect(await belay("resume", "again", "-q")).toMatchObject({ code: 0, stdout: "1\n" });
