@@ -44,6 +44,7 @@ export type {
   ResumeInput,
   Settlement,
 } from "./protocol.ts";
+export { hasEngine } from "./quickjs/build.ts";
 export { firstly, remedy, type Wording, worded, wordedEnvelope } from "./remedies.ts";
 export { roundedIn } from "./rounded.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";

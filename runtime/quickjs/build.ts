@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { boundMemory } from "./bounded.ts";
 
@@ -12,6 +12,15 @@ let build: ReturnType<typeof compiled> | undefined;
 export function quickJsBuild() {
   build ??= compiled();
   return build;
+}
+
+/** True if the engine's file is where its package has it. A bundler may have put another address in its place. */
+export function hasEngine(): boolean {
+  try {
+    return existsSync(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
+  } catch {
+    return false;
+  }
 }
 
 /** The engine, which is handed to each thread, with the SHA-256 of its wasm as it was published: the bound changes no image. */
