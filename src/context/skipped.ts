@@ -1,6 +1,6 @@
 import { basename, isAbsolute, resolve } from "node:path";
 import { amount, thousands } from "../platform/figures.ts";
-import { inLine } from "../platform/visible.ts";
+import { cutText, inLine } from "../platform/visible.ts";
 
 /** A file of a load that is not in P, and why. `path` is relative to the loaded folder. */
 export interface SkippedFile {
@@ -216,6 +216,5 @@ export function unreadSentence({ unread, files }: Pick<SkippedStats, "unread" | 
 }
 
 function shortened(words: string): string {
-  const line = inLine(words.slice(0, 2 * NAME_UNITS));
-  return line.length > NAME_UNITS ? `${line.slice(0, NAME_UNITS).toWellFormed()}…` : line;
+  return cutText(inLine(words.slice(0, 2 * NAME_UNITS)), NAME_UNITS);
 }

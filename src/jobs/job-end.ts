@@ -1,4 +1,5 @@
 import type { ErrorCode, Json } from "../../runtime/index.ts";
+import { cutText } from "../platform/visible.ts";
 import type { Back, JobRow, Outcome } from "../store/index.ts";
 import type { RunSpec } from "./spec.ts";
 import type { Suspended } from "./stops.ts";
@@ -87,7 +88,7 @@ const REFUSAL_UNITS = 500;
 /** The facts of a provider's refusal, which the row tells until the job has ended. */
 function told(error: Reason | undefined, now: number): Pick<Back, "told"> {
   if (!error) return {};
-  const words = error.message.slice(0, REFUSAL_UNITS).toWellFormed();
+  const words = cutText(error.message, REFUSAL_UNITS);
   return { told: { refusal: { error_code: error.code, error: words, suggestion: error.suggestion, at: now } } };
 }
 

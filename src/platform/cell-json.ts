@@ -1,4 +1,4 @@
-import { jsonText } from "./visible.ts";
+import { cutText, jsonText } from "./visible.ts";
 import { hasFields, isList, mayPrintOtherwise, readJson, type WrittenJson } from "./written-json.ts";
 
 /** JSON as cells get it. */
@@ -46,7 +46,7 @@ function fieldPath(path: string, name: string): string {
   const begun = name.slice(0, PATH_UNITS + 1).toWellFormed();
   const part = /^[\p{L}\p{N}_$-]+$/u.test(begun) ? begun : jsonText(begun);
   const whole = path === "" ? part : `${path}.${part}`;
-  return whole.length > PATH_UNITS ? `${whole.slice(0, PATH_UNITS).toWellFormed()}…` : whole;
+  return cutText(whole, PATH_UNITS);
 }
 
 /**

@@ -14,6 +14,11 @@ export function inLine(text: string): string {
   return visible(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
 
+/** A text of at most so many UTF-16 units; one that is longer ends with `…` behind them. */
+export function cutText(text: string, units: number): string {
+  return text.length > units ? `${text.slice(0, units).toWellFormed()}…` : text;
+}
+
 /** A place that an answer rests on, as one line shows it: `report.pdf p.12`, and in a text `a.txt:14`. */
 export function citedPlace({ doc, line, place }: Cited): string {
   const document = inLine(doc ?? "P");

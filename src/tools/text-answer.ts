@@ -1,4 +1,5 @@
 import type { TextObject } from "../context/index.ts";
+import { cutText } from "../platform/visible.ts";
 
 /** Most bytes of what an answer quotes. A tool of Pi may answer 51,200; a line of facts stands above. */
 export const QUOTED_BYTES = 50_000;
@@ -7,8 +8,7 @@ const NAME_UNITS = 200;
 
 /** The name of an object's document in answers, on one line. */
 export function nameOf({ of, document }: Pick<TextObject, "of" | "document">): string {
-  const id = document.id.replaceAll(/\p{Cc}/gu, " ");
-  const shown = id.length > NAME_UNITS ? `${id.slice(0, NAME_UNITS).toWellFormed()}…` : id;
+  const shown = cutText(document.id.replaceAll(/\p{Cc}/gu, " "), NAME_UNITS);
   return of === "P" ? `P: ${shown}` : shown;
 }
 

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { isRecord } from "../../platform/json.ts";
+import { cutText } from "../../platform/visible.ts";
 import type { Counts, JobPage, JobRow } from "../../store/index.ts";
 
 /** The fields that a job told of itself. A row may be damaged or hostile: any field may be anything. */
@@ -70,8 +71,7 @@ export function refusalJson(refusal: Refusal | null): object | null {
 
 /** A text on one line; one of more units ends with `…`. */
 export function oneLine(text: string, units: number): string {
-  const line = text.replaceAll(/\s+/g, " ");
-  return line.length > units ? `${line.slice(0, units).toWellFormed()}…` : line;
+  return cutText(text.replaceAll(/\s+/g, " "), units);
 }
 
 export const WHY_UNITS = 200;
