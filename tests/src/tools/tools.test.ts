@@ -3,6 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { builtins } from "../../../builtins/index.ts";
+import { roundedIn } from "../../../runtime/index.ts";
 import { openSession } from "../../../src/index.ts";
 import type { Session } from "../../../src/session/api.ts";
 import { type RecordedCall, TOOLS_BUDGET, type ToolEnvelope, toolTokens } from "../../../src/tools/index.ts";
@@ -296,8 +297,10 @@ const NOTHING = { envelope: null, query: null, input: null, stats: null, ingeste
 test("a batch whose process is gone is answered as the process would have", async () => {
   const { call, session } = await openProject();
   const key = fc.constantFrom("a", "b", "constructor");
+  // A whole number that a reader of JSON has rounded is refused before the batch runs.
+  const value = fc.jsonValue({ maxDepth: 1 }).filter((json) => roundedIn(JSON.parse(JSON.stringify(json))) === null);
   const op = fc.oneof(
-    fc.record({ op: fc.constant("put"), key, value: fc.jsonValue({ maxDepth: 1 }) }),
+    fc.record({ op: fc.constant("put"), key, value }),
     fc.record({ op: fc.constantFrom("get", "delete"), key }),
   );
   await fc.assert(
