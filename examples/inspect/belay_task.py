@@ -1,7 +1,7 @@
 """A task of Inspect in which an ask of Belay answers: `belay ask` over the file or folder of each sample.
 
     npm i -g belay-rlm && pip install inspect_ai
-    inspect eval belay_task.py -T data=belay-eval/RUN/items.jsonl -T model=openai/gpt-5-mini --model none
+    inspect eval belay_task.py -T data=belay-eval/RUN/items.jsonl -T model=openai/gpt-6-luna --model none
 
 `data` has lines as `belay eval --data` takes them, with a `file`. An answer is right if it includes each expected text. What an ask
 took stands in the output of its sample; the totals of Inspect count only models that it calls itself.

@@ -5,7 +5,7 @@
 // with this promptfooconfig.yaml, and tests of your own:
 //
 //   prompts: ["{{question}}"]
-//   providers: [{ id: "file://belay.mjs", config: { model: "openai/gpt-5-mini", budget: { max_cost_usd: 0.5 } } }]
+//   providers: [{ id: "file://belay.mjs", config: { model: "openai/gpt-6-luna", budget: { max_cost_usd: 0.5 } } }]
 //   tests: [{ vars: { question: "Who signed?", file: "contracts" }, assert: [{ type: icontains, value: "Ada Berg" }] }]
 //
 // or the questions of `belay eval`; an answer that has some of the expected texts is partly right:

@@ -148,7 +148,7 @@ const functions = v.optional(
   ),
 );
 
-const MODEL = "PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
+const MODEL = "PROVIDER/ID, such as anthropic/claude-sonnet-5";
 const modelName = v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL));
 
 const WORDS = "a list of a program and its arguments, or a boolean";

@@ -14,7 +14,7 @@ const OWN = flags({
     help: "jobs at once, over all queues (default: two for each core, at most one for each 64 MB of memory)",
   },
   models: {
-    type: words("PROVIDER/ID", "models such as anthropic/claude-sonnet-4-5", (text) => /^[^/\s]+\/\S+$/.test(text)),
+    type: words("PROVIDER/ID", "models such as anthropic/claude-sonnet-5", (text) => /^[^/\s]+\/\S+$/.test(text)),
     help: "the only models that jobs may ask here; a run that asks another one is paused (default: each that a key is there for; a run without its key is paused too)",
   },
   untilIdle: { type: toggle, help: "end when no run of its queues has anything left to do" },

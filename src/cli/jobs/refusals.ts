@@ -58,7 +58,7 @@ export async function refusalOfRun(
   return newestRefusal(found.flat());
 }
 
-/** `rate_limited: openai/gpt-5: 429 You exceeded your current quota`, on one line. @param units of the words at most */
+/** `rate_limited: openai/gpt-6-sol: 429 You exceeded your current quota`, on one line. @param units of the words at most */
 export const failureText = ({ error_code, error }: Pick<Refusal, "error_code" | "error">, units = WHY_UNITS) =>
   error === "" ? error_code : `${error_code}: ${oneLine(error, units)}`;
 

@@ -34,7 +34,7 @@ sessions
 ${paragraph("Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no answer that is recorded is requested again. --session NAME keeps a session for later commands.", width)}
 
 settings
-${paragraph(`Flags go before environment variables (BELAY_MODEL, BELAY_MAX_SUB_CALLS, ...), these before belay.config.json in this folder or above it in its repository, and this before ~/.belay/config.json. A file is a JSON object, such as { "model": "anthropic/claude-sonnet-4-5" }. Keys: ${KEYS.join(", ")}.`, width)}
+${paragraph(`Flags go before environment variables (BELAY_MODEL, BELAY_MAX_SUB_CALLS, ...), these before belay.config.json in this folder or above it in its repository, and this before ~/.belay/config.json. A file is a JSON object, such as { "model": "anthropic/claude-sonnet-5" }. Keys: ${KEYS.join(", ")}.`, width)}
 ${paragraph("A project's file may choose the model and lower limits; the rest is for your own file, variables and flags.", width)}
 
 environment

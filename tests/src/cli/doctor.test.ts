@@ -86,14 +86,14 @@ test("doctor says why a server does not start", async () => {
 });
 
 test("doctor looks at the settings, and whether there is a key for the model", async () => {
-  const folder = folderWith({ "home/config.json": '{ "model": "anthropic/claude-sonnet-4-5", "api_key_env": "K" }' });
+  const folder = folderWith({ "home/config.json": '{ "model": "anthropic/claude-sonnet-5", "api_key_env": "K" }' });
   const home = join(folder, "home");
   const settings = async (env: Record<string, string>) => {
     const { stdout } = await doctor(["--json"], { home, cwd: folder, env });
     return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "settings");
   };
   const [keyed, bare, wrong] = await Promise.all([settings({ K: "x" }), settings({}), settings({ BELAY_MODEL: "x" })]);
-  expect(keyed).toMatchObject({ state: "ok", detail: `model anthropic/claude-sonnet-4-5; read ${home}/config.json` });
+  expect(keyed).toMatchObject({ state: "ok", detail: `model anthropic/claude-sonnet-5; read ${home}/config.json` });
   expect(bare).toMatchObject({ state: "warning", detail: "the environment variable K is not set" });
   expect(wrong).toMatchObject({ state: "failed", detail: expect.stringMatching(/^BELAY_MODEL must be PROVIDER/) });
 });

@@ -50,7 +50,7 @@ test.each<[args: string[], expected: string | RegExp]>([
     "--api-key-env must be the name of an environment variable, not the key itself | belay help exec",
   ],
   [["--base-url", "", "--api-key-env=", "--max-cost-usd", ""], "accepted"],
-  [["--model", ""], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5 | belay help exec"],
+  [["--model", ""], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-5 | belay help exec"],
   [["-c", "-", "-c", "-"], "stdin can be read only once: -c - is given twice | belay help exec"],
   [["-e", "-1", "--", "--json", "-c"], "accepted"],
   [["-s", "été 2.b", "-c", "x", "--append"], "accepted"],

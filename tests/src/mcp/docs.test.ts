@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type Client, configFor } from "../../../src/mcp/index.ts";
 
 const PAGE = readFileSync(new URL("../../../docs/mcp.md", import.meta.url), "utf8");
-const STARTED = { args: ["mcp", "--model", "anthropic/claude-sonnet-4-5"], secrets: ["ANTHROPIC_API_KEY"], env: {} };
+const STARTED = { args: ["mcp", "--model", "anthropic/claude-sonnet-5"], secrets: ["ANTHROPIC_API_KEY"], env: {} };
 
 test.each([
   ["claude", "Claude Code, "],

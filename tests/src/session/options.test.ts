@@ -49,7 +49,7 @@ const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
   ],
   [
     { model: "m" },
-    "openSession(): model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5, and is another text | Correct it, or leave it out.",
+    "openSession(): model must be PROVIDER/ID, such as anthropic/claude-sonnet-5, and is another text | Correct it, or leave it out.",
   ],
   [{ somethingElse: 1 }, /^openSession\(\): unknown option somethingElse \|/],
   [
