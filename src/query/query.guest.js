@@ -6,11 +6,20 @@ const warnings = [];
 
 const SECTION_UNITS = 6000;
 
+/** Words that say nothing of what is asked, unless they are in capitals. */
 const STOP_WORDS = new Set(
-  "about after all also and any are been before being but can code could describe did does doing done each every explain file files find for from give had has have how into its least list make many more most much not often one only other our please should show some such summarise summarize tell than that the their them then there these they this those through to use used uses using was were what when where which while who whose why will with within without would you your".split(
+  "a about after all also am an and any are as at be been before being but by can code could d describe did do does doing done each every explain file files find for from give had has have he how i if in into is it its least list ll m make many me more most much my no not of often on one only or other our please re s should show so some such summarise summarize t tell than that the their them then there these they this those through to up us use used uses using ve was we were what when where which while who whose why will with within without would you your".split(
     " ",
   ),
 );
+
+/** Letters of scripts that do not set words apart by spaces. */
+const UNSPACED =
+  "[\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}]";
+const UNSPACED_RUNS = new RegExp(`(${UNSPACED}+)`, "u");
+
+/** Terms of a question that are looked for one by one are at most so many. */
+const MOST_TERMS = 24;
 
 result = await answerQuery();
 
@@ -88,7 +97,7 @@ function wordsIn(text) {
   const lines = text.split(/[\n,;]+/).map((line) => line.replace(/^[^\p{L}\p{N}_$]+|[^\p{L}\p{N}_$]+$/gu, ""));
   const words = lines
     .map((line) => line.replace(/^\d+[.)]\s+/, ""))
-    .filter((line) => line.length > 1 && line.length <= 60);
+    .filter((line) => line.length > 0 && line.length <= 60);
   return [...new Set(words)].slice(0, 12);
 }
 
@@ -247,16 +256,62 @@ function notPutTogether({ code, name, message }, count) {
   };
 }
 
-/** Words of a text that its meaning hangs on: names and longer words, as they stand in it. */
+/**
+ * Words of a text that its meaning hangs on, as they stand in it, however short: 7, v7, 1.2.3, needle-7, C#, Go, 令牌. Words that say
+ * nothing are left out, except names in capitals: IT, US.
+ */
 function wordsOf(text) {
-  const words = text.match(/[\p{L}\p{N}_$]{3,}/gu) ?? [];
-  return [...new Set(words)].filter((word) => !STOP_WORDS.has(word.toLowerCase())).slice(0, 24);
+  const joint = /[\p{L}\p{M}\p{N}_$]+(?:(?:-|(?<=\p{N})[.:,](?=\p{N}))[\p{L}\p{M}\p{N}_$]+)*(?:\+\+|#)?/gu;
+  const runs = (text.match(joint) ?? []).flatMap((word) => word.split(UNSPACED_RUNS)).filter((run) => run !== "");
+  return [...new Set(runs)].filter((word) => /^\p{Lu}{2,}$/u.test(word) || !STOP_WORDS.has(word.toLowerCase()));
 }
 
-/** The terms of a pattern: the quoted ones, else the words. */
+/** Texts in quotation marks. An apostrophe within a word is none. */
+function quotedIn(text) {
+  const quoted = text.matchAll(/(?<![\p{L}\p{N}])["'`“«「]([^"'`“”«»「」\n]{1,80})["'`”»」](?![\p{L}\p{N}])/gu);
+  return Array.from(quoted, ([, inside]) => inside);
+}
+
+/** The terms of a pattern: the quoted ones, else the words; of a script without spaces the pairs of its letters. */
 function termsOf(text) {
-  const quoted = [...text.matchAll(/["'`]([^"'`\n]{2,80})["'`]/g)].map(([, inside]) => inside);
-  return quoted.length > 0 ? [...new Set(quoted)] : wordsOf(text).slice(0, 12);
+  const quoted = quotedIn(text);
+  const all = quoted.length > 0 ? quoted : wordsOf(text).flatMap(pairsOf);
+  const terms = [...new Set(all)];
+  if (terms.length > MOST_TERMS) {
+    warnings.push(`query_words: the first ${MOST_TERMS} of the question's ${terms.length} words were looked for`);
+  }
+  return terms.slice(0, MOST_TERMS);
+}
+
+/** A word, or the pairs of letters in a longer run of a script that does not set words apart. */
+function pairsOf(word) {
+  const letters = [...word];
+  if (letters.length < 3 || !isUnspaced(word)) return [word];
+  return letters.slice(1).map((letter, at) => letters[at] + letter);
+}
+
+function isUnspaced(word) {
+  return word.search(UNSPACED_RUNS) >= 0;
+}
+
+/** Patterns of what the index cannot keep apart: C#, 1.2.3, short names such as Go, and a number with the word that it numbers. */
+function literalsOf(text) {
+  const numbered = text.matchAll(/(?<![\p{L}\p{M}])([\p{L}\p{M}]{2,40})[\s.:#-]{1,3}(v?\d+(?:\.\d+)*)/giu);
+  const phrases = Array.from(numbered)
+    .filter(([, word]) => !STOP_WORDS.has(word.toLowerCase()))
+    .map(([, word, number]) => `${patternOf(word)}[\\s.:#-]{1,3}${patternOf(number)}`);
+  const counted = text.match(new RegExp(`${UNSPACED}?\\d+${UNSPACED}|${UNSPACED}\\d+`, "gu")) ?? [];
+  const words = wordsOf(text).filter((word) => /[.:,#+]/.test(word) || /^\p{Lu}[\p{Ll}\p{Lu}\d]?$/u.test(word));
+  return [...phrases, ...[...counted, ...words].map(patternOf)].slice(0, MOST_TERMS);
+}
+
+/** The pattern of a term. A number, a short word and the end of a number are matched whole: 7 is not in 17. */
+function patternOf(term) {
+  const pattern = term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const isShort = /^\p{L}[\p{L}\p{M}\d]?(?:\+\+|#)?$/u.test(term) && !isUnspaced(term);
+  const before = isShort ? "\\b" : /^\d/.test(term) ? "(?-u:\\b)" : "";
+  const after = /\d$/.test(term) ? "(?:\\D|$)" : isShort && !/[+#]$/.test(term) ? "\\b" : "";
+  return `${isShort && /\p{Lu}/u.test(term) ? "(?-i:" : "(?:"}${before}${pattern}${after})`;
 }
 
 /** A section around matches in a document, cut at line ends if there are any near. */
@@ -267,11 +322,11 @@ function sectionAround({ start, end, document }) {
   return { start: from + head, end: to };
 }
 
-/** Places where most of the terms stand together: windows of a document by number of different terms, then of matches. */
-function byRegex(terms, limit) {
+/** Places where most of the patterns match together: windows of a document by number of different terms, then of matches. */
+function byRegex(patterns, limit) {
   const windows = new Map();
-  for (const [index, term] of terms.entries()) {
-    for (const [start, end] of thinned(find(term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i").matches, 2000)) {
+  for (const [index, pattern] of patterns.entries()) {
+    for (const [start, end] of thinned(find(pattern, "i").matches, 2000)) {
       const document = doc_at(start);
       if (!document || start < document.start) continue;
       const key = `${document.start}+${Math.floor((start - document.start) / SECTION_UNITS)}`;
@@ -312,24 +367,26 @@ function byRouting(prompt, limit) {
 
 /** Sections for a question, best first. `isSure`: they were not found by its words alone. */
 function choose(prompt, strategy, limit) {
-  if (strategy === "regex") return { used: strategy, sections: byRegex(termsOf(prompt), limit), isSure: false };
+  if (strategy === "regex")
+    return { used: strategy, sections: byRegex(termsOf(prompt).map(patternOf), limit), isSure: false };
   if (strategy === "routing") return { used: strategy, sections: byRouting(prompt, limit), isSure: true };
   const byWords = () => {
-    const hits = search(wordsOf(prompt).join(" "), Math.min(100, limit * 2)).slice(0, limit);
-    return { used: "bm25", sections: hits.map(({ start, end }) => ({ start, end })), isSure: false };
+    const hits = search(wordsOf(prompt).join(" "), Math.min(100, limit * 2));
+    return hits.map(({ start, end }) => ({ start, end }));
   };
-  if (strategy === "bm25") return byWords();
+  if (strategy === "bm25") return { used: "bm25", sections: byWords().slice(0, limit), isSure: false };
   // Quoted text and names in capitals (TODO, MAX_SIZE) are meant to the letter.
-  const exact = /["'`][^"'`\n]{2,80}["'`]/.test(prompt)
-    ? termsOf(prompt)
-    : (prompt.match(/\b[A-Z][A-Z0-9_]{2,}\b/g) ?? []);
-  const found = byRegex([...new Set(exact)], limit);
+  const quoted = quotedIn(prompt);
+  const exact = quoted.length > 0 ? quoted : (prompt.match(/\b[A-Z][A-Z0-9_]{2,}\b/g) ?? []);
+  const found = byRegex([...new Set(exact)].map(patternOf), limit);
   if (found.length > 0) return { used: "regex", sections: found, isSure: true };
   if ((find_routes(prompt, 1)[0]?.relevance ?? 0) >= 0.5) {
     const routed = byRouting(prompt, limit);
     if (routed.length > 0) return { used: "routing", sections: routed, isSure: true };
   }
-  return byWords();
+  // Half of the sections may go to what only a pattern can find.
+  const literal = byRegex(literalsOf(prompt), Math.ceil(limit / 2));
+  return { used: "bm25", sections: [...literal, ...byWords()].slice(0, limit), isSure: literal.length > 0 };
 }
 
 /** True if the words of a question find little: no section, or fewer than half of them stand in P in any form. */

@@ -100,6 +100,43 @@ test("notes that all say NOTHING are no_match", async () => {
   expect(await session.resume()).toMatchObject({ how: "replayed", envelope: { error_code: "no_match" } });
 });
 
+/** Filler in which each other number, version and name of the questions below stands too, and the one line that they ask for. */
+const around = (line: string) =>
+  [
+    lines(800, (at) => `${at + 100}. We go to section ${at + 100}, as it is in our release v${at + 100}.`),
+    `${line}\n`,
+    lines(800, (at) => `他们在第${at + 100}行 мы идём ${at + 100} نحن هنا ไปเถอะ 우리 c 27 17 v17 cs cu`),
+  ].join("");
+
+test.each([
+  ["where is needle-7?", "Here lies needle-7 indeed."],
+  ["7?", "The answer is 7 indeed."],
+  ["What does section 7 say?", "Section 7: the notice."],
+  ["What is new in release v7?", "Release v7 is the new one."],
+  ["And v1.2.3?", "We shipped v1.2.3 at last."],
+  ["Who uses C#?", "The billing team uses C# for it."],
+  ["Which parts are written in Go?", "Written in Go: the relay."],
+  ["What of qx?", "It is called qx."],
+  ["Who pays in the US?", "In the US each pays more."],
+  ["令牌?", "服务器的令牌存放在此。"],
+  ["令牌在哪里？", "服务器的令牌存放在此。"],
+  ["第7章说什么？", "这是第7章的内容。"],
+  ["토큰은?", "서버의 토큰이 여기 있다."],
+  ["鍵", "サーバーの鍵はここです。"],
+  ["Где ОС?", "Нашу ОС обновили в мае."],
+  ["أين قط؟", "هذا قط صغير."],
+  ["ยา", "กินยาแล้วนอน"],
+  ["हल कहाँ है?", "यह हल सही है।"],
+])("a short word of a question is not dropped: %s", async (question, line) => {
+  const { session, sent } = await openOver({ text: around(line) });
+  for (const searchStrategy of ["auto", "regex"] as const) {
+    sent.length = 0;
+    const answer = await session.query(question, { maxSections: 1, searchStrategy });
+    expect(answer.warnings, searchStrategy).toEqual([]);
+    expect(sent[0], searchStrategy).toContain(line);
+  }
+});
+
 test("an empty context is no_match, and nothing is sent", async () => {
   const { session, sent } = await openOver({ text: "" });
   expect(await session.query("anything?")).toMatchObject({ success: false, error_code: "no_match", sections: [] });
