@@ -161,7 +161,8 @@ export interface SessionFunction extends Pick<FunctionFacts, "description" | "ef
   ): unknown;
   /**
    * A question before each run, such as to a person; the time of the call begins afterwards. Unless it gives true, the call rejects
-   * with `policy_violation` and nothing runs. A denial is recorded as an answer is.
+   * with `policy_violation` and nothing runs. A denial is recorded as an answer is. If the process ends before the answer, the call
+   * is asked for again when the exec is resumed.
    */
   readonly approve?:
     | ((args: { readonly [name: string]: Json }, call: { readonly signal: AbortSignal }) => boolean | Promise<boolean>)

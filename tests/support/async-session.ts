@@ -93,6 +93,7 @@ function storyOf(happening: Happening): string {
     case "rlm_complete":
       return `${record.record} ${record.kind}`;
     case "rlm_tool_call":
+    case "rlm_run":
     case "rlm_tool_result":
       return `${record.record} ${record.call_id}`;
   }

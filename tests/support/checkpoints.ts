@@ -137,6 +137,7 @@ function loopParts(machine: LoopMachine, host: CallHost): LoopParts {
     journal: {
       nextImage: host.checkpoint,
       keepStep: async ({ calls, state, image }) => (calls.length > 0 ? host.begin(calls, state, image) : undefined),
+      keepRun: async () => {},
       keepResult: async () => {},
       keepSuspend: async () => {},
     },
@@ -145,7 +146,7 @@ function loopParts(machine: LoopMachine, host: CallHost): LoopParts {
       callOffMs: () => undefined,
       answer: async (call, signal) => ({ settlement: await host.run(call, signal), record: FREE, cacheKey: null }),
     },
-    once: { waitMs: () => 0, left: () => null },
+    once: { waitMs: () => 0, left: () => [] },
     clock: systemClock,
     parking: openParking(),
   };

@@ -32,7 +32,7 @@ function ofResult(reference: FunctionRun, { lives }: FunctionRun): string[] {
   return success && stdout === expected.stdout && isFitting ? [] : [`the result is ${told}`];
 }
 
-/** Each call has one record and one result; one of `send` that was rejected was in flight at a kill. */
+/** Each call has one record and one result; one of `send` that was rejected had begun at a kill. */
 function ofRecords({ journals }: FunctionRun): string[] {
   const journal = journals.at(-1) ?? [];
   const calls = callsIn(journal);
@@ -46,8 +46,8 @@ function ofRecords({ journals }: FunctionRun): string[] {
     const isOnce = functionOf(name) === "send";
     const result = results.get(call_id);
     if (result?.success) continue;
-    const wasInFlight = journals.slice(0, -1).some((left) => isOpen(left, call_id));
-    if (!isOnce || !wasInFlight) found.push(`${name} ${call_id} failed: ${JSON.stringify(result?.value)}`);
+    const wasRunning = journals.slice(0, -1).some((left) => isOpen(left, call_id) && hasBegun(left, call_id));
+    if (!isOnce || !wasRunning) found.push(`${name} ${call_id} failed: ${JSON.stringify(result?.value)}`);
   }
   return found;
 }
@@ -66,6 +66,9 @@ function ofStops({ journals, lives }: FunctionRun): string[] {
 const isOpen = (journal: readonly JournalRecord[], id: string) =>
   callsIn(journal).some(({ call_id }) => call_id === id) && !resultsIn(journal).has(id);
 
+const hasBegun = (journal: readonly JournalRecord[] = [], id: string) =>
+  journal.some((record) => record.record === "rlm_run" && record.call_id === id);
+
 /** No run before its record, none after its result, none beyond what kills excuse, and no second one of `send`. */
 function ofRuns({ journals, logs }: FunctionRun): string[] {
   const all = logs.at(-1) ?? [];
@@ -76,6 +79,7 @@ function ofRuns({ journals, logs }: FunctionRun): string[] {
     for (const { key, name, what } of log.slice(before)) {
       if (!callsIn(journals[index]).some(({ call_id }) => call_id === key))
         found.push(`${name} ${key} ran before its record`);
+      if (name === "send" && !hasBegun(journals[index], key)) found.push(`${name} ${key} ran before its rlm_run`);
       if (what === "began" && resultsIn(journals[index - 1]).has(key))
         found.push(`${name} ${key} ran after its result`);
     }

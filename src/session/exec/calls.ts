@@ -17,7 +17,7 @@ export interface ExecCallsOptions extends Pick<Work, "setup" | "recorder"> {
   /** A root model reads what the cell prints. */
   readonly isForModel: boolean;
   readonly from: Continuation | null;
-  readonly once: Pick<OnceCalls, "isUntouched" | "processRestarted">;
+  readonly once: Pick<OnceCalls, "hasBegun" | "processRestarted">;
   readonly history: Context | null;
   readonly suspend: AbortSignal | undefined;
 }
@@ -64,7 +64,7 @@ export function openCalls(options: ExecCallsOptions) {
       const isAgain = from?.recorded.has(call.id) === true;
       const interrupted = isAgain && !hasChild;
       const { thinking = "off", effects } = callIn(account().last, call.id) ?? {};
-      const mayRepeat = once.isUntouched(call.id) || (effects !== "once" && setup.answers.repeatable(call));
+      const mayRepeat = effects === "once" ? !once.hasBegun(call.id) : setup.answers.repeatable(call);
       const fails = interrupted && (setup.rules.onRestart === "fail" || !mayRepeat);
       if (fails && !(await setup.answers.isUnderWay?.(call.id))) return once.processRestarted(call);
       return setup.answers.answer(call, {

@@ -9,7 +9,6 @@ import { nanodollars } from "../sub-calls/run-part.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { ExecHistory } from "./conversation.ts";
 import type { Lending } from "./lending.ts";
-import type { CallsLeft } from "./once.ts";
 import type { ExecTime } from "./time.ts";
 import { resultOf, type Work } from "./work.ts";
 
@@ -26,7 +25,7 @@ export function openExecJournal(
   const { clock } = setup.env;
   return {
     /** Keeps what a graceful stop leaves open. Nothing is kept after it. */
-    async keepSuspend(left: CallsLeft & Pick<Suspend, "waited_ms">): Promise<void> {
+    async keepSuspend(left: Pick<Suspend, "still_running" | "waited_ms">): Promise<void> {
       await recorder.commit([{ record: "rlm_suspend", exec_id, ...left, at: clock.now() }]);
     },
     /** The image that the machine takes by itself when its guest next waits for new calls. */
@@ -59,6 +58,10 @@ export function openExecJournal(
       await recorder.keep(capture, { records, extras, drop: [], context });
       lending.kept({ id: capture.checkpoint.id, state });
       calls.made();
+    },
+    /** Keeps that a call is about to run which must not run twice. */
+    async keepRun(call_id: string): Promise<void> {
+      await recorder.commit([{ record: "rlm_run", exec_id, call_id, at: clock.now() }]);
     },
     async keepResult(
       call: PendingCall,

@@ -37,8 +37,9 @@ export function openInFlight(
   stop.addEventListener("abort", () => wake(), { once: true });
 
   async function run(call: PendingCall): Promise<void> {
-    const hold = () => {
+    const hold = async () => {
       held.add(call.id);
+      await journal.keepRun(call.id); // ▣ rlm_run, before what must not run twice
       return heldOver.signal;
     };
     const answered = await calls.answer(call, abort.signal, hold);

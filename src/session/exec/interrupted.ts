@@ -15,19 +15,19 @@ export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {
 }
 
 /** The records of an exec from which it goes on. */
-type Recorded = Pick<ExecRecords, "calls" | "results"> & Partial<Pick<ExecRecords, "suspended">>;
+type Recorded = Pick<ExecRecords, "calls" | "results"> & Partial<Pick<ExecRecords, "running" | "suspended">>;
 
 /** The continuation of an exec from one of its checkpoints. @throws RlmError `checkpoint_lost` if the records do not fit */
 export function continuationAt(row: CheckpointRow, records: Recorded): Continuation & { readonly extras: StepExtras } {
   const extras = readStepExtras(row.extras);
-  const { calls, results, suspended = null } = records;
+  const { calls, results } = records;
   const byId = new Map(calls.map((call) => [call.call_id, call]));
   const waiting = extras.waiting.map((id) => pendingCall(byId.get(id), id, row.id));
   const made = calls.slice(0, calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === row.id) + 1);
   const waits = new Set(extras.waiting);
   const absorbed = new Set(made.map(({ call_id }) => call_id).filter((id) => !waits.has(id)));
   const given = results.filter(({ call_id }) => !absorbed.has(call_id));
-  const open = continuationFromStart({ calls, results: given, suspended });
+  const open = continuationFromStart({ ...records, results: given });
   return { ...open, at: { state: extras.state, waiting }, extras };
 }
 
@@ -38,6 +38,7 @@ export function continuationFromStart(records: Recorded): Continuation {
     at: null,
     replay: records.results.map((result) => replayed(result, byId)),
     recorded: new Set(byId.keys()),
+    running: records.running ?? [],
     suspended: records.suspended ?? null,
   };
 }

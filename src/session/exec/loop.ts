@@ -36,9 +36,7 @@ export async function runLoop(
 
   const signals = { signal: cancelled.signal, suspend };
   let slice = await begin(machine, beginning, { signals, stop, settle, image: journal.nextImage });
-  let unkept: readonly PendingCall[] = [];
   while (slice.kind === "waiting") {
-    unkept = slice.calls;
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
     if (isKept) {
       inFlight.send(slice.calls); // only now
@@ -47,31 +45,29 @@ export async function runLoop(
     const answers = await parking.idle(inFlight.next); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
   }
-  if (suspend?.aborted) await endSuspended(parts, inFlight, { unkept, failed, cancelled: cancelled.signal });
+  if (suspend?.aborted) await endSuspended(parts, inFlight, { failed, cancelled: cancelled.signal });
   else await inFlight.callOff(calls.callOffMs() ?? CALL_OFF_MS);
   return broken.signal.aborted ? { ...slice, end: notRecorded(broken.signal.reason) } : slice;
 }
 
 interface SuspendedParts {
-  /** Calls of a step that may not be kept yet. */
-  readonly unkept: readonly PendingCall[];
   failed(error: unknown): void;
   readonly cancelled: AbortSignal;
 }
 
-/** Waits for the answers of what must not run twice, calls off the rest, and keeps which calls of that kind are left. */
+/** Waits for the answers of what must not run twice, calls off the rest, and keeps which calls of that kind still run. */
 async function endSuspended(
   { clock, journal, once }: LoopParts,
   inFlight: InFlight,
-  { unkept, failed, cancelled }: SuspendedParts,
+  { failed, cancelled }: SuspendedParts,
 ): Promise<void> {
   const since = clock.monotonic();
   const { begun, running, answered } = inFlight.held();
   if (running.length > 0) await within(clock, once.waitMs(running), answered, cancelled);
   await inFlight.callOff(SUSPEND_MS);
-  const left = once.left(unkept, begun);
-  if (!left) return;
-  const keeping = journal.keepSuspend({ ...left, waited_ms: clock.monotonic() - since }); // ▣ rlm_suspend
+  const still_running = once.left(begun);
+  if (still_running.length === 0) return;
+  const keeping = journal.keepSuspend({ still_running, waited_ms: clock.monotonic() - since }); // ▣ rlm_suspend
   await within(clock, SUSPEND_MS, keeping.catch(failed));
 }
 

@@ -7,6 +7,7 @@ import type {
   Sandbox,
   Settlement,
 } from "../../../runtime/index.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Suspend } from "../journal/records.ts";
 import type { Parking } from "../parking.ts";
 import type { ExecCalls } from "./calls.ts";
@@ -47,6 +48,8 @@ export interface Continuation {
   readonly replay: readonly Replayed[];
   /** Ids of the calls that have a record. */
   readonly recorded: ReadonlySet<string>;
+  /** Ids of calls that an earlier process has begun to run and must not run twice. They have no result. */
+  readonly running: ExecRecords["running"];
   /** The calls that the process before left at a graceful stop; null: it ended otherwise. */
   readonly suspended: Suspend | null;
 }

@@ -41,12 +41,12 @@ export async function reopen(
     if (!at) continue;
     const from = continuationAt(at.row, records);
     since(elapsedIn(records, from.extras));
-    await recorder.commit([resumeOf(work, step, from.replay, inFlight(records), from.suspended)]);
+    await recorder.commit([resumeOf(work, step, from.replay, inFlight(records), from.running)]);
     return { machine: at.machine, from };
   }
   const from = continuationFromStart(records);
   since(elapsedIn(records, null));
-  await recorder.commit([resumeOf(work, null, from.replay, inFlight(records), from.suspended)]);
+  await recorder.commit([resumeOf(work, null, from.replay, inFlight(records), from.running)]);
   const machine = await openAtState(work, isScratch);
   if (machine.isWhole) return { machine, from };
   if (isScratch) await machine[Symbol.asyncDispose]();

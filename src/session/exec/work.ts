@@ -6,8 +6,9 @@ import type { ExecOptions } from "../api.ts";
 import { type Account, cellFiles } from "../journal/account.ts";
 import { leftForNext, leftOfBoth, toldBudget } from "../journal/budgets.ts";
 import type { EnvelopeFacts } from "../journal/envelope.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import type { BudgetLimits, RemainingBudget } from "../journal/ledger.ts";
-import type { Complete, Resume, Start, Suspend, ToolCall, ToolResult } from "../journal/records.ts";
+import type { Complete, Resume, Start, ToolCall, ToolResult } from "../journal/records.ts";
 import type { Position } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
 import type { Answered } from "../sub-calls/port.ts";
@@ -141,13 +142,13 @@ export function resumeOf(
   checkpoint_id: string | null,
   replay: readonly unknown[],
   open: readonly ToolCall[],
-  suspended: Suspend | null = null,
+  running: ExecRecords["running"] = [],
 ): Resume {
   // A call that a child answers goes on where it was.
   const isAgain = (call: ToolCall) =>
     setup.rules.onRestart === "fail"
       ? setup.answers.resumes?.(call) === true
-      : call.effects !== "once" || suspended?.not_begun.includes(call.call_id) === true;
+      : call.effects !== "once" || !running.includes(call.call_id);
   const idsOf = (calls: readonly ToolCall[]) => calls.map(({ call_id }) => call_id);
   return {
     record: "rlm_resume",

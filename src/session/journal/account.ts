@@ -128,6 +128,7 @@ export function follow(before: Account, record: JournalRecord): Account {
   switch (record.record) {
     case "rlm_resume":
     case "rlm_suspend":
+    case "rlm_run":
       return now;
     case "rlm_tool_call":
       return { ...now, totals: { ...totals, sub_calls: totals.sub_calls + madeBy(record) } };

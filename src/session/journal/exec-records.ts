@@ -8,6 +8,8 @@ export interface ExecRecords {
   readonly replayed: number;
   readonly calls: readonly ToolCall[];
   readonly results: readonly ToolResult[];
+  /** Ids of calls that have begun what must not run twice, and have no result. */
+  readonly running: readonly string[];
   /** The calls that the newest process left at a graceful stop; null: it ended otherwise, or runs. */
   readonly suspended: Suspend | null;
   readonly complete: Complete | null;
@@ -15,7 +17,7 @@ export interface ExecRecords {
 
 /** The records of an exec that has begun. */
 export function begun(start: Start): ExecRecords {
-  const facts = { start, resumed: 0, replayed: 0, suspended: null, complete: null };
+  const facts = { start, resumed: 0, replayed: 0, running: [], suspended: null, complete: null };
   return recordsOf(facts, { calls: listOf([]), results: listOf([]) });
 }
 
@@ -24,12 +26,21 @@ export function grown(records: ExecRecords, added: JournalRecord): ExecRecords {
   const { start, resumed, replayed, suspended, complete } = records;
   const { calls, results } = listsOf(records);
   return recordsOf(
-    { start, resumed, replayed, suspended, complete, ...changesBy(added, records) },
+    {
+      ...{ start, resumed, replayed, suspended, complete },
+      running: runningAfter(records.running, added),
+      ...changesBy(added, records),
+    },
     {
       calls: added.record === "rlm_tool_call" ? longer(calls, added) : calls,
       results: added.record === "rlm_tool_result" ? longer(results, added) : results,
     },
   );
+}
+
+function runningAfter(running: ExecRecords["running"], added: JournalRecord): ExecRecords["running"] {
+  if (added.record === "rlm_run") return [...running, added.call_id];
+  return added.record === "rlm_tool_result" ? running.filter((id) => id !== added.call_id) : running;
 }
 
 /** Facts of an exec that one more record changes. */

@@ -64,6 +64,7 @@ export function spend(ledger: Ledger, record: JournalRecord, call?: Pick<ToolCal
     case "rlm_start":
     case "rlm_resume":
     case "rlm_suspend":
+    case "rlm_run":
       return ledger;
     case "rlm_tool_call":
       if (isFunctionCall(record.name)) return { ...ledger, functions: (ledger.functions ?? 0) + 1 };

@@ -24,7 +24,7 @@ export type ExecKind = (typeof EXEC_KINDS)[number];
 export const EXEC_KINDS = ["cell", "query", "load", "append", "helpers", "memory", "ask", "turn"] as const;
 
 /** The ordered records of a session. Field names are those of the checkpointing spec. */
-export type JournalRecord = Start | Resume | Suspend | ToolCall | ToolResult | Complete;
+export type JournalRecord = Start | Resume | Suspend | ToolCall | FunctionRun | ToolResult | Complete;
 
 export interface Start {
   readonly record: "rlm_start";
@@ -90,13 +90,14 @@ export interface Resume {
   readonly at: number;
 }
 
-/** A graceful stop of the exec has left calls of functions with the effects `once` open. Written as the last thing of the process. */
+/**
+ * A graceful stop of the exec has left calls of functions with the effects `once` that still run. Written as the last thing of the
+ * process.
+ */
 export interface Suspend {
   readonly record: "rlm_suspend";
   readonly exec_id: string;
-  /** Ids of those that no process has run: the process that resumes runs them. */
-  readonly not_begun: readonly string[];
-  /** Ids of those that still ran when the stop had waited for them: nobody knows what they did. */
+  /** Ids of the calls that still ran when the stop had waited for them: nobody knows what they did. */
   readonly still_running: readonly string[];
   /** Time for which the stop has waited for them, ms. */
   readonly waited_ms: number;
@@ -118,12 +119,23 @@ export interface ToolCall {
   readonly counts?: number;
   /** The level of thinking, if the call names none itself. Absent: off. */
   readonly thinking?: Thinking;
-  /** Those of a function of the program. A call with `once` is run by one process alone. */
+  /** Those of a function of the program. A call with `once` is run by one process alone: its `rlm_run` says that it was. */
   readonly effects?: FunctionFacts["effects"];
   /** Calls that the exec has made, this one included. */
   readonly call_count: number;
   /** Bytes printed so far. */
   readonly output_bytes: number;
+  readonly at: number;
+}
+
+/**
+ * A call of a function with the effects `once` has begun: its argument fits, the program has approved it, and it has a place.
+ * Written before the function runs. A call without it has not run, and the process that resumes makes it.
+ */
+export interface FunctionRun {
+  readonly record: "rlm_run";
+  readonly exec_id: string;
+  readonly call_id: string;
   readonly at: number;
 }
 
@@ -344,6 +356,7 @@ const KINDS: readonly JournalRecord["record"][] = [
   "rlm_resume",
   "rlm_suspend",
   "rlm_tool_call",
+  "rlm_run",
   "rlm_tool_result",
   "rlm_complete",
 ];

@@ -21,7 +21,8 @@ type Arguments = { readonly [name: string]: Json };
 
 /**
  * Answers calls of the program's functions. A run lies between two commits: that of the call's record, which is on disk before
- * `answer` is called, and that of its result, which comes after.
+ * `answer` is called, and that of its result, which comes after. With the effects `once` the record of the run is one more, between
+ * the program's approval and the run.
  */
 export function openFunctions(
   lent: HostedOptions["functions"] = {},
@@ -93,9 +94,10 @@ async function run(
   clock: Setup["env"]["clock"],
 ): Promise<Answered> {
   const { effects, timeoutMs = LIMITS.subCallTimeoutMs } = given;
+  const ends = effects === "once" ? await context.hold() : context.signal;
+  if (ends.aborted) return failed(why(name, context));
   const late = new AbortController();
   const callOff = clock.after(timeoutMs, () => late.abort());
-  const ends = effects === "once" ? context.hold() : context.signal;
   using stopped = joinSignals(ends, context.timeOver, late.signal);
   const { signal } = stopped;
   const record = { ...FREE, sent_at: clock.now() };

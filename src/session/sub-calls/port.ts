@@ -46,10 +46,10 @@ export interface CallContext {
   /** Aborted when the exec ends or is cancelled. */
   readonly signal: AbortSignal;
   /**
-   * Called when a run begins that must not be repeated: a suspension waits for it, and keeps its answer. The signal aborts when the
-   * run is given up: the exec ends, is cancelled, or has waited long enough.
+   * Called before a run begins that must not be repeated: a suspension waits for it, and keeps its answer. Resolves when the record
+   * of the run is on disk. The signal aborts when the run is given up: the exec ends, is cancelled, or has waited long enough.
    */
-  hold(): AbortSignal;
+  hold(): Promise<AbortSignal>;
   /** Aborted when the exec is suspended, together with `signal`: a call that can go on later is to stop, and not to end. */
   readonly suspend: AbortSignal | undefined;
   /** Aborted when the session's time is over. */

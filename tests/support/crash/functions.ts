@@ -4,13 +4,14 @@ import { silenceSqliteWarning } from "../../../src/platform/sqlite-warning.ts";
 import { CRASH_VARIABLE, crashingStores, crashPointOf } from "./point.ts";
 
 // A program that lends functions to a cell, over a store that kills it where a variable says. It is started again and again
-// until it prints the cell's result: `functions.ts SESSION LOG`. The log has a line for each run of a function.
+// until it prints the cell's result: `functions.ts SESSION LOG [when-asked]`. The log has a line for each run of a function. With
+// the third argument the process kills itself when it is first asked to approve a call of `send`.
 
 silenceSqliteWarning();
 const { openSessionWith } = await import("../../../src/session/session.ts");
 const { openStore } = await import("../../../src/store/index.ts");
 
-const [session = "", log = ""] = process.argv.slice(2);
+const [session = "", log = "", dies = ""] = process.argv.slice(2);
 
 /** Calls one after the other and at once, of functions of each kind. */
 const CELL = `
@@ -25,6 +26,12 @@ const CELL = `
 
 const lent = (name: string, effects: "none" | "idempotent" | "once") => ({
   ...{ description: name, parameters: { type: "object", required: ["n"] }, effects },
+  /** A call that waits for its approval has not run. */
+  async approve() {
+    if (name === "send" && dies === "when-asked") process.kill(process.pid, "SIGKILL");
+    await setTimeout(Math.random() * 12);
+    return true;
+  },
   async run({ n }: { readonly n: number }, { idempotencyKey: key }: { readonly idempotencyKey: string }) {
     const told = (what: string) => appendFileSync(log, `${JSON.stringify({ what, name, n, key, pid: process.pid })}\n`);
     told("began");

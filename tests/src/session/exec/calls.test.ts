@@ -5,6 +5,7 @@ import { openCalls } from "../../../../src/session/exec/calls.ts";
 import { openOnce } from "../../../../src/session/exec/once.ts";
 import { openTime } from "../../../../src/session/exec/time.ts";
 import { EMPTY_ACCOUNT } from "../../../../src/session/journal/account.ts";
+import { begun, type ExecRecords, grown } from "../../../../src/session/journal/exec-records.ts";
 import type { Suspend } from "../../../../src/session/journal/records.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
 import { FREE } from "../../../../src/session/sub-calls/plan.ts";
@@ -22,7 +23,9 @@ function scene(
   interrupted: readonly string[],
   answer: (context: CallContext) => void = () => {},
   suspended: Suspend | null = null,
+  running: readonly string[] = [],
 ) {
+  const effects = running.length > 0 ? "once" : undefined;
   const progress: CallProgress[] = [];
   const answers: Answers = {
     facts: {},
@@ -42,8 +45,16 @@ function scene(
     env: { emit },
     row: {},
   });
-  const recorder = Object.assign(Object.create(null), { state: () => ({ account: EMPTY_ACCOUNT, context: null }) });
-  const from = interrupted.length === 0 ? null : { at: null, replay: [], recorded: new Set(interrupted), suspended };
+  const last = interrupted.reduce<ExecRecords>(
+    (records, call_id) =>
+      grown(records, Object.assign(Object.create(null), { record: "rlm_tool_call", call_id, effects })),
+    begun(Object.create(null)),
+  );
+  const recorder = Object.assign(Object.create(null), {
+    state: () => ({ account: { ...EMPTY_ACCOUNT, last }, context: null }),
+  });
+  const from =
+    interrupted.length === 0 ? null : { at: null, replay: [], recorded: new Set(interrupted), suspended, running };
   const once = openOnce({ setup, recorder }, from);
   const calls = openCalls({
     ...{ setup, recorder, from, once },
@@ -58,15 +69,15 @@ function scene(
 
 test("with onRestart fail a plain call that was in flight fails, and one that a child answers goes on", async () => {
   const { calls } = scene("fail", ["x.1", "x.2"]);
-  const failed = await calls.answer(plain, signal, () => signal);
+  const failed = await calls.answer(plain, signal, async () => signal);
   expect(failed.settlement).toMatchObject({ ok: false, error: { code: "process_restarted" } });
-  expect(await calls.answer(withContext, signal, () => signal)).toBe(ANSWERED);
+  expect(await calls.answer(withContext, signal, async () => signal)).toBe(ANSWERED);
 });
 
 test("calls are running from their first place to their answer; one that needs none never is", async () => {
   const { calls, progress } = scene("send", [], (context) => context.begun());
-  await calls.answer(plain, signal, () => signal);
-  await calls.answer(withContext, signal, () => signal);
+  await calls.answer(plain, signal, async () => signal);
+  await calls.answer(withContext, signal, async () => signal);
   calls.answered(plain, true);
   calls.answered(withContext, true);
   expect(progress.map(({ running, done }) => [running, done])).toEqual([
@@ -76,31 +87,30 @@ test("calls are running from their first place to their answer; one that needs n
     [0, 2],
   ]);
   const cached = scene("send", []);
-  await cached.calls.answer(plain, signal, () => signal);
+  await cached.calls.answer(plain, signal, async () => signal);
   cached.calls.answered(plain, true);
   expect(cached.progress.map(({ running, done }) => [running, done])).toEqual([[0, 1]]);
 });
 
 test("calls that a child answers may take longer to end than plain ones, as long as they are open", async () => {
   const { calls } = scene("send", []);
-  await calls.answer(plain, signal, () => signal);
+  await calls.answer(plain, signal, async () => signal);
   expect(calls.callOffMs?.()).toBeUndefined();
-  await calls.answer(withContext, signal, () => signal);
+  await calls.answer(withContext, signal, async () => signal);
   expect(calls.callOffMs?.()).toBeGreaterThan(1000);
   calls.answered(withContext, true);
   expect(calls.callOffMs?.()).toBeUndefined();
 });
 
-test("what an earlier process may have run is never taken for what nobody has begun", async () => {
+test("what an earlier process has begun is not run again, and what nobody has begun is", async () => {
   const pay = (n: number): PendingCall => ({ id: `x.${n}`, name: "functions.pay", args: [] });
   const left: Suspend = {
     record: "rlm_suspend",
-    ...{ exec_id: "x", not_begun: ["x.2"], still_running: ["x.1"], waited_ms: 10_000, at: 0 },
+    ...{ exec_id: "x", still_running: ["x.1"], waited_ms: 10_000, at: 0 },
   };
   // x.1 was running when the process before was stopped, and x.3 when the one before that was killed.
-  const { calls, once } = scene("send", ["x.1", "x.2", "x.3"], () => {}, left);
-  expect(once.left([1, 2, 3, 4].map(pay), new Set())).toEqual({ not_begun: ["x.2", "x.4"], still_running: [] });
-  const answers = await Promise.all([1, 2, 3].map((n) => calls.answer(pay(n), signal, () => signal)));
+  const { calls } = scene("send", ["x.1", "x.2", "x.3"], () => {}, left, ["x.3", "x.1"]);
+  const answers = await Promise.all([1, 2, 3].map((n) => calls.answer(pay(n), signal, async () => signal)));
   const said = answers.map(({ settlement }) => (settlement.ok ? "answered" : settlement.error.message));
   expect(said).toEqual([
     "Process was restarted: pay still ran 10 s after it was to stop",

@@ -109,7 +109,7 @@ test("a kept result gives back what its call held, and counts what was spent onc
   });
   await journal.keepStep(waiting([call(1)], imageOf("a")));
   const { signal } = new AbortController();
-  await journal.keepResult(call(1), await calls.answer(call(1), signal, () => signal), signal);
+  await journal.keepResult(call(1), await calls.answer(call(1), signal, async () => signal), signal);
   await journal.keepStep(waiting([call(2)], imageOf("b")));
   expect(budget.left()).toMatchObject({ remaining_tokens: 985, remaining_sub_calls: 8 });
   expect(budget.held().tokens).toBe(0);
