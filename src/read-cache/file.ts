@@ -48,6 +48,8 @@ async function readBounded(path: string): Promise<Uint8Array | null> {
 const NAMES: readonly string[] = [
   ...[".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.crt", "*.cer", "*.der", "*.pk8", "*.kdbx"],
   ...["id_rsa*", "id_ed25519*", "id_ecdsa*", ".npmrc", ".netrc", ".pgpass", ".pypirc", "credentials*", "auth.json"],
+  // Settings of coding agents, which may hold tokens of MCP servers.
+  ...["*mcp.json", "mcp_*.json", "mcp-*.json", "opencode.json*", "settings.json", "settings.local.json"],
 ];
 
 const FOLDERS: readonly string[] = [".ssh", ".gnupg", ".aws"];

@@ -27,7 +27,7 @@ export const INPUT = under("input", {
   includeSecrets: {
     type: toggle,
     needs: ["context"],
-    help: "also load files of a folder that may contain secrets: .env, *.pem, *.key, id_rsa, .npmrc, .ssh/ and the like",
+    help: "also load files of a folder that may contain secrets: .env, *.pem, id_rsa, .npmrc, .ssh/, .mcp.json and the like",
   },
   encoding: {
     type: one("NAME", "an encoding such as latin1, windows-1251, gbk, shift_jis or utf-16le", encodingIn),

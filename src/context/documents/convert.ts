@@ -1,5 +1,13 @@
 import { hash } from "node:crypto";
-import { isIgnoredName, MAX_RULE_FILE_BYTES, noRules, withRuleText } from "../load/ignore-rules.ts";
+import {
+  isIgnoredName,
+  MAX_RULE_FILE_BYTES,
+  noRules,
+  RULES_TOO_LARGE,
+  refusedRules,
+  withRuleText,
+} from "../load/ignore-rules.ts";
+import { MAY_BE_SECRET, mayBeSecret } from "../load/secrets.ts";
 import { type Decoding, decodeText } from "../text/decode.ts";
 import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "./archives.ts";
 import { CUT_OFF, encrypted, type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
@@ -95,14 +103,14 @@ function kindOfZip({ members, names }: Parts): Kind {
 
 async function readMembers(members: readonly Member[], reading: Reading): Promise<Answer> {
   const texts: ReadText[] = [];
-  const refused: Refused[] = [];
   let { room } = reading;
-  const isLeftOut = ignoredIn(members);
+  const { isLeftOut, refused } = ignoredIn(members);
   for (const [at, member] of members.entries()) {
     if (isLeftOut(member.name)) continue;
     if (at % 20 === 19) reading.progress(`file ${at + 1}`);
     try {
       if (member.refusal !== undefined) throw new Unreadable("left_out", member.refusal);
+      if (!reading.secrets && mayBeSecret(member.name)) throw new Unreadable("left_out", MAY_BE_SECRET);
       const read = await readOne(contentOf(member.name, member.read(), reading.plain), { ...reading, room });
       room -= read.text.length;
       texts.push(read);
@@ -115,17 +123,31 @@ async function readMembers(members: readonly Member[], reading: Reading): Promis
   return { isArchive: true, texts, refused };
 }
 
-/** True for members that the archive's .gitignore files exclude, and for those of a repository's own folder. */
-function ignoredIn(members: readonly Member[]): (name: string) => boolean {
+/** The members that the archive's .gitignore files exclude, and those of a repository's own folder. Rules that were not applied are told. */
+function ignoredIn(members: readonly Member[]) {
   const good = new Set(members.filter(({ refusal }) => refusal === undefined).map(({ name }) => name));
   const files = members.filter(({ name }) => good.has(name) && /(^|\/)\.gitignore$/.test(name));
+  const refused: Refused[] = [];
   let rules = noRules("");
   for (const file of files.sort((a, b) => a.name.length - b.name.length)) {
-    const content = file.read();
-    const folder = file.name.replace(/\/?\.gitignore$/, "");
-    if (content.length <= MAX_RULE_FILE_BYTES) rules = withRuleText(rules, folder, content).rules;
+    const told = (problem: string) => refused.push({ name: file.name, reason: "left_out", problem });
+    try {
+      const content = file.read();
+      if (content.length > MAX_RULE_FILE_BYTES) {
+        told(RULES_TOO_LARGE);
+        continue;
+      }
+      const added = withRuleText(rules, file.name.replace(/\/?\.gitignore$/, ""), content);
+      rules = added.rules;
+      if (added.refused > 0) told(refusedRules(added.refused));
+    } catch (error) {
+      // It is told as a member that cannot be read, too.
+      told(`its rules are not applied: it ${refusal(file.name, error).problem}`);
+    }
   }
-  return (name) => name.split("/").includes(".git") || (good.has(name) && isIgnoredName(rules, name, false));
+  const isLeftOut = (name: string) =>
+    name.split("/").includes(".git") || (good.has(name) && isIgnoredName(rules, name, false));
+  return { isLeftOut, refused };
 }
 
 async function readOne({ name, kind, bytes }: Content, reading: Reading): Promise<ReadText> {

@@ -5,7 +5,7 @@ import { keepFile } from "../load/kept-files.ts";
 import { inSlices, pauses } from "../pauses.ts";
 import { type Answer, answerFrame, answerOf, frameIn } from "./messages.ts";
 
-const FORMAT = "belay-text-1";
+const FORMAT = "belay-text-2";
 /** The oldest texts go if all of them take more, bytes. */
 const MOST_BYTES = 2 ** 30;
 const NAME = /^text-[0-9a-f]{64}$/;

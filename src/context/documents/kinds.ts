@@ -79,7 +79,13 @@ export interface DocumentOptions {
 
 /** The way in which a file becomes text. */
 export type Way =
-  | { readonly kind: FileKind /** Extensions of members that stay as they are. */; readonly plain: readonly string[] }
+  | {
+      readonly kind: FileKind;
+      /** Extensions of members that stay as they are. */
+      readonly plain: readonly string[];
+      /** True if members that may contain secrets are read. */
+      readonly secrets?: boolean;
+    }
   | { readonly argv: readonly string[] };
 
 /** An original that was read whole. */
@@ -97,7 +103,7 @@ export function wayOf(
   head: Uint8Array,
   name: string,
   isInRepository: () => boolean,
-  { raw = false, convert = {} }: DocumentOptions,
+  { raw = false, secrets = false, convert = {} }: DocumentOptions,
 ): Way | null {
   const extension = extensionOf(name);
   const setting = Object.hasOwn(convert, extension) ? convert[extension] : undefined;
@@ -105,7 +111,7 @@ export function wayOf(
   if (typeof setting === "object") return { argv: setting };
   const kind = kindOf(head, name);
   if (kind === null || (kind === "html" && setting !== true && isInRepository())) return null;
-  return { kind, plain: mayHold(kind) ? plainIn(convert, isInRepository()) : [] };
+  return { kind, plain: mayHold(kind) ? plainIn(convert, isInRepository()) : [], ...(secrets ? { secrets } : {}) };
 }
 
 const MARKUP = ["htm", "html", "xhtml"];

@@ -17,6 +17,8 @@ const JobSchema = v.object({
   kind: v.picklist(FILE_KINDS),
   /** Extensions of members that stay as they are. */
   plain: v.pipe(v.array(v.string()), v.readonly()),
+  /** True if members that may contain secrets are read. */
+  secrets: v.exactOptional(v.boolean()),
   /** Bytes of UTF-8 that its text may have. */
   room: v.number(),
   /** A private copy, for what can be read only from a file. */

@@ -61,13 +61,19 @@ async function answerTo(
   const { way, bytes, wal, decoding } = original;
   // The first extension of `a.html.gz` tells its content.
   const extension = extensionOf("kind" in way ? name.replace(/\.(gz|zst|zstd)$/i, "") : name);
-  const facts = "kind" in way ? [way.kind, extension, ...decodingFacts(way.kind, decoding), ...way.plain] : [extension];
+  const facts =
+    "kind" in way ? [way.kind, extension, ...decodingFacts(way.kind, decoding), ...membersOf(way)] : [extension];
   const kept = keptIn === undefined ? null : openKeptTexts(keptIn);
   const key = await textKey([readerFor(way), ...facts], wal ? [bytes, wal] : [bytes]);
   const known = await kept?.find(key);
   const answer = known ?? (await converted(basename(name), original, asked));
   if (!known) await kept?.keep(key, answer);
   return answer;
+}
+
+/** Facts on which the choice of the members of an archive depends. */
+function membersOf({ plain, secrets = false }: Exclude<OriginalFile["way"], { readonly argv: unknown }>) {
+  return secrets ? [...plain, "with secrets"] : plain;
 }
 
 /** Facts on which the texts that such a file may hold depend. */

@@ -6,7 +6,7 @@ import type { DocumentOptions } from "../documents/kinds.ts";
 import type { Walk } from "./walk.ts";
 
 /** Raise it if the same files give another context than before. */
-const RULES = 4;
+const RULES = 5;
 /** The coarsest clock of a file system in use (FAT), ms. */
 const TICK_MS = 2000;
 /** Asking for a file's facts takes about as long as reading this much. */

@@ -7,6 +7,7 @@ import {
   literal,
   MAX_RULE_FILE_BYTES,
   noRules,
+  refusedRules,
   withPatterns,
   withRuleText,
 } from "./ignore-rules.ts";
@@ -57,8 +58,7 @@ export function withRuleFile(rules: IgnoreRules, folder: string, file: string, r
     return rules;
   }
   const { rules: extended, refused } = withRuleText(rules, pathIn(rules, folder), content);
-  if (refused > 0)
-    report(file, `${refused} of its rules are not applied: they are too long, or matching them could take too long`);
+  if (refused > 0) report(file, refusedRules(refused));
   return extended;
 }
 

@@ -7,6 +7,10 @@ const OPTIONS = { ignorecase: false, allowRelativePaths: true };
 
 /** A larger rule file is reported, not applied. */
 export const MAX_RULE_FILE_BYTES = 256 * 1024;
+export const RULES_TOO_LARGE = `its rules are not applied: larger than ${MAX_RULE_FILE_BYTES / 1024} KB`;
+/** Tells how many rules of a file are not applied. */
+export const refusedRules = (count: number) =>
+  `${count} of its rules are not applied: they are too long, or matching them could take too long`;
 /**
  * A hostile rule file must not keep the loader busy. Matching a path of depth d against a rule with k globstars takes
  * up to d^k / k! steps; at a depth of 128, rules of this total cost take about 0.15 s for a path that was made for it.

@@ -10,7 +10,7 @@ import { folderWith } from "../../support/tree.ts";
 
 test.for([
   ...[".env", ".env.local", "Server.PEM", "id_rsa", "id_ed25519.pub", "x.key", ".npmrc", "credentials.json"],
-  "auth.json",
+  ...["auth.json", ".mcp.json", "mcp.json", "mcp_config.json", ".claude/settings.json", "opencode.jsonc"],
 ])("%s is never looked at", (name) => {
   expect(isSensitive(join("/p", name), [])).toBe(true);
 });

@@ -15,8 +15,42 @@ test("files that hold keys or passwords are known by their names, and others are
     ".npmrc",
     ".ssh/config",
     "a/.aws/x",
+    "tls/server.pem.gz",
+    ...[
+      ".mcp.json",
+      "app/.mcp.json",
+      "mcp.json",
+      ".cursor/mcp.json",
+      ".vscode/mcp.json",
+      ".roo/mcp.json",
+      ".vs/mcp.json",
+    ],
+    ...[".claude/settings.json", ".claude/settings.local.json", ".gemini/settings.json", ".qwen/settings.json"],
+    ...["opencode.json", "opencode.jsonc", ".opencode/opencode.json", "kilo.jsonc", ".kilocode/mcp.json", "crush.json"],
+    ...[
+      ".codex/config.toml",
+      ".pi/settings.json",
+      ".pi/agent/auth.json",
+      ".copilot/mcp-config.json",
+      ".github/mcp.json",
+    ],
+    ...["cline_mcp_settings.json", ".continue/mcpServers/github.yaml", ".kiro/settings/mcp.json", ".zed/settings.json"],
+    ...[
+      ".windsurf/mcp_config.json",
+      ".junie/mcp/mcp.json",
+      ".aider.conf.yml",
+      ".goose/config.yaml",
+      "a/.CURSOR/MCP.json",
+    ],
   ];
   const plain = [".env.example", "id_map.ts", "id_rsa.pub", "keys.ts", "env", "pem/readme.md", "monkey", "a.keys"];
+  plain.push(
+    ".claude/commands/review.md",
+    ".cursor/rules/style.mdc",
+    ".vscode/settings.json",
+    ".github/workflows/ci.yml",
+  );
+  plain.push("src/mcp.ts", "docs/mcp.md", "src/settings.json", "claude/settings.json", "schemas/mcp.schema.json");
   expect(secret.filter((path) => !mayBeSecret(path))).toEqual([]);
   expect(plain.filter(mayBeSecret)).toEqual([]);
 });
