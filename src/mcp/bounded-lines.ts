@@ -1,67 +1,68 @@
 import { Transform } from "node:stream";
 import { parseJson } from "../platform/json.ts";
+import { type MessageError, messageError, refusalsOf } from "./malformed.ts";
 
 /** A message of a client is one line. One that is longer than this is skipped, bytes. */
 export const LINE_BYTES = 10_000_000;
 
-/** Ends a line that was cut, so that no reader takes it for a whole message. */
-const CUT = Buffer.from("\0\n");
 const NEWLINE = 0x0a;
 
 /**
- * Hands lines on, and skips what is too long without keeping it.
+ * Hands on the lines that hold a message. What is malformed or too long is answered in its place; of a line that is too long
+ * nothing is kept.
  *
- * @param answer takes a line for the client: the error that a skipped request is answered with
+ * @param answer writes lines for the client, and calls `done` when they are written: no more is read before that
  */
-export function boundedLines(answer: (line: string) => void): Transform {
+export function boundedLines(answer: (lines: string, done: () => void) => void): Transform {
+  let pieces: Buffer[] = [];
   let length = 0;
   let frame = openFrame();
 
-  function ended(): void {
-    if (length > LINE_BYTES) {
-      const error = errorFor(frame.read());
-      if (error) answer(`${JSON.stringify(error)}\n`);
-    }
-    length = 0;
-    frame = openFrame();
-  }
-
-  /** Returns the part of a piece of a line that is handed on. */
-  function bounded(piece: Buffer): readonly Buffer[] {
-    const room = LINE_BYTES - length;
+  function add(piece: Buffer): void {
     length += piece.length;
     frame.add(piece);
-    if (room < 0) return [];
-    return piece.length > room ? [piece.subarray(0, room), CUT] : [piece];
+    if (length > LINE_BYTES) pieces = [];
+    else pieces.push(piece);
+  }
+
+  /** The line that has ended, if it is to be handed on, and the errors that it is answered with. */
+  function ended(): { readonly line: string; readonly errors: readonly MessageError[] } {
+    const line = Buffer.concat(pieces)
+      .toString("utf8")
+      .replace(/^\ufeff/, "");
+    const errors = length > LINE_BYTES ? tooLong(frame.read()) : line.trim() === "" ? [] : refusalsOf(line, "refused");
+    pieces = [];
+    length = 0;
+    frame = openFrame();
+    return { line, errors };
   }
 
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
+      let answers = "";
       for (let at = 0; at < chunk.length; ) {
         const end = chunk.indexOf(NEWLINE, at);
-        const piece = chunk.subarray(at, end === -1 ? chunk.length : end);
-        for (const part of bounded(piece)) this.push(part);
-        at += piece.length;
+        add(chunk.subarray(at, end === -1 ? chunk.length : end));
         if (end === -1) break;
-        if (length <= LINE_BYTES) this.push(chunk.subarray(end, end + 1));
-        ended();
-        at++;
+        const { line, errors } = ended();
+        if (errors.length === 0) this.push(`${line}\n`);
+        for (const error of errors) answers += `${JSON.stringify(error)}\n`;
+        at = end + 1;
       }
-      done();
+      if (answers === "") done();
+      else answer(answers, () => done());
     },
   });
 }
 
-/** The error for a message that was skipped; null for one that wants no answer. */
-function errorFor(message: unknown): object | null {
+/** The error for a message that was skipped, if it wants an answer. */
+function tooLong(message: unknown): readonly MessageError[] {
   const { id, method }: { id?: unknown; method?: unknown } = Object(message);
   const isRead = message !== undefined;
-  if (isRead && (typeof method !== "string" || !(typeof id === "string" || typeof id === "number"))) return null;
+  if (isRead && (typeof method !== "string" || !(typeof id === "string" || typeof id === "number"))) return [];
   const text = `the message is longer than ${LINE_BYTES} bytes, the limit of a line, and was not read: name a path, or send less at once`;
-  return { jsonrpc: "2.0", id: isRead ? id : null, error: { code: INVALID_REQUEST, message: text } };
+  return [messageError(id, text)];
 }
-
-const INVALID_REQUEST = -32_600;
 
 const FRAME_BYTES = 4_000;
 const QUOTE = 0x22;

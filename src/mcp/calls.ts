@@ -2,7 +2,7 @@ import { RlmError } from "../../runtime/index.ts";
 import {
   askAnswer,
   finished,
-  readArguments,
+  placedArguments,
   runTool,
   type SessionHost,
   type Signals,
@@ -72,7 +72,8 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     const tool = tools.find((known) => known.name === name);
     if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", maxBytes);
     const called: Called = { tool, signal, answerMs: notify ? limits.answerMsWithProgress : limits.answerMs };
-    const given = readArguments(tool.parameters, args);
+    const cwd = await connection.roots.first();
+    const given = placedArguments(tool, args, cwd);
     using notes =
       notify &&
       openProgressNotes(clock, (progress) => {
@@ -80,7 +81,6 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
         if (tally) notify(progress, progressMessage(tally));
       });
     using _following = runs.follow(() => notes?.tell());
-    const cwd = await connection.roots.first();
     const envelope = WITHOUT_TURN.has(name)
       ? await tool.run(() => connection.look(), given, { cwd, signal, suspend })
       : await runs.run(called, (signals) => work(tool, given, signals, key));

@@ -11,6 +11,7 @@ import { boundedBytes } from "../platform/bounded-json.ts";
 import { bears, foreignHeader, listenOnLoopback } from "../platform/loopback.ts";
 import { joinSignals, whenAborted } from "../platform/signals.ts";
 import type { Calls } from "./calls.ts";
+import { refusalsOf } from "./malformed.ts";
 import { type ServerParts, serverFor } from "./serve.ts";
 
 export interface HttpParts extends ServerParts {
@@ -64,6 +65,8 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
       return refusal(401, NO_TOKEN, { "WWW-Authenticate": "Bearer" });
     const asked = await requestOf(incoming, gone, bounds.bodyBytes);
     if (asked === null) return refusal(413, `a message has at most ${bounds.bodyBytes} bytes`);
+    const [wrong, ...more] = asked.method === "POST" ? refusalsOf(await asked.clone().text(), "served") : [];
+    if (wrong) return Response.json(more.length > 0 ? [wrong, ...more] : wrong, { status: 400 });
     const id = asked.headers.get("mcp-session-id");
     if (id !== null) return clients.answer(id, asked, gone);
     const isLegacy = await isLegacyRequest(asked, undefined, { maxRequestBodySize: bounds.bodyBytes });

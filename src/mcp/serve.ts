@@ -89,7 +89,7 @@ export function serverFor(
 
 /** Stdin and stdout of the process. The SDK ends a connection whose buffer is full: no line comes near that. */
 function stdioTransport(): Transport {
-  const lines = boundedLines((line) => void process.stdout.write(line));
+  const lines = boundedLines((answers, done) => void process.stdout.write(answers, done));
   pipeline(process.stdin, lines, () => {});
   return new StdioServerTransport(lines, process.stdout, { maxBufferSize: 2 * LINE_BYTES });
 }

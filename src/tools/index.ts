@@ -1,4 +1,3 @@
-import { withAbsolutePath } from "./absolute-path.ts";
 import type { Tool } from "./define.ts";
 import { KEEPING } from "./keeping.ts";
 import { rlm_ask } from "./rlm_ask.ts";
@@ -9,13 +8,13 @@ import { rlm_status } from "./rlm_status.ts";
 import { rlm_wait } from "./rlm_wait.ts";
 import type { SessionHost } from "./session-host.ts";
 
-export { readArguments } from "./arguments.ts";
 export type { Conversation, ConversationObjects } from "./conversation.ts";
 export type { RecordedCall, Signals, Tool, ToolEnvelope } from "./define.ts";
 export { finished } from "./finished.ts";
 export { beginning, bytesOf, fitted, withWarnings } from "./fit.ts";
 export { runTool } from "./interrupted.ts";
 export { askAnswer } from "./rlm_ask.ts";
+export { placedArguments } from "./rlm_load.ts";
 export type { SessionHost } from "./session-host.ts";
 export { TOOLS_BUDGET, toolTokens } from "./tokens.ts";
 export { unfinishedOf } from "./unfinished.ts";
@@ -25,7 +24,14 @@ export type ToolSet = (typeof TOOL_SETS)[number];
 
 /** The tools of a server that chooses the session by itself, in the order in which a model sees them. */
 export function serverTools(set: ToolSet, host: SessionHost): readonly Tool[] {
-  const loading = [rlm_load_unless_loaded, rlm_load_append].map(withAbsolutePath);
-  const core = [...loading, rlm_exec, rlm_query, rlm_ask, rlm_status(host), rlm_wait(host)];
+  const core = [
+    rlm_load_unless_loaded,
+    rlm_load_append,
+    rlm_exec,
+    rlm_query,
+    rlm_ask,
+    rlm_status(host),
+    rlm_wait(host),
+  ];
   return set === "core" ? core : [...core, ...KEEPING];
 }

@@ -1,14 +1,13 @@
 import { functionLines } from "../../builtins/index.ts";
 import { wordedEnvelope } from "../../runtime/index.ts";
 import { openSession, type Session, type SessionEvent, type SessionOptions } from "../session/index.ts";
-import { readArguments } from "./arguments.ts";
 import type { Tool, ToolEnvelope } from "./define.ts";
 import { fitted } from "./fit.ts";
 import { runTool } from "./interrupted.ts";
 import type { Parameters } from "./parameters.ts";
 import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_exec } from "./rlm_exec.ts";
-import { rlm_load_append, rlm_load_unless_loaded, shortened, sourceAt } from "./rlm_load.ts";
+import { placedArguments, rlm_load_append, rlm_load_unless_loaded, shortened } from "./rlm_load.ts";
 import { rlm_query } from "./rlm_query.ts";
 import { rlm_status } from "./rlm_status.ts";
 import { unfinishedOf } from "./unfinished.ts";
@@ -81,7 +80,7 @@ export async function openTools(
     execute(args, { signal = NEVER, onProgress: listener, idempotencyKey } = {}) {
       const work = async () => {
         heard = listener;
-        const asked = argumentsOf(tool, args, cwd);
+        const asked = placedArguments(tool, args, cwd);
         const called = { cwd, signal, suspend: NEVER, idempotencyKey };
         const envelope = await runTool(async () => session, tool, asked, called);
         heard = undefined;
@@ -116,13 +115,6 @@ function toolsOf(session: Session): readonly Tool[] {
     };
   };
   return [rlm_load_unless_loaded, rlm_load_append, rlm_exec, rlm_query, rlm_ask, rlm_status({ status })];
-}
-
-/** Arguments as the schema has them, with the path absolute: the same call in another folder is another call. */
-function argumentsOf({ parameters }: Tool, given: unknown, cwd: string): unknown {
-  const args = readArguments(parameters, given);
-  const { path }: { readonly path?: unknown } = Object(args);
-  return typeof path === "string" ? { ...Object(args), path: sourceAt(path, cwd) } : args;
 }
 
 /** The cures that a model can use itself; the others are for the program that runs it. */

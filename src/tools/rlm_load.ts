@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
+import { typedPath } from "../platform/typed-path.ts";
 import type { LoadResult, Session } from "../session/index.ts";
-import { defineTool, type RecordedCall } from "./define.ts";
+import { readArguments } from "./arguments.ts";
+import { defineTool, type RecordedCall, type Tool } from "./define.ts";
 import { unfinishedOf } from "./unfinished.ts";
 
 const PATH = { type: "string", description: "Relative to the working directory, or absolute" } as const;
@@ -83,7 +85,14 @@ const loaded = ({ stats }: LoadResult) => ({ stats: shortened(stats) });
 
 /** The source that a call names: relative paths start at the project's folder, as in the other tools of a host. */
 export function sourceAt(path: string, cwd: string): string {
-  return path === "" ? path : resolve(cwd, path);
+  return path === "" ? path : resolve(cwd, typedPath(path, cwd));
+}
+
+/** Arguments as the schema has them, with the path absolute: the same call in another folder is another call. */
+export function placedArguments({ parameters }: Tool, given: unknown, cwd: string): unknown {
+  const args = readArguments(parameters, given);
+  const { path }: { readonly path?: unknown } = Object(args);
+  return typeof path === "string" ? { ...Object(args), path: sourceAt(path, cwd) } : args;
 }
 
 /** A model needs to know why files are missing, and not the name of each; of converted documents those that lost something. */
@@ -109,10 +118,8 @@ const KEPT = "Nothing was reset: go on with what is there. reset: true loads it 
  * @throws RlmError if its path cannot be loaded: then it leaves the session alone too
  */
 export async function leavesLoaded(session: Session, args: unknown, signal: AbortSignal): Promise<boolean> {
-  const { path, reset }: { path?: unknown; reset?: unknown } = Object(args);
-  if (typeof path !== "string") return false;
-  // Paths are absolute.
-  const source = sourceAt(path, "/");
+  const { path: source, reset }: { path?: unknown; reset?: unknown } = Object(args);
+  if (typeof source !== "string") return false;
   if (reset !== true && isLoadedFrom(session, source)) return true;
   await session.holds(source, { signal });
   return false;

@@ -1,5 +1,5 @@
-import { homedir } from "node:os";
 import { meantBy } from "../../platform/nearest.ts";
+import { typedPath } from "../../platform/typed-path.ts";
 import { showAsk } from "../render/ask.ts";
 import { inConversation, showOutcome } from "../render/envelope.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -123,8 +123,8 @@ export async function runDotCommand(line: string, scope: DotScope): Promise<stri
 }
 
 async function load(argument: string, kind: "load" | "append", scope: DotScope): Promise<undefined> {
-  // No shell has taken quotes and the tilde away; and stdin holds the cells, so `-` is a file of that name.
-  const path = argument.replace(/^(["'])(.*)\1$/, "$2").replace(/^~(?=\/|$)/, homedir());
+  // Stdin holds the cells, so `-` is a file of that name.
+  const path = typedPath(argument, process.cwd());
   await scope.opened.load(path === "-" ? "./-" : path, kind, scope.signal);
   if (!scope.quiet) scope.terminal.stderr.write(`${contextLine(scope.opened.session)}\n`, "dim");
 }

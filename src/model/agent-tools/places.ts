@@ -21,6 +21,7 @@ import {
   walk,
   withRuleFile,
 } from "../../context/index.ts";
+import { typedPath } from "../../platform/typed-path.ts";
 
 /** Roots of the read-only tools. */
 export interface ReadableRoots {
@@ -70,7 +71,7 @@ export function placeOf(readable: ReadableRoots, name: string): Place {
   let isMissing = false;
   for (const base of bases) {
     try {
-      const path = locate(roots, name, base);
+      const path = locate(roots, typedPath(name, base), base);
       const stats = statSync(path, { throwIfNoEntry: false });
       if (stats !== undefined) return checked(roots, { given: name, path, isFolder: stats.isDirectory() });
       isMissing = true;

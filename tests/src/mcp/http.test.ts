@@ -140,6 +140,17 @@ test("a message that is too long is refused, and whatever else comes is answered
   for (const body of ["", "null", "[".repeat(1999), "{", '{"jsonrpc":"2.0","id":1,"method":"tools/list"}']) {
     expect((await asked(url, BEARING, body)).status, body.slice(0, 20)).toBeGreaterThanOrEqual(400);
   }
+  const malformed = [
+    ['{"jsonrpc":"2.0","id":17,"method":"ping","params":null}', { id: 17 }],
+    ['{"jsonrpc":"2.0","id":1.5,"method":"ping"}', { id: 1.5 }],
+    ['[{"jsonrpc":"2.0","id":1,"method":"ping"},{"id":2}]', [{ id: 1 }, { id: 2 }]],
+    ["garbage", { id: null }],
+  ] as const;
+  for (const [body, answer] of malformed) {
+    const { status, text } = await asked(url, BEARING, body);
+    expect([status, JSON.parse(text)], body).toMatchObject([400, answer]);
+  }
+  expect(await asked(url, BEARING, `\ufeff${HELLO}`)).toMatchObject({ status: 200 });
   expect((await asked(url.replace("/mcp", "/"), BEARING, HELLO)).status).toBe(404);
   for (const method of ["GET", "DELETE", "PUT"]) {
     expect((await asked(url, BEARING, "", method)).status, method).toBeGreaterThanOrEqual(400);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { openFree } from "../../../src/mcp/free-session.ts";
@@ -60,8 +61,12 @@ test.each(ERAS)("%s: tools are listed, a folder is loaded and explored, and what
   const error_message = "tool rlm_exce not found; did you mean rlm_exec?";
   expect(await call("rlm_exce", {})).toMatchObject({ success: false, error_code: "invalid_argument", error_message });
   expect(await call("rlm_exec", { cod: "1" })).toMatchObject({ success: false, error_code: "invalid_argument" });
-  const suggestion = `Pass the absolute path: ${join(of.folder, "more")}`;
-  expect(await call("rlm_load", { path: "more" })).toMatchObject({ error_code: "invalid_argument", suggestion });
+  const shown = { success: true, stats: { sources: [join(of.folder, "more")], document_count: 1 } };
+  const url = pathToFileURL(join(of.folder, "more")).href;
+  for (const path of ["more", '"more"', url, `${url}/`]) {
+    expect(await call("rlm_load", { path, reset: true }), path).toMatchObject(shown);
+  }
+  expect(await call("rlm_load", { path: "./more" })).toMatchObject({ already_loaded: true });
   expect(await call("rlm_load", { path: "/etc" })).toMatchObject({
     error_code: "path_outside_sandbox",
     suggestion: expect.stringContaining("--root DIR"),

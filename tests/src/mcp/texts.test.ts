@@ -6,7 +6,7 @@ import { listedTools } from "../../../src/mcp/listed-tools.ts";
 import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
 import { namesOf } from "../../../src/mcp/session-name.ts";
 import { checkSessionName } from "../../../src/platform/session-name.ts";
-import { readArguments } from "../../../src/tools/index.ts";
+import { readArguments } from "../../../src/tools/arguments.ts";
 import { openMovedClock } from "../../support/moved-clock.ts";
 
 const tokens = (shown: unknown) => Math.ceil(JSON.stringify(shown).length / 4);

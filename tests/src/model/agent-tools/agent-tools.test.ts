@@ -35,6 +35,9 @@ test("read_file: the whole file, parts of it, and what lies beyond it", async ()
   const folder = folderWith({ "src/a.txt": `${numbered(10).join("\n")}\n`, empty: "", mark: "\ufeffx" });
   expect(await text("read_file", folder, { path: "src/a.txt" })).toBe(numbered(10).join("\n"));
   expect(await text("read_file", folder, { path: join(folder, "src/a.txt"), offset: 9 })).toBe("line 9\nline 10");
+  expect(await text("read_file", folder, { path: `"file://${join(folder, "src/a.txt")}"`, offset: 10 })).toBe(
+    "line 10",
+  );
   expect(await text("read_file", folder, { path: "./src/../src/a.txt", offset: 2, limit: 2 })).toBe(
     "line 2\nline 3\n\n[Showing lines 2-3 of 10. Use offset=4 to continue]",
   );
