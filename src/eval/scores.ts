@@ -24,11 +24,14 @@ const listOf = (expected: Expected): readonly string[] =>
   typeof expected === "object" ? expected : [String(expected)];
 
 /** Lower case, without quotes, emphasis, and points or blanks at the ends. */
-const plain = (text: string) =>
-  text
-    .toLowerCase()
-    .replaceAll(/["'`*_]/g, "")
-    .replaceAll(/^[\s.]+|[\s.]+$/g, "");
+const plain = (text: string) => trimmed(text.toLowerCase().replaceAll(/["'`*_]/g, ""));
+
+/** The text without points and blanks at its ends. */
+function trimmed(text: string): string {
+  let end = text.length;
+  while (end > 0 && /[\s.]/.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end).replace(/^[\s.]+/, "");
+}
 
 /** Letters and digits of scripts that put blanks between words. */
 const SPACED = "\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}";
@@ -54,7 +57,7 @@ function f1(answer: string, expected: readonly string[]): number | null {
   const parts = answer
     .replaceAll(/[[\]"'`*]/g, "")
     .split(/[,;\n]/)
-    .map((part) => part.replace(/^\s*-\s/, "").replaceAll(/^[\s.]+|[\s.]+$/g, ""));
+    .map((part) => trimmed(part.replace(/^\s*-\s/, "")));
   const given = new Set(parts.filter((part) => part !== "").map(unordered));
   if ([...given].some((part) => /\s/.test(part))) return null;
   const right = expected.filter((one) => given.has(one)).length;

@@ -17,7 +17,6 @@ export {
 } from "./own-model.ts";
 export { priceIn } from "./pi-ai/catalog.ts";
 export { piAiModel } from "./pi-ai/model.ts";
-export { redact } from "./pi-ai/redact.ts";
 export type * from "./port.ts";
 export { estimateTokens, knownPrice, ratesFor } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";

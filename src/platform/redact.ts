@@ -41,3 +41,35 @@ function inField(name: string, value: unknown): unknown {
 }
 
 const stub = (key: string) => `[redacted: ${key.length} characters]`;
+
+/** A key is not longer. */
+const LONGEST_KEY = 4096;
+
+/** The first units of a text, cleaned before the cut: so much more of it is cleaned that no part of a key is left. */
+export function redactedStart(text: string, units: number, clean: (text: string) => string = redacted): string {
+  const seen = text.slice(0, units + LONGEST_KEY);
+  const end = seen.length < text.length ? Math.max(seen.lastIndexOf(" "), seen.lastIndexOf("\n")) : -1;
+  return clean(end < units ? seen : seen.slice(0, end)).slice(0, units);
+}
+
+/** Shorter values are placeholders such as `ollama`, and words of the message. */
+const SHORTEST_SECRET = 8;
+
+/** Keys as providers quote them, in part or with stars. Each pattern takes linear time too. */
+const QUOTED: readonly RegExp[] = [
+  /\b(?:Bearer|Basic)\s{1,8}[\w.~+/=*-]{4,}/gi,
+  /\b(?:sk|pk|rk|gsk|xai|hf|fw|pplx|csk)[-_][\w*.-]{6,}/g,
+  /\b(?:ghp|gho|ghu|ghs|github_pat)_\w{10,}/g,
+  /\bAIza[\w-]{10,}/g,
+  /\beyJ[\w-]{10,}(?:\.[\w-]+){0,2}/g,
+];
+
+/** Words of a provider without the given secrets and without anything that has the form of a key. */
+export function withoutKeys(words: string, secrets: readonly string[]): string {
+  let clean = words;
+  for (const secret of secrets) {
+    if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, "[key]");
+  }
+  for (const form of QUOTED) clean = clean.replace(form, "[key]");
+  return clean;
+}

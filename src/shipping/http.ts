@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
-import { type BatchAccount, redact } from "../model/index.ts";
+import type { BatchAccount } from "../model/index.ts";
 import { boundedJson } from "../platform/bounded-json.ts";
 import { errorCode, messageOf } from "../platform/errors.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
+import { redactedStart, withoutKeys } from "../platform/redact.ts";
 import { inLine } from "../platform/visible.ts";
 import { isWithin } from "../store/index.ts";
 import { CarrierError, type ResultRow, type RowRequest } from "./carrier.ts";
@@ -39,8 +40,7 @@ type Page<T> = { readonly items: readonly T[]; readonly next: string | null };
 
 /** Sends each request once. @param stop cuts requests off, unless they go on @throws CarrierError */
 export function httpOf(account: BatchAccount, stop?: AbortSignal) {
-  const secrets = Object.values(account.headers).flatMap((value) => [value, ...value.split(" ")]);
-  const clean = (words: string) => inLine(redact(words.slice(0, 4096), secrets)).slice(0, MOST.messageUnits);
+  const clean = (words: string) => wordsOf(account, words);
   const failed = ([method, url]: Request, problem: string, status: number | null = null) =>
     new CarrierError(clean(`${method} ${new URL(url).pathname} ${problem}`), status);
 
@@ -121,6 +121,12 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
   }
 
   return { send, json, list, rows, /** A provider's words, as they may be shown. */ clean };
+}
+
+/** A provider's words as one line without keys, at most so long as they are kept. */
+function wordsOf({ headers }: BatchAccount, words: string): string {
+  const secrets = Object.values(headers).flatMap((value) => [value, ...value.split(" ")]);
+  return redactedStart(words, MOST.messageUnits, (seen) => inLine(withoutKeys(seen, secrets)));
 }
 
 /** The rows as a body, built page by page: its length is known, and no text of all rows is made. */

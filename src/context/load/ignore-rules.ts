@@ -86,10 +86,13 @@ function moved(body: string, folder: string): string {
   return `/${literal(folder)}/**/${body}`;
 }
 
+/** The line without the spaces at its end. One that a backslash stands before belongs to the pattern. */
 function withoutTrailingSpaces(line: string): string {
   let end = line.length;
-  while (line[end - 1] === " " && !/(?:^|[^\\])(?:\\\\)*\\$/.test(line.slice(0, end - 1))) end -= 1;
-  return line.slice(0, end);
+  while (line[end - 1] === " ") end -= 1;
+  let backslashes = 0;
+  while (line[end - 1 - backslashes] === "\\") backslashes += 1;
+  return line.slice(0, backslashes % 2 === 1 ? end + 1 : end);
 }
 
 /** A path as a pattern that matches it alone. */

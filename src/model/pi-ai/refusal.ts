@@ -1,13 +1,15 @@
 import { isContextOverflow } from "belay-pi-ai/utils/overflow";
 import { remedy } from "../../../runtime/index.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
+import { redactedStart, withoutKeys } from "../../platform/redact.ts";
 import { type Cure, type FailureCode, failure } from "../failure.ts";
 import type { ModelAnswer } from "../port.ts";
-import { redact } from "./redact.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
 /** Characters of a provider's message that are kept: a gateway may answer with a whole page. */
 const MESSAGE_CHARS = 500;
+/** Characters of it that patterns look at, pi-ai's among them, which may take the square of its length. */
+const SEEN_CHARS = 16_384;
 
 /** The model and the server that failed. */
 export interface Place {
@@ -37,11 +39,12 @@ export interface Refusal {
  * Tells why a provider gave no answer: by the HTTP status if it was one of failure, else by the words of the
  * provider's SDK.
  */
-export function explain({ place, said, seen, secrets }: Refusal): Explained {
+export function explain({ place, said: whole, seen, secrets }: Refusal): Explained {
+  const said = whole.slice(0, SEEN_CHARS);
   const status = statusOf(said, seen);
   const retryAfterMs = seen.retryAfterMs ?? waitIn(said);
   const code = codeOf(place.api, said, status);
-  const shown = redact(readable(said), secrets).slice(0, MESSAGE_CHARS);
+  const shown = redactedStart(readable(whole), MESSAGE_CHARS, (words) => withoutKeys(words, secrets));
   const trouble = status === null ? troubleOf(place, shown, seen) : null;
   const error = failure(code, `${place.id}: ${trouble?.message ?? shown}`, cureOf(code, status, place, trouble));
   if (code === "provider_error" && (status ?? 400) < 500 && isTooLong(said, status)) {

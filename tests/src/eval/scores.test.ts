@@ -27,6 +27,13 @@ const KNOWN: readonly [ScoreName, answer: string, Expected, score: number | null
   ["f1", "The names are a, b", ["a", "b"], null],
 ];
 
+test("an answer as long as it may be is scored, whatever blanks are in it", () => {
+  const answer = `a${" .".repeat(100_000)}b`;
+  expect([scoreOf("exact", answer, "x"), scoreOf("contains", answer, "x"), scoreOf("f1", answer, ["x"])]).toEqual([
+    ...[0, 0, null],
+  ]);
+});
+
 test.each(KNOWN)("%s of %j, where %j is right, is %d", (name, answer, expected, score) => {
   const found = scoreOf(name, answer, expected);
   if (score === null || found === null) expect(found).toBe(score);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { redacted, redactedIn } from "../../../src/platform/redact.ts";
+import { redacted, redactedIn, redactedStart, withoutKeys } from "../../../src/platform/redact.ts";
 
 const RANDOM = "Zk3vQ9xW2mB7tR5yN8pL4cF6hJ1dG0sA";
 
@@ -100,4 +100,22 @@ test("random texts around a key never hide it", () => {
       expect(found).not.toContain(RANDOM);
     }),
   );
+});
+
+test("the start of a text has no part of a key, wherever the cut is", () => {
+  const key = `sk-${RANDOM}`;
+  for (let units = 5; units < 100; units++) {
+    const start = redactedStart(`${"a ".repeat(20)}${key} ${"b ".repeat(4000)}`, units);
+    expect(start).not.toContain("sk-");
+    expect(start.length).toBe(units);
+  }
+  // Keys that are cut where no more is looked at: what is left of the second has not the form of one.
+  const [first, second] = ["A".repeat(3000), `postgres://me:hunter2${"x".repeat(200)}@host`];
+  const far = `sk-${first} ${"b ".repeat(540)}${second}`;
+  for (let units = 50; units < 2000; units++) expect(redactedStart(far, units)).not.toContain("hunter2");
+});
+
+test("words of a provider are without keys in part, and without the given ones", () => {
+  const said = `Incorrect: sk-proj-****wxyz, Bearer abcd, eyJ${RANDOM}, my-own-secret and ollama`;
+  expect(withoutKeys(said, ["my-own-secret", "ollama"])).toBe("Incorrect: [key], [key], [key], [key] and ollama");
 });

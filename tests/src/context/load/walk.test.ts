@@ -31,7 +31,8 @@ const RULE_CASES: Record<string, Tree> = {
   },
   "two stars alone": { "d/.gitignore": "**", ...empty("d/x", "d/e/y", "z") },
   spaces: {
-    ".gitignore": "trail   \nkept\\ \nin side\n   \n  lead",
+    ".gitignore": `trail${" ".repeat(200_000)}\nkept\\ \nin side\n   \n  lead\nlast\\\\\\${" ".repeat(50_000)}`,
+    "last\\ ": "",
     ...empty("trail", "kept ", "kept", "in side", "  lead", "lead"),
   },
   escapes: { ".gitignore": "\\#hash\n\\!bang\n# no\ns\\*r\n\\a", ...empty("#hash", "!bang", " no", "s*r", "sar", "a") },

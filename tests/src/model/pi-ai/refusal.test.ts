@@ -85,6 +85,12 @@ const FAILURES: Readonly<Record<string, readonly [scripted: ScriptedAnswer, code
     "retriable",
     "Rate limit exceeded",
   ],
+  "an error inside of the stream that is as long as an answer, of parts of keys": [
+    { body: `data: ${JSON.stringify({ error: { message: "-eyJ".repeat(225_000), code: 400 } })}\n\n` },
+    "provider_error",
+    "retriable",
+    "-[key]",
+  ],
   "a finish reason that names a failure": [
     { text: "x", finish: "network_error" },
     "provider_error",
