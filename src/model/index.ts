@@ -6,6 +6,7 @@ export { defaultModels } from "./keys/default-model.ts";
 export { agentDirOf } from "./keys/pi-files.ts";
 export { keyVariable } from "./keys/variables.ts";
 export { listModels, type ModelFacts, modelsAt, modelsMeantBy, refreshModels } from "./list.ts";
+export { endOf, endSentence } from "./model-ends.ts";
 export { noModelCure, openModels, priceOf, withFallback } from "./models.ts";
 export { nearestNames } from "./nearest-names.ts";
 export {

@@ -3,6 +3,7 @@ import { isRecord } from "../platform/json.ts";
 import { MAX_LIST_BYTES, refreshLists, storeFile } from "./fetched.ts";
 import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
 import { meantAmong } from "./meant-models.ts";
+import { endOf, type ModelEnd } from "./model-ends.ts";
 import { allModels } from "./pi-ai/catalog.ts";
 import { loadPiAi } from "./pi-ai/load.ts";
 import { type RegistryOptions, withKeys } from "./pi-ai/registry.ts";
@@ -18,6 +19,8 @@ export interface ModelFacts {
   readonly thinking: boolean;
   /** True if requests to its provider would have a key. */
   readonly has_key: boolean;
+  /** The day of its end, and the successor that its provider names; null if no end is known. */
+  readonly end: ModelEnd | null;
 }
 
 /** The models of pi-ai, of fetched lists and of models.json. @throws RlmError `invalid_config` for a broken file of Pi */
@@ -29,6 +32,7 @@ export function listModels(env: Env, apiKeyEnv?: string): readonly ModelFacts[] 
   const keyed = withKeys(providers, files, options);
   return listed.map(({ model, price, window }) => ({
     id: `${model.provider}/${model.id}`,
+    end: endOf(`${model.provider}/${model.id}`) ?? null,
     window,
     price: price && (price.input > 0 || price.output > 0) ? price : null,
     thinking: model.reasoning,
@@ -66,7 +70,8 @@ export async function modelsAt(baseUrl: string, key: string | undefined): Promis
   return data.flatMap((entry: unknown) => {
     // A name with blanks could not be typed as one.
     if (!isRecord(entry) || typeof entry.id !== "string" || !/^\S+$/.test(entry.id)) return [];
-    return [{ id: `local/${entry.id}`, window: windowIn(entry), price: null, thinking: false, has_key: true }];
+    const facts = { window: windowIn(entry), price: null, thinking: false, has_key: true, end: null };
+    return [{ id: `local/${entry.id}`, ...facts }];
   });
 }
 

@@ -2,8 +2,11 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
-import { listModels } from "../../src/model/index.ts";
+import { endOf, listModels } from "../../src/model/index.ts";
 import { PROVIDERS } from "../../src/model/keys/variables.ts";
+
+/** The table of models that end. */
+const ENDS = "src/model/model-ends.ts";
 
 // Models that pages, help, errors, examples and printed entries name can be asked.
 
@@ -12,7 +15,7 @@ const TEXTS = ["README.md", ...globSync(["docs/**/*.md", "examples/**/*.*", "src
 /** `provider/id` of the large providers, as words of a text. */
 const NAME = /(?<![@\w/])(?:anthropic\/claude|openai\/(?:gpt-\d|o\d)|google\/gem)[\w.-]*\w/g;
 
-const NAMED = TEXTS.flatMap((page) =>
+const NAMED = TEXTS.filter((page) => page !== ENDS).flatMap((page) =>
   Array.from(readFileSync(join(ROOT, page), "utf8").matchAll(NAME), ([name]) => ({ page, name })),
 );
 
@@ -20,6 +23,10 @@ const DEFAULTS = Object.entries(PROVIDERS).map(([provider, { model }]) => ({
   page: "the default of its provider",
   name: `${provider}/${model}`,
 }));
+
+test("no model that an example names has an announced end", () => {
+  expect([...NAMED, ...DEFAULTS].filter(({ name }) => endOf(name))).toEqual([]);
+});
 
 test("each model that an example names is in the bundled list", () => {
   const listed = new Set(listModels({ PI_CODING_AGENT_DIR: "/nonexistent" }).map(({ id }) => id));

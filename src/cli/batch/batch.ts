@@ -1,4 +1,5 @@
 import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import { endSentence } from "../../model/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Jobs, Store } from "../../store/index.ts";
@@ -87,6 +88,8 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   if (asked.isModelChosen && submitted.made && asksModel(spec.script)) {
     progress.say(warningText(`model_chosen: ${spec.model}`));
   }
+  const ends = endSentence(spec.model);
+  if (ends !== null && asksModel(spec.script)) progress.say(warningText(`model_ends: ${ends}`));
   if (spec.delivery === "batch" && submitted.made && batchShare(settings) === 1) {
     progress.say(warningText(`batch_price_unknown: ${spec.model}`));
   }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { findProjectFile, readConfig } from "../../config/index.ts";
 import { type Json, openSession, RlmError } from "../../index.ts";
-import { defaultModels, fetchedProblem } from "../../model/index.ts";
+import { defaultModels, endSentence, fetchedProblem } from "../../model/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import { isServer, withoutPasswords } from "../../platform/store-place.ts";
@@ -154,6 +154,8 @@ async function checkSettings(): Promise<Found> {
     state = "warning";
     modelsOf({ ...settings, model }).resolve(null);
     checkPrice({ ...settings, model });
+    const ends = endSentence(model);
+    if (ends !== null) return { state, detail: `${ends}; ${origin}`, cure: "name another model" };
     return { state: "ok", detail: `model ${model}; ${origin}` };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;

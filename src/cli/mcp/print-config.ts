@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type Client, configFor, WHERE } from "../../mcp/index.ts";
-import { keyVariable } from "../../model/index.ts";
+import { endSentence, keyVariable } from "../../model/index.ts";
 import { hasSecret, placeOf } from "../../platform/store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { ROOT, SESSION_FLAGS, STORE } from "../flags/declared.ts";
@@ -22,6 +22,8 @@ export function printConfig(client: Client, args: Arguments): number {
   const { stderr } = processTerminal(() => {});
   if (isSecretStore)
     stderr.write("the URL of --store has a password: start the client with the URL in BELAY_STORE\n", "yellow");
+  const ends = endSentence(model);
+  if (ends !== null) stderr.write(`${ends}\n`, "yellow");
   if (!stderr.isTerminal) return 0;
   stderr.write(`for ${WHERE[client]}\n`, "dim");
   if (model === undefined) stderr.write(`${NO_MODEL}\n`, "yellow");

@@ -53,10 +53,10 @@ function defaultOf(models: readonly ModelFacts[], { base_url }: Settings): strin
   return others.length > 0 ? null : (only ?? null);
 }
 
-const HEAD = ["model", "window", "in $/M", "out $/M", "thinks", "key"];
-const COLUMNS = ["left", "right", "right", "right", "left", "left"] as const;
+const HEAD = ["model", "window", "in $/M", "out $/M", "thinks", "key", "ends"];
+const COLUMNS = ["left", "right", "right", "right", "left", "left", "left"] as const;
 
-function rowOf({ id, window, price, thinking, has_key }: ModelFacts, usual: string | null): string[] {
+function rowOf({ id, window, price, thinking, has_key, end }: ModelFacts, usual: string | null): string[] {
   const money = (value: number | undefined) => (value === undefined ? "?" : String(value));
   return [
     id === usual ? `${id} (default)` : id,
@@ -65,5 +65,6 @@ function rowOf({ id, window, price, thinking, has_key }: ModelFacts, usual: stri
     money(price?.output),
     thinking ? "yes" : "",
     has_key ? "yes" : "",
+    end?.date ?? "",
   ];
 }

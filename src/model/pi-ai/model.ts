@@ -3,6 +3,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { failure, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
+import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "../port.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
@@ -30,13 +31,14 @@ export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
 
 /** A model that pi-ai sends to. */
 export function piAiModel(parts: PiAiModelParts): Model {
-  const { model, price, window, isNamed = false, near = [] } = parts;
+  const { model, price, window, isNamed = false } = parts;
+  const { successor } = endOf(`${model.provider}/${model.id}`) ?? {};
   const place: Place = {
     id: `${model.provider}/${model.id}`,
     api: model.api,
     address: addressOf(model.baseUrl),
     isNamed,
-    near,
+    near: parts.near ?? (successor === undefined ? [] : [successor]),
   };
   const api = parts.takesBatches ? batchApiOf(model, isNamed) : undefined;
   const batchPrice = api && batchPriceOf(price, model);

@@ -21,7 +21,7 @@ export interface Place {
   readonly address: string;
   /** It came from --base-url. */
   readonly isNamed: boolean;
-  /** Listed names like it, if no list has it. */
+  /** Names that may be meant: like it, if no list has it; its successor, if it ends. */
   readonly near: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
-import { loadSubCallLayer, type Models, type Spent } from "../../model/index.ts";
+import { endSentence, loadSubCallLayer, type Models, type Spent } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
@@ -278,9 +278,12 @@ function openNotices({ models, session, fullPrice }: AnswersParts): NonNullable<
     const { fallback } = models;
     const isNew = isChosen && isFirst && fallback !== null && asked.includes(fallback);
     const unlisted = models.unlisted?.(asked) ?? [];
+    const now = session.env.clock.now();
+    const ends = asked.flatMap((name) => endSentence(name, now) ?? []);
     const notices = [
       ...(isNew ? [`model_chosen: ${fallback}`] : []),
       ...unlisted.map((name) => `model_unlisted: ${name}`),
+      ...ends.map((sentence) => `model_ends: ${sentence}`),
       ...[...fullPrice].map((name) => `batch_price_unknown: ${name}`),
     ].filter((notice) => !told.has(notice));
     for (const notice of notices) told.add(notice);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";
@@ -10,7 +10,7 @@ const CHOSEN = "no model was named, so openai/gpt-6-luna was asked; --model name
 
 /** Variables of a user whose provider answers on loopback. */
 function userOf(url: string, keys: Readonly<Record<string, string>> = { OPENAI_API_KEY: KEY }) {
-  const openai = { baseUrl: url, api: "openai-completions", models: [{ id: "gpt-6-luna" }] };
+  const openai = { baseUrl: url, api: "openai-completions", models: [{ id: "gpt-6-luna" }, { id: "gpt-5-mini" }] };
   const PI_CODING_AGENT_DIR = folderWith({ "models.json": JSON.stringify({ providers: { openai } }) });
   return { env: { PI_CODING_AGENT_DIR, ...keys }, home: join(folderWith(), "home") };
 }
@@ -23,7 +23,7 @@ test("without a key belay models names the variables to set; with one it lists t
   );
   const { stdout } = await belayHere(["models"], { env: { ANTHROPIC_API_KEY: KEY } });
   const [head, ...rows] = stdout.trimEnd().split("\n");
-  expect(head).toMatch(/^model +window +in \$\/M +out \$\/M +thinks +key$/);
+  expect(head).toMatch(/^model +window +in \$\/M +out \$\/M +thinks +key +ends$/);
   expect(rows.every((row) => row.startsWith("anthropic/"))).toBe(true);
   expect(rows.find((row) => row.startsWith("anthropic/claude-sonnet-5 "))).toMatch(
     /\(default\) +1\.0M +2 +10 +yes +yes$/,
@@ -114,4 +114,29 @@ test("a refresh without a key asks nobody, and one that fails ends with 1", asyn
   const failed = await belayHere(["models", "--refresh", "--from", from], { env: { XAI_API_KEY: KEY } });
   expect(failed.code).toBe(1);
   expect(failed.stderr).toContain(`no newer list could be fetched from ${from} for xai`);
+});
+
+test("a model that ends is told in the list, with the answer, by doctor and beside a printed entry", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 10, 28) });
+  onTestFinished(() => void vi.useRealTimers());
+  await using server = await startModelServer(() => ({ text: "yes" }));
+  const user = userOf(server.url);
+  const listed = await belayHere(["models", "openai/gpt-5-mini"], user);
+  expect(listed.stdout).toMatch(/^openai\/gpt-5-mini .* yes +2026-12-11$/m);
+  const { models } = JSON.parse((await belayHere(["models", "openai/gpt-5-mini", "--json"], user)).stdout);
+  expect(models[0]).toMatchObject({ end: { date: "2026-12-11", successor: "openai/gpt-6.1-terra" } });
+  const named = [...CALL, "-q", "--model", "openai/gpt-5-mini"];
+  const soon =
+    "openai/gpt-5-mini ends on 2026-12-11, and its provider names openai/gpt-6.1-terra as the successor (https://developers.openai.com/api/docs/deprecations)";
+  const first = await belayHere(named, user);
+  expect(first).toEqual({ code: 0, stdout: "yes\n", stderr: `warning: ${soon}; --model names another one\n` });
+  const entry = await belayHere(["mcp", "--model", "openai/gpt-5-mini", "--print-config", "claude"], user);
+  expect(entry).toMatchObject({ code: 0, stderr: `${soon}\n` });
+  vi.setSystemTime(Date.UTC(2026, 11, 12));
+  const later = await belayHere(named, user);
+  expect(later).toMatchObject({ code: 0, stdout: "yes\n" });
+  expect(later.stderr).toContain("ended on 2026-12-11, and its provider may refuse it: ask its successor");
+  expect(server.requests.map(({ body }) => body.model)).toEqual(["gpt-5-mini", "gpt-5-mini"]);
+  vi.setSystemTime(Date.UTC(2026, 9, 1));
+  expect(await belayHere(named, user)).toEqual({ code: 0, stdout: "yes\n", stderr: "" });
 });
