@@ -47,14 +47,15 @@ export interface AnswerLimits {
   readonly answerBytes: number | null;
 }
 
-export function openCalls({ source, tools: set, limits, clock, suspend, askRoots }: CallsParts) {
+export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts) {
+  const { clock } = parts;
   const runs = openRuns({
     clock,
     suspend,
     execId: () => connection.current()?.unfinished()?.exec_id ?? null,
     endCancelled: async (tool) => finished(await connection.look(), tool, {}, { signal: AbortSignal.abort(), suspend }),
   });
-  const connection = openConnection({ source, clock, onProgress: runs.progress, askRoots });
+  const connection = openConnection({ ...parts, onProgress: runs.progress });
 
   /** A call of a tool that works in the session, when its turn has come. */
   async function work(tool: Tool, args: unknown, signals: Signals, key: unknown): Promise<ToolEnvelope> {

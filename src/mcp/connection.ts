@@ -17,13 +17,18 @@ export interface ConnectionParts {
   onProgress(progress: SessionEvent): void;
   /** The client's folders; null if it has none to tell. Never rejects. */
   askRoots(): Promise<readonly string[] | null>;
+  /** The session that the client's address names; default: the user's choice, else the one of the folder. */
+  readonly name?: string | null;
+  /** The warning of every answer about others who use the session; null: there are none. */
+  shared?(session: string | null): string | null;
 }
 
 interface Opened extends FreeSession {
   readonly roots: readonly string[];
 }
 
-export function openConnection({ source, clock, onProgress, askRoots }: ConnectionParts) {
+export function openConnection(parts: ConnectionParts) {
+  const { source, clock, onProgress, askRoots, name: address = null } = parts;
   const roots = openServerRoots(source, askRoots);
   const { opened: store, begun } = openedOnce(() => source.openStore());
   let opened: Opened | null = null;
@@ -40,10 +45,18 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     return { ...(await openFree(kept, clock, wanted, open)), roots: readable };
   }
 
+  const openUsual = async () => openNamed(source.named ?? folderSession(await roots.owner()));
+
+  /** @throws RlmError `policy_violation` for a session of another folder */
+  async function openOfFolder(name: string): Promise<Opened> {
+    checkOfFolder(source, name, await roots.owner(), await (await store()).find(name));
+    return openNamed(name);
+  }
+
   /** The session as it is, for a call that only looks; opened if there is none. Calls at once open it once. @throws RlmError */
   async function look(): Promise<Session> {
     if (opened) return opened.session;
-    opening ??= roots.owner().then((folder) => openNamed(source.named ?? folderSession(folder)));
+    opening ??= address === null ? openUsual() : openOfFolder(address);
     try {
       opened = await opening;
     } finally {
@@ -76,11 +89,7 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     async goTo(name: string): Promise<void> {
       const row = await (await store()).find(name);
       if (row && row.id === opened?.session.id) return;
-      const folder = await roots.owner();
-      const isOwn = name === source.named || name === folderSession(folder);
-      const isReserved = name.startsWith(SERVER_PREFIX) && !namesOf(folderSession(folder)).includes(name);
-      if (!isOwn && (row ? source.folderOf(row) !== folder : isReserved)) throw notOfFolder(name, folder);
-      const next = await openNamed(name);
+      const next = await openOfFolder(name);
       opening = close().then(() => next);
       await look();
     },
@@ -93,13 +102,21 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     store,
     roots,
     /** Warnings about the session, which every answer has. */
-    warnings: (): readonly string[] => (opened?.warning ? [opened.warning] : []),
+    warnings: (): readonly string[] =>
+      [opened?.warning, parts.shared?.(opened?.session.name ?? null)].filter((warning) => warning != null),
     async [Symbol.asyncDispose](): Promise<void> {
       await opening?.catch(() => {});
       await close();
       await (await begun())?.[Symbol.asyncDispose]();
     },
   };
+}
+
+/** @throws RlmError `policy_violation` for a session of another folder, and for the name of one */
+function checkOfFolder(source: SessionSource, name: string, folder: string, row: SessionRow | null): void {
+  const isOwn = name === source.named || name === folderSession(folder);
+  const isReserved = name.startsWith(SERVER_PREFIX) && !namesOf(folderSession(folder)).includes(name);
+  if (!isOwn && (row ? source.folderOf(row) !== folder : isReserved)) throw notOfFolder(name, folder);
 }
 
 /** The folder that it was made for is not named: a client's model would read it. */

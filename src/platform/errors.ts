@@ -5,6 +5,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The class of an error, without its message, which may have contents. */
+export function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : "Error";
+}
+
 /** Resolves with null if the work fails with this code. */
 export async function nullIf<T>(code: ErrorCode, work: Promise<T>): Promise<T | null> {
   return work.catch((error: unknown) => {

@@ -70,7 +70,7 @@ export const mcp = defineCommand({
   details: [
     "A client starts it. `belay mcp --print-config claude` prints what registers it there; docs/mcp.md has the entry of each client.",
     "The session is that of the project's folder, so that the next server finds its variables and finishes what was cut. --session NAME, or the variable BELAY_SESSION, chooses another. Settings are those of the flags, variables and files of the server that is running.",
-    "With --http it serves several clients, such as programs and web servers, until Ctrl-C. Each gets a session of its own, the first one that of the folder.",
+    "With --http it serves several clients, such as programs and web servers, until Ctrl-C. Each gets a session of its own, the first one that of the folder; the address /mcp/NAME names one.",
     "When the client goes away, what runs stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
   ],
   own: OWN,

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
-import { type HttpParts, openLeaving, serveHttp } from "../../../src/mcp/index.ts";
+import { addressOf, entrySession, type HttpParts, openLeaving, serveHttp } from "../../../src/mcp/index.ts";
 import { callerOf, ERAS, type Era, project, projectSource, WHOLE } from "./pair.ts";
 
 const TOKEN = "a-token-of-sixteen";
@@ -110,6 +110,30 @@ test("each client has a session of its own, and the next one gets that of a clie
   await expect(other.call("rlm_status")).rejects.toThrow();
 });
 
+const SHARED = { warnings: [expect.stringMatching(/^session_shared: 2 clients use mcp-\w+ \(test 1\.0\.0\)/)] };
+
+test("clients of the newer era that share a session are told, and an address with a name gives each its own", async () => {
+  const { url, of } = await served();
+  const [one, other] = [await connected(url, "modern"), await connected(url, "modern")];
+  await one.call("rlm_load", { path: of.folder });
+  expect(await one.call("rlm_exec", { code: "var mine = 1; mine" })).toMatchObject({ result_json: 1, warnings: [] });
+  expect(await other.call("rlm_exec", { code: "mine" })).toMatchObject({ result_json: 1, ...SHARED });
+  expect(await one.call("rlm_status")).toMatchObject(SHARED);
+  for (const era of ERAS) {
+    const name = `${era} own`;
+    const own = await connected(addressOf(Number(new URL(url).port), name), era);
+    await own.call("rlm_load", { path: of.folder });
+    expect(await own.call("rlm_exec", { code: "typeof mine" })).toMatchObject({ result_json: "undefined" });
+    const status = await own.call("rlm_status");
+    expect(status).toMatchObject({ session: name });
+    expect(status).not.toHaveProperty("warnings");
+  }
+  const ofAnother = `mcp-${"0".repeat(12)}`;
+  const refused = await connected(`${url}/${ofAnother}`, "modern");
+  expect(await refused.call("rlm_status")).toMatchObject({ error_code: "policy_violation" });
+  expect(entrySession("claude", of.folder)).toMatch(/^claude-[0-9a-f]{12}$/);
+});
+
 test("clients elsewhere name no folders: those of the server count", async () => {
   const { url } = await served();
   const { call } = await connected(url);
@@ -151,7 +175,8 @@ test("a message that is too long is refused, and whatever else comes is answered
     expect([status, JSON.parse(text)], body).toMatchObject([400, answer]);
   }
   expect(await asked(url, BEARING, `\ufeff${HELLO}`)).toMatchObject({ status: 200 });
-  expect((await asked(url.replace("/mcp", "/"), BEARING, HELLO)).status).toBe(404);
+  for (const path of ["/", "/mcp/", "/mcp/a%2fb", "/mcp/%ff", "/mcp/.x"])
+    expect((await asked(url.replace("/mcp", path), BEARING, HELLO)).status, path).toBe(404);
   for (const method of ["GET", "DELETE", "PUT"]) {
     expect((await asked(url, BEARING, "", method)).status, method).toBeGreaterThanOrEqual(400);
   }

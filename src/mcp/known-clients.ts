@@ -1,0 +1,96 @@
+import type { Clock } from "../../runtime/index.ts";
+import { whenAborted } from "../platform/signals.ts";
+import type { ClientSession } from "./client-session.ts";
+
+/** A request with a token. */
+export interface Asked {
+  readonly request: Request;
+  /** Its body, parsed; undefined if it is not JSON. */
+  readonly body: unknown;
+  /** Aborted when the connection is done with the request; the signal of a request may be collected before. */
+  readonly gone: AbortSignal;
+  /** The session that the address names; null: the one of the folder. */
+  readonly name: string | null;
+}
+
+/** Bounds of clients that are known at once. */
+export interface ClientBounds {
+  readonly clients: number;
+  readonly idleMs: number;
+  readonly goneMs: number;
+}
+
+/** Those who ask and have a session of Belay's. */
+export interface Client {
+  readonly session: ClientSession;
+  readonly name: string | null;
+  answer(asked: Asked): Promise<Response>;
+  close(): Promise<void>;
+}
+
+interface Known {
+  readonly client: Client;
+  /** Requests that are being answered, with the one on which the client listens. */
+  open: number;
+  usedAt: number;
+  /** True once it has listened: it is gone when it does not any more. */
+  hasListened: boolean;
+}
+
+/** Timers of Node may fire so much before their time. */
+const EARLY_MS = 2;
+
+/** Clients by their ids, up to a number. */
+export function openKnownClients(clock: Clock, bounds: ClientBounds) {
+  const clients = new Map<string, Known>();
+  const isFree = ({ client, open }: Known) => open === 0 && !client.session.isBusy();
+
+  /** Forgets a client. The next one may then have its session. */
+  async function end(id: string): Promise<void> {
+    const known = clients.get(id);
+    clients.delete(id);
+    await known?.client.session.end();
+    await known?.client.close();
+  }
+
+  /** Forgets a client if it is free, and was not heard of for so long, ms. */
+  async function endUnused(id: string, ms: number): Promise<void> {
+    const known = clients.get(id);
+    if (known && isFree(known) && known.usedAt <= clock.monotonic() - ms + EARLY_MS) await end(id);
+  }
+  const sweep = () => {
+    for (const id of clients.keys()) void endUnused(id, bounds.idleMs);
+    clock.after(bounds.idleMs / 2, sweep);
+  };
+  clock.after(bounds.idleMs / 2, sweep);
+
+  return {
+    get: (id: string): Client | undefined => clients.get(id)?.client,
+    add(id: string, client: Client): void {
+      clients.set(id, { client, open: 0, usedAt: clock.monotonic(), hasListened: false });
+    },
+    /** Makes room for one more: of those that are free, the one that was not heard of for the longest time goes. */
+    async hasRoom(): Promise<boolean> {
+      if (clients.size < bounds.clients) return true;
+      const [oldest] = [...clients].filter(([, known]) => isFree(known)).sort(([, a], [, b]) => a.usedAt - b.usedAt);
+      if (oldest) await end(oldest[0]);
+      return clients.size < bounds.clients;
+    },
+    /** Notes that a client asks, from now on until its connection is done with the request. */
+    note(id: string, { request, gone }: Asked): void {
+      const known = clients.get(id);
+      if (!known) return;
+      known.open++;
+      whenAborted(gone, () => {
+        known.open--;
+        known.usedAt = clock.monotonic();
+        known.hasListened ||= request.method === "GET";
+        if (known.hasListened) clock.after(bounds.goneMs, () => void endUnused(id, bounds.goneMs));
+      });
+    },
+    end,
+    async endAll(): Promise<void> {
+      await Promise.all([...clients.keys()].map(end));
+    },
+  };
+}
