@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { systemClock } from "../runtime/index.ts";
-import { openModels } from "../src/model/index.ts";
-import { collectAnswers } from "../src/shipping/index.ts";
-import { type JobRow, openStore, type Shipping, type Store } from "../src/store/index.ts";
+import { type BatchAccount, openModels } from "../src/model/index.ts";
+import { collectAnswers, proofOfParcel } from "../src/shipping/index.ts";
+import { type JobRow, type NewParcel, openStore, type Shipping, type Store } from "../src/store/index.ts";
 import { promptOf } from "../tests/support/batch-server/answers.ts";
 import { type BatchServer, startBatchServer } from "../tests/support/batch-server/index.ts";
 import { buildCommand } from "./built.ts";
@@ -138,15 +138,23 @@ const accountOf = (server: BatchServer) => {
 
 const requestOf = (prompt: string) => ({ model: "bench", messages: [{ role: "user", content: prompt }] });
 
+const parcelBy = (account: BatchAccount, asked: Omit<NewParcel, "account" | "proof">): NewParcel => ({
+  ...asked,
+  account: account.id,
+  proof: proofOfParcel(account, asked, JSON.stringify(asked.body)),
+});
+
 /** Transactions for each parcel, from its request to its answer. */
 async function commitsOf(folder: string, server: BatchServer): Promise<number> {
   await using store = await openStore(folder);
   const { shipping, commits } = counting(store.shipping);
-  const { models, account } = accountOf(server);
-  const { id = "" } = (await account) ?? {};
-  const key = { session: "S", root: "S", run: null, account: id, model: MODEL, k: 0 };
+  const { models, account: asked } = accountOf(server);
+  const account = await asked;
+  if (!account) throw new Error("the server takes no batches");
+  const key = { session: "S", root: "S", run: null, model: MODEL, k: 0 };
   for (let call = 0; call < PARCELS; call++) {
-    await shipping.keep({ ...key, call: `call-${call}`, body: requestOf(`${call} ${"x".repeat(BODY_BYTES)}`) });
+    const body = requestOf(`${call} ${"x".repeat(BODY_BYTES)}`);
+    await shipping.keep(parcelBy(account, { ...key, call: `call-${call}`, body }));
   }
   const over = new AbortController();
   process.env.BELAY_SHIPPING_PACE = ENV.BELAY_SHIPPING_PACE;
@@ -236,13 +244,14 @@ async function submitted(store: Store, jobs: number): Promise<readonly JobRow[]>
 
 /** Each job waits for the answer to a request that has not left. */
 async function parked(store: Store, server: BatchServer, rows: readonly JobRow[]): Promise<void> {
-  const { id = "" } = (await accountOf(server).account) ?? {};
+  const account = await accountOf(server).account;
+  if (!account) throw new Error("the server takes no batches");
   const back = { state: "parked", why: "delivery", afterMs: 0, counts: false } as const;
   for (const { run, n, session } of rows) {
     await store.jobs.begin({ run, n }, { ticket: "t", fence: 0, engine: null, lapses: 0, answers: 0 });
     const body = requestOf(`${HOLD} ${n} ${"x".repeat(BODY_BYTES)}`);
-    const key = { session, root: session, run, account: id, model: MODEL, call: "bench", k: 0 };
-    await store.shipping.keep({ ...key, body });
+    const key = { session, root: session, run, model: MODEL, call: "bench", k: 0 };
+    await store.shipping.keep(parcelBy(account, { ...key, body }));
     await store.jobs.put({ run, n }, 0, back);
   }
 }

@@ -6,6 +6,7 @@ import { isServer } from "../platform/store-place.ts";
 import { collectAnswers, shippingPace } from "../shipping/index.ts";
 import type { WorkOptions, WorkProgress } from "./api.ts";
 import { modelsBy } from "./job-session.ts";
+import { onlyThese } from "./session-options.ts";
 import { reasonOf } from "./troubles.ts";
 
 /** Time between two looks for jobs whose answers have come, ms. Another process may have taken them in. */
@@ -38,7 +39,7 @@ export async function collecting(options: WorkOptions, signal: AbortSignal): Pro
   const stopped = aborted(signal);
   const parts = {
     store,
-    models: modelsBy(own, process.env)(null),
+    models: onlyThese(modelsBy(own, process.env)(null), own.models),
     ...{ clock, random: Math.random, resendsDoubtful },
     looked: options.onLooked,
     answered: () => {

@@ -88,6 +88,8 @@ export interface BatchAccount {
   readonly model: string;
   /** Headers of a request, the key among them: they are never kept. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Proves that somebody with this key has written the fields: whoever can write to a store can write rows, but not this. */
+  prove(fields: readonly Json[]): string;
 }
 
 /**
@@ -97,7 +99,7 @@ export interface BatchAccount {
 export type Post = (request: PostedRequest, signal: AbortSignal) => Promise<PostedAnswer>;
 
 export interface PostedRequest {
-  readonly account: Pick<BatchAccount, "id">;
+  readonly account: Pick<BatchAccount, "id" | "prove">;
   /** `provider/id`. */
   readonly model: string;
   /** As the provider takes it in a row of a batch: without what only streams have. */

@@ -1,19 +1,17 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
 import { type BatchAccount, keyVariable } from "../model/index.ts";
 import type { Shipping } from "../store/index.ts";
-import type { Carrier } from "./carrier.ts";
 
 export interface AccountsParts {
   readonly shipping: Pick<Shipping, "lease" | "release">;
   /** The account of a model, `provider/id`, by the keys of this process. @throws RlmError if there is no key */
   accountOf(model: string): Promise<BatchAccount>;
-  carrierOf(account: BatchAccount): Carrier;
 }
 
 /** Accounts whose leases this process has, until it gives them back. */
 export type Accounts = ReturnType<typeof openAccounts>;
 
-export function openAccounts({ shipping, accountOf, carrierOf }: AccountsParts) {
+export function openAccounts({ shipping, accountOf }: AccountsParts) {
   /** Fences of the leases, by their accounts. */
   const served = new Map<string, number>();
 
@@ -24,35 +22,35 @@ export function openAccounts({ shipping, accountOf, carrierOf }: AccountsParts) 
     await Promise.all(left.map((name) => shipping.release(name)));
   }
 
-  /** The client for batches of this model, `provider/id`. Rows of different models may need different headers. */
-  async function carrierFor(name: string, model: string): Promise<Carrier> {
+  /**
+   * The account, as requests of this model, `provider/id`, need it: rows of different models may need different headers.
+   * @throws RlmError `auth_failed` if this process has no key or another one, or does not ask the model: then nothing is sent
+   */
+  async function accountFor(name: string, model: string): Promise<BatchAccount> {
     const account = await accountOf(model).catch((error: unknown) => {
       if (!(error instanceof RlmError)) throw error;
       const { message, suggestion, ...cause } = error;
       const problem = `calls of ${model} go by batches of ${name}: ${message}`;
       throw new RlmError("auth_failed", problem, { suggestion, cause });
     });
-    if (account.id === name) return carrierOf(account);
+    if (account.id === name) return account;
     throw anotherAccount(name, model, account.id);
   }
 
   return {
-    /**
-     * Takes the lease of an account, and answers its fence. null: another process has it.
-     * @param model one that is asked there
-     * @throws RlmError `auth_failed` if this process has no key or another one: then nothing is sent
-     */
-    async serve(name: string, model: string): Promise<number | null> {
+    /** Takes the lease of an account, and answers its fence. null: another process has it. */
+    async serve(name: string): Promise<number | null> {
       const known = served.get(name);
       if (known !== undefined) return known;
-      await carrierFor(name, model);
       const fence = await shipping.lease(name);
       if (fence !== null) served.set(name, fence);
       return fence;
     },
-    carrierFor,
-    /** Another process may have the lease of this account. */
-    lose: (name: string) => void served.delete(name),
+    accountFor,
+    /** Gives the lease of an account back, if this process has it. */
+    async leave(name: string): Promise<void> {
+      if (served.delete(name)) await shipping.release(name).catch(() => {});
+    },
     keep,
     [Symbol.asyncDispose]: () => keep(new Set()),
   };

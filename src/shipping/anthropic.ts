@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { BatchAccount } from "../model/index.ts";
 import { type Carrier, nullIfGone, type ResultRow } from "./carrier.ts";
-import { bodyOf, httpOf, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
+import { bodyOf, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
 
 // Not tried with the real server: its list has a batch as soon as the create was carried out, the newest first. A create that it has
 // not begun 60 s after its connection ended is never carried out. The results are below the batch's own address: the one that the
@@ -45,7 +45,7 @@ export function anthropicCarrier(account: BatchAccount, stop?: AbortSignal): Car
   const base = `${account.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages/batches`;
 
   async function results(batch: string) {
-    const response = await http.send("GET", `${base}/${batch}/results`, { ms: ROWS_MS }).catch(nullIfGone);
+    const response = await http.send("GET", `${base}/${inPath(batch)}/results`, { ms: ROWS_MS }).catch(nullIfGone);
     return response === null ? null : http.rows(response, Row);
   }
 
@@ -82,12 +82,12 @@ export function anthropicCarrier(account: BatchAccount, stop?: AbortSignal): Car
     },
     async look(batch) {
       // The counts of an open batch say nothing: they change when all its rows are done.
-      const { processing_status } = await http.json(Looked, "GET", `${base}/${batch}`);
+      const { processing_status } = await http.json(Looked, "GET", `${base}/${inPath(batch)}`);
       return processing_status === "ended" ? { state: "over" } : { state: "out", done: null };
     },
     results,
     async cancel(batch) {
-      await http.json(v.unknown(), "POST", `${base}/${batch}/cancel`);
+      await http.json(v.unknown(), "POST", `${base}/${inPath(batch)}/cancel`);
     },
   };
 }

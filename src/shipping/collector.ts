@@ -1,7 +1,9 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
+import type { BatchAccount } from "../model/index.ts";
 import { sleep } from "../platform/sleep.ts";
 import type { Group, Shipment, Shipping } from "../store/index.ts";
 import { type Accounts, type AccountsParts, openAccounts } from "./accounts.ts";
+import type { Carrier } from "./carrier.ts";
 import { HINDERED_MS, MOST, SETTLE_MS, WAVE_MS } from "./pace.ts";
 import { type Advancing, advance } from "./shipments.ts";
 
@@ -11,6 +13,7 @@ export interface CollectorParts
     Omit<AccountsParts, "shipping"> {
   readonly shipping: Shipping;
   readonly clock: Clock;
+  carrierOf(account: BatchAccount): Carrier;
   /**
    * Nothing can be sent for an account until somebody acts. It may be told more than once.
    * @param isOurs this process has its lease; else another one may have its key
@@ -32,7 +35,7 @@ export async function collect(given: CollectorParts, signal: AbortSignal): Promi
   const failing: CollectorParts["failing"] = (...told) => void (signal.aborted || given.failing(...told));
   const parts = { ...given, failing };
   await using accounts = openAccounts(parts);
-  /** When an account that is hindered is served again, ms of the clock. */
+  /** When a model of an account that is hindered is served again, ms of the clock. */
   const hindered = new Map<string, number>();
   /** Accounts that are being served. One whose provider hangs keeps no other one. */
   const busy = new Map<string, Promise<void>>();
@@ -45,17 +48,23 @@ export async function collect(given: CollectorParts, signal: AbortSignal): Promi
     const names = new Set([...groups, ...shipments].map(({ account }) => account));
     await accounts.keep(names);
     const now = parts.clock.monotonic();
-    const isFree = (name: string) => !busy.has(name) && (hindered.get(name) ?? 0) <= now;
-    for (const name of [...names].filter(isFree)) {
-      const of = ({ account }: Group | Shipment) => account === name;
-      const stuck = (error: RlmError, isOurs = true) => {
-        hindered.set(name, now + HINDERED_MS * parts.pace);
+    const keyOf = ({ account, model }: Group | Shipment) => `${account} ${model}`;
+    const isFree = (one: Group | Shipment) => (hindered.get(keyOf(one)) ?? 0) <= now;
+    for (const name of [...names].filter((one) => !busy.has(one))) {
+      const ofName = [...groups, ...shipments].filter(({ account }) => account === name);
+      const stuck = (model: string, error: RlmError, isOurs = true) => {
+        const key = `${name} ${model}`;
+        hindered.set(key, now + HINDERED_MS * parts.pace);
         // Nobody has to act for what nobody waits for.
-        if (groups.some(of) || shipments.some((one) => of(one) && one.wanted > 0)) parts.hindered(name, error, isOurs);
+        const isWanted = (one: Group | Shipment) => keyOf(one) === key && (!isShipment(one) || one.wanted > 0);
+        if (ofName.some(isWanted)) parts.hindered(name, error, isOurs);
       };
+      const free = ofName.filter(isFree);
       // Whoever has come for answers gets those that are there.
-      const due = (shipment: Shipment) => of(shipment) && (shipment.lookMs <= 0 || isFirst);
-      const serving = serve(parts, accounts, { name, groups: groups.filter(of), due: shipments.filter(due), stuck })
+      const isDue = (one: Group | Shipment) =>
+        isShipment(one) ? one.lookMs <= 0 || isFirst : isReady(one, parts.pace);
+      const isLeft = free.length < ofName.length;
+      const serving = serve(parts, accounts, { name, due: free.filter(isDue), isLeft, stuck })
         .catch((error: unknown) => void failures.push(error))
         .finally(() => busy.delete(name));
       busy.set(name, serving);
@@ -80,38 +89,37 @@ export async function collect(given: CollectorParts, signal: AbortSignal): Promi
 
 interface Serving {
   readonly name: string;
-  readonly groups: readonly Group[];
-  /** Shipments that are to be looked at. */
-  readonly due: readonly Shipment[];
-  stuck(error: RlmError, isOurs?: boolean): void;
+  /** Groups to close, and shipments to look at. */
+  readonly due: readonly (Group | Shipment)[];
+  /** There is more in the account, which another process may be able to send. */
+  readonly isLeft: boolean;
+  stuck(model: string, error: RlmError, isOurs?: boolean): void;
 }
 
 /** Closes groups of an account, and advances its shipments. */
-async function serve(parts: CollectorParts, accounts: Accounts, { name, groups, due, stuck }: Serving): Promise<void> {
-  const { shipping, pace } = parts;
-  const { model } = groups[0] ?? due[0] ?? {};
-  if (model === undefined) return;
-  try {
-    const fence = await accounts.serve(name, model);
-    if (fence === null) return;
-    const failing = (error: RlmError) => parts.failing(name, error);
-    const next = async (shipment: Shipment) => {
-      const carrier = await accounts.carrierFor(name, shipment.model);
-      await advance({ ...parts, fence, carrier, hindered: stuck, failing }, shipment);
-    };
-    for (const group of groups) {
+async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isLeft, stuck }: Serving): Promise<void> {
+  let hasFailed = false;
+  for (const one of due) {
+    try {
+      const account = await accounts.accountFor(name, one.model);
+      const fence = await accounts.serve(name);
+      if (fence === null) return;
       // ▣ the parcels have their shipment
-      const closed = isReady(group, pace) ? await shipping.close(group, fence, MOST) : null;
-      if (closed) await next(closed);
+      const shipment = isShipment(one) ? one : await parts.shipping.close(one, fence, MOST);
+      const hindered = (error: RlmError) => stuck(one.model, error);
+      const failing = (error: RlmError) => parts.failing(name, error);
+      const advancing = { ...parts, fence, account, carrier: parts.carrierOf(account), hindered, failing };
+      if (shipment) await advance(advancing, shipment);
+    } catch (error) {
+      if (!(error instanceof RlmError) || isOfStore(error)) throw error;
+      hasFailed = true;
+      stuck(one.model, error, false);
     }
-    for (const shipment of due) await next(shipment);
-  } catch (error) {
-    if (!(error instanceof RlmError) || isOfStore(error)) throw error;
-    accounts.lose(name);
-    await shipping.release(name).catch(() => {});
-    stuck(error, false);
   }
+  if (isLeft || hasFailed) await accounts.leave(name);
 }
+
+const isShipment = (one: Group | Shipment): one is Shipment => "id" in one;
 
 const isOfStore = (error: unknown) => error instanceof RlmError && error.code === "store_failed";
 

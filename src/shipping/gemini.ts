@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { BatchAccount } from "../model/index.ts";
 import { type Carrier, CarrierError, nullIfGone, type ResultRow } from "./carrier.ts";
-import { bodyOf, Count, httpOf, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
+import { bodyOf, Count, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
 
 // Not tried with the real server: its list has a batch as soon as the create was carried out, in whatever order, with its display
 // name. A create whose file is deleted fails, or its batch does before a row is run. No row of a failed batch was run. Batches that
@@ -45,7 +45,7 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
   const http = httpOf(account, stop);
   const [, root, version = "v1beta"] = /^(.*?)(?:\/(v\d\w*))?\/*$/.exec(account.baseUrl) ?? [];
   const base = `${root}/${version}`;
-  const look = (batch: string) => http.json(Looked, "GET", `${base}/${batch}`);
+  const look = (batch: string) => http.json(Looked, "GET", `${base}/${inPath(batch, "batches/")}`);
 
   return {
     async upload(shipment, rows) {
@@ -68,7 +68,8 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
     },
     async create({ shipment, file, asking }) {
       const body = JSON.stringify({ batch: { display_name: `belay-${shipment}`, input_config: { file_name: file } } });
-      const url = `${base}/models/${account.model}:batchGenerateContent`;
+      const model = account.model.split("/").map((part) => inPath(part));
+      const url = `${base}/models/${model.join("/")}:batchGenerateContent`;
       return (await http.json(Made, "POST", url, { body, before: asking, goesOn: true })).name;
     },
     async find({ shipment }) {
@@ -78,10 +79,12 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       return { kind: "none" };
     },
     async fence(file) {
-      await http.json(v.unknown(), "DELETE", `${base}/${file}`, { goesOn: true }).catch((error: unknown) => {
-        const isGone = error instanceof CarrierError && error.status === 403 && MAY_NOT_EXIST.test(error.message);
-        if (!isGone) nullIfGone(error);
-      });
+      await http
+        .json(v.unknown(), "DELETE", `${base}/${inPath(file, "files/")}`, { goesOn: true })
+        .catch((error: unknown) => {
+          const isGone = error instanceof CarrierError && error.status === 403 && MAY_NOT_EXIST.test(error.message);
+          if (!isGone) nullIfGone(error);
+        });
     },
     async look(batch) {
       const { done, error, metadata } = await look(batch);
@@ -100,11 +103,13 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       if (seen === null) return null;
       const file = seen.response?.responsesFile ?? seen.metadata.output?.responsesFile;
       if (!file) return noRows();
-      const response = await http.send("GET", `${base}/${file}:download?alt=media`, { ms: ROWS_MS }).catch(nullIfGone);
+      const response = await http
+        .send("GET", `${base}/${inPath(file, "files/")}:download?alt=media`, { ms: ROWS_MS })
+        .catch(nullIfGone);
       return response === null ? null : http.rows(response, Row);
     },
     async cancel(batch) {
-      await http.json(v.unknown(), "POST", `${base}/${batch}:cancel`, { body: "{}" });
+      await http.json(v.unknown(), "POST", `${base}/${inPath(batch, "batches/")}:cancel`, { body: "{}" });
     },
   };
 }

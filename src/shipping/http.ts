@@ -137,7 +137,18 @@ export async function bodyOf(pages: AsyncIterable<readonly RowRequest[]>, line: 
 }
 
 /** A provider's name of a file or a batch: it is kept, shown and a part of addresses. */
-export const Name = v.pipe(v.string(), v.regex(/^(?:(?:batches|files)\/)?[\w:.=-]{1,500}$/));
+export const Name = v.pipe(v.string(), v.regex(/^(?:(?:batches|files)\/)?\w[\w:.=-]{0,499}$/));
+
+/**
+ * A provider's name as a part of an address.
+ * @param folder stands before each name of this kind
+ * @throws CarrierError for what is not a name, such as `..`
+ */
+export function inPath(name: string, folder: "" | "batches/" | "files/" = ""): string {
+  const own = name.slice(folder.length);
+  if (name.startsWith(folder) && /^\w[\w:.=-]{0,499}$/.test(own)) return folder + encodeURIComponent(own);
+  throw new CarrierError(`${JSON.stringify(name.slice(0, 100))} is not a provider's name of a file or batch`, null);
+}
 export const JsonValue: v.GenericSchema<unknown, Json> = v.custom<Json>((value) => value !== undefined);
 export const Status = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(599));
 /** A number of rows, which some write as a text and leave out if it is 0. */

@@ -4,6 +4,8 @@ import type { Store } from "../store/index.ts";
 import { carrierOf } from "./carriers.ts";
 import { type CollectorParts, collect } from "./collector.ts";
 
+export { proofOfParcel } from "./proof.ts";
+
 /** The surroundings of a process that works on what goes by batches. */
 export interface CollectingProcess
   extends Pick<CollectorParts, "random" | "resendsDoubtful" | "answered" | "hindered" | "failing" | "looked"> {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { BatchAccount } from "../model/index.ts";
 import { type Carrier, nullIfGone, type ResultRow } from "./carrier.ts";
-import { bodyOf, Count, httpOf, JsonValue, Name, ROWS_MS, Status, UNREADABLE } from "./http.ts";
+import { bodyOf, Count, httpOf, inPath, JsonValue, Name, ROWS_MS, Status, UNREADABLE } from "./http.ts";
 
 // Not tried with the real server: its list has a batch as soon as the create was carried out, the newest first and with its metadata.
 // A create whose input file is deleted fails, or its batch does before a row is run. No row of a `failed` batch was run.
@@ -64,10 +64,14 @@ export function openAiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       return { kind: "none" };
     },
     async fence(file) {
-      await http.json(v.unknown(), "DELETE", `${base}/files/${file}`, { goesOn: true }).catch(nullIfGone);
+      await http.json(v.unknown(), "DELETE", `${base}/files/${inPath(file)}`, { goesOn: true }).catch(nullIfGone);
     },
     async look(batch) {
-      const { status, request_counts: counts, errors } = await http.json(Looked, "GET", `${base}/batches/${batch}`);
+      const {
+        status,
+        request_counts: counts,
+        errors,
+      } = await http.json(Looked, "GET", `${base}/batches/${inPath(batch)}`);
       if (OVER.includes(status)) return { state: "over" };
       if (status !== "failed") return { state: "out", done: counts ? counts.completed + counts.failed : null };
       const { code, message } = errors?.data[0] ?? { code: "", message: "" };
@@ -76,16 +80,16 @@ export function openAiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       return { state: "refused", message: words, why };
     },
     async results(batch) {
-      const seen = await http.json(Files, "GET", `${base}/batches/${batch}`).catch(nullIfGone);
+      const seen = await http.json(Files, "GET", `${base}/batches/${inPath(batch)}`).catch(nullIfGone);
       const files = [seen?.output_file_id, seen?.error_file_id].filter((file) => typeof file === "string");
-      const open = (file: string) => http.send("GET", `${base}/files/${file}/content`, { ms: ROWS_MS });
+      const open = (file: string) => http.send("GET", `${base}/files/${inPath(file)}/content`, { ms: ROWS_MS });
       const found = await Promise.all(files.map((file) => open(file).catch(nullIfGone)));
       if (seen && !found.includes(null)) return inTurn(found.flatMap((file) => (file ? [http.rows(file, Row)] : [])));
       await Promise.all(found.map((file) => file?.body?.cancel()));
       return null;
     },
     async cancel(batch) {
-      await http.json(v.unknown(), "POST", `${base}/batches/${batch}/cancel`);
+      await http.json(v.unknown(), "POST", `${base}/batches/${inPath(batch)}/cancel`);
     },
   };
 }

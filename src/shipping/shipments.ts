@@ -1,13 +1,15 @@
 import { type Clock, firstly, RlmError, remedy } from "../../runtime/index.ts";
-import { failure } from "../model/index.ts";
+import { type BatchAccount, failure } from "../model/index.ts";
 import { amount } from "../platform/figures.ts";
 import type { ParcelAnswer, Rest, RowAnswer, Shipment, ShipmentChange, Shipping } from "../store/index.ts";
 import { type Carrier, CarrierError, nullIfGone, type ResultRow, type RowRequest } from "./carrier.ts";
 import { HINDERED_MS, LATE_MS, lookDelay, TOO_MANY_TOKENS_MS, UNLISTED_MS } from "./pace.ts";
+import { isProven, proofOfNames, provenBody } from "./proof.ts";
 
 /** The parts with which a shipment is advanced, under the lease of its account. */
 export interface Advancing {
   readonly shipping: Shipping;
+  readonly account: BatchAccount;
   readonly carrier: Carrier;
   readonly fence: number;
   readonly clock: Pick<Clock, "now">;
@@ -27,6 +29,11 @@ export interface Advancing {
 
 /** Takes the next step of a shipment that is to be looked at: the provider gets it, or is asked for its answers. */
 export async function advance(parts: Advancing, shipment: Shipment): Promise<void> {
+  if (!isProven(parts.account, shipment)) {
+    parts.failing(notProven(`the row of shipment ${shipment.id}`));
+    await parts.shipping.step(shipment.id, parts.fence, { lookMs: HINDERED_MS * parts.pace });
+    return;
+  }
   try {
     await (shipment.state === "out" ? look(parts, shipment) : leave(parts, shipment));
   } catch (error) {
@@ -40,26 +47,40 @@ export async function advance(parts: Advancing, shipment: Shipment): Promise<voi
 }
 
 /** Sends a shipment that has not left. Between its two last commits only the create is out, which is sent once. */
-async function leave(parts: Advancing, shipment: Shipment): Promise<void> {
-  const { carrier, shipping } = parts;
-  const isLost = shipment.asked_at !== null;
-  if (!isLost && shipment.wanted === 0) return end(parts, shipment, { kind: "again", otherwise: NOT_RUN });
-  if (isLost && !(await isNotMade(parts, shipment))) return;
+async function leave(parts: Advancing, found: Shipment): Promise<void> {
+  const { carrier, clock } = parts;
+  const isLost = found.asked_at !== null;
+  if (!isLost && found.wanted === 0) return end(parts, found, { kind: "again", otherwise: NOT_RUN });
+  if (isLost && !(await isNotMade(parts, found))) return;
+  const shipment: Shipment = isLost ? { ...found, asked_at: null, file: null } : found;
   try {
-    const rows = () => requestsOf(shipping, shipment);
-    let file = isLost ? null : shipment.file;
+    const rows = () => requestsOf(parts, shipment);
+    let { file } = shipment;
     if (file === null && carrier.upload) {
       file = await carrier.upload(shipment.id, rows());
       if (!(await step(parts, shipment, { file }))) return; // ▣ the file
     }
-    const asking = () => isStillAsked(parts, shipment); // ▣ asked_at
+    const asking = () => isStillAsked(parts, { ...shipment, file }); // ▣ asked_at
     const batch = await carrier.create({ shipment: shipment.id, file, rows: rows(), asking }); // only now, once
-    await step(parts, shipment, { state: "out", batch, lookMs: lookDelay(0, parts.random()) }); // ▣ its name
+    const asked = { ...shipment, file, asked_at: clock.now() };
+    await step(parts, asked, { state: "out", batch, lookMs: lookDelay(0, parts.random()) }); // ▣ its name
   } catch (error) {
+    if (error instanceof NotProven) return withoutThem(parts, shipment, error.numbers);
     if (!(error instanceof CarrierError) || !isRefusal(error) || isAuth(error)) throw error;
     parts.hindered(refused(shipment, error));
     await end(parts, shipment, { kind: "refused", afterMs: 0, most: null }); // ▣ nothing was run
   }
+}
+
+/** Answers the requests that nobody with the key has asked for; the others wait for another shipment. */
+async function withoutThem(parts: Advancing, shipment: Shipment, numbers: readonly number[]): Promise<void> {
+  const error = notProven(`${amount(numbers.length, "request")} by batch of ${shipment.model}`);
+  parts.failing(error);
+  const { message, suggestion } = error;
+  const answer = answerOf(failure("policy_violation", message, { suggestion }));
+  const answers = numbers.map((n) => ({ n, ...answer, again: false }));
+  if (!(await parts.shipping.answer(shipment.id, parts.fence, answers))) return; // ▣
+  await end(parts, shipment, { kind: "refused", afterMs: 0, most: null }); // ▣ nothing was sent
 }
 
 /**
@@ -175,15 +196,44 @@ async function end({ shipping, fence, answered }: Advancing, { id }: Shipment, r
   answered();
 }
 
-const step = ({ shipping, fence, pace }: Advancing, { id }: Shipment, change: ShipmentChange): Promise<boolean> =>
-  shipping.step(id, fence, { ...change, ...(change.lookMs === undefined ? {} : { lookMs: change.lookMs * pace }) });
+/** Names of the provider's are kept with their proof. @param shipment as it stands */
+function step(parts: Advancing, shipment: Shipment, change: ShipmentChange): Promise<boolean> {
+  const { shipping, fence, pace, account } = parts;
+  const { state, file, batch, asked, lookMs } = change;
+  const isNamed = [state, file, batch, asked].some((one) => one !== undefined);
+  const named = { ...shipment, ...change, isAsked: asked ?? shipment.asked_at !== null };
+  return shipping.step(shipment.id, fence, {
+    ...change,
+    ...(isNamed ? { proof: proofOfNames(account, named) } : {}),
+    ...(lookMs === undefined ? {} : { lookMs: lookMs * pace }),
+  });
+}
 
-async function* requestsOf(shipping: Pick<Shipping, "requests">, { id }: Shipment): AsyncGenerator<RowRequest[]> {
+/** Requests of a shipment that nobody with the account's key has asked for. */
+class NotProven extends Error {
+  readonly numbers: readonly number[];
+  constructor(numbers: readonly number[]) {
+    super(`requests ${numbers} are not proven`);
+    this.numbers = numbers;
+  }
+}
+
+/** The requests of a shipment as rows, page by page. @throws NotProven */
+async function* requestsOf({ shipping, account }: Advancing, shipment: Shipment): AsyncGenerator<RowRequest[]> {
+  const { id } = shipment;
   for (let from = 0; ; ) {
     const page = await shipping.requests(id, from);
     const last = page.at(-1);
     if (!last) return;
-    yield page.map(({ n, body }) => ({ custom_id: `${id}-${n}`, body }));
+    const rows: RowRequest[] = [];
+    const others: number[] = [];
+    for (const request of page) {
+      const body = provenBody(account, shipment, request);
+      if (body === null) others.push(request.n);
+      else rows.push({ custom_id: `${id}-${request.n}`, body });
+    }
+    if (others.length > 0) throw new NotProven(others);
+    yield rows;
     from = last.n + 1;
   }
 }
@@ -205,6 +255,12 @@ function answerOf(error: ReturnType<typeof failure>): ParcelAnswer {
 
 const CHECK_KEY = "Check the provider's API key and what it may use.";
 const CHECK_NETWORK = `Belay asks again. Check the network, and ${remedy("checkServer")}.`;
+
+function notProven(what: string): RlmError {
+  return new RlmError("store_corrupt", `${what}: not made with this key, so nothing of it is sent`, {
+    suggestion: "Somebody who can write to the store may have changed its rows: see who can.",
+  });
+}
 
 function refused({ model }: Shipment, error: CarrierError): RlmError {
   const why = isMissing(error) ? `${error.message}: this server has no batches` : error.message;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { Api, Model as PiModel } from "belay-pi-ai";
 import { isRecord } from "../../platform/json.ts";
 import type { Authorization } from "../keys/authorize.ts";
@@ -44,9 +44,12 @@ export function batchAccount(
     for (const beta of betasOf(model)) headers.append("anthropic-beta", beta);
   }
   for (const [name, value] of Object.entries({ ...model.headers, ...own })) headers.set(name, value);
-  const hash = createHash("sha256").update(key ?? headers.get("authorization")?.replace(/^Bearer /, "") ?? "");
-  const id = `${api} ${address} ${hash.digest("hex").slice(0, 8)}`;
-  return { id, api, baseUrl: model.baseUrl, model: model.id, headers: Object.fromEntries(headers) };
+  const secret = key ?? headers.get("authorization")?.replace(/^Bearer /, "") ?? "";
+  const id = `${api} ${address} ${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
+  return {
+    ...{ id, api, baseUrl: model.baseUrl, model: model.id, headers: Object.fromEntries(headers) },
+    prove: (fields) => createHmac("sha256", secret).update(JSON.stringify(fields)).digest("hex"),
+  };
 }
 
 function keyIn(api: BatchApi, key: string): Record<string, string> {

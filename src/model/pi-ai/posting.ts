@@ -8,7 +8,7 @@ import { fetchingBy } from "./fetching.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
 export interface Posting {
-  readonly account: Pick<BatchAccount, "id" | "api">;
+  readonly account: Pick<BatchAccount, "id" | "api" | "prove">;
   /** `provider/id`. */
   readonly model: string;
   readonly post: Post;
@@ -30,7 +30,7 @@ async function responseTo(call: Posting, request: Request): Promise<Response> {
   call.isPosted = true;
   const { account, model, post, signal, seen } = call;
   try {
-    const posted = { account: { id: account.id }, model, body: withoutStream(await request.text()) };
+    const posted = { account, model, body: withoutStream(await request.text()) };
     // Work that `post` starts fetches for itself.
     const row = await fetchingBy(null, () => post(posted, signal));
     if ("failure" in row) call.failure = row.failure;

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { firstly, RlmError } from "../../../runtime/index.ts";
 import { failure, isFailureCode, type Model, type Models, type Post, type SubCallError } from "../../model/index.ts";
+import { proofOfParcel } from "../../shipping/index.ts";
 import type { Parcel, ParcelAnswer } from "../../store/index.ts";
 import type { DeliveryRecord } from "../journal/records.ts";
 import type { AnsweringSession } from "../setup.ts";
@@ -55,8 +56,10 @@ export async function deliveryOf(
     model,
     post: (k) => async (request, ended) => {
       const { root } = session;
-      const key = { session: session.row.id, call: asked.id, k, root: root.session, run: root.run };
-      const kept = store.shipping.keep({ ...key, ...request, account: request.account.id }); // ▣ the parcel
+      const { account, ...posted } = request;
+      const of = { session: session.row.id, call: asked.id, k, root: root.session, run: root.run, ...posted };
+      const proof = proofOfParcel(account, of, JSON.stringify(of.body));
+      const kept = store.shipping.keep({ ...of, account: account.id, proof }); // ▣ the parcel
       last = await kept.catch(() => undefined);
       if (last?.answer) return answerOf(last.answer);
       const parked = last ? DELIVERY : STORE_FAILED;

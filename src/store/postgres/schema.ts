@@ -150,6 +150,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX answers_by_job ON answers (run, n);
   CREATE INDEX answers_reused ON answers (run, origin_run) WHERE origin_run <> run;
   `,
+  // Made with the key of an account, so that nothing but what its owner has asked for is sent with it.
+  `
+  ALTER TABLE parcels ADD COLUMN proof text;
+  ALTER TABLE shipments ADD COLUMN proof text;
+  `,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -3,7 +3,7 @@ import { parseJson } from "../../platform/json.ts";
 import type { AnswerKey, NewAnswer } from "../jobs/answers.ts";
 import type { Bounds } from "./bounds.ts";
 import { unpackText } from "./pack.ts";
-import { columnsOf, isSealed, number, type Row, seal, text } from "./seal.ts";
+import { columnsOf, count, isSealed, number, type Row, seal, text } from "./seal.ts";
 
 /** Only shorter answers are kept (`MOST_KEPT_UNITS` in `src/session/sub-calls/cache.ts`). */
 const ANSWER_BOUNDS: Bounds = { bytes: 4 * 2 ** 20, values: 2 ** 20, depth: 1000 };
@@ -36,8 +36,8 @@ const COLUMNS = {
   origin_n: number,
   origin_k: number,
   model: text,
-  usd: number,
-  tokens: number,
+  usd: count,
+  tokens: count,
   at: number,
 };
 

@@ -28,6 +28,9 @@ export const RESULT_BOUNDS: Bounds = {
   depth: Number.POSITIVE_INFINITY,
 };
 
+/** A request by batch. It is read before it is sent, so it is not handed on as it is. */
+export const BODY_BOUNDS: Bounds = { bytes: RESULT_BOUNDS.bytes, values: MB, depth: 500 };
+
 /** A script of 256 KB, before it is JSON, and its settings. */
 export const SPEC_BOUNDS: Bounds = { bytes: 4 * MB, values: 2000, depth: 10 };
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { corrupt } from "../failure.ts";
 import type { NewParcel, Parcel, ParcelAnswer, ParcelRequest } from "../shipping/port.ts";
-import { RESULT_BOUNDS } from "./bounds.ts";
+import { BODY_BOUNDS } from "./bounds.ts";
 import { unpackText } from "./pack.ts";
 import {
   blob,
@@ -20,15 +20,15 @@ import {
 // Rows of parcels and shipments. Both databases have the same columns.
 
 /** Columns that the seal of a parcel is over: those that stay, and the sum of its request. */
-const KEPT = ["session", "call", "k", "root", "run", "account", "model", "body_sum"];
+const KEPT = ["session", "call", "k", "root", "run", "account", "model", "body_sum", "proof"];
 
 /** All of a parcel but its request and its answer. */
 export const PARCEL_COLUMNS = [...KEPT, "state", "n", "tries", "status", "sha256"].join(", ");
 
 /** The checksums of a request that nobody has answered. */
-export function sealsOfRequest({ session, call, k, root, run, account, model }: NewParcel, body: string) {
+export function sealsOfRequest({ session, call, k, root, run, account, model, proof }: NewParcel, body: string) {
   const sum = seal([body]);
-  return { sum, sha256: seal([session, call, k, root, run, account, model, sum]) };
+  return { sum, sha256: seal([session, call, k, root, run, account, model, sum, proof]) };
 }
 
 /** The seal of a parcel with its answer. A row that is damaged keeps its seal, and stays known as damaged. */
@@ -40,14 +40,16 @@ export function sealOfAnswered(row: Row, status: number, answer: string): Uint8A
 /** A parcel that is shown, with columns of its shipment. @throws RlmError `store_corrupt` */
 export function decodeParcel(row: Row): Parcel {
   return {
-    ...{ session: text(row, "session"), call: text(row, "call"), k: number(row, "k") },
-    ...{ root: text(row, "root"), run: textOrNull(row, "run") },
-    ...{ account: text(row, "account"), model: text(row, "model") },
+    ...columnsOf(row, ASKED),
+    account: text(row, "account"),
     ...{ at: number(row, "at"), sent_at: numberOrNull(row, "made_at"), batch: textOrNull(row, "batch") },
     state: STATES.find((one) => one === row.state) ?? damaged(row),
     answer: answerOf(row),
   };
 }
+
+/** For whom a parcel is, and whom it asks. */
+const ASKED = { session: text, call: text, k: number, root: text, run: textOrNull, model: text };
 
 const STATES = ["waiting", "out", "answered"] as const;
 
@@ -62,11 +64,11 @@ export function answerOf(row: Row): ParcelAnswer | null {
 
 /** @throws RlmError `store_corrupt` if the parcel or its request is damaged */
 export function requestOf(row: Row): ParcelRequest {
-  const body = unpackText(row, "body", RESULT_BOUNDS);
+  const body = unpackText(row, "body", BODY_BOUNDS);
   const sum = value(row, "body_sum");
   if (body === null || !(sum instanceof Uint8Array) || !seal([body]).equals(sum)) return damaged(row);
   answerOf(row);
-  return { n: number(row, "n"), body };
+  return { ...columnsOf(row, { ...ASKED, n: number, proof: textOrNull }), body };
 }
 
 function damaged({ session, call, k }: Row): never {
@@ -79,7 +81,7 @@ export type ShipmentRow = ReturnType<typeof decodeShipment>;
 /** Columns of a shipment under its seal. The others change with each look. */
 const SEALED = [
   ...(["id", "account", "model", "parcels", "state", "closed_at", "file", "asked_at", "batch"] as const),
-  ...(["made_at", "cancelled", "over_at"] as const),
+  ...(["made_at", "cancelled", "over_at", "proof"] as const),
 ];
 export const SHIPMENT_COLUMNS = [...SEALED, "look_at", "done"] as const;
 
@@ -97,7 +99,7 @@ export function decodeShipment(row: Row) {
 const SHIPMENT = {
   ...{ id: text, account: text, model: text, parcels: number, closed_at: number, file: textOrNull, batch: textOrNull },
   ...{ asked_at: numberOrNull, made_at: numberOrNull, over_at: numberOrNull, look_at: number, done: number },
-  ...{ cancelled: number, state: wordOf("a shipment", ["closed", "out", "doubt", "over"]) },
+  ...{ cancelled: number, proof: textOrNull, state: wordOf("a shipment", ["closed", "out", "doubt", "over"]) },
 };
 
 /** The lease of an account has an id as those of sessions have, and no session has this one: theirs are ULIDs. */

@@ -49,6 +49,13 @@ export function number(row: Row, column: string): number {
   return found;
 }
 
+/** A number that cannot be negative or beyond what is counted exactly. */
+export function count(row: Row, column: string): number {
+  const found = number(row, column);
+  if (found < 0 || found > Number.MAX_SAFE_INTEGER) throw corrupt(`a row's column ${column} is ${found}`);
+  return found;
+}
+
 export function numberOrNull(row: Row, column: string): number | null {
   return row[column] === null ? null : number(row, column);
 }

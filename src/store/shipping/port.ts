@@ -81,10 +81,12 @@ export interface NewParcel {
   /** `provider/id`. */
   readonly model: string;
   readonly body: Json;
+  /** Made with the account's key over what is asked and for whom. A request without it is not sent. */
+  readonly proof: string;
 }
 
 /** An open parcel is waiting or out. */
-export interface Parcel extends Omit<NewParcel, "body"> {
+export interface Parcel extends Omit<NewParcel, "body" | "proof"> {
   readonly state: "waiting" | "out" | "answered";
   readonly at: number;
   /** When its shipment's create was answered; null: not yet. */
@@ -152,10 +154,12 @@ export interface Shipment extends Pick<NewParcel, "account" | "model"> {
   readonly lookMs: number;
   /** The provider was asked to cancel it. */
   readonly cancelled: boolean;
+  /** Made with the account's key over the names that the provider gave; null: it has given none. */
+  readonly proof: string | null;
 }
 
 /** The fields that are there replace those of the shipment. */
-export interface ShipmentChange extends Partial<Pick<Shipment, "state" | "file" | "lookMs">> {
+export interface ShipmentChange extends Partial<Pick<Shipment, "state" | "file" | "lookMs" | "proof">> {
   /** Now, or not at all. */
   readonly asked?: boolean;
   /** The provider's name of the batch: the shipment is made now. */
@@ -165,8 +169,9 @@ export interface ShipmentChange extends Partial<Pick<Shipment, "state" | "file" 
   readonly cancelled?: true;
 }
 
-export interface ParcelRequest {
+export interface ParcelRequest extends Pick<NewParcel, "session" | "call" | "k" | "root" | "run" | "model"> {
   readonly n: number;
+  readonly proof: string | null;
   /** JSON. */
   readonly body: string;
 }

@@ -13,15 +13,15 @@ import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, type Sta
 
 /** Keeps a request. @param now the clock of the store */
 export function* keepParcel(parcel: NewParcel, now: Part): Plan<Parcel> {
-  const { session, call, k, root, account, model } = parcel;
+  const { session, call, k, root, run: of, account, model, proof } = parcel;
   const body = JSON.stringify(parcel.body);
   const { sum, sha256 } = sealsOfRequest(parcel, body);
-  const changing = ["root", "run", "account", "model", "bytes", "body_sum", "sha256", "body"];
+  const changing = ["root", "run", "account", "model", "bytes", "body_sum", "proof", "sha256", "body"];
   const key = sql`session = ${session} AND call = ${call} AND k = ${k}`;
   yield* run(sql`UPDATE parcels SET state = 'out' WHERE ${key} AND state = 'unwanted'`);
   yield* run(sql`INSERT INTO parcels (session, call, k, state, at, ${raw(changing.join(", "))})
     VALUES (${list([session, call, k, "waiting", now])},
-      ${list([root, parcel.run, account, model, Buffer.byteLength(body), sum, sha256, packed(body)])})
+      ${list([root, of, account, model, Buffer.byteLength(body), sum, proof, sha256, packed(body)])})
     ON CONFLICT (session, call, k) DO UPDATE SET ${raw(changing.map((one) => `${one} = excluded.${one}`).join(", "))}
     WHERE parcels.state = 'waiting'`);
   const [kept] = yield* shownParcels(sql`${key}`);

@@ -53,6 +53,10 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
   }));
 }
 
+/** True if a parcel is not of a job that is over: its request would be paid for, and nobody would take the answer. */
+const IS_WAITED_FOR = sql`(run IS NULL OR EXISTS (SELECT 1 FROM jobs j WHERE j.session = parcels.root
+  AND j.run = parcels.run AND j.state NOT IN ('done', 'failed', 'cancelled')))`;
+
 export function* closeShipment(
   { account, model }: Pick<Group, "account" | "model">,
   fence: number,
@@ -63,7 +67,7 @@ export function* closeShipment(
   const [id, at] = [ulid(), yield* clock(now)];
   // The update does not go by the state: a server would find the parcels by the index of waiting ones, each in all of them.
   const parcels = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM parcels
-      WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at}
+      WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at} AND ${IS_WAITED_FOR}
       ORDER BY at, session, call, k LIMIT ${Math.max(1, most.parcels)}),
     placed AS (SELECT session, call, k, row_number() OVER oldest AS place, sum(bytes) OVER oldest AS total,
       min(most) OVER oldest AS least FROM ready WINDOW oldest AS (ORDER BY at, session, call, k))
@@ -74,7 +78,7 @@ export function* closeShipment(
   if (parcels === 0) return null;
   const closed: ShipmentRow = {
     ...{ id, account, model, parcels, closed_at: at, look_at: at, done: 0, cancelled: 0 },
-    ...{ state: "closed", file: null, asked_at: null, batch: null, made_at: null, over_at: null },
+    ...{ state: "closed", file: null, asked_at: null, batch: null, made_at: null, over_at: null, proof: null },
   };
   yield* putShipment(closed);
   return shownShipment(closed, parcels, at);

@@ -8,7 +8,8 @@ import { openStore } from "../../../src/store/thread/thread.ts";
 
 const API = "openai-completions";
 const ACCOUNT = `${API} http://p/v1 00000000`;
-const PARCEL = { call: "1", k: 0, run: null, account: ACCOUNT, model: "openai/m", body: {} };
+const PARCEL = { call: "1", k: 0, run: null, account: ACCOUNT, model: "openai/m", body: {}, proof: "proof" };
+const prove = () => "proof";
 
 const GIVE_UP = "or give the calls up with `discard: true`.";
 
@@ -34,7 +35,7 @@ test.each([
   await shipping.giveUp({ root: "A" }, "all");
 
   const over = new AbortController();
-  const account = { id: `${API} ${own}`, api: API, baseUrl: "http://p/v1", model: "m", headers: {} } as const;
+  const account = { id: `${API} ${own}`, api: API, baseUrl: "http://p/v1", model: "m", headers: {}, prove } as const;
   const accountOf = vi.fn(async () => account);
   const hindered = vi.fn();
   const waits = { clock: systemClock, pace: 0.001, random: Math.random, resendsDoubtful: false };
@@ -65,7 +66,7 @@ test("a request that the end cuts off is no failure of its provider", async () =
   onTestFinished(() => store[Symbol.asyncDispose]());
   const { shipping } = store;
   await shipping.keep({ ...PARCEL, session: "A", root: "A" });
-  const account = { id: ACCOUNT, api: API, baseUrl: "http://p/v1", model: "m", headers: {} } as const;
+  const account = { id: ACCOUNT, api: API, baseUrl: "http://p/v1", model: "m", headers: {}, prove } as const;
   const over = new AbortController();
   const create = vi.fn(async () => {
     over.abort();
@@ -91,7 +92,7 @@ test("a provider that hangs keeps no other account", async () => {
     await shipping.keep({ ...PARCEL, session: model, root: model, account: `${API} ${model} 00000000`, model });
   }
   const accountOf = async (model: string) =>
-    ({ id: `${API} ${model} 00000000`, api: API, baseUrl: "http://p", model, headers: {} }) as const;
+    ({ id: `${API} ${model} 00000000`, api: API, baseUrl: "http://p", model, headers: {}, prove }) as const;
   const created = vi.fn((model: string) =>
     model === models[0] ? new Promise<string>(() => {}) : Promise.resolve("b"),
   );

@@ -276,6 +276,7 @@ test("a failure keeps no key, though the server repeats it", async () => {
     baseUrl: url,
     model: "m",
     headers: { authorization: `Bearer ${key}` },
+    prove: () => "",
   } as const;
   const error = await failed(carrierOf(account).look("b"));
   expect(error.message).toBe("GET /batches/b failed (401): Incorrect API key: [key]\\x1b[2J");
@@ -349,7 +350,7 @@ test("types of errors of Anthropic have the status that they have live", async (
 });
 
 function accountOf(api: BatchApi, baseUrl: string): BatchAccount {
-  return { id: "x", api, baseUrl, model: "m", headers: { authorization: "Bearer key" } };
+  return { id: "x", api, baseUrl, model: "m", headers: { authorization: "Bearer key" }, prove: () => "" };
 }
 
 /** Looks at an operation of Gemini's. */
@@ -399,7 +400,14 @@ test("a server that answers before it has read the requests is a failed upload, 
   onTestFinished(() => void server.close());
   const address = server.address();
   const baseUrl = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/v1`;
-  const account: BatchAccount = { id: "a", api: "openai-completions", baseUrl, model: "m", headers: {} };
+  const account: BatchAccount = {
+    id: "a",
+    api: "openai-completions",
+    baseUrl,
+    model: "m",
+    headers: {},
+    prove: () => "",
+  };
   const rows = rowsOf(account.api, ["a".repeat(100), "b".repeat(4e6)]);
   for (let time = 0; time < 5; time++) {
     const upload = carrierOf(account).upload?.(SHIPMENT, pagesOf(rows)) ?? Promise.resolve();

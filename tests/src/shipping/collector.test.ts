@@ -35,6 +35,7 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
   const keys = Array.from({ length: parcels }, (_, at) => newParcel(at));
   const account = {
     ...{ id: ACCOUNT, api: "openai-completions" as const, baseUrl: "http://p/v1", model: "m", headers: {} },
+    prove: () => "proof",
   };
   const isOver = () =>
     keys.every(({ session, call }) => store["shipping.parcels"](session, call)[0]?.state === "answered");
@@ -111,5 +112,15 @@ const METHODS = [
 
 function newParcel(at: number): NewParcel {
   const session = `S${at}`;
-  return { session, call: "1", k: 0, root: session, run: null, account: ACCOUNT, model: "p/m", body: { key: at } };
+  return {
+    session,
+    call: "1",
+    k: 0,
+    root: session,
+    run: null,
+    account: ACCOUNT,
+    model: "p/m",
+    body: { key: at },
+    proof: "proof",
+  };
 }

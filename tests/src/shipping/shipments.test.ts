@@ -9,7 +9,7 @@ const ACCOUNT = "openai-completions http://p/v1 00000000";
 /** A shipment with one parcel that has not left. */
 async function closedIn({ shipping }: Store) {
   const key = { session: "S", call: "1", k: 0, root: "S", run: null };
-  await shipping.keep({ ...key, account: ACCOUNT, model: "p/m", body: {} });
+  await shipping.keep({ ...key, account: ACCOUNT, model: "p/m", body: {}, proof: "proof" });
   const fence = (await shipping.lease(ACCOUNT)) ?? 0;
   const closed = await shipping.close({ account: ACCOUNT, model: "p/m" }, fence, { parcels: 10, bytes: 1000 });
   return { fence, id: closed?.id ?? "" };
@@ -19,7 +19,18 @@ async function closedIn({ shipping }: Store) {
 async function advanced({ shipping }: Store, fence: number, carrier: Carrier, clock = systemClock): Promise<void> {
   const [shipment] = await shipping.open();
   if (!shipment) throw new Error("no shipment is open");
-  const parts = { shipping, carrier, fence, clock, random: () => 0, pace: 1, resendsDoubtful: false };
+  const account = { id: ACCOUNT, api: "openai-completions", baseUrl: "http://p/v1", model: "m", headers: {} } as const;
+  const prove = () => "proof";
+  const parts = {
+    shipping,
+    carrier,
+    account: { ...account, prove },
+    fence,
+    clock,
+    random: () => 0,
+    pace: 1,
+    resendsDoubtful: false,
+  };
   await advance({ ...parts, answered() {}, hindered() {}, failing() {} }, shipment);
 }
 
@@ -28,7 +39,7 @@ async function lookedAt(seen: Look, before: (store: Store, id: string, fence: nu
   await using store = await openStore(null);
   const { shipping } = store;
   const { fence, id } = await closedIn(store);
-  await shipping.step(id, fence, { state: "out", batch: "b1", lookMs: 0 });
+  await shipping.step(id, fence, { state: "out", batch: "b1", lookMs: 0, proof: "proof" });
   await before(store, id, fence);
   const asked: string[] = [];
   const carrier: Carrier = {
@@ -101,7 +112,7 @@ test("a create that was lost is in doubt for a minute after it was first looked 
   await using store = await openStore(null);
   const { shipping } = store;
   const { fence, id } = await closedIn(store);
-  await shipping.step(id, fence, { asked: true });
+  await shipping.step(id, fence, { asked: true, proof: "proof" });
   await advanced(store, fence, UNKNOWN);
   const [doubt] = await shipping.open();
   expect(doubt).toMatchObject({ state: "doubt", asked_at: expect.any(Number) });

@@ -55,7 +55,17 @@ test("an account is one user's, and a session that is not removed is nobody's", 
   expect(await second.shipping.lease("a")).toBeNull();
   await first.create({ id: "id-1", name: "s", origin: "library", settings: null, at: 1 });
   await first.release("id-1");
-  const parcel = { session: "id-1", call: "c", k: 0, root: "id-1", run: null, account: "a", model: "m", body: 1 };
+  const parcel = {
+    session: "id-1",
+    call: "c",
+    k: 0,
+    root: "id-1",
+    run: null,
+    account: "a",
+    model: "m",
+    body: 1,
+    proof: "",
+  };
   await first.shipping.keep(parcel);
   await first.shipping.close(parcel, 0, { parcels: 1, bytes: 1 });
   await expect(second.remove("id-1")).rejects.toMatchObject({ code: "session_busy" });

@@ -10,7 +10,7 @@ export function accountAt(server: BatchServer, api: BatchApi, key = "key-1"): Ba
   const google = { "x-goog-api-key": key };
   const headers = { "anthropic-messages": anthropic, "google-generative-ai": google };
   return {
-    ...{ id: `${api} ${key}`, api, baseUrl: server.baseUrl(api), model: "m" },
+    ...{ id: `${api} ${key}`, api, baseUrl: server.baseUrl(api), model: "m", prove: () => "" },
     headers:
       api === "anthropic-messages" || api === "google-generative-ai"
         ? headers[api]

@@ -70,7 +70,7 @@ function open(line: string, api: BatchApi, url: string, signal = new AbortContro
     live,
     async posted(post: Post) {
       const seen = { status: null, retryAfterMs: null, networkError: null };
-      const call: Posting = { account: { id: "the account", api }, model: "x/m", post, signal, seen };
+      const call: Posting = { account: { id: "the account", api, prove: () => "" }, model: "x/m", post, signal, seen };
       return { message: await posting(call, live), failed: call.failure, seen };
     },
   };
@@ -184,7 +184,7 @@ test("a call that fetches again is neither sent nor posted twice", async () => {
   const server = await serve({ body: "" });
   const { kept, post } = keeping({ status: 200, body: answerOf["openai-completions"]({ text: "x" }).row });
   const seen = { status: null, retryAfterMs: null, networkError: null };
-  const account = { id: "a", api: "openai-completions" } as const;
+  const account = { id: "a", api: "openai-completions", prove: () => "" } as const;
   const call: Posting = { account, model: "x/m", post, signal: new AbortController().signal, seen };
   const sent = posting(call, async () => {
     const ask = () => fetch(server.url, { method: "POST", body: "{}" });

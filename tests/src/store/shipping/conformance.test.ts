@@ -33,8 +33,9 @@ const GC: GcRule = { now: Date.now(), anonymousMs: 0, namedMs: 0, pi: true, dryR
 
 const parcelOf = (session: string, more: Partial<NewParcel> = {}): NewParcel => ({
   ...{ session, call: `call of ${session}`, k: 0, root: session, run: null, account: ACCOUNT, model: MODEL },
-  ...{ body: { model: "gpt-x", messages: [session] }, ...more },
+  ...{ body: { model: "gpt-x", messages: [session] }, proof: "proof", ...more },
 });
+const askedIn = ({ session, call, k, root, run, model }: NewParcel) => ({ session, call, k, root, run, model });
 const answerOf = (n: number, more: Partial<RowAnswer> = {}): RowAnswer => ({ n, ...OK, again: false, ...more });
 
 /** A run of jobs, each of which is tried and asks by batch. */
@@ -75,7 +76,7 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
   stored("a parcel goes its way from its request to its answer", async (store) => {
     const { shipping } = store;
     const parcel = parcelOf("S", { body: "x".repeat(10_000) });
-    const { body: _, ...shown } = parcel;
+    const { body: _, proof, ...shown } = parcel;
     const kept = await shipping.keep(parcel);
     expect(kept).toEqual({ ...shown, state: "waiting", at: kept.at, sent_at: null, batch: null, answer: null });
     const [group] = await shipping.groups();
@@ -89,14 +90,16 @@ describe.each(STORES)("parcels of a store $kind", (kind) => {
     });
     const fence = await leased(store);
     const shipment = await closed(store, fence);
-    const fresh = { file: null, asked_at: null, batch: null, lookMs: 0, cancelled: false } as const;
+    const fresh = { file: null, asked_at: null, batch: null, lookMs: 0, cancelled: false, proof: null } as const;
     const ages = { closedMs: expect.any(Number), askedMs: null, madeMs: null };
     const { id } = shipment;
     expect(shipment).toEqual({ id, ...OF, parcels: 1, wanted: 1, state: "closed", ...ages, ...fresh });
     expect(await shipping.open()).toEqual([{ ...shipment, ...ages }]);
     expect(await shipping.groups()).toEqual([]);
     expect(await shipping.close(OF, fence, ALL)).toBeNull();
-    expect(await shipping.requests(id, 0)).toEqual([{ n: 0, body: JSON.stringify(parcel.body) }]);
+    expect(await shipping.requests(id, 0)).toEqual([
+      { ...askedIn(parcel), n: 0, body: JSON.stringify(parcel.body), proof },
+    ]);
     expect(await shipping.requests(id, 1)).toEqual([]);
     expect(await shipping.step(id, fence, { file: "file-1", asked: true, lookMs: 5000 })).toBe(true);
     expect(await shipping.step(id, fence, { state: "out", batch: "batch-1", done: 0 })).toBe(true);
@@ -636,6 +639,8 @@ test("no statement on parcels reads a table from end to end, or all parcels of a
     }
     return prepare.call(this, text);
   });
+  database.exec(`INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input)
+    VALUES ('R', 0, 'j', 'parked', 0, 0, 'S', '1')`);
   for (const k of [0, 1, 2]) database.perform(keepParcel(parcelOf("S", { run: "R", k }), 1));
   database.perform(groupsOf(own));
   const id = database.perform(closeShipment(OF, 0, ALL, own))?.id ?? "";
