@@ -19,7 +19,7 @@ import type { State } from "./runs/board.ts";
 /** The parts of the lifecycle from which the conversation of a branch is read. */
 export interface ConversationParts {
   readonly context: () => PiContext;
-  /** Results of recovered calls, which the branch may lack. */
+  /** Results of recovered calls, which the branch may lack, by the keys of the calls. */
   readonly answers: ReadonlyMap<string, ToolResultMessage>;
   /** Opens the store. It is asked for only if the branch has a P. @throws RlmError */
   opened(): Promise<{ readonly store: Pick<Store, "context"> }>;
@@ -58,7 +58,7 @@ export function openConversations(parts: ConversationParts) {
       const all = messages();
       const { P, problem } = await openP();
       const history = await historyOf(all);
-      const own = all.findIndex(({ message }) => callsOf(message).some(({ id }) => id === tool_call_id));
+      const own = all.findLastIndex(({ message }) => callsOf(message).some(({ id }) => id === tool_call_id));
       const sources: ObjectSource[] = [{ of: "history", context: history }];
       if (P) sources.push({ of: "P", context: P });
       return { sources, own: history.documents[own]?.id ?? null, problem };

@@ -35,8 +35,8 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions) {
     view: branch.view,
     /** Brings the board up to the branch. @throws RlmError */
     refresh: branch.refresh,
-    /** The result of a recovered call, by its id. */
-    answer: (tool_call_id: string) => answers.get(tool_call_id),
+    /** The newest result of a recovered call with this id. */
+    answer: (tool_call_id: string) => [...answers.values()].findLast(({ toolCallId }) => toolCallId === tool_call_id),
     /** An interrupted call is being finished. */
     isRecovering: recovery.isRunning,
     /** Is called before a prompt goes out, and waits for a time while a call is being finished. */

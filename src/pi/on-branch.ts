@@ -24,7 +24,7 @@ export function openBranch(parts: OpenedParts, actions: PiActions) {
   const board = openStateBoard();
   const announced = announcementsOn(actions.events);
   const runs = openRuns(board, clock, announced);
-  /** Results of recovered calls, by their ids. */
+  /** Results of recovered calls, by the keys of the calls. */
   const answers = new Map<string, ToolResultMessage>();
   let at: PiContext | undefined;
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { contextKeyIn } from "../../session/index.ts";
-import { callsOf } from "../outside/message.ts";
+import { callsOf, openCalls } from "../outside/message.ts";
 import { messageOn } from "./messages.ts";
 
 // Entries about our execs on Pi's branch have ids, hashes and counts; all else is in the store (≤ 2 KB each).
@@ -53,6 +53,8 @@ export interface BranchEntry {
 
 /** A call of one of our tools that has begun and has no result on the branch. */
 export interface Unanswered {
+  /** Tells it from every other call: ids may come again. */
+  readonly key: string;
   readonly tool_call_id: string;
   readonly tool: string;
   readonly args: unknown;
@@ -72,14 +74,20 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   const starts: StartEntry[] = [];
   const completed = new Map<string, CompleteEntry>();
   let openAsk: StartEntry | null = null;
-  let calls: Omit<Unanswered, "starts">[] = [];
-  const answered = new Set<string>();
+  const open = openCalls();
+  const calls = new Map<string, Omit<Unanswered, "starts" | "isTail">>();
+  /** The starts of each call that has no result yet. */
+  const begun = new Map<string, StartEntry[]>();
+  /** Those at which the branch ends. */
+  let tail = new Set<string>();
   for (const entry of entries) {
     const { type, customType, data } = entry;
     if (type === "custom" && customType === "rlm_start") {
       const read = v.safeParse(StartSchema, data);
       if (!read.success) continue;
       starts.push(read.output);
+      const call = open.next(read.output.tool_call_id);
+      if (call) begun.set(call.key, [...(begun.get(call.key) ?? []), read.output]);
       openAsk = read.output.kind === "ask" ? read.output : null;
     } else if (type === "custom" && customType === "rlm_complete") {
       const read = v.safeParse(CompleteSchema, data);
@@ -90,17 +98,20 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
       openAsk = null;
     } else {
       const said = messageOn(entry);
-      if (said?.role === "toolResult" && said.toolCallId !== undefined) answered.add(said.toolCallId);
-      if (said?.role === "user" || said?.role === "assistant")
-        calls = calls.map((call) => ({ ...call, isTail: false }));
-      const ours = said ? callsOf(said).filter(({ name }) => isOurs(name)) : [];
-      calls.push(...ours.map(({ id, name, args }) => ({ tool_call_id: id, tool: name, args, isTail: true })));
+      if (!said) continue;
+      const answered = open.take(said);
+      if (answered) calls.delete(answered.key);
+      if (said.role === "user" || said.role === "assistant") tail = new Set();
+      for (const { key, id, name, args } of callsOf(said)) {
+        tail.add(key);
+        if (isOurs(name)) calls.set(key, { key, tool_call_id: id, tool: name, args });
+      }
     }
   }
-  const unanswered = calls
-    .filter(({ tool_call_id }) => !answered.has(tool_call_id))
-    .map((call) => ({ ...call, starts: starts.filter((start) => start.tool_call_id === call.tool_call_id) }))
-    .filter((call) => call.starts.length > 0);
+  const unanswered = [...calls.values()].flatMap((call): Unanswered[] => {
+    const own = begun.get(call.key);
+    return own ? [{ ...call, starts: own, isTail: tail.has(call.key) }] : [];
+  });
   const last = [...completed.values()].at(-1);
   return {
     /** null if no exec ended on it. */

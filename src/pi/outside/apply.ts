@@ -1,7 +1,7 @@
 import type { Outside } from "./branch.ts";
 import { type FoldMessage, foldMessage } from "./fold.ts";
-import { keyOf, type ObjectIds } from "./keys.ts";
-import { type Call, callsOf, type PiMessage } from "./message.ts";
+import { keyOf, type ObjectIds, resultKey } from "./keys.ts";
+import { type Call, callsOf, openCalls, type PiMessage } from "./message.ts";
 import { stubbed } from "./stub.ts";
 
 /** The fate of one message. */
@@ -24,18 +24,23 @@ export function fates<M extends PiMessage>(
   ids: ObjectIds,
 ): readonly Fate<M>[] {
   const seen = new Map<string, number>();
-  const calls = new Map<string, Call>();
+  const open = openCalls();
+  /** Which one of its id each call is: a result has the number of its call, since calls before it may have none. */
+  const numbers = new Map<Call, number>();
+  const count = (key: string) => {
+    const n = seen.get(key) ?? outside.gone(key);
+    seen.set(key, n + 1);
+    return n;
+  };
   return messages.map((message): Fate<M> => {
-    for (const call of callsOf(message)) calls.set(call.id, call);
-    const call = calls.get(message.toolCallId ?? "");
+    for (const call of callsOf(message)) numbers.set(call, count(resultKey(call.id)));
+    const call = open.take(message);
     const key = keyOf(message);
     const raw = { message, key, call, is: "raw", sent: message } as const;
     const standsFor = made.get(message);
-    const place = (one: string) => seen.get(one) ?? outside.gone(one);
-    for (const one of standsFor ?? []) seen.set(one, place(one) + 1);
+    if (standsFor && !call) standsFor.forEach(count);
     if (standsFor || key === null) return raw;
-    const n = place(key);
-    seen.set(key, n + 1);
+    const n = (call && numbers.get(call)) ?? count(key);
     if (outside.isFolded(key, n)) return { ...raw, is: "folded" };
     const marks = outside.marks(key, n);
     const stub = marks.length > 0 ? stubbed(message, marks, { key, call, ids }) : null;

@@ -1,3 +1,4 @@
+import { firstWhere } from "../../platform/first-where.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { once } from "./copies.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
@@ -98,20 +99,37 @@ const keysOf = once((message): readonly string[] => {
 
 function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] {
   const parts = [...Map.groupBy(epochs, ({ epoch }) => epoch.epoch)];
-  const keeps = new Map(parts.map(([epoch, all]) => [epoch, new Set(all.flatMap(({ epoch: { keep = [] } }) => keep))]));
+  /** Each mention of a key, by epoch. */
+  const keeps = new Map(
+    parts.map(([epoch, all]) => [
+      epoch,
+      Map.groupBy(
+        all.flatMap(({ epoch: { keep = [] } }) => keep),
+        (key) => key,
+      ),
+    ]),
+  );
   const placeOf = (key: string | undefined, before: number) =>
     key !== undefined && isTimed(key) ? (of.get(key)?.findLast((place) => place < before) ?? -1) : -1;
-  return epochs.map(({ at, epoch }) => ({
-    epoch,
-    end: placeOf(epoch.through, at),
-    folded: placeOf(epoch.fold, at),
-    keep: keeps.get(epoch.epoch) ?? new Set(),
-    results: new Map(
-      epoch.results?.flatMap((key): [string, number][] => {
-        // A prompt or an answer is never out by itself, whatever an entry says.
-        const n = isResultKey(key) ? (of.get(key)?.findLastIndex((place) => place < at) ?? -1) : -1;
-        return n < 0 ? [] : [[key, n]];
-      }),
-    ),
-  }));
+  return epochs.map(({ at, epoch }) => {
+    const end = placeOf(epoch.through, at);
+    return {
+      ...{ epoch, end, folded: placeOf(epoch.fold, at) },
+      keeps(key, n) {
+        const named = keeps.get(epoch.epoch)?.get(key)?.length ?? 0;
+        const places = of.get(key) ?? [];
+        // A key that comes again is named as often as messages of it stay: the newest.
+        return named > 0 && n >= firstWhere(places.length, (one) => (places[one] ?? 0) > end) - named;
+      },
+      results: new Map(epoch.results?.map((key) => [key, newestResults(of.get(key) ?? [], key, at)])),
+    };
+  });
+}
+
+/** Which results of a key an entry at this place names: those of the newest answer, whose calls may have one id. */
+function newestResults(places: readonly number[], key: string, at: number): readonly number[] {
+  // A prompt or an answer is never out by itself, whatever an entry says.
+  const end = isResultKey(key) ? firstWhere(places.length, (n) => (places[n] ?? 0) >= at) : 0;
+  const first = firstWhere(end, (n) => places[n] === places[end - 1]);
+  return Array.from({ length: end - first }, (_, n) => first + n);
 }

@@ -1,6 +1,6 @@
 import type { Fate } from "./apply.ts";
 import { tokensOf } from "./keys.ts";
-import { brokeOff, callsOf, type PiMessage } from "./message.ts";
+import { brokeOff, openCalls, type PiMessage } from "./message.ts";
 import type { PlanParts } from "./plan.ts";
 import { stubbed } from "./stub.ts";
 
@@ -72,9 +72,9 @@ export function turnsOf(groups: readonly Group[]): readonly (readonly Group[])[]
 export function isFoldable(turn: readonly Group[]): boolean {
   return turn.every(({ stays, members }) => {
     if (stays || members.some(({ message, key }) => message.role === "toolResult" && key === null)) return false;
-    const results = new Set(members.map(({ message }) => message.toolCallId));
-    const [head] = members;
-    return !head || callsOf(head.message).every(({ id, name }) => results.has(id) || !name.startsWith("rlm_"));
+    const open = openCalls();
+    for (const { message } of members) open.take(message);
+    return open.left().every(({ name }) => !name.startsWith("rlm_"));
   });
 }
 

@@ -15,10 +15,10 @@ export interface Cover {
   /** Everything up to this place, and everything folded up to that one; -1: nothing. */
   readonly end: number;
   readonly folded: number;
-  /** Keys that stay, whichever entry of the epoch says so. */
-  readonly keep: ReadonlySet<string>;
+  /** True if the n-th message of a key stays, whichever entry of the epoch says so. */
+  keeps(key: string, n: number): boolean;
   /** Results behind it: which ones of their keys. */
-  readonly results: ReadonlyMap<string, number>;
+  readonly results: ReadonlyMap<string, readonly number[]>;
 }
 
 /**
@@ -42,7 +42,7 @@ export function marksBy(covers: readonly Cover[]) {
     let bound = Number.POSITIVE_INFINITY;
     for (let order = firstReaching(at); order <= last && (least[order] ?? bound) < bound; order++) {
       const cover = covers[order];
-      if (!cover || at > cover.end || cover.keep.has(key) || cover.epoch.min >= bound) continue;
+      if (!cover || at > cover.end || cover.keeps(key, n) || cover.epoch.min >= bound) continue;
       bound = cover.epoch.min;
       marks.push({ min: bound, preview: null });
     }
@@ -62,7 +62,7 @@ function chosenUpTo(numbers: readonly number[], choose: typeof Math.max): number
 /** Results that entries name, by key: which one of the key, and the place of the entry. */
 function resultsIn(covers: readonly Cover[]) {
   const named = covers.flatMap(({ results, epoch: { preview } }, order) =>
-    [...results].map(([key, n]) => ({ key, n, order, preview })),
+    [...results].flatMap(([key, all]) => all.map((n) => ({ key, n, order, preview }))),
   );
   return Map.groupBy(named, ({ key }) => key);
 }

@@ -16,7 +16,10 @@ export type PiMessage = Readonly<v.InferOutput<typeof MessageSchema>> & {
 
 /** A call of a tool in an assistant's message. */
 export interface Call {
+  /** Its provider's: some servers give one id to all calls, or an empty one. */
   readonly id: string;
+  /** Tells it from every other call of the branch. */
+  readonly key: string;
   readonly name: string;
   readonly args: unknown;
 }
@@ -42,8 +45,36 @@ export function brokeOff({ role, stopReason }: PiMessage): boolean {
 export const callsOf = once((message): readonly Call[] => {
   if (message.role !== "assistant" || brokeOff(message)) return [];
   const calls = blocksOf(message).filter((block) => block.type === "toolCall");
-  return calls.map(({ id, name, arguments: args }) => ({ id, name, args }));
+  const { timestamp = "" } = message;
+  return calls.map(({ id, name, arguments: args }, n) => ({ id, key: `${timestamp}:${n}:${id}`, name, args }));
 });
+
+/**
+ * Tells which call a result answers, although ids come again: a call arms its id, and a result uses it up. A result is that
+ * of the first open call with its id in the newest answer that has one.
+ */
+export function openCalls() {
+  /** Those of each id: answers in their order, with the calls of each. */
+  const open = new Map<string, Call[][]>();
+  return {
+    /** The call with this id that the next result would answer. */
+    next: (id: string): Call | undefined => open.get(id)?.at(-1)?.[0],
+    /** Takes the next message of the branch; returns the call that it answers. */
+    take(message: PiMessage): Call | undefined {
+      for (const [id, calls] of Map.groupBy(callsOf(message), (call) => call.id)) {
+        const earlier = open.get(id);
+        if (earlier) earlier.push(calls);
+        else open.set(id, [calls]);
+      }
+      const answers = message.role === "toolResult" ? open.get(message.toolCallId ?? "") : undefined;
+      const answered = answers?.at(-1)?.shift();
+      if (answers?.at(-1)?.length === 0) answers.pop();
+      return answered;
+    },
+    /** Those that have none. */
+    left: (): readonly Call[] => [...open.values()].flat(2),
+  };
+}
 
 /** A message that an entry of Pi's branch holds; null for entries of other kinds. */
 export const messageOf = remembered((entry: BranchEntry): PiMessage | null => {

@@ -69,7 +69,7 @@ export function planValve({ fates, ids }: PlanParts, wanted: number, preview: nu
     chosen.push(key);
     freed += more;
   }
-  return chosen.length > 0 ? { results: chosen } : null;
+  return chosen.length > 0 ? { results: [...new Set(chosen)] } : null;
 }
 
 /** The last message of the turns that are folded, to free so many estimated tokens more; null if none can be. */

@@ -32,17 +32,17 @@ export function happenedTo(file: string, call: string | null, reading: BranchRea
   const { branch } = reading;
   const start = branch.findLastIndex(({ type }) => type === "compaction") + 1;
   const asked = branch.findLastIndex((entry) => callsIn(entry).some(({ id }) => id === call));
-  const open = new Map<string, OpenCall>();
+  const open: OpenCall[] = [];
   const happened: Happened[] = [];
   for (const [at, entry] of branch.entries()) {
     if (at < start) continue;
     // Calls of a process that died have no results: an edit among them may have been made.
     if (callsIn(entry).length > 0) happened.push(...withoutResults(open, file, reading));
-    for (const one of callsBefore(entry, at === asked ? call : null)) open.set(one.id, { ...one, entry });
+    for (const one of callsBefore(entry, at === asked ? call : null)) open.push({ ...one, entry });
     const message = messageOf(entry);
     if (message?.role === "toolResult") {
-      const own = open.get(message.toolCallId ?? "");
-      open.delete(message.toolCallId ?? "");
+      const answered = open.findIndex(({ id }) => id === message.toolCallId);
+      const [own] = answered < 0 ? [] : open.splice(answered, 1);
       happened.push(...ofResult(message, own, { ...reading, file, isOfThisAnswer: asked >= 0 && at > asked }));
     } else if (entry.type === "custom" && entry.customType === REFRESH_ENTRY) {
       const refresh = refreshIn(entry.data);
@@ -68,7 +68,8 @@ export function callsIn(entry: BranchEntry): readonly Call[] {
 /** The calls of an entry, up to this one. */
 function callsBefore(entry: BranchEntry, call: string | null): readonly Call[] {
   const calls = callsIn(entry);
-  const end = calls.findIndex(({ id }) => id === call);
+  // Several may have its id: an edit among them may have been made before it.
+  const end = calls.findLastIndex(({ id }) => id === call);
   return end < 0 ? calls : calls.slice(0, end);
 }
 
@@ -96,10 +97,8 @@ function ofResult(message: PiMessage, call: OpenCall | undefined, parts: ResultP
 }
 
 /** Possible effects of calls that have no result on the branch, in their order; none is open afterwards. */
-function withoutResults(open: Map<string, OpenCall>, file: string, { cwd, served }: BranchReading): Happened[] {
-  const calls = [...open.values()];
-  open.clear();
-  return calls.flatMap((call): Happened[] => {
+function withoutResults(open: OpenCall[], file: string, { cwd, served }: BranchReading): Happened[] {
+  return open.splice(0).flatMap((call): Happened[] => {
     if (CHANGING.includes(call.name)) return names(call, cwd, file) ? [{ is: "edited" }] : [];
     const meta = call.name === "read" ? served(call.entry, call.id) : undefined;
     return meta?.pathKey === file ? [{ is: "read", meta }] : [];

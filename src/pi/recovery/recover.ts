@@ -186,8 +186,8 @@ function insert(
     isError: !details.envelope.success,
     timestamp: clock.now(),
   };
-  answers.set(message.toolCallId, message);
-  const isTail = view().unanswered.some(({ tool_call_id, isTail }) => isTail && tool_call_id === call.tool_call_id);
+  answers.set(call.key, message);
+  const isTail = view().unanswered.some(({ key, isTail }) => isTail && key === call.key);
   if (isTail) appendMessage(context().sessionManager, message);
   return isTail;
 }

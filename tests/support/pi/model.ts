@@ -51,9 +51,11 @@ export interface PiModelOptions {
   readonly delayMs?: () => number;
   /** What a sub-call is answered; default: {@link subCallAnswer}. */
   readonly says?: (prompt: string) => string;
+  /** The id of each call of Pi's model; default: one of its own. */
+  readonly callId?: string;
 }
 
-export async function startPiModel({ delayMs, says = subCallAnswer }: PiModelOptions = {}): Promise<PiModel> {
+export async function startPiModel({ delayMs, says = subCallAnswer, callId }: PiModelOptions = {}): Promise<PiModel> {
   const plans = new Map<string, readonly PlannedTurn[]>();
   const asks = new Map<string, readonly string[]>();
   const held = new Map<string, Promise<void>>();
@@ -61,7 +63,7 @@ export async function startPiModel({ delayMs, says = subCallAnswer }: PiModelOpt
   const server: ModelServer = await startModelServer(async (request) => {
     for (const watch of watchers) watch();
     if (isSummary(request)) return { text: "## Goal\nA summary of what was said." };
-    if (isTurn(request)) return turnOf(request, plans);
+    if (isTurn(request)) return turnOf(request, plans, callId);
     const prompt = textOf(request.body.messages.at(-1)?.content);
     if (isRootTurn(request)) return cellOf(request, asks);
     for (const [text, released] of held) if (prompt.includes(text)) await released;
@@ -151,7 +153,11 @@ function isSummary({ body }: SeenRequest): boolean {
   return textOf(body.messages.at(-1)?.content).includes("</conversation>");
 }
 
-function turnOf(request: SeenRequest, plans: ReadonlyMap<string, readonly PlannedTurn[]>): ScriptedAnswer {
+function turnOf(
+  request: SeenRequest,
+  plans: ReadonlyMap<string, readonly PlannedTurn[]>,
+  callId: string | undefined,
+): ScriptedAnswer {
   const { messages } = request.body;
   const at = messages.findLastIndex(({ role, content }) => role === "user" && plans.has(textOf(content)));
   const prompt = textOf(messages[at]?.content);
@@ -160,7 +166,9 @@ function turnOf(request: SeenRequest, plans: ReadonlyMap<string, readonly Planne
   if (!turn) return { text: closingText(prompt) };
   const calls = "tool" in turn ? [turn] : turn;
   return {
-    tools: calls.map(({ tool, args }, n) => ({ id: `call_${request.index}_${n}`, name: tool, arguments: args })),
+    tools: calls.map(({ tool, args }, n) => ({
+      ...{ id: callId ?? `call_${request.index}_${n}`, name: tool, arguments: args },
+    })),
   };
 }
 

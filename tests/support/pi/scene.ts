@@ -18,9 +18,13 @@ export interface PiScene extends AsyncDisposable {
 
 export async function piScene(
   line: PiLine,
-  { delayMs, says, ...options }: Omit<PiHomeOptions, "url"> & PiModelOptions,
+  { delayMs, says, callId, ...options }: Omit<PiHomeOptions, "url"> & PiModelOptions,
 ): Promise<PiScene> {
-  const model = await startPiModel({ ...(delayMs ? { delayMs } : {}), ...(says ? { says } : {}) });
+  const model = await startPiModel({
+    ...(delayMs ? { delayMs } : {}),
+    ...(says ? { says } : {}),
+    ...(callId ? { callId } : {}),
+  });
   const home = piHome({ ...options, url: model.url });
   const started: Pi[] = [];
   return {

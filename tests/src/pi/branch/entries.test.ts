@@ -17,6 +17,11 @@ const says = (...content: object[]) => message({ role: "assistant", stopReason: 
 const result = (toolCallId: string) => message({ role: "toolResult", toolCallId, content: [] });
 const user = message({ role: "user", content: "hi" });
 
+const answerOf = (toolCallId: string): ToolResultMessage => ({
+  ...{ role: "toolResult", toolCallId, toolName: "rlm_exec", content: [], details: {}, isError: false },
+  timestamp: 0,
+});
+
 const NOTHING = { head: null, completed: new Set(), starts: [], unanswered: [], openAsk: null, isUsed: false };
 
 const read = (...entries: BranchEntry[]) => readBranch(entries, (name) => name.startsWith("rlm_"));
@@ -63,15 +68,39 @@ test("a call without a result is unanswered where it has begun, and at the tail 
   expect(read(broken, start("a", "1")).unanswered).toEqual([]);
 });
 
+test.each(["functions.rlm_exec:0", ""])("calls that share the id %j are told apart by their order", (id) => {
+  const at = (timestamp: number, ...content: object[]) =>
+    message({ role: "assistant", stopReason: "toolUse", timestamp, content });
+  const first = [at(1, use(id)), start(id, "1"), complete("1", "K1"), result(id), user];
+  const second = [at(2, use(id, "bash"), use(id)), result(id), start(id, "2")];
+  expect(read(...first).unanswered).toEqual([]);
+  const { unanswered } = read(...first, ...second);
+  expect(unanswered).toMatchObject([{ tool: "rlm_exec", starts: [{ exec_id: "2" }], isTail: true }]);
+  expect(read(...first, ...second, result(id)).unanswered).toEqual([]);
+  // A call that was never answered takes no result of a later one.
+  const lost = [at(1, use(id)), start(id, "1"), user, ...second, result(id)];
+  expect(read(...lost).unanswered).toMatchObject([{ starts: [{ exec_id: "1" }], isTail: false }]);
+
+  const messages = [...first, ...second].flatMap(({ message: said }) => (said === undefined ? [] : [Object(said)]));
+  const answer = answerOf(id);
+  const answers = new Map(unanswered.map(({ key }) => [key, answer]));
+  const whole = withAnswers(messages, answers);
+  expect(whole.map(({ role }) => role)).toEqual([
+    "assistant",
+    "toolResult",
+    "user",
+    "assistant",
+    "toolResult",
+    "toolResult",
+  ]);
+  expect(withAnswers(whole, answers)).toEqual(whole);
+});
+
 test("a result stands behind the message that called, only where there is none", () => {
-  const answer = (toolCallId: string): ToolResultMessage => ({
-    ...{ role: "toolResult", toolCallId, toolName: "rlm_exec", content: [], details: {}, isError: false },
-    timestamp: 0,
-  });
   const answers = new Map([
-    ["a", answer("a")],
-    ["b", answer("b")],
-    ["z", answer("z")],
+    [":0:a", answerOf("a")],
+    [":1:b", answerOf("b")],
+    [":0:z", answerOf("z")],
   ]);
   const messages = [
     { role: "user", content: "hi" },
@@ -80,7 +109,7 @@ test("a result stands behind the message that called, only where there is none",
     { role: "user", content: "on" },
   ];
   const whole = withAnswers(messages, answers);
-  expect(whole).toEqual([messages[0], messages[1], answer("a"), messages[2], messages[3]]);
+  expect(whole).toEqual([messages[0], messages[1], answerOf("a"), messages[2], messages[3]]);
   expect(withAnswers(whole, answers)).toEqual(whole);
   expect(withAnswers(messages, new Map())).toBe(messages);
 });

@@ -55,6 +55,27 @@ test("one prompt with many reads behind it goes out too; the prompt stays", () =
   expect(self.request().sent.some((message) => keyOf(message) === keyOf(prompt) && !isStub(message))).toBe(false);
 });
 
+test("texts of calls that share one id go out each by itself, and the newest that are to stay do", () => {
+  const self = talk({ warm_turns: 1 });
+  const text = (n: number) => filler(`peeked ${n}`, 3000);
+  for (let n = 0; n < 14; n++) {
+    self.user(`look ${n}`);
+    // One that was never answered, in the place of an earlier one with this id.
+    if (n === 2) self.answer(called("0", "bash"));
+    self.answer(called("0", "rlm_peek", { id: n }), ...(n === 13 ? [called("0", "rlm_peek", { id: 14 })] : []));
+    self.result("0", text(n), "rlm_peek");
+    if (n === 13) self.result("0", filler("peeked 14", 25_000), "rlm_peek");
+    expect(self.request().size.tokens).toBeLessThan(0.9 * 8000);
+    self.answer(said(`seen ${n}`));
+  }
+  const last = self.request().sent;
+  for (let n = 0; n < 12; n++)
+    expect(textsOf(last).filter((sent) => sent.includes(text(n).slice(0, 2900)))).toEqual([]);
+  const causes = epochsOf(self).map(({ cause }) => cause);
+  expect(causes).toContain("threshold");
+  expect(causes).toContain("valve");
+});
+
 test("an epoch that would free less than a tenth of the window waits for the valve", () => {
   const self = talk();
   self.user(filler("old", 2000));
