@@ -37,7 +37,9 @@ export async function drive(agent: Agent, { folder, program, belay }: Place): Pr
   const subCalls: string[] = [];
   await using model = await startModelServer((request) => {
     const answer = answerTo(request, plan);
-    if (answer) results = resultsIn(request);
+    // Requests beside the conversation, such as one for its title, have no results.
+    const found = answer ? resultsIn(request) : [];
+    if (found.length > results.length) results = found;
     if (answer) return answer;
     const { prompt } = request;
     if (prompt === "one" || prompt === "two") subCalls.push(prompt);

@@ -12,12 +12,14 @@ interface Offered {
   readonly namespace?: string;
 }
 
-/** A request of an agent in one of three protocols: chat completions, responses, and Gemini's contents. */
+/** A request of an agent in one of four protocols: chat completions, responses, Gemini's contents and Anthropic's messages. */
 interface AgentRequest {
   readonly offered: readonly Offered[];
   /** The answers of tools so far, each as JSON of whatever form. */
   readonly results: readonly string[];
   answer(call: { readonly offered: Offered; readonly args: object } | null): ScriptedAnswer;
+  /** True if only agents speak this protocol here: Belay's own model does not, so that each request has an answer in it. */
+  readonly isAgents?: boolean;
 }
 
 interface Part {
@@ -35,7 +37,7 @@ export function answerTo(request: SeenRequest, plan: readonly PlannedCall[]): Sc
   const through = deferred && read.offered.find(({ name }) => name === "tool_call");
   if (through)
     return read.answer({ offered: through, args: { name: `mcp__belay__${next.tool}`, arguments: next.args } });
-  return read.results.length > 0 ? read.answer(null) : null;
+  return read.isAgents || read.results.length > 0 ? read.answer(null) : null;
 }
 
 /** The answers of tools in a conversation, without the marks that nested JSON escapes with. */
@@ -43,8 +45,9 @@ export function resultsIn(request: SeenRequest): readonly string[] {
   return readRequest(request).results.map((result) => result.replaceAll("\\", ""));
 }
 
-function readRequest({ sent, index }: SeenRequest): AgentRequest {
+function readRequest({ sent, index, headers }: SeenRequest): AgentRequest {
   const body: Part = sent === "" ? {} : JSON.parse(sent);
+  if (headers["anthropic-version"]) return messagesRequest(body, `call-${index}`);
   if (Array.isArray(body.contents)) return contentsRequest(body);
   if (Array.isArray(body.input)) return responsesRequest(body, `call-${index}`);
   return {
@@ -54,6 +57,38 @@ function readRequest({ sent, index }: SeenRequest): AgentRequest {
       call ? { tools: [{ id: `call-${index}`, name: call.offered.name, arguments: call.args }] } : { text: "done" },
   };
 }
+
+function messagesRequest(body: Part, id: string): AgentRequest {
+  const said = partsIn(body.messages).flatMap(({ content }) => partsIn(content));
+  return {
+    isAgents: true,
+    offered: partsIn(body.tools).flatMap(named),
+    results: said.flatMap(({ type, content }) => (type === "tool_result" ? [JSON.stringify(content)] : [])),
+    answer(call) {
+      const used = call && { type: "tool_use", id, name: call.offered.name, input: call.args };
+      const block = used ?? { type: "text", text: "done" };
+      const usage = { input_tokens: 1, output_tokens: 1 };
+      const stop_reason = call ? "tool_use" : "end_turn";
+      const message = { id, type: "message", role: "assistant", model: "m", stop_reason, stop_sequence: null, usage };
+      if (body.stream !== true) return { body: JSON.stringify({ ...message, content: [block] }), ...JSON_TYPE };
+      const delta = used
+        ? { type: "input_json_delta", partial_json: JSON.stringify(used.input) }
+        : { type: "text_delta", text: "done" };
+      const opened = used ? { ...used, input: {} } : { type: "text", text: "" };
+      const events = [
+        { type: "message_start", message: { ...message, stop_reason: null, content: [] } },
+        { type: "content_block_start", index: 0, content_block: opened },
+        { type: "content_block_delta", index: 0, delta },
+        { type: "content_block_stop", index: 0 },
+        { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
+        { type: "message_stop" },
+      ];
+      return { body: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("") };
+    },
+  };
+}
+
+const JSON_TYPE = { headers: { "content-type": "application/json" } };
 
 function responsesRequest(body: Part, id: string): AgentRequest {
   const events = (item: object) =>

@@ -21,6 +21,37 @@ const settings = (type: string) => ({
 });
 
 export const AGENTS: Readonly<Record<string, Agent>> = {
+  claude: {
+    package: "@anthropic-ai/claude-code",
+    program: "claude",
+    client: "claude",
+    files: (entry) => ({ "mcp.json": entry }),
+    args: (prompt, home) => [
+      ...["-p", prompt, "--model", "m", "--mcp-config", `${home}/mcp.json`, "--strict-mcp-config"],
+      "--allowedTools=mcp__belay",
+    ],
+    env: (url) => ({
+      ANTHROPIC_BASE_URL: url.replace(/\/v1$/, ""),
+      ANTHROPIC_API_KEY: "k",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      // Otherwise its model finds the tools by a search of its own.
+      ENABLE_TOOL_SEARCH: "false",
+    }),
+  },
+  copilot: {
+    package: "@github/copilot",
+    program: "copilot",
+    client: "copilot",
+    files: (entry) => ({ ".copilot/mcp-config.json": entry }),
+    args: (prompt) => ["-p", prompt, "--allow-all-tools"],
+    // With a model of the user's own, and offline, it wants no login.
+    env: (url) => ({
+      COPILOT_OFFLINE: "true",
+      COPILOT_PROVIDER_BASE_URL: url,
+      COPILOT_PROVIDER_API_KEY: "k",
+      COPILOT_MODEL: "m",
+    }),
+  },
   codex: {
     package: "@openai/codex",
     program: "codex",

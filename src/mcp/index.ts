@@ -1,4 +1,4 @@
-export { type Client, configFor, WHERE } from "./clients.ts";
+export { type Client, configFor, TOKEN_VARIABLE, WHERE } from "./clients.ts";
 export { addressOf, type HttpParts, serveHttp } from "./http.ts";
 export { openLeaving } from "./leaving.ts";
 export { serve } from "./serve.ts";

@@ -47,14 +47,26 @@ const PROTOCOLS = [
     },
     { body: expect.stringContaining('"functionCall":{"name":"mcp_belay_rlm_exec","args":{"code":"1"}}') },
   ],
+  [
+    "messages",
+    {
+      stream: true,
+      messages: [{ role: "user", content: [{ type: "tool_result", content: "one" }] }],
+      tools: [{ name: "mcp__belay__rlm_exec" }],
+    },
+    { body: expect.stringContaining('"partial_json":"{\\"code\\":\\"1\\"}"') },
+  ],
 ] as const;
 
-test.each(PROTOCOLS)("the scripted model reads and answers %s", (_protocol, body, answer) => {
-  const empty = { at: 0, ended: null, disconnected: false, headers: {}, body: { model: "", messages: [] }, prompt: "" };
+test.each(PROTOCOLS)("the scripted model reads and answers %s", (protocol, body, answer) => {
+  const headers = protocol === "messages" ? { "anthropic-version": "2023-06-01" } : {};
+  const empty = { at: 0, ended: null, disconnected: false, headers, body: { model: "", messages: [] }, prompt: "" };
   const request = { ...empty, index: 7, sent: JSON.stringify(body) };
   expect(answerTo(request, PLAN)).toEqual(answer);
   expect(resultsIn(request)).toHaveLength(1);
-  expect(answerTo({ ...request, sent: JSON.stringify({ messages: [] }) }, PLAN)).toBeNull();
+  const without = answerTo({ ...request, sent: JSON.stringify({ messages: [] }) }, PLAN);
+  if (protocol === "messages") expect(without?.body).toContain('"text":"done"');
+  else expect(without).toBeNull();
 });
 
 test("an agent that makes no calls fails the check, with what it said", async () => {

@@ -11,6 +11,7 @@ const MOST_BYTES = 400_000;
 const CLIENTS = [
   ...(["claude", "codex", "cursor", "zed", "vscode"] as const),
   ...(["gemini", "qwen", "opencode", "cline", "continue"] as const),
+  ...(["copilot", "kilo", "pi"] as const),
 ] satisfies readonly Client[];
 
 const OWN = under("output", {
@@ -33,8 +34,7 @@ const OWN = under("output", {
   },
   printConfig: {
     type: { ...choice(CLIENTS), word: "CLIENT" },
-    excludes: ["http"],
-    help: `print the entry that registers this server with CLIENT (${CLIENTS.join(", ")}), with the other flags, and end`,
+    help: `print the entry that registers this server with CLIENT (${CLIENTS.join(", ")}), with the other flags, and end; with --http the entry of a server that you start`,
   },
 });
 

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { type HttpParts, openLeaving, type SessionSource, serve, serveHttp } from "../../mcp/index.ts";
+import { type HttpParts, openLeaving, type SessionSource, serve, serveHttp, TOKEN_VARIABLE } from "../../mcp/index.ts";
 import { newToken } from "../../platform/loopback.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
@@ -17,7 +17,9 @@ import type { Host } from "../host.ts";
 export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Promise<number> {
   if (own.printConfig !== undefined) {
     const { printConfig } = await import("./print-config.ts");
-    return printConfig(own.printConfig, args);
+    const { http, port = PORT } = own;
+    if (http && port === 0) throw new UsageError(PORT_OF_ENTRY, commandLine(["help", "mcp"]));
+    return printConfig(own.printConfig, args, http ? port : null);
   }
   if (process.stdin.isTTY && !own.http) {
     const problem = "an MCP client starts this server and talks to it on stdin and stdout; this is a terminal";
@@ -47,7 +49,7 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
 }
 
 const PORT = 7431;
-const TOKEN_VARIABLE = "BELAY_MCP_TOKEN";
+const PORT_OF_ENTRY = "--port: 0 takes another port with each start, and an entry needs one that stays: name it";
 
 /** The user's token, which clients can keep in their settings, or one for this start. @throws UsageError */
 function chosenToken() {

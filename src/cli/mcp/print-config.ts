@@ -1,15 +1,22 @@
 import { resolve } from "node:path";
-import { type Client, configFor, WHERE } from "../../mcp/index.ts";
+import { canonical } from "../../context/index.ts";
+import { addressOf, type Client, configFor, entrySession, TOKEN_VARIABLE, WHERE } from "../../mcp/index.ts";
 import { endSentence, keyVariable } from "../../model/index.ts";
 import { hasSecret, placeOf } from "../../platform/store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { ROOT, SESSION_FLAGS, STORE } from "../flags/declared.ts";
+import { ROOT, SESSION, SESSION_FLAGS, STORE } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
+import { commandLine } from "../flags/usage.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { readSettings } from "../session/settings.ts";
 
-/** Prints what registers a server with these flags at a client. Gives the exit code. @throws UsageError, RlmError */
-export function printConfig(client: Client, args: Arguments): number {
+/**
+ * Prints what registers a server with these flags at a client. Gives the exit code.
+ *
+ * @param port of a server over HTTP that the user starts; null: the client starts the server
+ * @throws UsageError, RlmError
+ */
+export function printConfig(client: Client, args: Arguments, port: number | null): number {
   const { model, api_key_env } = readSettings(sessionFlags(args, "mcp"));
   const variable = api_key_env ?? (model === undefined ? undefined : keyVariable(model));
   const { BELAY_HOME } = process.env;
@@ -18,9 +25,14 @@ export function printConfig(client: Client, args: Arguments): number {
   // A file of a client is no place for a password.
   const isSecretStore = hasSecret(args.get(STORE) ?? "");
   const secrets = [...(variable === undefined ? [] : [variable]), ...(isSecretStore ? ["BELAY_STORE"] : [])];
-  process.stdout.write(configFor(client, { args: ["mcp", ...flagsOf(args)], secrets, env }));
+  const url = port === null ? null : addressOf(port, nameFor(client, args));
+  process.stdout.write(configFor(client, { args: ["mcp", ...flagsOf(args)], url, secrets, env }));
   const { stderr } = processTerminal(() => {});
-  if (isSecretStore)
+  if (url !== null) {
+    const typed = commandLine(["mcp", "--http", "--port", `${port}`, ...flagsOf(args)]);
+    stderr.write(`start the server in the project's folder with: ${typed}\n`, "dim");
+    stderr.write(`start the client with the token that it prints in ${TOKEN_VARIABLE}\n`, "dim");
+  } else if (isSecretStore)
     stderr.write("the URL of --store has a password: start the client with the URL in BELAY_STORE\n", "yellow");
   const ends = endSentence(model);
   if (ends !== null) stderr.write(`${ends}\n`, "yellow");
@@ -30,12 +42,18 @@ export function printConfig(client: Client, args: Arguments): number {
   return 0;
 }
 
+/** The session that the entry of a client names. */
+function nameFor(client: Client, args: Arguments): string {
+  const [root = process.cwd()] = args.get(ROOT);
+  return args.get(SESSION) ?? entrySession(client, canonical(resolve(root)));
+}
+
 const NO_MODEL = "no model is configured, so cells cannot ask one: add --model PROVIDER/ID before --print-config";
 
 /** The other flags, as they were typed. A client starts the server in a folder of its own, so that paths are absolute. */
 function flagsOf({ inOrder }: Arguments): string[] {
   return inOrder.flatMap(({ option, value }) => {
-    if (option === null || option === "print-config") return [];
+    if (option === null || ["print-config", "http", "port"].includes(option)) return [];
     if (SESSION_FLAGS.some(({ name, type }) => name === option && type.word === null)) return [`--${option}`];
     if (option === STORE.name) return hasSecret(value) ? [] : [`--${option}`, placeOf(value)];
     return [`--${option}`, option === ROOT.name ? resolve(value) : value];

@@ -9,6 +9,7 @@ import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { callerOf, type Era } from "../mcp/pair.ts";
 import { belay, startOnTerminal } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 // A client hands a server few variables: neither BELAY_HOME nor a key is inherited.
 
@@ -96,6 +97,25 @@ test("on a terminal the server says what it is and how it is registered", async 
 test("wrong flags end the server with the usage", async () => {
   const run = await belay(["mcp", "--answer-bytes", "10"]);
   expect(run).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("from 4000 to 400000") });
+});
+
+test("the entry for a server over HTTP names a session of the client and the folder, and how the server is started", async () => {
+  const flags = ["mcp", "--http", "--model", "local/m", "--print-config"];
+  const { stdout, stderr } = await belayHere([...flags, "claude", "--port", "8123"]);
+  const entry = {
+    type: "http",
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8123\/mcp\/claude-[0-9a-f]{12}$/),
+    headers: { Authorization: `Bearer \${BELAY_MCP_TOKEN}` },
+  };
+  expect(JSON.parse(stdout)).toEqual({ mcpServers: { belay: entry } });
+  expect(stderr).toContain("belay mcp --http --port 8123 --model local/m\n");
+  expect(stderr).toContain("BELAY_MCP_TOKEN");
+  const named = await belayHere([...flags, "pi", "--session", "a b"]);
+  expect(named.stdout).toContain("http://127.0.0.1:7431/mcp/a%20b");
+  expect(await belayHere([...flags, "pi", "--port", "0"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--port"),
+  });
 });
 
 test("each call of a client has the budget of the settings, and its session so many of them in all", async () => {

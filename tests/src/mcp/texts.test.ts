@@ -203,7 +203,12 @@ test("the other names of a session are names that a session can have", () => {
   for (const name of namesOf("mcp-0123456789ab")) checkSessionName(name);
 });
 
-const STARTED = { args: ["mcp", "--root", '/a "b"'], secrets: ["ANTHROPIC_API_KEY"], env: { BELAY_HOME: "/h" } };
+const STARTED = {
+  args: ["mcp", "--root", '/a "b"'],
+  secrets: ["ANTHROPIC_API_KEY"],
+  env: { BELAY_HOME: "/h" },
+  url: null,
+};
 
 // docs.test.ts has the entry of each client.
 test("the entry of Cursor is JSON with the variable by name", () => {
