@@ -157,6 +157,7 @@ function outsideOf({ branch }: Pick<Talk, "branch">): Outside {
       appendEntry: (customType, data) => void branch.push({ type: "custom", customType, data }),
     },
     settings: () => ({}),
+    reserve: () => null,
     announced() {},
   });
 }

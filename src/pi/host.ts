@@ -8,6 +8,7 @@ import type {
 } from "@mariozechner/pi-coding-agent";
 import type { BranchEntry } from "./branch/entries.ts";
 import type { EventBus } from "./events.ts";
+import { fromHost } from "./host-functions.ts";
 import type { PiRegistry } from "./opened/models.ts";
 
 /** The part of a running Pi that is used: the context of its events and tools. */
@@ -19,6 +20,8 @@ export interface PiContext extends Readonly<Pick<ExtensionContext, "cwd" | "hasU
   };
   readonly modelRegistry: PiRegistry;
   readonly model: PiModel<Api> | undefined;
+  /** From Pi 0.87 on: settings of a project count only if the user trusts it. */
+  isProjectTrusted?(): boolean;
   /** Tokens of the last request, as its provider counted them, with what came since; null if they are not known. */
   getContextUsage(): { readonly tokens: number | null; readonly contextWindow: number } | undefined;
 }
@@ -75,6 +78,22 @@ export function onRequest(pi: Pick<ExtensionAPI, "on">, handler: (messages: Mess
 
 function hasSystemMessages({ sessionManager }: Pick<PiContext, "sessionManager">): boolean {
   return typeof Reflect.get(sessionManager, "buildSessionProjection") === "function";
+}
+
+/** Tokens that Pi's settings keep free for an answer of its model; null if this host does not say, or they are wrong. */
+export function reserveOf(context: PiContext, agentDir: string): number | null {
+  const { cwd, model } = context;
+  try {
+    const manager = fromHost("pi-coding-agent", "SettingsManager");
+    const projectTrusted = context.isProjectTrusted?.() ?? true;
+    const settings: unknown = Reflect.apply(manager.create, manager, [cwd, agentDir, { projectTrusted }]);
+    // Later versions have settings of a model of its own.
+    const read = Reflect.get(Object(settings), "getCompactionSettings");
+    const reserveTokens: unknown = Reflect.get(Object(Reflect.apply(read, settings, [model])), "reserveTokens");
+    return typeof reserveTokens === "number" && Number.isSafeInteger(reserveTokens) ? reserveTokens : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The messages that Pi would have a model summarize: that which goes, and the part of a turn whose rest is kept. */

@@ -1,4 +1,5 @@
 import { INGEST_DEFAULTS } from "../config/index.ts";
+import { agentDirOf } from "../model/index.ts";
 import { nullIfFailed } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { openedOnce } from "../platform/opened-once.ts";
@@ -8,7 +9,7 @@ import { tools } from "../tools/pi-tools.ts";
 import { readBranch, type StartEntry } from "./branch/entries.ts";
 import { openConversations } from "./conversation.ts";
 import { announcementsOn } from "./events.ts";
-import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
+import { type PiActions, type PiContext, reserveOf, type ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
 import { openOutside } from "./outside/index.ts";
 import { openReading } from "./reading.ts";
@@ -36,6 +37,7 @@ export function openBranch(parts: OpenedParts, actions: PiActions) {
   const { opened, begun } = openedOnce(() => openForSession(parts, context, actions, runs));
   const outside = openOutside({
     ...{ context, actions, settings },
+    reserve: () => reserveOf(context(), agentDirOf(env)),
     announced(epoch) {
       announced.epoch(epoch);
       // Pi waits for what is sent; what is shown can wait.

@@ -56,7 +56,10 @@ played(PI_LINES, "a compaction by hand is made at any size, also without room fo
     for (let n = 0; n < PROMPTS; n++) await pi.prompt(`Remember this, ${n}. ${words}`);
     await pi.prompt("And now?");
     await pi.ask("compact");
-    const last = entriesIn(await pi.sessionFile()).findLast(({ type }) => type === "compaction");
+    const entries = entriesIn(await pi.sessionFile());
+    const last = entries.findLast(({ type }) => type === "compaction");
+    // The reserve that Pi tells now was read from its settings before.
+    expect(entries.filter(({ customType }) => customType === "rlm_reserve")).toEqual([]);
     expect([share, last]).toMatchObject([share, { details: by === "pi" ? { readFiles: [] } : { rlm: 1 } }]);
   }
   expect(scene.report().refused).toBe(0);

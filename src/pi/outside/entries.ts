@@ -40,6 +40,18 @@ const EpochSchema = v.object({
 const SwitchSchema = v.object({ v: v.literal(1), off: v.boolean() });
 const ClearSchema = v.object({ v: v.literal(1), clear: v.literal(true) });
 
+/** The kind of entry that says how many tokens Pi keeps free for an answer of a model: they decide when texts go out. */
+export const RESERVE_ENTRY = "rlm_reserve";
+
+const ReserveSchema = v.object({ v: v.literal(1), model: text, tokens: count });
+
+/** Tokens that Pi keeps free for an answer of this model, as it told last on the branch; null if it did not. */
+export function reserveOn(branch: readonly BranchEntry[], model: string): number | null {
+  for (const { customType, data } of branch.toReversed())
+    if (customType === RESERVE_ENTRY && v.is(ReserveSchema, data) && data.model === model) return data.tokens;
+  return null;
+}
+
 export type EpochEntry = Readonly<v.InferOutput<typeof EpochSchema>>;
 
 /** The entries of a branch together. */

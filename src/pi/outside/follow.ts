@@ -1,6 +1,6 @@
 import { messageOf } from "../../platform/errors.ts";
 import type { Epoch } from "../events.ts";
-import type { PiActions, PiContext } from "../host.ts";
+import type { PiContext } from "../host.ts";
 import { applyOutside } from "./apply.ts";
 import { epochOf, openAsked } from "./asked.ts";
 import { nextMessages } from "./branch.ts";
@@ -15,7 +15,6 @@ import { openSituation, type Seen, type Situation, type SituationParts } from ".
 import { rawSize } from "./size.ts";
 
 export interface OutsideParts extends SituationParts {
-  readonly actions: SituationParts["actions"] & Pick<PiActions, "appendEntry">;
   /** Is told of each epoch that is written. Must not throw. */
   announced(epoch: Epoch): void;
 }
@@ -23,9 +22,10 @@ export interface OutsideParts extends SituationParts {
 /** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
 export type Outside = ReturnType<typeof openOutside>;
 
-export function openOutside({ context, actions, settings, announced }: OutsideParts) {
+export function openOutside({ announced, ...parts }: OutsideParts) {
+  const { context, actions } = parts;
   const ids = rememberedIds();
-  const now = openSituation({ context, actions, settings });
+  const now = openSituation(parts);
   /** The parts that failed; they stay undone until Pi starts again. */
   let failed: "nothing" | "planning" | "all" = "nothing";
 
@@ -90,8 +90,8 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
     },
     /** The fate of a compaction that Pi is about to make. */
     compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer {
-      now.reserved(wish.reserve);
       try {
+        now.reserved(wish.reserve);
         const last = asked.compacts(wish);
         if (last) return last;
         if (failed === "nothing") return answered(wish, now, ids, tell);

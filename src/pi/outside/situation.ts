@@ -2,6 +2,7 @@ import { OUTSIDE_DEFAULTS, type PiSettings } from "../../config/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { type Outside, readOutside } from "./branch.ts";
+import { RESERVE_ENTRY, reserveOn } from "./entries.ts";
 import { tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
 import type { Rules } from "./outlook.ts";
@@ -19,23 +20,35 @@ export type OutsideSettings = { readonly [key in keyof typeof OUTSIDE_DEFAULTS]:
 
 export interface SituationParts {
   context(): PiContext;
-  readonly actions: Pick<PiActions, "getActiveTools" | "getAllTools">;
+  readonly actions: Pick<PiActions, "getActiveTools" | "getAllTools" | "appendEntry">;
   /** Settings in force. @throws RlmError `invalid_config` */
   settings(cwd: string): PiSettings;
+  /** Tokens that Pi's settings keep free for an answer of its model; null if they do not say. */
+  reserve(): number | null;
 }
 
-/** Tokens that Pi keeps free for an answer, until it has told another number. */
+/** Tokens that Pi keeps free for an answer by no setting. */
 const RESERVE = 16_384;
 
 /** The present facts of Pi and the settings, which decide what goes out. Throws if Pi has left the session. */
-export function openSituation({ context, actions, settings }: SituationParts) {
-  let reserve = RESERVE;
+export function openSituation({ context, actions, settings, reserve }: SituationParts) {
   let known: PiSettings | undefined;
+  /** By Pi's settings, for each model. */
+  const reserves = new Map<string, number>();
   const held = (): OutsideSettings => {
     known ??= settings(context().cwd);
     return { ...OUTSIDE_DEFAULTS, ...known };
   };
   const branch = () => context().sessionManager.getBranch();
+  const modelName = () => `${context().model?.provider}/${context().model?.id}`;
+  function reserved(): number {
+    const model = modelName();
+    const told = reserveOn(branch(), model);
+    if (told !== null) return told;
+    const tokens = reserves.get(model) ?? reserve() ?? RESERVE;
+    reserves.set(model, tokens);
+    return tokens;
+  }
   return {
     branch,
     seen(): Seen {
@@ -47,19 +60,20 @@ export function openSituation({ context, actions, settings }: SituationParts) {
     /** By the settings texts go out. @throws RlmError `invalid_config` */
     keeps: () => held().externalize,
     /** By what more goes out; null if there is no model whose window could be too small. @throws RlmError `invalid_config` */
-    rules: () => rulesOf(held(), context().model, reserve),
+    rules: () => rulesOf(held(), context().model, reserved()),
     /** Tokens of the model's window; null if nobody knows them. */
     window: () => windowOf(context().model),
     /** Tokens that a request may have. */
-    room: () => (windowOf(context().model) ?? Number.POSITIVE_INFINITY) - reserve,
+    room: () => (windowOf(context().model) ?? Number.POSITIVE_INFINITY) - reserved(),
     baseOf: (messages: readonly PiMessage[]) => baseTokens(messages, context(), actions),
-    /** Pi keeps so many tokens free for an answer. */
+    /** Pi keeps so many tokens free for an answer: what the branch does not say yet is written there, for later processes. */
     reserved(tokens: number): void {
-      reserve = tokens;
+      if (reserved() !== tokens) actions.appendEntry(RESERVE_ENTRY, { v: 1, model: modelName(), tokens });
     },
     /** Settings are read again when they are needed next. */
     forget(): void {
       known = undefined;
+      reserves.clear();
     },
   };
 }
@@ -81,7 +95,7 @@ function rulesOf(settings: OutsideSettings, model: PiContext["model"], reserve: 
 function baseTokens(
   messages: readonly PiMessage[],
   context: Pick<PiContext, "getSystemPrompt">,
-  actions: SituationParts["actions"],
+  actions: Pick<SituationParts["actions"], "getActiveTools" | "getAllTools">,
 ): number {
   if (messages.some(({ role }) => role === "system")) return 0;
   const active = actions.getActiveTools();

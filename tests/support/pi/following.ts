@@ -5,7 +5,10 @@ import type { PiMessage } from "../../../src/pi/outside/message.ts";
 import type { Talk } from "./conversation.ts";
 
 /** The extension's side of a conversation whose model has a window of 8,000 tokens, unless told otherwise. */
-export function following(self: Talk, { settings = {}, append = () => {}, window = 8000 }: FollowingOptions = {}) {
+export function following(
+  self: Talk,
+  { settings = {}, append = () => {}, window = 8000, reserve = 1000 }: FollowingOptions = {},
+) {
   const told: string[] = [];
   const announced: Epoch[] = [];
   const model = { contextWindow: window, provider: "mock", id: "scripted" };
@@ -24,9 +27,9 @@ export function following(self: Talk, { settings = {}, append = () => {}, window
       },
     },
     settings: () => ({ ...settings }),
+    reserve: () => reserve,
     announced: (epoch) => void announced.push(epoch),
   });
-  outside.compacts({ ...WISH, reserve: 1000, reason: "threshold" });
   return { outside, told, announced };
 }
 
@@ -35,6 +38,8 @@ export interface FollowingOptions {
   readonly append?: () => void;
   /** Tokens of the model's window. */
   readonly window?: number;
+  /** Tokens that Pi's settings keep free for an answer. */
+  readonly reserve?: number | null;
 }
 
 /** Pi's wish to compact what lies before the entry `e8`. */

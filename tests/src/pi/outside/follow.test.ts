@@ -24,6 +24,24 @@ test("the entry is written before its stubs are sent, once, and another process 
   expect(self.branch).toHaveLength(written);
 });
 
+test("what Pi keeps free for an answer is read from its settings, and what it told of it holds in later processes", () => {
+  const stubs = (self: Talk, reserve: number | null) =>
+    stubsIn(following(self, { reserve, window: 20_000 }).outside.sent(self.messages()));
+  // Of 20,000 tokens 16,384 are kept free if nobody says otherwise.
+  expect([stubs(largeTalk(9), null) > 0, stubs(largeTalk(9), 1000)]).toEqual([true, 0]);
+  const self = largeTalk(9);
+  const { outside } = following(self, { reserve: null, window: 20_000, settings: { externalize: false } });
+  outside.compacts({ ...WISH, reason: "threshold" });
+  expect(self.branch.at(-1)).toMatchObject({
+    customType: "rlm_reserve",
+    data: { model: "mock/scripted", tokens: 1000 },
+  });
+  const written = self.branch.length;
+  expect(stubs(self, null)).toBe(0);
+  outside.compacts({ ...WISH, reason: "threshold" });
+  expect(self.branch).toHaveLength(written);
+});
+
 test("a process that ends before the entry leaves the messages as they were", () => {
   const self = largeTalk();
   const raw = self.messages();
