@@ -119,10 +119,19 @@ export function placeless(code: string, name: string, message: string, suggestio
   return { kind: "error", code, error, suggestion };
 }
 
-/** Reads the prelude's description of what was thrown. */
+/** Reads the prelude's description of what was thrown. The prelude cuts its texts: one that was taken over may not. */
 export function parseThrown(json: string): Thrown {
-  return JSON.parse(json);
+  const thrown: Thrown = JSON.parse(json);
+  return {
+    ...thrown,
+    name: thrown.name.slice(0, NAME_UNITS),
+    message: thrown.message.slice(0, MESSAGE_UNITS),
+    stack: thrown.stack.slice(0, STACK_UNITS),
+  };
 }
+
+/** UTF-16 units that are kept of each. The prelude keeps fewer. */
+const [NAME_UNITS, MESSAGE_UNITS, STACK_UNITS] = [200, LIMITS.errorMessageUnits + 200, 32 * 1024];
 
 /** Reads what guest code threw when the host entered it. */
 export function readThrown(entered: Entered & { ok: false }): Thrown {

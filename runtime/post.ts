@@ -25,7 +25,7 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
   function answer(kind: string, name: string, payload: string): string | HostText {
     switch (kind) {
       case "sync":
-        return reply((library.sync[name] ?? ofLanguage(name))(fromGuest(payload), scope));
+        return reply((own(library.sync, name) ?? ofLanguage(name))(fromGuest(payload), scope));
       case "site":
         running.site = payload;
         return "";
@@ -38,10 +38,10 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
         countUnprinted(running, Number(payload));
         return "";
       case "room":
-        running.parts = [];
-        return String(resultRoom(running));
+        Object.assign(running, { parts: [], room: resultRoom(running) });
+        return String(running.room);
       case "part":
-        running.parts.push(payload);
+        keepPart(running, payload);
         return "";
       case "done":
         running.done = { ok: name === "ok", payload };
@@ -107,13 +107,31 @@ const TIME_OVER = "Search less text or with a simpler pattern, or raise max_exec
 /** Starts a call of an async builtin. The host sends it when the guest waits for it. */
 function startCall({ library, running }: PostOptions, scope: CallScope, name: string, args: readonly Json[]): string {
   if (running.refusal) return `e${JSON.stringify(running.refusal)}`;
-  const { check } = library.async[name] ?? library.async[name.slice(0, name.indexOf("."))] ?? {};
-  const counts = check?.(args, scope, name) ?? 1;
+  const known = own(library.async, name) ?? own(library.async, name.split(".", 1)[0] ?? "");
+  if (!known) {
+    const problem = `there is no function ${name.slice(0, MAX_NAME_UNITS)} of the host`;
+    throw new RlmError("js_error", problem, { suggestion: "Call the builtins by their names: help() lists them." });
+  }
+  const counts = known.check(args, scope, name);
   const id = `${running.state.exec_id}.${running.state.next_call++}`;
   const site = running.site === undefined ? undefined : callSite(running.site);
   running.fresh.push({ id, name, args, ...(site ? { site } : {}), ...(counts === 1 ? {} : { counts }) });
   running.outstanding.add(id);
   return `s${id}`;
+}
+
+/** A guest that was taken over may post any name. */
+const MAX_NAME_UNITS = 100;
+
+/** The value of a record by a name that the guest gives; undefined: it has none of its own. */
+const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
+
+/** Keeps a part of the result. Guest code of Belay's own posts none beyond the room, and none that is empty. */
+function keepPart(running: Running, part: string): void {
+  running.room -= Math.max(1, part.length);
+  if (running.room < 0) throw new MachineFault("the guest posted more of a result than there is room for");
+  running.parts.push(part);
 }
 
 function print({ running, printed }: PostOptions, part: Printed): void {
@@ -129,7 +147,7 @@ function countUnprinted({ state: { output } }: Running, units: number): void {
 }
 
 function readText({ library, clock }: PostOptions, name: string): string | HostText {
-  const text = library.texts[name];
+  const text = own(library.texts, name);
   return text ? clock.offClock(() => hostText(text.read())) : "";
 }
 

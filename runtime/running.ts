@@ -15,6 +15,8 @@ export interface Running {
   readonly outstanding: Set<string>;
   /** JSON of the cell's result, as it comes from the guest at its end. */
   parts: string[];
+  /** UTF-16 units of JSON that parts of the result may still have. */
+  room: number;
   /** True if the result is wanted whole, in addition to what the exec keeps of it. */
   wantsWhole: boolean;
   /** The end of the cell; undefined while it runs. */
@@ -35,9 +37,10 @@ export function nothingRunning(): Running {
 }
 
 /** The facts that an exec gathers, as they are when it begins. */
-const atBeginning = (): Pick<Running, "fresh" | "parts" | "done" | "site" | "asides" | "refusal"> => ({
+const atBeginning = (): Pick<Running, "fresh" | "parts" | "room" | "done" | "site" | "asides" | "refusal"> => ({
   fresh: [],
   parts: [],
+  room: 0,
   done: undefined,
   site: undefined,
   asides: [],
@@ -61,10 +64,13 @@ export function beginExec(running: Running, input: Omit<ResumeInput, "waiting">)
 
 /** Adds a warning to the running exec, once. */
 export function addWarning({ state: { warnings } }: Pick<Running, "state">, text: string): void {
-  if (warnings.length < MAX_WARNINGS && !warnings.includes(text)) warnings.push(text);
+  const told = text.slice(0, MAX_WARNING_UNITS);
+  if (warnings.length < MAX_WARNINGS && !warnings.includes(told)) warnings.push(told);
 }
 
 const MAX_WARNINGS = 100;
+/** Guest code of Belay's own cuts what a warning names. A guest that was taken over does not. */
+const MAX_WARNING_UNITS = 4096;
 
 /** The warning that a cell, or the helper that it names, was TypeScript. */
 export const TYPES_LEFT_OUT = "typescript_stripped";

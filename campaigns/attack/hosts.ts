@@ -22,6 +22,23 @@ export const HOSTS: Readonly<Record<string, SetUp>> = {
     }
     await forgePosts(stage.bounds.times);
   },
+  async "ESC-14"(stage) {
+    await forgeCalls();
+    const machineEntry = new URL("./taken-thread-entry.ts", import.meta.url);
+    const server = await stage.model(() => ({ text: "ok" }));
+    const session = await stage.open({ budget: { max_sub_calls: 9 }, maxDepth: 0 }, { machineEntry });
+    const codes = async (calls: string) =>
+      (await stage.exec(session, `(await Promise.allSettled(${calls})).map(({ reason }) => reason?.code)`)).result_json;
+    const forged = `[["evil", ["q"]], ["constructor", ["q"]], ["llm_query", ["q", { context: "text" }]], ["rlm_query", ["q"]]]`;
+    assert.deepEqual(await codes(`${forged}.map((call) => taken(...call))`), Array(4).fill("policy_violation"));
+    // Each of these has counted as one.
+    const turns = "for (let i = 0; i < 8; i++) await taken('llm_query', ['q' + i, { tools: [] }]).catch(() => {})";
+    await stage.exec(session, turns);
+    assert.equal(server.requests.length, 5);
+    const many = "Array.from({ length: 400 }, (_, i) => taken('llm_query', ['r' + i, { tools: [] }]))";
+    assert.deepEqual(await codes(many), Array(400).fill("budget_exceeded"));
+    assert.equal(server.requests.length, 5);
+  },
   async "LIF-04"(stage) {
     const server = await stage.model(() => ({ delayMs: 200 }));
     const source = new URL("../../src/index.ts", import.meta.url).href;
@@ -77,6 +94,19 @@ const PAYLOADS = [
   "1e999",
   "\0\uD800",
 ];
+
+/** Calls under names that the host does not have, and a result of 1 GB in parts. */
+async function forgeCalls(): Promise<void> {
+  using here = await openMachineHere();
+  const { host } = here;
+  for (const name of ["evil", "", ".", "constructor", "toString.x", "__proto__.llm_query", "x".repeat(1e6)]) {
+    const answer = String(host.post("call", name, '["q", { "tools": [] }]'));
+    assert.ok(answer.startsWith("e") && answer.length < 1000, `${name.slice(0, 20)}: ${answer.slice(0, 100)}`);
+  }
+  const part = "x".repeat(2 ** 20);
+  const parts = Array.from({ length: 1024 }, () => host.post("part", "", part));
+  assert.match(String(parts.at(-1)), /^e.*machine_lost/);
+}
 
 /** A guest that was taken over posts what it likes: each post is answered, with an error if it makes no sense. */
 async function forgePosts(times: number): Promise<void> {

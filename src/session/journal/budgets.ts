@@ -41,6 +41,16 @@ export function limitsNow(rules: BudgetRules, { question }: Pick<Spendings, "que
   return lowerOf(rules.budget, limitsOfQuestion(rules, question) ?? {});
 }
 
+/** True if more calls are on record than the limits allow: whoever can change a guest, or a row, may make any number. */
+export function hasTooManyCalls(rules: BudgetRules, { ledger, question }: Spendings): boolean {
+  const own = limitsOfQuestion(rules, question) ?? UNLIMITED;
+  return isBeyond(ledger, rules.budget) || isBeyond(question?.ledger ?? ledger, own);
+}
+
+function isBeyond({ sub_calls, functions = 0 }: Ledger, { max_sub_calls, max_functions = functions }: BudgetLimits) {
+  return sub_calls > max_sub_calls || functions > max_functions;
+}
+
 function lowerOf(limits: BudgetLimits, others: Partial<BudgetLimits>): BudgetLimits {
   const functions = least(limits.max_functions, others.max_functions);
   return {

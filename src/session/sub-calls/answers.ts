@@ -1,10 +1,17 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
-import { endSentence, loadSubCallLayer, type Models, type Spent } from "../../model/index.ts";
+import { firstly, type Json, LIMITS, type PendingCall, remedy } from "../../../runtime/index.ts";
+import {
+  endSentence,
+  failure,
+  loadSubCallLayer,
+  type Models,
+  type Spent,
+  type SubCallError,
+} from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
-import { limitsNow } from "../journal/budgets.ts";
+import { hasTooManyCalls, limitsNow } from "../journal/budgets.ts";
 import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
 import type { AnsweringSession } from "../setup.ts";
@@ -66,8 +73,11 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     noticesOf: openNotices(parts),
     effectsOf: functions.effectsOf,
     async answer(call, context) {
+      const beyond = beyondLimits(session, call);
+      if (beyond) return refused(beyond);
       if (isFunctionCall(call.name)) return functions.answer(call, context);
       const request = readSubCall(call.name, call.args);
+      if (isForChild(request) && (above?.depth ?? 0) >= settings.max_depth) return refused(TOO_DEEP);
       if (isForChild(request)) return answerByChild(call, request, context);
       using stopped = joinSignals(context.signal, context.timeOver);
       const stop = stopped.signal;
@@ -102,6 +112,18 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     isUnderWay: (id) => hasParcels(session, id),
   };
 }
+
+/** The refusal of a call that the machine refuses before it is made, unless somebody took over its guest. */
+function beyondLimits({ rules, state }: AnsweringSession, { name }: Pick<PendingCall, "name">): SubCallError | null {
+  if (!isFunctionCall(name) && !SUB_CALLS.has(name))
+    return failure("policy_violation", "there is no call of this name", ASK);
+  if (!hasTooManyCalls(rules, state().account)) return null;
+  return failure("budget_exceeded", "the cell has made more calls than it may", { limit: "sub_calls" });
+}
+
+const SUB_CALLS: ReadonlySet<string> = new Set(["llm_query", "rlm_query"]);
+const ASK = { suggestion: "Call llm_query with a prompt." };
+const TOO_DEEP = failure("policy_violation", "a call with context would go deeper than the session allows", ASK);
 
 /** Opens the answering of calls by children, or by what is on record for them. */
 function openChildAnswers(parts: AnswersParts, gateOf: GateOf) {

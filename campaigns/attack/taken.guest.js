@@ -1,0 +1,3 @@
+(function taken(guest) {
+  guest.builtin("taken", (name, args) => guest.callAsync(name, args));
+});
