@@ -6,19 +6,29 @@ import { join } from "node:path";
 import { startModelServer } from "../tests/support/model-server.ts";
 import { answerTo, type PlannedCall, resultsIn } from "./agents/model.ts";
 import { install, pack } from "./package.ts";
-import { ROOT } from "./process.ts";
+import { mustRun, ROOT } from "./process.ts";
 
-// The packed package in frameworks from npm: each program of examples/hosts has a scripted model load, and run a cell during which it
-// is killed. The same line is typed again. Usage: npm run check:hosts -- ai-sdk mastra (default: all)
+// The packed package in frameworks from npm: each program of examples/hosts compiles under `strict`, and has a scripted model load, and
+// run a cell during which it is killed. The same line is typed again. Usage: npm run check:hosts -- ai-sdk mastra (default: all)
 
 /** Packages of each framework. */
 const HOSTS: Readonly<Record<string, readonly string[]>> = {
   "ai-sdk": ["ai", "@ai-sdk/openai-compatible"],
   "openai-agents": ["@openai/agents", "openai", "zod"],
   langchain: ["langchain", "@langchain/core", "@langchain/openai"],
-  mastra: ["@mastra/core", "@ai-sdk/openai-compatible"],
+  mastra: ["@mastra/core"],
   ax: ["@ax-llm/ax"],
+  genkit: ["genkit", "@genkit-ai/compat-oai"],
+  agentkit: ["@inngest/agent-kit", "inngest", "zod"],
+  adk: ["@google/adk"],
+  anthropic: ["@anthropic-ai/sdk"],
 };
+
+/** As a careful program compiles. What the frameworks' own declarations say of each other is theirs. */
+const STRICT = [
+  ...["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--target", "es2022", "--module", "nodenext"],
+  ...["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")],
+];
 
 const PRINTED_UNITS = 2000;
 const WORDS = ["one", "two", "three", "four"];
@@ -48,7 +58,9 @@ async function said(name: string, tarball: string): Promise<string> {
     return `skipped, it cannot be installed: ${error instanceof Error ? error.message.split("\n")[0] : error}`;
   }
   try {
-    return await killed(name, place);
+    await copyFile(join(ROOT, "examples/hosts", `${name}.ts`), join(place, "host.mts"));
+    await mustRun("tsc", ["--noEmit", ...STRICT, "host.mts"], { cwd: place });
+    return await killed(place);
   } catch (error) {
     process.exitCode = 1;
     return `FAILED, ${error instanceof Error ? error.message : error}`;
@@ -56,11 +68,10 @@ async function said(name: string, tarball: string): Promise<string> {
 }
 
 /** Runs a host until its cell asks the third of four questions, kills it, and types the line again. */
-async function killed(name: string, place: string): Promise<string> {
+async function killed(place: string): Promise<string> {
   const work = join(place, "work");
   await mkdir(work);
   await writeFile(join(work, "a.txt"), "the code is 4711\n");
-  await copyFile(join(ROOT, "examples/hosts", `${name}.js`), join(place, "host.mjs"));
   const reached = Promise.withResolvers<void>();
   const asked: string[] = [];
   let results: readonly string[] = [];
@@ -73,10 +84,16 @@ async function killed(name: string, place: string): Promise<string> {
     reached.resolve();
     return { end: "stuck" };
   });
-  const env = { ...process.env, OPENAI_BASE_URL: server.url, OPENAI_API_KEY: "key", MODEL: "scripted" };
+  const origin = server.url.replace(/\/v1$/, "");
+  const env = {
+    ...process.env,
+    ...{ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: "key", MODEL: "scripted" },
+    ...{ ANTHROPIC_BASE_URL: origin, ANTHROPIC_API_KEY: "key" },
+    ...{ GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: "key", AGENT_MODEL: "gemini-scripted" },
+  };
   let printed = "";
   const start = () => {
-    const host = spawn(process.execPath, ["../host.mjs", "What do they say?"], { cwd: work, env });
+    const host = spawn(process.execPath, ["../host.mts", "What do they say?"], { cwd: work, env });
     for (const stream of [host.stdout, host.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => {
         printed = `${printed}${text}`.slice(-PRINTED_UNITS);
@@ -94,5 +111,5 @@ async function killed(name: string, place: string): Promise<string> {
   const requests = WORDS.map((word) => `${word} ${asked.filter((prompt) => prompt === word).length}`).join(", ");
   const isRight = code === 0 && results.at(-1)?.includes("FOUR") && requests === "one 1, two 1, three 2, four 1";
   if (!isRight) throw new Error(`exit ${code}, requests ${requests}\n${printed}`);
-  return `load, exec, kill -9, the same line again: requests ${requests}`;
+  return `compiles; load, exec, kill -9, the same line again: requests ${requests}`;
 }

@@ -53,9 +53,24 @@ function readRequest({ sent, index, headers }: SeenRequest): AgentRequest {
   return {
     offered: partsIn(body.tools).flatMap(({ function: tool }) => named(tool)),
     results: partsIn(body.messages).flatMap(({ role, content }) => (role === "tool" ? [JSON.stringify(content)] : [])),
-    answer: (call) =>
-      call ? { tools: [{ id: `call-${index}`, name: call.offered.name, arguments: call.args }] } : { text: "done" },
+    answer: (call) => {
+      if (body.stream !== true) return chatAnswer(call, `call-${index}`);
+      return call
+        ? { tools: [{ id: `call-${index}`, name: call.offered.name, arguments: call.args }] }
+        : { text: "done" };
+    },
   };
+}
+
+/** A chat completion that is sent whole, since the request asks for no stream. */
+function chatAnswer(call: Parameters<AgentRequest["answer"]>[0], id: string): ScriptedAnswer {
+  const made = call && { name: call.offered.name, arguments: JSON.stringify(call.args) };
+  const message = made
+    ? { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: made }] }
+    : { role: "assistant", content: "done" };
+  const choices = [{ index: 0, message, finish_reason: made ? "tool_calls" : "stop" }];
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  return { ...JSON_TYPE, body: JSON.stringify({ id, object: "chat.completion", choices, usage }) };
 }
 
 function messagesRequest(body: Part, id: string): AgentRequest {

@@ -41,7 +41,10 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     ...["ChildDescription", "AskDescription", "TurnDescription", "ResumeDescription", "CheckpointDescription"],
     ...["SessionCoverage", "Coverage", "CollectOptions", "Collected"],
   ],
-  "Tools for an agent": ["openTools", "ToolsOptions", "SessionTools", "SessionTool", "CallOptions"],
+  "Tools for an agent": [
+    ...["openTools", "ToolsOptions", "SessionTools", "SessionTool", "CallOptions", "ToolParameters"],
+    ...["ToolParameter", "ToolAnswer", "ToolJson"],
+  ],
   "Errors and limits": ["RlmError", "ErrorCode", "ERROR_CODES", "LIMITS", "Json"],
 };
 

@@ -11,6 +11,7 @@ import {
 } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { type Models, openModels, ownModels, priceOf } from "../model/index.ts";
+import { messageOf } from "../platform/errors.ts";
 import { given } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";
 import type { JobKey, Lease, SessionRow, Store } from "../store/index.ts";
@@ -116,8 +117,13 @@ export function modelsOf(options: HostedOptions, host: Host): Models {
 export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "newId" | "clock" | "models">): Env {
   const { store, clock, newId, models, random = Math.random, machines = processMachines() } = host;
   const emit = (event: SessionEvent) => {
-    if (event.kind === "checkpoint") options.onCheckpoint?.(event.checkpoint);
-    options.onProgress?.(event);
+    try {
+      if (event.kind === "checkpoint") options.onCheckpoint?.(event.checkpoint);
+      options.onProgress?.(event);
+    } catch (error) {
+      // Paid work does not fail by the program's own report of it.
+      process.emitWarning(`openSession(): onProgress failed: ${messageOf(error)}`, "BelayWarning");
+    }
   };
   return { store, clock, newId, random, machines, models, emit };
 }

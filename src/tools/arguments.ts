@@ -7,7 +7,8 @@ import { parseJson } from "../platform/json.ts";
 export function readArguments(schema: unknown, value: unknown): unknown {
   const { type, properties, items, required = [] }: SchemaParts = Object(schema);
   const read = typeof value === "string" && READ.includes(type) ? parsed(value, type) : value;
-  if (Array.isArray(read)) return read.map((item) => readArguments(items, item));
+  // A list without a schema of its items may be nested without end.
+  if (Array.isArray(read)) return items ? read.map((item) => readArguments(items, item)) : read;
   if (typeof read !== "object" || read === null || !properties) return read;
   const isNamed = (key: string, inner: unknown) =>
     required.includes(key) || !isAbsent(Reflect.get(properties, key), inner);

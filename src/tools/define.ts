@@ -5,7 +5,7 @@ import { messageOf } from "../platform/errors.ts";
 import { meantBy } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
-import { type Arguments, jsonOf, type ParameterSchema, type Parameters } from "./parameters.ts";
+import { type Arguments, jsonOf, type ParameterSchema, type Parameters, plainJson } from "./parameters.ts";
 
 /** A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
@@ -177,7 +177,7 @@ function wire(fields: object): ToolEnvelope {
   return { success: true, ...JSON.parse(JSON.stringify(fields)) };
 }
 
-function failureOf(error: unknown, { signal }: ToolCall): Failure {
+export function failureOf(error: unknown, { signal }: Pick<ToolCall, "signal">): Failure {
   if (error instanceof RlmError) return error;
   const message = messageOf(error);
   if (signal.aborted) return { code: "cancelled", message, suggestion: "Call the tool again." };
@@ -186,8 +186,10 @@ function failureOf(error: unknown, { signal }: ToolCall): Failure {
 
 /** Problems of arguments, in words. Schemas of tools have no patterns. */
 function problemsIn(parameters: Parameters, args: unknown): readonly string[] {
+  const value = plainJson(args);
+  if (value === undefined) return ["the call has arguments that are not JSON, or that are nested too deep"];
   const schema = jsonOf(parameters);
-  return compare(schema, jsonOf(args), schema, () => true);
+  return compare(schema, value, schema, () => true);
 }
 
 function areRight<P extends Parameters>(parameters: P, args: unknown): args is Arguments<P> {

@@ -1,10 +1,10 @@
 import { functionLines } from "../../builtins/index.ts";
 import { wordedEnvelope } from "../../runtime/index.ts";
 import { openSession, type Session, type SessionEvent, type SessionOptions } from "../session/index.ts";
-import type { Tool, ToolEnvelope } from "./define.ts";
+import { failureOf, type Tool, type ToolEnvelope } from "./define.ts";
 import { fitted } from "./fit.ts";
 import { runTool } from "./interrupted.ts";
-import type { Parameters } from "./parameters.ts";
+import type { ToolParameters } from "./parameters.ts";
 import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_exec } from "./rlm_exec.ts";
 import { placedArguments, rlm_load_append, rlm_load_unless_loaded, shortened } from "./rlm_load.ts";
@@ -12,13 +12,15 @@ import { rlm_query } from "./rlm_query.ts";
 import { rlm_status } from "./rlm_status.ts";
 import { unfinishedOf } from "./unfinished.ts";
 
+export type { ToolParameter, ToolParameters } from "./parameters.ts";
+
 /** A tool over a session, for the model of any program: each framework takes it in one line. */
 export interface SessionTool {
   /** `rlm_load`, `rlm_load_append`, `rlm_exec`, `rlm_query`, `rlm_ask` or `rlm_status`. */
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of the arguments, draft 2020-12. */
-  readonly parameters: Parameters;
+  /** JSON Schema of the arguments, of a draft from 7 to 2020-12. */
+  readonly parameters: ToolParameters;
   /**
    * Runs the tool. Calls of all tools run one at a time, in the order they were made. It never rejects: a failure has
    * `success: false`, `error_code`, `error_message` and `suggestion`. The same call after a crash goes on where the first
@@ -26,8 +28,17 @@ export interface SessionTool {
    *
    * @returns JSON of at most `answerBytes`
    */
-  execute(args: unknown, options?: CallOptions): Promise<ToolEnvelope>;
+  execute(args: unknown, options?: CallOptions | null): Promise<ToolAnswer>;
 }
+
+/** A tool's answer: JSON of the caller's own, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
+export interface ToolAnswer {
+  success: boolean;
+  [field: string]: ToolJson;
+}
+
+/** JSON as frameworks type it: its lists can be changed. */
+export type ToolJson = null | boolean | number | string | ToolJson[] | { [field: string]: ToolJson };
 
 export interface CallOptions {
   /**
@@ -74,20 +85,23 @@ export async function openTools(
   const lent = functionLines(session.functions());
   let turn: Promise<unknown> = Promise.resolve();
 
+  const called = async (tool: Tool, args: unknown, options: CallOptions | null) => {
+    const { signal, onProgress: listener, idempotencyKey } = options ?? {};
+    heard = listener;
+    const call = { cwd, signal: signal ?? NEVER, suspend: NEVER, idempotencyKey };
+    const envelope = await runTool(async () => session, tool, placedArguments(tool, args, cwd), call);
+    return fitted(wordedEnvelope(envelope, WORDING), tool.rest, answerBytes);
+  };
   const shown = (tool: Tool): SessionTool => ({
-    ...{ name: tool.name, description: tool.description, parameters: tool.parameters },
-    ...(tool === rlm_exec ? { description: tool.description + lent } : {}),
-    execute(args, { signal = NEVER, onProgress: listener, idempotencyKey } = {}) {
-      const work = async () => {
-        heard = listener;
-        const asked = placedArguments(tool, args, cwd);
-        const called = { cwd, signal, suspend: NEVER, idempotencyKey };
-        const envelope = await runTool(async () => session, tool, asked, called);
-        heard = undefined;
-        return fitted(wordedEnvelope(envelope, WORDING), tool.rest, answerBytes);
-      };
-      const done = turn.then(work);
-      turn = done.catch(() => {});
+    name: tool.name,
+    description: tool === rlm_exec ? tool.description + lent : tool.description,
+    parameters: parametersOf(tool),
+    execute(args, options = null) {
+      const done = turn
+        .then(() => called(tool, args, options))
+        .catch((error: unknown) => tool.failed(failureOf(error, { signal: NEVER })))
+        .then(answerOf);
+      turn = done;
       return done;
     },
   });
@@ -98,6 +112,16 @@ export async function openTools(
 }
 
 const NEVER = new AbortController().signal;
+
+/** A copy: a framework that changes it changes nothing else. */
+function answerOf(envelope: ToolEnvelope): ToolAnswer {
+  return JSON.parse(JSON.stringify(envelope));
+}
+
+function parametersOf({ parameters: { properties, required = [] } }: Tool): ToolParameters {
+  const schema = { type: "object", properties, required, additionalProperties: true };
+  return JSON.parse(JSON.stringify(schema));
+}
 
 function isSession(given: Session | SessionOptions): given is Session {
   return "loadAppend" in given;

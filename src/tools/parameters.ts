@@ -24,6 +24,31 @@ export interface Parameters extends ParameterSchema {
   readonly properties: Readonly<Record<string, ParameterSchema>>;
 }
 
+/**
+ * JSON Schema of a parameter as programs get it: plain data of their own. It is a type and no interface, since only types go where a
+ * framework's schema may have further words.
+ */
+export type ToolParameter = {
+  type?: "string" | "integer" | "boolean" | "array" | "object";
+  enum?: string[];
+  items?: ToolParameter;
+  properties?: { [name: string]: ToolParameter };
+  required?: string[];
+  default?: string | number;
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+};
+
+/** JSON Schema of a tool's arguments as programs get it. */
+export type ToolParameters = {
+  type: "object";
+  properties: { [name: string]: ToolParameter };
+  required: string[];
+  /** Some frameworks ask for the word. A parameter that there is not is refused when the tool is called. */
+  additionalProperties: true;
+};
+
 /** The type of the values that fit a schema; `unknown` for one without a type. */
 export type Arguments<S> = S extends { readonly enum: readonly (infer Value)[] }
   ? Value
@@ -51,6 +76,15 @@ type ObjectOf<Properties, Required> = {
 
 /** A parameter that takes any JSON value. */
 export const JSON_VALUE = { description: "any JSON value; a string stays a string" } as const;
+
+/** A copy of a value as JSON; undefined if it is none: cyclic, nested too deep, with a BigInt or a getter that throws. */
+export function plainJson(value: unknown): Json | undefined {
+  try {
+    return jsonOf(value);
+  } catch {
+    return undefined;
+  }
+}
 
 /** A value that came as JSON. */
 export function jsonOf(value: unknown): Json {

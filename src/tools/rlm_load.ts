@@ -3,6 +3,7 @@ import { typedPath } from "../platform/typed-path.ts";
 import type { LoadResult, Session } from "../session/index.ts";
 import { readArguments } from "./arguments.ts";
 import { defineTool, type RecordedCall, type Tool } from "./define.ts";
+import { plainJson } from "./parameters.ts";
 import { unfinishedOf } from "./unfinished.ts";
 
 const PATH = { type: "string", description: "Relative to the working directory, or absolute" } as const;
@@ -90,7 +91,10 @@ export function sourceAt(path: string, cwd: string): string {
 
 /** Arguments as the schema has them, with the path absolute: the same call in another folder is another call. */
 export function placedArguments({ parameters }: Tool, given: unknown, cwd: string): unknown {
-  const args = readArguments(parameters, given);
+  const plain = plainJson(given);
+  // The tool says what is wrong with it.
+  if (plain === undefined) return given;
+  const args = readArguments(parameters, plain);
   const { path }: { readonly path?: unknown } = Object(args);
   return typeof path === "string" ? { ...Object(args), path: sourceAt(path, cwd) } : args;
 }

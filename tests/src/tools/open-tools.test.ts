@@ -49,6 +49,67 @@ test("a program's model loads, runs cells and sees the session; each call has it
   expect(await call("rlm_exec", { cod: "1" })).toMatchObject({ error_code: "invalid_argument" });
 });
 
+/** A list with so many lists in each other. */
+const nested = (levels: number) => Array.from({ length: levels }).reduce<unknown>((inner) => [inner], 0);
+
+const cyclic: Record<string, unknown> = { code: "1" };
+cyclic.self = cyclic;
+
+test("execute never rejects, whatever a program passes, and the next call works", async () => {
+  await using tools = await openTools();
+  await tools.session.load({ name: "a.txt", text: "alpha" });
+  const call = callerOf(tools);
+  const notJson = "rlm_exec: the call has arguments that are not JSON, or that are nested too deep";
+  const throwing = () => {
+    throw new Error("away");
+  };
+  for (const args of [
+    nested(100_000),
+    { code: nested(100_000) },
+    `{ "code": ${"[".repeat(100_000)}${"]".repeat(100_000)} }`,
+    cyclic,
+    { code: 1n },
+    Object.defineProperty({}, "code", { get: throwing, enumerable: true }),
+    new Proxy({}, { ownKeys: throwing }),
+    throwing,
+  ]) {
+    expect(await call("rlm_exec", args)).toMatchObject({ error_code: "invalid_argument", error_message: notJson });
+  }
+  expect(await call("rlm_exec", { code: [nested(500)] })).toMatchObject({ error_code: "invalid_argument" });
+  expect(await call("rlm_exec", null)).toMatchObject({ error_code: "invalid_argument" });
+  expect(await call("rlm_exec", { code: "1" }, { signal: 1 })).toMatchObject({ error_code: "invalid_argument" });
+  const options = Object.defineProperty({}, "signal", { get: throwing });
+  expect(await call("rlm_exec", { code: "1" }, options)).toMatchObject({ success: false, error_message: "away" });
+  const warned = once(process, "warning");
+  const listened = await call("rlm_exec", { code: "1" }, { onProgress: throwing });
+  expect(listened).toMatchObject({ success: true, result_json: 1 });
+  expect((await warned)[0]).toMatchObject({ message: "openSession(): onProgress failed: away" });
+});
+
+/** JSON and its schemas as frameworks type them. */
+type JSONValue = null | string | number | boolean | { [key: string]: JSONValue | undefined } | JSONValue[];
+interface FrameworkSchema {
+  [word: string]: unknown;
+  type?: string;
+  properties?: { [name: string]: FrameworkSchema };
+  required?: string[];
+  enum?: unknown[];
+  items?: FrameworkSchema | FrameworkSchema[];
+}
+
+test("parameters and answers have the types of frameworks, and are the program's own", async () => {
+  await using tools = await openTools();
+  for (const { parameters, execute } of tools) {
+    const schema: FrameworkSchema = parameters;
+    expect(schema).toMatchObject({ type: "object", required: expect.any(Array), additionalProperties: true });
+    const answer: JSONValue = await execute(1, null);
+    expect(answer).toMatchObject({ success: false });
+    for (const name of Object.keys(parameters.properties)) delete parameters.properties[name];
+  }
+  await using others = await openTools();
+  expect(Object.keys(others[2]?.parameters.properties ?? {})).toContain("code");
+});
+
 test("tools of an open session leave it open", async () => {
   await using session = await openSession();
   await session.load({ name: "a.txt", text: "alpha" });
