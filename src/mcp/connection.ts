@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import { openedOnce } from "../platform/opened-once.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
@@ -122,7 +123,7 @@ function checkOfFolder(source: SessionSource, name: string, folder: string, row:
 /** The folder that it was made for is not named: a client's model would read it. */
 function madeForAnother(name: string, folder: string): RlmError {
   return new RlmError("policy_violation", `the session ${name} was made for another folder than ${folder}`, {
-    suggestion: `Ask the user to look at it (belay show ${name}) and remove it (belay rm ${name}); or go over to another session with rlm_wait and session: NAME.`,
+    suggestion: `Ask the user to look at it (belay show ${shellWord(name)}) and remove it (belay rm ${shellWord(name)}); or go over to another session with rlm_wait and session: NAME.`,
   });
 }
 

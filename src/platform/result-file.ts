@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { RlmError } from "../../runtime/errors.ts";
 import { errorCode } from "./errors.ts";
+import { shellWord } from "./shell-word.ts";
 
 /** @throws RlmError `output_failed` if nothing can be written there, which is tried */
 export function checkResultFile(path: string): void {
@@ -116,7 +117,8 @@ export function outputFailed(path: string, error: unknown): RlmError {
   if (error instanceof RlmError) return error;
   const code = errorCode(error);
   const folder = dirname(path);
-  if (code === "ENOENT") return notWritten(path, `the folder ${folder} does not exist`, `Make it: mkdir -p ${folder}`);
+  if (code === "ENOENT")
+    return notWritten(path, `the folder ${folder} does not exist`, `Make it: mkdir -p ${shellWord(folder)}`);
   if (code === "ENXIO") return notWritten(path, "nobody reads this FIFO", "Start what reads it first, or name a file.");
   return notWritten(path, code, "Free space, check its permissions, or name another file.");
 }

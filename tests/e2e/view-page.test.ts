@@ -55,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const page = await open(browser, await written(traced(hostile())));
     await page.keyboard.press("e");
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("it came too late"));
-    expect(await detailsOf(page)).toContain("belay show '<b>\\u200bname</b>' --exec 1 --call 2");
+    expect(await detailsOf(page)).toContain("belay show $'<b>\\u200bname</b>' --exec 1 --call 2");
     await page.keyboard.press("ArrowUp");
     await vi.waitFor(async () => expect(await detailsOf(page)).toContain("Call 1"));
     expect(await page.evaluate("location.hash")).toBe("#call=1");
@@ -150,7 +150,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const page = await open(browser, await written(trace), { place: "#exec=1" });
     expect(await page.title()).toBe("mails/in 1 · Belay");
     const details = await detailsOf(page);
-    expect(details).toContain("belay fork 'mails/in 1'@CK --name 'mails-in 1-2'");
+    expect(details).toContain("belay fork 'mails/in 1@CK' --name 'mails-in 1-2'");
     expect(details).toContain("belay show 'mails/in 1' --exec 1");
   });
 

@@ -3,6 +3,7 @@ import { decodedChunks, shownEncoding } from "../../context/index.ts";
 import { canonicalJson } from "../../platform/canonical-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { readJson, type WrittenJson } from "../../platform/written-json.ts";
+import { quoted } from "../flags/usage.ts";
 
 /** A job's input, and where the user gave it. */
 export interface Input {
@@ -133,7 +134,7 @@ const REPLACED = "\ufffd";
 function textOf(bytes: Uint8Array, { number, name, label, decoding }: LinePlace): string {
   const isWhole = label === "utf-8" ? isUtf8(bytes) : !DECODER.decode(bytes).includes(REPLACED);
   if (!isWhole && !decoding?.lossy) {
-    const cure = decoding ? FLAGS : `iconv -f ENCODING -t UTF-8 ${name}`;
+    const cure = decoding ? FLAGS : `iconv -f ENCODING -t UTF-8 ${quoted(name)}`;
     throw new BadLine(placeOf(number, name), `is not ${shownEncoding(label)} text`, cure);
   }
   if (!isWhole) decoding?.lostIn(number);

@@ -1,5 +1,5 @@
+import { shellWord } from "../../platform/shell-word.ts";
 import { hasSecret, withoutPasswords } from "../../platform/store-place.ts";
-import { inLine } from "../../platform/visible.ts";
 
 /** A typed line that cannot be run. */
 export class UsageError extends Error {
@@ -29,11 +29,5 @@ function isSecretStore(word: string): boolean {
   return (/^\W*postgres/i.test(value) || word.startsWith("--store=")) && hasSecret(value);
 }
 
-/** A word for a shell. Line feeds and characters that steer or hide are escapes, which bash and zsh read. */
-export function quoted(argument: string): string {
-  const shown = withoutPasswords(argument);
-  if (/^[\w@%+=:,./-]+$/.test(shown)) return shown;
-  if (inLine(shown) === shown) return `'${shown.replaceAll("'", "'\\''")}'`;
-  const escaped = inLine(shown.replaceAll(/[\\']/g, "\\$&"));
-  return `$'${escaped.replaceAll(/\\u\{(\w+)\}/g, (_all, code: string) => `\\U${code.padStart(8, "0")}`)}'`;
-}
+/** A word for a shell, without the password of a store. */
+export const quoted = (argument: string) => shellWord(withoutPasswords(argument));

@@ -5,7 +5,7 @@ import { LIMITS, RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { statsOf } from "../../platform/stats.ts";
 import type { Argument } from "../flags/arguments.ts";
-import { commandLine, UsageError } from "../flags/usage.ts";
+import { commandLine, quoted, UsageError } from "../flags/usage.ts";
 import { openFile, readStream } from "./sources.ts";
 
 /** A cell to run: its source, and what it is called in messages. */
@@ -91,14 +91,14 @@ async function readCell(
     const problem = code === "ENOENT" ? "no such file" : `cannot be read (${code})`;
     throw new UsageError(`${path}: ${problem}`, commandLine(["help", command]));
   }
-  throw tooLarge(path, `As a context it is loaded with \`-c ${path}\``);
+  throw tooLarge(path, `As a context it is loaded with \`-c ${quoted(path)}\``);
 }
 
 function decoded(name: string, bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new UsageError(`${name} is not UTF-8 text`, `iconv -f ENCODING -t UTF-8 ${name}`);
+    throw new UsageError(`${name} is not UTF-8 text`, `iconv -f ENCODING -t UTF-8 ${quoted(name)}`);
   }
 }
 

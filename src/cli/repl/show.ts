@@ -27,9 +27,9 @@ export function showStats(session: Session, output: Output): string | undefined 
 }
 
 /** Prints the session's name, and the line that continues it. */
-export function showPlace({ session, kept, replCommand }: CliSession, output: Output): undefined {
+export function showPlace({ session, kept, lineAbout }: CliSession, output: Output): undefined {
   if (!kept) output.write("this session is not kept; --session NAME keeps one\n");
-  else output.write(`${displayName(session)}\n${replCommand()}\n`);
+  else output.write(`${displayName(session)}\n${lineAbout(["repl", "--session"])}\n`);
 }
 
 /** The value of a key of memory, or every key. Gives what is wrong with the key, or undefined. */

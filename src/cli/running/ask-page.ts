@@ -2,7 +2,6 @@ import { RlmError } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import { version } from "../../platform/version.ts";
 import { lookAt } from "../../view/index.ts";
-import { commandLine } from "../flags/usage.ts";
 import { showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { CliSession } from "../session/session.ts";
@@ -21,10 +20,10 @@ export interface AskPage {
  * @param typed the file; empty: one in this folder that is named after the session
  * @throws UsageError for a file that is there and is not such a page
  */
-export function openAskPage(typed: string, { session, kept }: CliSession): AskPage {
+export function openAskPage(typed: string, { session, kept, lineAbout }: CliSession): AskPage {
   const name = displayName(session);
   const file = typed === "" ? `answer-${name.replaceAll(/[^\p{L}\p{N}._-]/gu, "-")}.html` : typed;
-  const later = commandLine(["view", name, "-o", "page.html"]);
+  const later = lineAbout(["view"], "-o", "page.html");
   checkPageFile(file, later);
   return {
     file,

@@ -2,7 +2,6 @@ import { unreadSentence } from "../../context/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { messageOf } from "../../platform/errors.ts";
-import { displayName } from "../../platform/ids.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { checkSchema, coverageSentence } from "../../session/index.ts";
@@ -52,7 +51,7 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
     const code = endOfAsk(answer, opened, parts, early ? page?.file : undefined);
     if (!page || stop.exitCode === 0) return code;
     if (isOpen(answer)) {
-      const later = commandLine(["view", displayName(opened.session), "-o", page.file]);
+      const later = opened.lineAbout(["view"], "-o", page.file);
       const why = "is not written, since the ask is not over; when it is";
       parts.terminal.stderr.write(`${inLine(page.file)} ${why}: ${later}\n`, "yellow");
       return code;
@@ -90,7 +89,7 @@ export function endOfAsk(answer: AskEnvelope, opened: CliSession, parts: InSessi
     showTrajectory(answer, terminal.stderr);
     const isSuspended = isLeftOpen && !answer.success && isToGoOn(answer);
     if (!isSuspended) showAsk(answer, terminal);
-    const how = opened.kept ? `belay show ${displayName(opened.session)} --unread` : "";
+    const how = opened.kept ? opened.lineAbout(["show"], "--unread") : "";
     const last = isSuspended ? "" : lastLine(answer, how, flags.quiet);
     if (last !== "") terminal.stderr.write(`${last}\n`, answer.limits_met.length > 0 ? "yellow" : "dim");
     if (isSuspended) for (const line of waitLines(answer.waits ?? [], Date.now())) terminal.stderr.write(`${line}\n`);

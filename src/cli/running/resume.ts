@@ -4,6 +4,7 @@ import { displayName } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
 import { canBeChosen, describeExecs, readableRows, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
+import { runStore } from "../batch/run-store.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { TRAJECTORY } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -24,7 +25,7 @@ export function resumeCommand(args: Arguments, host: Host): Promise<number> {
     const asked = nameOf(args);
     const opened = await open({
       tellsTurns: isJson || !args.get(TRAJECTORY),
-      choose: (store) => choose(store, asked, terminal),
+      choose: (store) => choose(store, asked, runStore(args).flags, terminal),
     });
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
@@ -71,9 +72,14 @@ function nameOf(args: Arguments): string | undefined {
 }
 
 /** The session named. Without a name it is the latest unfinished one; if all are finished, the latest one. */
-async function choose(store: Store, name: string | undefined, { stderr }: Terminal): Promise<SessionRow> {
+async function choose(
+  store: Store,
+  name: string | undefined,
+  flags: readonly string[],
+  { stderr }: Terminal,
+): Promise<SessionRow> {
   const told = passedOver(stderr);
-  if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name), told);
+  if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name, flags), told);
   const { found, damaged } = await readableRows(store);
   damaged.forEach(told);
   const own = found.filter(canBeChosen);
@@ -115,9 +121,8 @@ function whatIsResumed(name: string, execs: readonly ExecDescription[]): string 
   return `resuming ${name}: ${what}${calls.length > 0 ? `, ${progress}` : ""}`;
 }
 
-function nothingToResume({ session }: CliSession): RlmError {
-  const name = displayName(session);
-  return new RlmError("session_not_found", `nothing was ever run in ${name}`, {
-    suggestion: `Run one: ${commandLine(["exec", "-e", "stats()", "--session", name])}`,
+function nothingToResume({ session, lineAbout }: CliSession): RlmError {
+  return new RlmError("session_not_found", `nothing was ever run in ${displayName(session)}`, {
+    suggestion: `Run one: ${lineAbout(["exec", "-e", "stats()", "--session"])}`,
   });
 }

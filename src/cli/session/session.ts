@@ -4,10 +4,10 @@ import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
-import { displayName } from "../../platform/ids.ts";
 import { given } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
+import { typedName } from "../../platform/shell-word.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type HostedOptions, openSessionWith, sessionNamed, summaryOf, warmMachine } from "../../session/index.ts";
@@ -105,8 +105,9 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   const session = await openSessionWith(options, { ...parts, questions, settings: keeping.signed });
   const { roots = [] } = now.settings;
   const stored = flags.isStoreNamed && flags.store !== null ? ["--store", flags.store] : [];
-  const lineAbout = (...command: readonly string[]) => commandLine([...command, displayName(session), ...stored]);
-  const resumeCommand = (...own: readonly string[]) => lineAbout("resume", ...own);
+  const lineAbout = (command: readonly string[], ...more: readonly string[]) =>
+    commandLine([...command, typedName(session), ...more, ...stored]);
+  const resumeCommand = (...own: readonly string[]) => lineAbout(["resume", ...own]);
   const loadSource = loaderOf(session, progress, now.cwd, opening);
   const bring: typeof loadSource = async (source, path, kind, signal) => {
     const load = () => loadSource(source, path, kind, signal);
@@ -124,8 +125,8 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
     limits: { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) },
     /** `belay resume NAME`, with these flags. */
     resumeCommand,
-    /** `belay repl --session NAME`. */
-    replCommand: () => lineAbout("repl", "--session"),
+    /** A line to type about this session: what comes before its name, and what comes behind it. */
+    lineAbout,
     /** Folders and files in which contexts may lie. */
     roots,
     /** Loads a source that lies in them. @throws RlmError */

@@ -1,19 +1,31 @@
 import { ago, amount, compact, duration, priced } from "../../platform/figures.ts";
-import { displayName, idEnd } from "../../platform/ids.ts";
+import { idEnd } from "../../platform/ids.ts";
+import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { CallDescription, ExecDescription, SessionDescription } from "../../session/index.ts";
+import { commandLine } from "../flags/usage.ts";
 import { callLines, firstWords } from "../render/calls.ts";
 import { type Column, cut, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 
-/** Options of a page. `now`: ms since the epoch. `all`: nothing is left out. */
+/** Options of a page. `now`: ms since the epoch. `all`: nothing is left out. `flags` name the store in lines to type. */
 export interface Page {
   readonly now: number;
   readonly all: boolean;
+  readonly flags: readonly string[];
 }
 
-/** The line that shows what a page leaves out. */
-export const allOf = (session: Pick<SessionDescription, "id" | "name">) => `belay show ${displayName(session)} --all`;
+/** A session as lines to type call it. */
+export type Named = Pick<SessionDescription, "id" | "name">;
+
+/** A line that shows more of a session. */
+export function showLine(session: Named, { flags }: Page, ...how: readonly string[]): string {
+  return commandLine(["show", typedName(session), ...how, ...flags]);
+}
+
+/** The line that finishes what is open in a session. */
+export const resumeLine = (session: Named, { flags }: Pick<Page, "flags">) =>
+  commandLine(["resume", typedName(session), ...flags]);
 
 const EXECS_SHOWN = 100;
 const CALLS_SHOWN = 20;
@@ -23,7 +35,7 @@ const MARGIN = "      ";
 /** Execs under the ask or turn that made them, each with its calls, each call with the child that answers it. */
 export function showExecs(session: SessionDescription, page: Page, output: Output): void {
   const { shown, left } = newest(session.execs, page.all ? Number.POSITIVE_INFINITY : EXECS_SHOWN);
-  if (left > 0) output.write(`… ${amount(left, "earlier exec")}: ${allOf(session)}\n`, "dim");
+  if (left > 0) output.write(`… ${amount(left, "earlier exec")}: ${showLine(session, page, "--all")}\n`, "dim");
   showTree(session, shown, { margin: "", page }, output);
 }
 
@@ -70,7 +82,8 @@ function rowOf(exec: ExecDescription, session: SessionDescription, indent: strin
 function showCallsOf(exec: ExecDescription, session: SessionDescription, place: Place, output: Output): void {
   const calls = place.page.all ? exec.calls : exec.calls.slice(0, CALLS_SHOWN);
   showCalls(calls, place, output);
-  const more = `${exec.calls.length - calls.length} more: belay show ${displayName(session)} --exec ${exec.number}`;
+  const line = showLine(session, place.page, "--exec", String(exec.number));
+  const more = `${exec.calls.length - calls.length} more: ${line}`;
   if (calls.length < exec.calls.length) output.write(`${place.margin}… ${more}\n`, "dim");
 }
 
@@ -100,7 +113,11 @@ export function showChild({ child }: CallDescription, { margin, page }: Place, o
   if (!description) return;
   const own = description.execs.filter(({ parent }) => parent !== null);
   const { shown, left } = newest(own, page.all ? Number.POSITIVE_INFINITY : EXECS_OF_CHILD_SHOWN);
-  if (left > 0) output.write(`${margin}  … ${amount(left, "earlier exec")}: ${allOf({ id, name: null })}\n`, "dim");
+  if (left > 0)
+    output.write(
+      `${margin}  … ${amount(left, "earlier exec")}: ${showLine({ id, name: null }, page, "--all")}\n`,
+      "dim",
+    );
   showTree(description, shown, { margin, page }, output);
 }
 

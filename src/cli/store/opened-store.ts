@@ -5,6 +5,7 @@ import { LAST_SESSION } from "../../platform/session-name.ts";
 import { isServer } from "../../platform/store-place.ts";
 import { sessionNamed } from "../../session/index.ts";
 import type { JobRow, SessionRow, Store } from "../../store/index.ts";
+import type { RunStore } from "../batch/run-store.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -56,17 +57,24 @@ export async function showingDamage(
   return isWhole ? code : 1;
 }
 
+/** The store as messages and lines to type name it. */
+type Place = Pick<RunStore, "shown" | "flags">;
+
+/** The line that makes a session. */
+export const newLine = (flags: readonly string[]) =>
+  commandLine(["exec", "FILE", "-c", "PATH", "--session", "NAME", ...flags]);
+
 /** The session of this name. stderr names the one changed last. @throws RlmError `run_not_found`, `session_not_found` */
-export async function sessionAsked(store: Store, name: string | null, place: string, stderr: Output) {
-  const meant = name === null ? LAST_SESSION : await sessionMeant(store, name);
+export async function sessionAsked(store: Store, name: string | null, { shown, flags }: Place, stderr: Output) {
+  const meant = name === null ? LAST_SESSION : await sessionMeant(store, name, flags);
   try {
     const row = await sessionNamed(store, meant, passedOver(stderr));
     if (name === null) stderr.write(`${displayName(row)} is the session changed last\n`, "dim");
     return row;
   } catch (error) {
     if (name !== null || !(error instanceof RlmError) || error.code !== "session_not_found") throw error;
-    throw new RlmError("session_not_found", `no session found in ${place}`, {
-      suggestion: "Make one: `belay exec FILE -c PATH --session NAME`.",
+    throw new RlmError("session_not_found", `no session found in ${shown}`, {
+      suggestion: `Make one: \`${newLine(flags)}\`.`,
     });
   }
 }
@@ -83,47 +91,48 @@ export function onlyName(args: Arguments, command: string): string {
 /**
  * The session that a name means: `RUN/ID` means that of a job, since names of sessions have no slash.
  *
+ * @param flags name the store in lines to type
  * @throws RlmError `run_not_found`, `session_not_found`
  */
-export async function sessionMeant(store: Store, name: string): Promise<string> {
+export async function sessionMeant(store: Store, name: string, flags: readonly string[]): Promise<string> {
   const at = name.indexOf("/");
   if (at === -1) {
-    await refuseRun(store, name);
+    await refuseRun(store, name, flags);
     return name;
   }
   const [run, id] = [name.slice(0, at), name.slice(at + 1)];
-  const session = await sessionOfJob(store, run, id);
+  const session = await sessionOfJob(store, run, id, flags);
   if (session) return session.id;
   throw new RlmError("session_not_found", `job ${JSON.stringify(id)} not found in run ${run}`, {
-    suggestion: `\`belay jobs ${run}\` lists its jobs.`,
+    suggestion: `\`${commandLine(["jobs", run, ...flags])}\` lists its jobs.`,
   });
 }
 
 /** @throws RlmError `session_not_found` for a name that a run has, and no session */
-export async function refuseRun({ jobs, find }: Store, name: string): Promise<void> {
+export async function refuseRun({ jobs, find }: Store, name: string, flags: readonly string[]): Promise<void> {
   if (!(await jobs.run(name)) || (await find(name))) return;
-  const [list, remove] = [commandLine(["jobs", name]), commandLine(["jobs", "rm", name])];
+  const [list, remove] = [commandLine(["jobs", name, ...flags]), commandLine(["jobs", "rm", name, ...flags])];
   throw new RlmError("session_not_found", `${name} is a run, not a session`, {
     suggestion: `\`${list}\` lists its jobs, ${name}/ID names the session of one, and \`${remove}\` drops the run.`,
   });
 }
 
 /** The session of a name, and the checkpoint behind its last `@` or null. The id of a job may have that character too. */
-export async function checkpointMeant(store: Store, name: string) {
+export async function checkpointMeant(store: Store, name: string, flags: readonly string[]) {
   if (!name.includes("/")) {
     const [, session = "", checkpoint] = /^(@last|[^@]*)(?:@(.*))?$/s.exec(name) ?? [];
-    await refuseRun(store, session);
+    await refuseRun(store, session, flags);
     return { session, checkpoint: checkpoint || null };
   }
   const at = name.lastIndexOf("@");
   const run = name.slice(0, name.indexOf("/"));
-  const whole = await sessionOfJob(store, run, name.slice(run.length + 1));
+  const whole = await sessionOfJob(store, run, name.slice(run.length + 1), flags);
   if (whole?.head === null) {
     const problem = `${name} has no checkpoint: it was not begun, or its images went when it was done`;
     throw new RlmError("checkpoint_not_found", problem, { suggestion: "Run the jobs with --keep-sessions." });
   }
-  if (whole || at === -1) return { session: whole?.id ?? (await sessionMeant(store, name)), checkpoint: null };
-  return { session: await sessionMeant(store, name.slice(0, at)), checkpoint: name.slice(at + 1) || null };
+  if (whole || at === -1) return { session: whole?.id ?? (await sessionMeant(store, name, flags)), checkpoint: null };
+  return { session: await sessionMeant(store, name.slice(0, at), flags), checkpoint: name.slice(at + 1) || null };
 }
 
 /** The job whose session `RUN/ID` names; null: the name is another one, or there is no such job. */
@@ -135,10 +144,17 @@ export async function jobMeant({ jobs }: Pick<Store, "jobs">, name: string | nul
 }
 
 /** null: the run has no such job. @throws RlmError `run_not_found`, `session_not_found` if the job was not begun */
-async function sessionOfJob({ jobs, find }: Store, name: string, id: string): Promise<SessionRow | null> {
+async function sessionOfJob(
+  { jobs, find }: Store,
+  name: string,
+  id: string,
+  flags: readonly string[],
+): Promise<SessionRow | null> {
   const run = await jobs.run(name);
   if (!run) {
-    throw new RlmError("run_not_found", `the store has no run ${name}`, { suggestion: "`belay jobs` lists the runs." });
+    throw new RlmError("run_not_found", `the store has no run ${name}`, {
+      suggestion: `\`${commandLine(["jobs", ...flags])}\` lists the runs.`,
+    });
   }
   const job = await jobs.find(run.id, id);
   if (!job) return null;
@@ -146,6 +162,6 @@ async function sessionOfJob({ jobs, find }: Store, name: string, id: string): Pr
   if (session) return session;
   const why = job.begun_at === null ? "it was not begun" : "its session was dropped";
   throw new RlmError("session_not_found", `job ${JSON.stringify(id)} of ${name} has no session: ${why}`, {
-    suggestion: `\`belay jobs ${name}\` shows the state of its jobs.`,
+    suggestion: `\`${commandLine(["jobs", name, ...flags])}\` shows the state of its jobs.`,
   });
 }

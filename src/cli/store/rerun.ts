@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
-import { displayName } from "../../platform/ids.ts";
 import { nextName } from "../../platform/session-name.ts";
+import { typedName } from "../../platform/shell-word.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { type ExecDescription, readLoadInput, type SessionDescription } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
@@ -44,7 +44,7 @@ export async function rerunLines(store: Store, row: SessionRow, session: Session
     const line = ["exec", ...run, ...loaded, "--cache", "--session", next, ...settingsOf(kept), ...flags];
     return [
       `its sources changed; run again: ${commandLine(line)}`,
-      `and compare: ${commandLine(["show", next, "--against", displayName(session), ...flags])}`,
+      `and compare: ${commandLine(["show", next, "--against", typedName(session), ...flags])}`,
       ...(kept.options.cache ? [] : ["It ran without --cache, so its answers are not in the cache."]),
     ];
   } catch (error) {

@@ -2,10 +2,10 @@ import { size } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type Removing, sessionToRemove } from "../../session/index.ts";
+import { runStore } from "../batch/run-store.ts";
 import type { RmFlags } from "../commands/rm.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { cancelBatches } from "../session/settings.ts";
 import { refuseRun, showingFailures, withStore } from "./opened-store.ts";
@@ -15,10 +15,11 @@ export function rmCommand(args: Arguments, host: Host, own: RmFlags): Promise<nu
   const names = args.positionals;
   if (names.length === 0) throw new UsageError("name a session; belay sessions lists them", commandLine(["sessions"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
-    await withStore(storePlace(args), host, async (store) => {
+    const { place, flags } = runStore(args);
+    await withStore(place, host, async (store) => {
       const meant = new Map<string, Removing>();
       for (const name of names) {
-        await refuseRun(store, name);
+        await refuseRun(store, name, flags);
         const session = await sessionToRemove(store, name);
         meant.set(session.id, session);
       }

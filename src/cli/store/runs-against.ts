@@ -24,9 +24,15 @@ interface ComparedJob {
 /**
  * The runs that these names mean; null: they mean sessions. A name that both have is the session's.
  *
+ * @param flags name the store in lines to type
  * @throws RlmError `invalid_argument` for a run and a session
  */
-export async function runsMeant(store: Store, name: string | null, other: string): Promise<[RunRow, RunRow] | null> {
+export async function runsMeant(
+  store: Store,
+  name: string | null,
+  other: string,
+  flags: readonly string[],
+): Promise<[RunRow, RunRow] | null> {
   if (name === null) return null;
   const runOf = async (typed: string) =>
     typed.includes("/") || (await store.find(typed)) ? null : store.jobs.run(typed);
@@ -35,7 +41,7 @@ export async function runsMeant(store: Store, name: string | null, other: string
   const [run, session] = now ? [now, other] : [before, name];
   if (!run || !(session.includes("/") || (await store.find(session)))) return null;
   throw new RlmError("invalid_argument", `${run.name} is a run, and ${session} is a session`, {
-    suggestion: `Compare two runs, or two sessions: \`belay show ${run.name}/ID\` shows that of a job.`,
+    suggestion: `Compare two runs, or two sessions: \`${commandLine(["show", `${run.name}/ID`, ...flags])}\` shows that of a job.`,
   });
 }
 

@@ -1,8 +1,8 @@
 import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
 import { displayName, sourcesOf } from "../../platform/ids.ts";
-import { shownPlace } from "../../platform/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
+import { runStore } from "../batch/run-store.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -11,13 +11,13 @@ import type { Host } from "../host.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, showTable } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
-import { showingDamage, showingFailures, withStore } from "./opened-store.ts";
+import { type Page, resumeLine } from "./exec-tree.ts";
+import { newLine, showingDamage, showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
 export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {
   return showingDamage(args, async ({ stdout }, tell) => {
-    const place = storePlace(args);
-    const shown = shownPlace(place);
+    const { place, shown, flags } = runStore(args);
     const { sessions: listed, damaged } = await withStore(place, host, listReadableSessions);
     const damage = damageError(damaged.map(({ problem }) => problem));
     // Those of jobs are many, and `belay jobs` lists them by their run.
@@ -28,11 +28,11 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
       const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${jsonText(told)}\n`);
     } else if (all.length === 0) {
-      if (!damage) stdout.write(`no sessions in ${shown}\nmake one: belay exec FILE -c PATH --session NAME\n`);
+      if (!damage) stdout.write(`no sessions in ${shown}\nmake one: ${newLine(flags)}\n`);
     } else if (found.length === 0) {
       const wanted = (["named", "unfinished"] as const).filter((word) => own[word]).join(" and ");
       stdout.write(`none of ${amount(all.length, "session")} in ${shown} is ${wanted}\n`);
-    } else showSessions(found, Date.now(), stdout, own.all ? found.length : SHOWN);
+    } else showSessions(found, { now: Date.now(), all: own.all === true, flags }, stdout);
     tell(damage);
   });
 }
@@ -78,9 +78,10 @@ const REMARK_UNITS = 40;
 
 const shortened = (text: string) => (text.length > REMARK_UNITS ? `${text.slice(0, REMARK_UNITS - 1)}…` : text);
 
-/** A table for people. @param now ms since the epoch @param most how many to show */
-export function showSessions(all: readonly SessionSummary[], now: number, output: Output, most: number): void {
-  const found = all.slice(0, most);
+/** A table for people. */
+export function showSessions(all: readonly SessionSummary[], page: Page, output: Output): void {
+  const { now } = page;
+  const found = page.all ? all : all.slice(0, SHOWN);
   const columns = [...COLUMNS, ...remarksIn(found), LAST];
   const rows = found.map((session) => columns.map(([, , text]) => text(session, now)));
   const titles = columns.map(([title]) => title);
@@ -88,7 +89,7 @@ export function showSessions(all: readonly SessionSummary[], now: number, output
   showTable(titles, rows, shapes, output, (at) => STYLES[found[at]?.status ?? "idle"]);
   if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
   const open = all.find(({ status }) => status === "unfinished");
-  if (open) output.write(`unfinished: belay resume ${displayName(open)}\n`);
+  if (open) output.write(`unfinished: ${resumeLine(open, page)}\n`);
 }
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };

@@ -31,14 +31,14 @@ export function showAgainst(args: Arguments, host: Host, own: ShowFlags, name: s
     }
 
     return withStore(place, host, async (store) => {
-      const runs = await runsMeant(store, name, other);
+      const runs = await runsMeant(store, name, other, flags);
       if (runs) {
         const { damage, ...both } = await compareRuns(store, runs, listed);
         tell(damage);
         return json ? showJson(both, damage) : showRuns(both, flags, stdout);
       }
-      const meant = await sessionAsked(store, name, shown, stderr);
-      const older = await sessionAsked(store, other, shown, stderr);
+      const meant = await sessionAsked(store, name, { shown, flags }, stderr);
+      const older = await sessionAsked(store, other, { shown, flags }, stderr);
       const one = await describeWhole(store, meant.id, PARTLY);
       const before = await describeWhole(store, older.id, PARTLY);
       const clean = own.redact ? { clean: redacted } : {};

@@ -7,14 +7,16 @@ import {
 } from "../../index.ts";
 import { ago, amount, compact, duration, priced } from "../../platform/figures.ts";
 import { displayName, idEnd } from "../../platform/ids.ts";
+import { typedName } from "../../platform/shell-word.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { AskDescription, TurnDescription } from "../../session/index.ts";
 import { limitName } from "../../warnings.ts";
 import type { ShowFlags } from "../commands/show.ts";
+import { commandLine } from "../flags/usage.ts";
 import { table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
-import { showCalls, showChild } from "./exec-tree.ts";
+import { type Named, type Page, resumeLine, showCalls, showChild, showLine } from "./exec-tree.ts";
 
 /** The exec or call that is shown whole. */
 export type Detail = { readonly exec: ExecDescription } | CallDetail;
@@ -25,14 +27,18 @@ type CallDetail = { readonly exec: ExecDescription; readonly call: CallDescripti
  *
  * @throws RlmError `invalid_argument` for one that there is not
  */
-export function detailOf({ exec: number, call, last }: ShowFlags, session: SessionDescription): Detail | null {
+export function detailOf(
+  { exec: number, call, last }: ShowFlags,
+  session: SessionDescription,
+  page: Page,
+): Detail | null {
   if (number === undefined && call === undefined && !last) return null;
   const { execs } = session;
   const label = displayName(session);
   const latest = call === undefined || last ? execs.at(-1) : execs.findLast(({ calls }) => calls.length > 0);
   const exec = number === undefined ? latest : execs[number - 1];
   const missing = (what: string) =>
-    new RlmError("invalid_argument", what, { suggestion: `\`belay show ${label}\` lists what there is.` });
+    new RlmError("invalid_argument", what, { suggestion: `\`${showLine(session, page)}\` lists what there is.` });
   if (!exec && number === undefined) throw missing(`${label} has no ${call === undefined ? "execs" : "calls"} yet`);
   if (!exec) throw missing(`${label} has no exec ${number}: it has ${amount(execs.length, "exec")}`);
   if (call === undefined) return { exec };
@@ -41,12 +47,13 @@ export function detailOf({ exec: number, call, last }: ShowFlags, session: Sessi
   throw missing(`exec ${exec.number} of ${label} has no call ${call}: it has ${amount(exec.calls.length, "call")}`);
 }
 
-/** An exec whole: what was run, what it printed, its calls in a line each, its result or error. @param now ms since the epoch */
-export function showExec(exec: ExecDescription, label: string, now: number, output: Output): void {
+/** An exec whole: what was run, what it printed, its calls in a line each, its result or error. */
+export function showExec(exec: ExecDescription, session: Named, page: Page, output: Output): void {
+  const { now, flags } = page;
   const { kind, number, began_at, time_ms, resumed, tokens, cost_usd, file, source, stdout, stderr, ask, turn } = exec;
   // The request of a turn is the turn itself.
   const calls = turn ? [] : exec.calls;
-  heading(`exec ${number} of ${label} (${kind})`, exec.error_code ?? exec.status, output);
+  heading(`exec ${number} of ${displayName(session)} (${kind})`, exec.error_code ?? exec.status, output);
   const again = resumed > 0 ? `, resumed ${resumed === 1 ? "once" : `${resumed} times`}` : "";
   output.write(`begun     ${ago(now - began_at)}${again}\n`);
   const made = calls.length > 0 ? [amount(calls.length, "call")] : [];
@@ -60,16 +67,18 @@ export function showExec(exec: ExecDescription, label: string, now: number, outp
   if (stderr) section("printed on stderr", stderr, output);
   if (calls.length > 0) {
     title("calls", output);
-    showCalls(calls, { margin: "  ", page: { now, all: false } }, output);
-    output.write(`one of them whole: belay show ${label} --exec ${number} --call N\n`, "dim");
+    showCalls(calls, { margin: "  ", page }, output);
+    const one = showLine(session, page, "--exec", String(number), "--call", "N");
+    output.write(`one of them whole: ${one}\n`, "dim");
   }
   if (exec.warnings.length > 0) section("warnings", exec.warnings.join("\n"), output, "yellow");
   if (exec.status === "ok" && kind === "cell") section("result", exec.result_json, output);
   if (exec.error !== null) section("error", exec.error, output, "red");
   if (exec.checkpoint_id !== null) {
-    output.write(`\ngo on from here: belay fork ${label}@${idEnd(exec.checkpoint_id)}\n`, "dim");
+    const fork = commandLine(["fork", `${typedName(session)}@${idEnd(exec.checkpoint_id)}`, ...flags]);
+    output.write(`\ngo on from here: ${fork}\n`, "dim");
   }
-  if (exec.status === "unfinished") output.write(`\nunfinished: belay resume ${label}\n`, "yellow");
+  if (exec.status === "unfinished") output.write(`\nunfinished: ${resumeLine(session, page)}\n`, "yellow");
 }
 
 function showAskOf(ask: AskDescription, status: ExecDescription["status"], output: Output): void {
@@ -87,10 +96,10 @@ function showTurnOf({ messages, text, closing }: TurnDescription, output: Output
 }
 
 /** A call whole: what was asked, with which options, and what was answered. */
-export function showCall({ exec, call }: CallDetail, label: string, now: number, output: Output): void {
+export function showCall({ exec, call }: CallDetail, session: Named, page: Page, output: Output): void {
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd } = call;
   const { cached, refused, attempts, resent, delivery } = call;
-  heading(`call ${number} of exec ${exec.number} of ${label}`, error_code ?? status, output);
+  heading(`call ${number} of exec ${exec.number} of ${displayName(session)}`, error_code ?? status, output);
   output.write(`asked by  ${inLine(`${name}${model ? `, of ${model}` : ""}`)}\n`);
   const took = [
     ...(time_ms === null ? ["no answer is recorded"] : [duration(time_ms), `${compact(tokens)} tokens`]),
@@ -110,7 +119,7 @@ export function showCall({ exec, call }: CallDetail, label: string, now: number,
   if (call.turns) showTurns(call.turns, output);
   if (call.child) {
     title("answered by a child", output);
-    showChild(call, { margin: "", page: { now, all: false } }, output);
+    showChild(call, { margin: "", page }, output);
   }
   if (call.misfit !== null) section("the answer that did not fit the schema", call.misfit, output);
   if (status !== "pending") section(status === "ok" ? "answer" : "error", call.answer, output);

@@ -1,8 +1,8 @@
 import { isCollector } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
-import { displayName } from "../../platform/ids.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
+import { typedName } from "../../platform/shell-word.ts";
 import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Exporting } from "../../telemetry/index.ts";
@@ -21,8 +21,13 @@ export function spansTarget(typed: string): SpansTarget {
   throw new UsageError(problem, commandLine(["help", "show"]));
 }
 
-/** Writes or sends the spans of a session. @throws RlmError `otlp_failed`, `output_failed` */
-export async function showSpans(exporting: Exporting, target: SpansTarget, { stdout, stderr }: Terminal) {
+/** Writes or sends the spans of a session. @param flags name the store in lines to type @throws RlmError `otlp_failed`, `output_failed` */
+export async function showSpans(
+  exporting: Exporting,
+  target: SpansTarget,
+  flags: readonly string[],
+  { stdout, stderr }: Terminal,
+) {
   const { linesOf, sendLines, spansOf } = await import("../../telemetry/index.ts");
   const lines = linesOf(spansOf(exporting), version());
   if (target === "stdout") {
@@ -41,10 +46,10 @@ export async function showSpans(exporting: Exporting, target: SpansTarget, { std
     if (rejected > 0)
       stderr.write(`otlp_failed: the collector rejected ${rejected} of ${amount(spans, "span")}\n`, "yellow");
     if (problem === null) return stderr.write(`sent ${sent}\n`);
-    const name = displayName(exporting.session);
+    const line = commandLine(["show", typedName(exporting.session), "--otlp", "FILE", ...flags]);
     const place = new URL(target.url).origin;
     throw new RlmError("otlp_failed", `the collector at ${place} took ${sent}, and not the rest: ${problem}`, {
-      suggestion: `Check the URL and OTEL_EXPORTER_OTLP_HEADERS; \`belay show ${name} --otlp FILE\` keeps the spans.`,
+      suggestion: `Check the URL and OTEL_EXPORTER_OTLP_HEADERS; \`${line}\` keeps the spans.`,
     });
   }
 }

@@ -3,7 +3,7 @@ import { RlmError } from "../../index.ts";
 import { ago, amount, compact, priced, size } from "../../platform/figures.ts";
 import { displayName, idEnd } from "../../platform/ids.ts";
 import { redactedIn } from "../../platform/redact.ts";
-import { shownPlace } from "../../platform/store-place.ts";
+import { typedName } from "../../platform/shell-word.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import {
   type CheckpointDescription,
@@ -15,10 +15,11 @@ import {
   type TextBounds,
   withBoundedTexts,
 } from "../../session/index.ts";
+import { runStore } from "../batch/run-store.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storePlace } from "../flags/values.ts";
+import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { failureText, type Refusal, refusalJson, refusalOf } from "../jobs/refusals.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
@@ -26,7 +27,7 @@ import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
 import { waitText } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
-import { allOf, type Page, showExecs } from "./exec-tree.ts";
+import { type Page, resumeLine, showExecs, showLine } from "./exec-tree.ts";
 import { jobMeant, onlyName, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 import { showSpans, spansTarget } from "./show-spans.ts";
@@ -41,10 +42,11 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
   const target = own.otlp === undefined ? null : spansTarget(own.otlp);
   return showingDamage(args, async (terminal, tell) => {
     const { stdout, stderr } = terminal;
-    const place = storePlace(args);
+    const place = runStore(args);
+    const page: Page = { now: Date.now(), all: own.all === true, flags: place.flags };
     const isJson = args.get(JSON_OUTPUT);
-    const told = await withStore(place, host, async (store) => {
-      const meant = await sessionAsked(store, name, shownPlace(place), stderr);
+    const told = await withStore(place.place, host, async (store) => {
+      const meant = await sessionAsked(store, name, place, stderr);
       const { id } = meant;
       if (target) {
         const { exportingOf } = await import("../../telemetry/index.ts");
@@ -53,7 +55,8 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;
       const { session, covered } = await describeWhole(store, id, { children, partly: true });
       if (own.unread && !covered) {
-        const suggestion = `Load one: \`belay exec FILE -c PATH --session ${displayName(session)}\`.`;
+        const line = ["exec", "FILE", "-c", "PATH", "--session", typedName(session), ...place.flags];
+        const suggestion = `Load one: \`${commandLine(line)}\`.`;
         const problem = `${displayName(session)} has no context, or it is lost`;
         throw new RlmError("context_not_loaded", problem, { suggestion });
       }
@@ -68,8 +71,8 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     const damage = damageError(damagedIn(session));
     // An exec or call that is named may be one that cannot be read.
     tell(damage);
-    if ("target" in told) return showSpans(told, told.target, terminal);
-    const detail = detailOf(own, session);
+    if ("target" in told) return showSpans(told, told.target, place.flags, terminal);
+    const detail = detailOf(own, session, page);
     const unread = own.unread ? told.unread : null;
     if (isJson)
       stdout.writeRaw(
@@ -77,11 +80,11 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       );
     else if (unread) showUnread(unread, session.skipped ?? null, terminal);
     else if (!detail) {
-      showSession(session, { now: Date.now(), all: own.all === true }, stdout);
+      showSession(session, page, stdout);
       if (told.refusal) showRefusal(told.refusal, stdout);
       if (told.rerun.length > 0) stdout.write(`\n${told.rerun.join("\n")}\n`, "dim");
-    } else if ("call" in detail) showCall(detail, displayName(session), Date.now(), stdout);
-    else showExec(detail.exec, displayName(session), Date.now(), stdout);
+    } else if ("call" in detail) showCall(detail, session, { ...page, all: false }, stdout);
+    else showExec(detail.exec, session, { ...page, all: false }, stdout);
   });
 }
 
@@ -142,7 +145,7 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   output.write(`begun     ${since(created_at)}, changed ${since(changed_at)}\n`);
   const extent = context ? ` (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})` : "";
   output.write(`context   ${context ? inLine(context.sources.join(", ")) : "none"}${extent}\n`);
-  const unread = found.skipped ? unreadSentence(found.skipped, `belay show ${displayName(found)} --unread`) : null;
+  const unread = found.skipped ? unreadSentence(found.skipped, showLine(found, page, "--unread")) : null;
   if (unread !== null) output.write(`unread    ${unread}\n`);
   if (found.coverage) output.write(`coverage  ${coverageLine(found.coverage)}\n`);
   const took = [amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} kept`];
@@ -153,18 +156,19 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   for (const wait of found.waits ?? []) {
     output.write(`\n${waitText(wait, amount(wait.calls, "call waits", "calls wait"))}\n`);
   }
-  if (status === "unfinished") output.write(`\nunfinished: belay resume ${displayName(found)}\n`, "yellow");
+  if (status === "unfinished") output.write(`\nunfinished: ${resumeLine(found, page)}\n`, "yellow");
 }
 
 const CHECKPOINTS_SHOWN = 40;
 
-function showCheckpoints(session: SessionDescription, { now, all }: Page, output: Output): void {
+function showCheckpoints(session: SessionDescription, page: Page, output: Output): void {
+  const { now, all } = page;
   const { checkpoints, execs } = session;
   if (checkpoints.length === 0) return;
   output.write(`\n${output.isTerminal ? paragraph(CHECKPOINTS_HEAD, output.columns) : CHECKPOINTS_HEAD}\n`, "dim");
   const tree = treeOf(checkpoints);
   const left = all ? 0 : Math.max(0, tree.length - CHECKPOINTS_SHOWN);
-  if (left > 0) output.write(`… ${amount(left, "earlier checkpoint")}: ${allOf(session)}\n`, "dim");
+  if (left > 0) output.write(`… ${amount(left, "earlier checkpoint")}: ${showLine(session, page, "--all")}\n`, "dim");
   const numbers = new Map(execs.map(({ exec_id, number }) => [exec_id, number]));
   const rows = tree
     .slice(left)

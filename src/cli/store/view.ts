@@ -71,7 +71,7 @@ const RUN = "run:";
 /** The subject of a page; without a name the session changed last. A name that is both is the session's. @throws RlmError, UsageError */
 async function subjectAsked(store: Store, [name, against]: readonly string[], place: RunStore, stderr: Output) {
   const nameOf = (typed: string) => (typed.startsWith(RUN) ? typed.slice(RUN.length) : typed);
-  const asked = (typed: string | undefined) => sessionAsked(store, typed ?? null, place.shown, stderr);
+  const asked = (typed: string | undefined) => sessionAsked(store, typed ?? null, place, stderr);
   const row = name?.startsWith(RUN)
     ? null
     : await asked(name).catch(async (error) => {
@@ -85,7 +85,7 @@ async function subjectAsked(store: Store, [name, against]: readonly string[], pl
   }
   const run = await runNamed(store, nameOf(name ?? ""), place);
   if (against) {
-    const line = commandLine(["show", run.name, "--against", nameOf(against)]);
+    const line = commandLine(["show", run.name, "--against", nameOf(against), ...place.flags]);
     throw new UsageError(`view compares sessions, and ${run.name} is a run`, line);
   }
   const cure = `\`${jobsLine({ place }, "rm", run.name)}\` drops the run with all its jobs`;

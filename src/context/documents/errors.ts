@@ -1,5 +1,6 @@
 import { basename, extname } from "node:path";
 import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
+import { shellWord } from "../../platform/shell-word.ts";
 import type { Reason } from "./growing.ts";
 import { extensionOf, type FileKind } from "./kinds.ts";
 
@@ -29,11 +30,11 @@ function unpackedBy(program: string, given: string): string {
   const name = basename(given);
   const [, folder] = /^(.+)\.(?:tar\.\w+|tbz2?|txz)$/i.exec(name) ?? [];
   if (folder !== undefined) {
-    return typed(`mkdir ${quoted(folder)} && tar -xf ${quoted(given)} -C ${quoted(folder)}`, folder);
+    return typed(`mkdir ${shellWord(folder)} && tar -xf ${shellWord(given)} -C ${shellWord(folder)}`, folder);
   }
   const text = name.replace(/\.(?:bz2?|xz)$/i, "");
   const to = text === name ? `${name}.txt` : text;
-  return typed(`${program} -dc ${quoted(given)} > ${quoted(to)}`, to);
+  return typed(`${program} -dc ${shellWord(given)} > ${shellWord(to)}`, to);
 }
 
 function cureOf(given: string, reason: Exclude<Reason, "text_too_large">, kind: FileKind | null): string {
@@ -50,7 +51,7 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">, kind: 
       return damageCure(given, kind, extension);
     case "old_office": {
       const newer = { xls: "xlsx", ppt: "pptx" }[extension] ?? "docx";
-      const line = `soffice --headless --convert-to ${newer} ${quoted(given)}`;
+      const line = `soffice --headless --convert-to ${newer} ${shellWord(given)}`;
       return typed(line, `${basename(given, extname(given))}.${newer}`);
     }
     case "too_slow":
@@ -79,20 +80,15 @@ function damageCure(given: string, kind: FileKind | null, extension: string): st
   }
   if (kind !== "sqlite") return "Copy or download it again: a part of it is missing or was changed.";
   const whole = "recovered.db";
-  return typed(`sqlite3 ${quoted(given)} .recover | sqlite3 ${whole}`, whole);
+  return typed(`sqlite3 ${shellWord(given)} .recover | sqlite3 ${whole}`, whole);
 }
 
-const run = (program: string, from: string, to: string) => typed(`${program} ${quoted(from)} ${quoted(to)}`, to);
+const run = (program: string, from: string, to: string) => typed(`${program} ${shellWord(from)} ${shellWord(to)}`, to);
 
 /** A line to type that makes another file. */
-const typed = (line: string, to: string) => `Run \`${line}\`, ${remedy("thenLoad", quoted(to))}.`;
+const typed = (line: string, to: string) => `Run \`${line}\`, ${remedy("thenLoad", shellWord(to))}.`;
 
 function smaller(given: string): string {
   const isDatabase = /^(db|sqlite3?)$/.test(extensionOf(given));
-  return isDatabase ? typed(`sqlite3 ${quoted(given)} "SELECT …" > rows.txt`, "rows.txt") : "Load a part of it.";
-}
-
-/** A path as one word of a shell. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return isDatabase ? typed(`sqlite3 ${shellWord(given)} "SELECT …" > rows.txt`, "rows.txt") : "Load a part of it.";
 }

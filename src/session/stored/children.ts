@@ -1,6 +1,7 @@
 import { LIMITS, RlmError, remedy } from "../../../runtime/index.ts";
 import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
 import { displayName } from "../../platform/ids.ts";
+import { shellWord } from "../../platform/shell-word.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { inFlight } from "../exec/interrupted.ts";
 import { type AskRecords, EMPTY_ACCOUNT, follow } from "../journal/account.ts";
@@ -27,7 +28,7 @@ export async function refuseChild(store: Pick<Store, "find">, row: SessionRow): 
   const [parentId = "", ...call] = (row.name ?? "").split(".");
   const root = displayName(await rootOf(store, parentId));
   throw new RlmError("invalid_argument", `session ${row.id} is a child: it answers call ${call.join(".")} of ${root}`, {
-    suggestion: `It goes on, and is dropped, with ${root}. To look around in it, ${remedy("fork", row.id)}.`,
+    suggestion: `It goes on, and is dropped, with ${root}. To look around in it, ${remedy("fork", shellWord(row.id))}.`,
   });
 }
 

@@ -1,5 +1,6 @@
 import { messageOf } from "../../platform/errors.ts";
 import { amount, dollars, thousands } from "../../platform/figures.ts";
+import { shellWord, typedName } from "../../platform/shell-word.ts";
 import { inLine, visible } from "../../platform/visible.ts";
 import {
   EXEC_TEXTS,
@@ -12,7 +13,7 @@ import {
   type TracedUnread,
 } from "../format.ts";
 import { citationParts } from "./citations.ts";
-import { button, type Child, clockTime, facts, fill, h, lasting, type Pair, quoted, tint } from "./dom.ts";
+import { button, type Child, clockTime, facts, fill, h, lasting, type Pair, tint } from "./dom.ts";
 import type { Stretch, Sums } from "./model.ts";
 import { execOf, foldSums, isOver, kindOf, percentile, ranFor, sumsOf, waitedFor } from "./model.ts";
 import { skyline } from "./pictures.ts";
@@ -88,11 +89,11 @@ function jobParts(view: View, job: number, [id, error]: Texts): Child[] {
   const [glyph, words] = LOOKS[kindOf(view.model, job)];
   const waited = waitedFor(view.model, job);
   const isBegun = !Number.isNaN(waited);
-  const run = head.session.name ?? head.session.id;
+  const run = typedName(head.session);
   const lines = (id: string) => [
     heading("in the terminal"),
-    copied(head, `belay view ${quoted(`${run}/${id}`)}`),
-    copied(head, `belay jobs ${quoted(run)} ${quoted(id)}`),
+    copied(head, "view", `${run}/${id}`),
+    copied(head, "jobs", run, id),
   ];
   return [
     title(`Job ${thousands(number + 1)}`),
@@ -144,31 +145,34 @@ function marked(shown: string, query: string): Child[] {
   return [...parts, shown.slice(from)];
 }
 
+/** The name of the session in a line to type; `RUN/ID` is that of a job. */
+const nameIn = ({ session }: Pick<Head, "session">) =>
+  session.name?.includes("/") ? session.name : typedName(session);
+
 /** Lines for a shell that go on from an instant of an exec. @param call its number; 0: none */
 function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: number) {
   const { session, checkpoints, subject } = head;
-  const name = quoted(session.name ?? session.id);
-  if (!exec || subject === "run") return [heading("in the terminal"), copied(head, `belay jobs ${name}`)];
+  const name = nameIn(head);
+  if (!exec || subject === "run") return [heading("in the terminal"), copied(head, "jobs", name)];
   const lines: Child[] = [heading("go on from here")];
   // The name of a job has characters that the name of a session may not have.
   const next = (session.name ?? session.id).replaceAll(/[^\p{L}\p{N} ._~-]/gu, "-");
   if (exec.depth === 0) {
-    if (exec.status === "unfinished" && session.status === "unfinished")
-      lines.push(copied(head, `belay resume ${name}`));
+    if (exec.status === "unfinished" && session.status === "unfinished") lines.push(copied(head, "resume", name));
     const [before] = checkpoints.findLast(([, , , at]) => at <= instant) ?? [];
-    const fork = (id: string) => copied(head, `belay fork ${name}@${id} --name ${quoted(`${next}-2`)}`);
+    const fork = (id: string) => copied(head, "fork", `${name}@${id}`, "--name", `${next}-2`);
     if (before !== undefined) lines.push(note("before it"), fork(before));
     else lines.push(note("No checkpoint before it is kept. --keep-steps keeps those within a cell."));
     const after = call === 0 ? exec.checkpoint_id : null;
     if (after !== null && after !== before) lines.push(note("after it"), fork(after));
   }
-  const place = `--exec ${exec.number}${call === 0 ? "" : ` --call ${call}`}`;
-  return [...lines, note("in the terminal"), copied(head, `belay show ${exec.session ?? name} ${place}`)];
+  const place = ["--exec", String(exec.number), ...(call === 0 ? [] : ["--call", String(call)])];
+  return [...lines, note("in the terminal"), copied(head, "show", exec.session ?? name, ...place)];
 }
 
 /** A line for a shell, with the store that it is about. */
-function copied({ store }: Pick<Head, "store">, words: string): HTMLElement {
-  const line = `${words}${store}`;
+function copied({ store }: Pick<Head, "store">, ...words: readonly string[]): HTMLElement {
+  const line = `belay ${words.map(shellWord).join(" ")}${store}`;
   const code = h("code", {}, line);
   const select = () => {
     getSelection()?.selectAllChildren(code);
@@ -299,11 +303,11 @@ function histogram(sorted: readonly number[]): Child[] {
 
 function documentParts({ model }: View, grade: number): Child[] {
   const { head } = model;
-  const { coverage, session } = head;
+  const { coverage } = head;
   const { count = 0, largest = [] } = coverage?.documents[grade] ?? {};
   const name = GRADES[grade];
   if (!coverage || !name) return [];
-  const unread = copied(head, `belay show ${quoted(session.name ?? session.id)} --unread`);
+  const unread = copied(head, "show", nameIn(head), "--unread");
   return [
     title(`${amount(count, "document")}: ${GRADE_WORDS[name]}`),
     note(coverage.told),

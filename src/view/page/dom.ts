@@ -59,6 +59,3 @@ export const clockTime = (at: number) => new Date(at).toISOString().slice(11, 19
 
 /** Gives the browser its turn. */
 export const rest = () => new Promise<void>((resolve) => setTimeout(resolve));
-
-/** The name as a shell takes it. */
-export const quoted = (name: string) => (/^[\w.@/:-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);

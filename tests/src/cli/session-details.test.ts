@@ -1,9 +1,12 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { ShowFlags } from "../../../src/cli/commands/show.ts";
 import { showSessions } from "../../../src/cli/store/sessions.ts";
 import { showSession, treeOf } from "../../../src/cli/store/show.ts";
 import { detailOf, showCall, showExec } from "../../../src/cli/store/show-exec.ts";
 import type { CallDescription, CheckpointDescription, SessionDescription } from "../../../src/index.ts";
+import { folderWith } from "../../support/tree.ts";
 import { recorded } from "./recorded.ts";
 
 const checkpoint = (id: string, parent: string | null): CheckpointDescription => ({
@@ -22,7 +25,7 @@ test("checkpoints are a list, and what was left behind stands under its parent",
 });
 
 const HOUR = 3_600_000;
-const PAGE = { now: 3 * HOUR, all: false };
+const PAGE = { now: 3 * HOUR, all: false, flags: [] };
 const ASKED = "What is\n this?";
 const CALL: CallDescription = {
   ...{ call_id: "1", number: 1, name: "llm_query", prompt: ASKED, args: [ASKED, { tools: [] }] },
@@ -93,7 +96,7 @@ test("an exec and a call are shown whole", () => {
   const { output, written } = recorded();
   const [exec] = SESSION.execs;
   if (!exec) throw new Error("there is no exec");
-  showExec(exec, "big", 3 * HOUR, output);
+  showExec(exec, SESSION, PAGE, output);
   const calls = [1, 2, 3, 4].map((number) => `  ${number}  .*\n`).join("");
   expect(written.join("")).toMatch(
     new RegExp(
@@ -103,12 +106,12 @@ test("an exec and a call are shown whole", () => {
   written.length = 0;
   const error = "Error: no\n    at go.js:1:1";
   const failed = { ...exec, status: "failed", error_code: "js_error", error, time_ms: 5 } as const;
-  showExec({ ...failed, warnings: ["capped"], calls: [], tokens: 0, cost_usd: 0 }, "big", 3 * HOUR, output);
+  showExec({ ...failed, warnings: ["capped"], calls: [], tokens: 0, cost_usd: 0 }, SESSION, PAGE, output);
   expect(written.join("")).toMatch(
     / {2}js_error\n.*\ntook {6}5 ms\n(?:.*\n)*\nwarnings\ncapped\n\nerror\nError: no\n {4}at go\.js:1:1\n$/,
   );
   written.length = 0;
-  for (const call of exec.calls.slice(2)) showCall({ exec, call: { ...call, resent: 1 } }, "big", 3 * HOUR, output);
+  for (const call of exec.calls.slice(2)) showCall({ exec, call: { ...call, resent: 1 } }, SESSION, PAGE, output);
   expect(written.join("")).toBe(`call 3 of exec 1 of big  rate_limited
 asked by  llm_query, of a/b
 took      1.5 s · 0 tokens · sent 3 times · sent again by a resume
@@ -136,12 +139,12 @@ test("a turn of an ask, which has no prompt of its own, is not said to be asked 
   const [exec] = SESSION.execs;
   const [call] = exec?.calls ?? [];
   if (!exec || !call) throw new Error("the session has no call");
-  showCall({ exec, call: { ...call, name: "root", args: [] } }, "big", 3 * HOUR, output);
+  showCall({ exec, call: { ...call, name: "root", args: [] } }, SESSION, PAGE, output);
   expect(written.join("")).not.toContain("asked\nnull");
   expect(written.join("")).not.toContain("null");
 });
 
-const detail = (flags: ShowFlags) => detailOf(flags, SESSION);
+const detail = (flags: ShowFlags) => detailOf(flags, SESSION, PAGE);
 
 test("an exec or call is named by its number, and one that is not there is an error with a cure", () => {
   const [exec] = SESSION.execs;
@@ -163,7 +166,7 @@ test("twenty sessions are shown, and how many more there are", () => {
   const { output, written } = recorded();
   const idOf = (at: number) => `01AAAAAAAAAA0000${at + 10}`;
   const all = Array.from({ length: 23 }, (_, at) => ({ ...SESSION, execs: 1, name: null, id: idOf(at) }));
-  showSessions(all, 3 * HOUR, output, 20);
+  showSessions(all, PAGE, output);
   const lines = written.join("").split("\n");
   expect(lines.slice(1, 3).map((line) => line.slice(0, 10))).toEqual(["AA000010  ", "AA000011  "]);
   expect(lines.slice(21)).toEqual(["3 sessions more: --all", "unfinished: belay resume AA000010", ""]);
@@ -171,9 +174,61 @@ test("twenty sessions are shown, and how many more there are", () => {
 
 test("the list names the first source, and the session that can be resumed", () => {
   const { output, written } = recorded();
-  showSessions([{ ...SESSION, execs: 12 }], 3 * HOUR, output, 20);
+  showSessions([{ ...SESSION, execs: 12 }], PAGE, output);
   expect(written.join("")).toBe(`session  status      changed  context  execs  calls  tokens    cost    size  last
 big      unfinished      1 h  docs +1     12      2     12k  $0.042  3.0 MB  go()
 unfinished: belay resume big
 `);
 });
+
+test("names of sessions and of stores are words of a shell in each line to type, whoever chose them", () => {
+  const folder = folderWith({});
+  const flags = ["--store", `${folder}/my $(touch PWNED) store`];
+  const page = { ...PAGE, flags };
+  const [exec] = SESSION.execs;
+  if (!exec) throw new Error("there is no exec");
+  const cases = [
+    { name: "audit;touch PWNED;#", called: "audit;touch PWNED;#" },
+    { name: "$(touch PWNED)", called: "$(touch PWNED)" },
+    { name: "it's `touch PWNED`\n", called: "it's `touch PWNED`\n" },
+    { name: "my session", called: "my session" },
+    // They would be read as a flag, a checkpoint and a job.
+    { name: "--discard", called: "01X" },
+    { name: "a@b", called: "01X" },
+    { name: "a/b", called: "01X" },
+  ];
+  for (const { name, called } of cases) {
+    const { output, written } = recorded();
+    const session = { ...SESSION, name, execs: Array(120).fill({ ...exec, calls: Array(30).fill(exec.calls[0]) }) };
+    const skipped = { count: 1, unread: 1, capped: false, files: [{ path: "a.pdf", reason: "has no text" }] };
+    showSession({ ...session, skipped }, page, output);
+    showExec({ ...exec, checkpoint_id: "$(touch PWNED)" }, session, page, output);
+    showSessions([{ ...session, execs: 120 }], page, output);
+    expect(() => detailOf({ exec: 999 }, session, page)).toThrow(
+      expect.objectContaining({ suggestion: expect.stringContaining("belay show") }),
+    );
+    const lines = written
+      .join("")
+      .split("\n")
+      .flatMap((line) => /(?<!`)belay (?:show|resume|fork) .*(?<![)])/.exec(line) ?? []);
+    expect(new Set(lines.map((line) => line.split(" ")[1]))).toEqual(new Set(["show", "resume", "fork"]));
+    for (const words of wordsInBash(lines, folder)) {
+      expect(
+        words.some((word) => word === called || word.startsWith(`${called}@`)),
+        words.join(" | "),
+      ).toBe(true);
+      expect(words.slice(-2)).toEqual(flags);
+    }
+  }
+  expect(existsSync(`${folder}/PWNED`)).toBe(false);
+});
+
+/** The words that each line gives `belay` in bash. */
+function wordsInBash(lines: readonly string[], cwd: string): string[][] {
+  const script = `belay() { printf '%s\\0' "$@" '|'; }\n${lines.join("\n")}`;
+  const { stdout } = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8", cwd });
+  return stdout
+    .split("\0|\0")
+    .filter((line) => line !== "")
+    .map((line) => line.split("\0"));
+}

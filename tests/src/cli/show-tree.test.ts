@@ -9,7 +9,7 @@ import { openJournal, startAsk, turn } from "../../support/ask/journal.ts";
 import { recorded } from "./recorded.ts";
 
 const NOW = 3_600_000;
-const PAGE = { now: NOW, all: false };
+const PAGE = { now: NOW, all: false, flags: [] };
 
 function shown(write: (output: Output) => void, columns?: number): string {
   const { output, text } = recorded({ isTerminal: columns !== undefined, columns: columns ?? 100 });
@@ -86,7 +86,7 @@ test("of a long session the newest execs, calls and checkpoints are listed, and 
 
 test("an ask, a turn and a cell are shown whole, with the line that goes on from the state after them", () => {
   const [, , ask, first, look] = asked().execs;
-  const whole = (exec: ExecDescription | undefined) => shown((output) => exec && showExec(exec, "s", NOW, output));
+  const whole = (exec: ExecDescription | undefined) => shown((output) => exec && showExec(exec, asked(), PAGE, output));
   expect(whole(ask)).toBe(`exec 3 of s (ask)  ok
 begun     59 min ago
 took      13 s · 1.4k tokens · $0.090
@@ -123,7 +123,7 @@ test("a call is shown with what it waited, the turns of its sub-agent, or the ch
   const exec = asked().execs[4];
   const [plain, child] = exec?.calls ?? [];
   if (!exec || !plain || !child) throw new Error("the journal has other calls");
-  const page = (call: typeof plain) => shown((output) => showCall({ exec, call }, "s", NOW, output));
+  const page = (call: typeof plain) => shown((output) => showCall({ exec, call }, asked(), PAGE, output));
   expect(page(plain)).toContain(`took      2.0 s · 120 tokens · $0.010 · sent 2 times · waited 1.5 s for a place
 
 asked

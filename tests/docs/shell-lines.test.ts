@@ -1,0 +1,90 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseSync } from "rolldown/utils";
+import { expect, test } from "vitest";
+import { ROOT } from "../../scripts/process.ts";
+import { COMMANDS } from "../../src/cli/commands/index.ts";
+
+// A line to type that a template puts together runs whatever a name in it says, unless the name is quoted. `commandLine` makes such
+// lines of words; elsewhere `shellWord` and `quoted` make a word of a text.
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly [name: string]: unknown;
+}
+
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && "type" in value;
+
+/** All nodes of a program. */
+function nodesIn(program: unknown): Node[] {
+  const found: Node[] = [];
+  const pending = [program];
+  for (let next = pending.pop(); pending.length > 0 || next !== undefined; next = pending.pop()) {
+    if (typeof next !== "object" || next === null) continue;
+    if (isNode(next)) found.push(next);
+    pending.push(...Object.values(next));
+  }
+  return found;
+}
+
+const PROGRAMS = "tar|curl|mkdir|gzip|zstd|iconv|jq|sqlite3|soffice|ssh|export";
+const LINE = new RegExp(
+  `(?:^|[^\\w/.-])(?:(?:npx )?belay(?:-rlm)? (?:${COMMANDS.map(({ name }) => name).join("|")})|(?:${PROGRAMS}))(?: [^\`\\n]*)?[ =@/]$|\`[^\`\\n]*(?: |\`)--?[a-z][\\w-]*[ =]$`,
+);
+/** Calls that give words of a shell. */
+const QUOTES = new Set(["shellWord", "quoted", "commandLine"]);
+
+const isQuoted = (node: unknown) =>
+  isNode(node) && node.type === "CallExpression" && isNode(node.callee) && QUOTES.has(String(node.callee.name));
+
+/** Templates that are no lines to type, or whose parts cannot be anything but a number or an address. */
+const ALLOWED = new Map([
+  ["export async function ", "src/eval/suites.ts: code of a made-up file"],
+  ["soffice --headless --convert-to ", "src/context/documents/errors.ts: one of three extensions"],
+  ["sqlite3 X .recover | sqlite3 ", "src/context/documents/errors.ts: a name of its own"],
+  ["the line of belay batch that began ", "src/cli/jobs/change-run.ts: a sentence"],
+  ["Run `npm install -g ", "src/platform/server-packages.ts: names of its own"],
+  ["ssh -N -L ", "src/cli/store/browser.ts: its port and host, and the address by which the user came"],
+]);
+
+function unquotedIn(code: string, file: string): string[] {
+  const found: string[] = [];
+  for (const node of nodesIn(parseSync(file, code).program)) {
+    if (node.type === "TemplateLiteral" && Array.isArray(node.quasis) && Array.isArray(node.expressions)) {
+      let before = "";
+      for (const [at, expression] of node.expressions.entries()) {
+        before += node.quasis[at].value.cooked;
+        if (
+          LINE.test(before) &&
+          !isQuoted(expression) &&
+          ![...ALLOWED.keys()].some((start) => before.startsWith(start))
+        )
+          found.push(`${file}: ${before}\${…}`);
+        before += "X";
+      }
+    }
+    if (node.type === "CallExpression" && isNode(node.callee) && node.callee.name === "remedy") {
+      const [name, subject] = Array.isArray(node.arguments) ? node.arguments : [];
+      const isLine = ["fork", "removeSession", "listCheckpoints", "thenLoad"].includes(String(name?.value));
+      if (isLine && subject !== undefined && !isQuoted(subject)) found.push(`${file}: remedy("${name.value}", …)`);
+    }
+  }
+  return found;
+}
+
+test("a name in a line to type is quoted, wherever the line is put together", () => {
+  const files = globSync(["src/**/*.ts", "runtime/**/*.ts", "builtins/**/*.ts"], { cwd: ROOT });
+  const found = files.flatMap((file) => {
+    const code = readFileSync(join(ROOT, file), "utf8");
+    // Most files have no such line, and to read them all takes seconds.
+    return new RegExp(`(?:belay(?:-rlm)? [a-z]|remedy\\(|(?:${PROGRAMS}) |\`-)`).test(code)
+      ? unquotedIn(code, file)
+      : [];
+  });
+  expect(found, "Make the line with commandLine, or the word with shellWord").toEqual([]);
+  // It finds what it looks for.
+  const name = ["$", "{name}"].join("");
+  const bad = `const a = \`belay show ${name} --all\`; const b = \`tar -xf ${name}\`; remedy("fork", row.id);`;
+  expect(unquotedIn(bad, "bad.ts")).toHaveLength(3);
+});
