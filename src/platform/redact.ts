@@ -42,14 +42,28 @@ function inField(name: string, value: unknown): unknown {
 
 const stub = (key: string) => `[redacted: ${key.length} characters]`;
 
-/** A key is not longer. */
-const LONGEST_KEY = 4096;
+/** A key is not longer, UTF-16 units: that of RSA with 16,384 bits as PEM has 12,700. */
+export const LONGEST_KEY = 16_384;
 
-/** The first units of a text, cleaned before the cut: so much more of it is cleaned that no part of a key is left. */
+/** The first units of a text, cleaned before the cut, so that no part of a key is left. */
 export function redactedStart(text: string, units: number, clean: (text: string) => string = redacted): string {
+  return clean(enoughOf(text, units)).slice(0, units);
+}
+
+/** So much more of a text than these units that none of its keys is cut in two where it is shown. */
+export function enoughOf(text: string, units: number): string {
   const seen = text.slice(0, units + LONGEST_KEY);
   const end = seen.length < text.length ? Math.max(seen.lastIndexOf(" "), seen.lastIndexOf("\n")) : -1;
-  return clean(end < units ? seen : seen.slice(0, end)).slice(0, units);
+  return end < units ? seen : seen.slice(0, end);
+}
+
+/** The offsets between which keys stand in a text. */
+export function keysIn(text: string): (readonly [start: number, end: number])[] {
+  return KEYS.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(({ 0: found, index, groups }) => {
+      return [index + (groups?.kept?.length ?? 0), index + found.length] as const;
+    }),
+  );
 }
 
 /** Shorter values are placeholders such as `ollama`, and words of the message. */

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
+import { isErrorCode } from "../../runtime/index.ts";
 import { amount } from "../platform/figures.ts";
-import { redacted } from "../platform/redact.ts";
+import { redacted, redactedStart } from "../platform/redact.ts";
 import type { Head, Row } from "./format.ts";
 import { columnsOf, inChunks, type Kept, sumOf } from "./packed.ts";
 
@@ -46,7 +47,7 @@ const PAGE_BYTES = 64 * 1024;
 
 /** A longer text keeps its beginning and its end, UTF-16 units. */
 const [BEGINNING, END] = [48 * 1024, 16 * 1024];
-const [LONGEST_LINE, LABEL] = [4096, 120];
+const LABEL = 120;
 
 /** Texts as the trace may have them. Keys are replaced before a text is cut, so that no part of one is left. */
 export function openWords(tracing: Tracing) {
@@ -66,7 +67,18 @@ export function openWords(tracing: Tracing) {
     tracing,
     whole,
     /** A label; nothing without texts. */
-    line: (text: string) => (tracing.texts ? redacted(text.slice(0, LONGEST_LINE)).slice(0, LABEL) : ""),
+    line: (text: string) => (tracing.texts ? redactedStart(text, LABEL) : ""),
+    /** The names of a list; without texts those that a cell made up are numbered. */
+    models: ({ all, isUsers }: Names) =>
+      all().map((name, at) => {
+        if (isUsers(name)) return name;
+        return tracing.texts ? redacted(name) : `a model that a cell named (${at})`;
+      }),
+    /** An error code. The store of somebody else may have another text in its place. */
+    code(code: string): string {
+      if (code === "" || isErrorCode(code)) return code;
+      return tracing.texts ? redactedStart(code, LABEL) : "unknown";
+    },
     /** Lines as they are; without texts one that counts them. */
     counted: (lines: readonly string[], noun: string) =>
       tracing.texts || lines.length === 0 ? lines.map((line) => redacted(line)) : [amount(lines.length, noun)],
@@ -79,14 +91,21 @@ export type Words = ReturnType<typeof openWords>;
 
 const stubsIn = (text: string) => text.split("[redacted: ").length - 1;
 
+export type Names = ReturnType<typeof openNames>;
+
 /** Names by their numbers; the empty one is 0. */
 export function openNames() {
   const numbers = new Map([["", 0]]);
+  const users = new Set([""]);
   return {
     all: () => [...numbers.keys()],
-    numberOf(name: string | null): number {
+    /** True if nobody but a user, or the program, has given the name. */
+    isUsers: (name: string) => users.has(name),
+    /** @param isMadeUp a cell gave the name */
+    numberOf(name: string | null, isMadeUp = false): number {
       const number = numbers.get(name ?? "") ?? numbers.size;
       numbers.set(name ?? "", number);
+      if (!isMadeUp) users.add(name ?? "");
       return number;
     },
   };

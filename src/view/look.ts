@@ -1,6 +1,6 @@
 import type { Context } from "../context/index.ts";
 import { nullIf } from "../platform/errors.ts";
-import { redacted } from "../platform/redact.ts";
+import { keysIn, LONGEST_KEY, redacted } from "../platform/redact.ts";
 import { type Compared, compareSessions, damagedIn, describeWhole, storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Trace, Tracing } from "./assembled.ts";
@@ -42,7 +42,7 @@ const [AROUND, CITED] = [2000, 4000];
  * Gives the text around citations of the session's own context, as far as their document goes. Where the context has another text
  * at that place, none is given.
  */
-function surroundings(context: Pick<Context, "text" | "documents"> | null): Beside["around"] {
+export function surroundings(context: Pick<Context, "text" | "documents"> | null): Beside["around"] {
   return ({ p_start, p_end, quote }) => {
     if (!context || p_start === null || p_end === null || quote === null) return null;
     const { text, documents } = context;
@@ -51,7 +51,14 @@ function surroundings(context: Pick<Context, "text" | "documents"> | null): Besi
     const document = documents.find(({ start, end }) => start <= p_start && p_start + length <= end);
     const from = Math.max(document?.start ?? 0, p_start - AROUND);
     const to = Math.min(document?.end ?? text.length, p_start + length + AROUND);
-    return { text: text.slice(from, to), at: p_start - from, length };
+    // Keys are looked for beyond what is shown: half a one would not be known.
+    const first = Math.max(0, from - LONGEST_KEY);
+    const keys = keysIn(text.slice(first, Math.max(to, p_start + quote.length) + LONGEST_KEY));
+    const touches = (start: number, end: number) => keys.some((key) => key[0] + first < end && start < key[1] + first);
+    return {
+      around: touches(from, to) ? null : { text: text.slice(from, to), at: p_start - from, length },
+      isKey: touches(p_start, p_start + quote.length),
+    };
   };
 }
 

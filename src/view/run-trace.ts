@@ -1,4 +1,5 @@
 import { isRecord } from "../platform/json.ts";
+import { enoughOf } from "../platform/redact.ts";
 import type { JobRow, RunRow } from "../store/index.ts";
 import { assembled, openNames, openWords, type Trace, type Tracing } from "./assembled.ts";
 import { type Row, STATES } from "./format.ts";
@@ -9,7 +10,7 @@ export type ListedJob = ReturnType<typeof listedJob>;
 
 export function listedJob({ told, ...job }: JobRow) {
   const { error_code, error } = isRecord(told) ? told : {};
-  const why = typeof error === "string" ? error.slice(0, 2 * ERROR_UNITS) : "";
+  const why = typeof error === "string" ? enoughOf(error, ERROR_UNITS) : "";
   return {
     ...job,
     error_code: job.state === "failed" ? String(error_code ?? "unknown").slice(0, CODE_UNITS) : "",
@@ -43,7 +44,10 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
     kept.push({ texts, error: 1 });
     return {
       ...{ exec: 0, number: n, batch: 0, asked: 0, ...timesOf(job, created_at), kind: STATES.indexOf(state), model },
-      ...{ error: errors.numberOf(job.error_code), why: errors.numberOf(job.ended_at === null ? job.why : "") },
+      ...{
+        error: errors.numberOf(words.code(job.error_code)),
+        why: errors.numberOf(job.ended_at === null ? job.why : ""),
+      },
       // The store has one sum of tokens.
       ...{ input: spent.tokens, output: 0, cached_in: 0, cache_write: 0, calls: spent.sub_calls },
       ...{ micro: Math.floor(spent.nanodollars / 1000), nano: spent.nanodollars % 1000, delivery: null },

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import { isUnread, type ToldSkips } from "../context/index.ts";
-import { redacted } from "../platform/redact.ts";
+import { isRecord } from "../platform/json.ts";
 import type {
   CallDescription,
   Citation,
@@ -27,10 +27,18 @@ import type { Kept } from "./packed.ts";
 
 /** Facts that a session's description does not have. */
 export interface Beside {
-  /** The text around a citation of the session's own context; null if it cannot be read. */
-  readonly around: (citation: Citation) => TracedCitation["around"];
+  /** Tells what the session's own context has at the place of a citation; null if it cannot be read. */
+  readonly around: (citation: Citation) => Surroundings | null;
   /** Parts of P that were looked at; null if they are not known. */
   readonly covered: WholeDescription["covered"];
+}
+
+/** The place of a citation in its context. */
+export interface Surroundings {
+  /** The text around it; null if a key stands in it, since offsets hold only while nothing is replaced. */
+  readonly around: TracedCitation["around"];
+  /** True if the citation itself is a key, or a part of one. */
+  readonly isKey: boolean;
 }
 
 /** The trace of a session as `describe()` tells it: a head, columns of numbers, and chunks of texts. */
@@ -43,19 +51,24 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
   const left_out: string[] = [];
   const citation = openCitations(words, tracing);
 
-  function follow(told: SessionDescription, depth: number, of: number | null): void {
+  /** @param above true if a cell named the model of the session */
+  function follow(told: SessionDescription, depth: number, of: number | null, above = false): void {
     for (const exec of told.execs) {
       const from = rows.length;
       for (const call of exec.calls) {
         const texts = callTexts(exec, call).map(words.whole);
-        rows.push(rowOf(exec, call, execs.length, texts, names));
+        const isMadeUp = above || namesModel(exec, call);
+        const of = { model: names.models.numberOf(call.effects ? call.name : call.model, isMadeUp) };
+        const error = names.errors.numberOf(words.code(call.error_code ?? ""));
+        rows.push({ ...rowOf(exec, call, execs.length, texts), ...of, error });
         ofCalls.push({ texts, error: call.status === "failed" ? 1 : null });
       }
       const at = { depth, of, from, to: rows.length, session: depth === 0 ? null : told.id };
       execs.push({ ...tracedExec(exec, words, (one, number) => citation(one, number, depth === 0)), ...at });
       ofExecs.push({ texts: execTexts(exec).map(words.whole), error: EXEC_TEXTS.indexOf("error") });
-      for (const [index, { child }] of exec.calls.entries()) {
-        if (child?.description) follow(child.description, depth + 1, from + index);
+      for (const [index, call] of exec.calls.entries()) {
+        const { child } = call;
+        if (child?.description) follow(child.description, depth + 1, from + index, above || namesModel(exec, call));
         else if (child) left_out.push(`the child ${child.session}`);
       }
     }
@@ -65,15 +78,23 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
   const told = {
     ...{ subject: "session" as const, session: tracedSession(session, words, left_out), execs },
     checkpoints: session.checkpoints.map(({ id, exec_id, kind, at }) => [id, exec_id, kind, at] as const),
-    ...{ models: names.models.all(), errors: names.errors.all(), kinds: KINDS },
+    ...{ models: words.models(names.models), errors: names.errors.all(), kinds: KINDS },
     coverage: tracing.covered && coverageIn(tracing.covered, session.skipped ?? null, words),
   };
   return assembled(told, rows, [ofCalls, ofExecs], words);
 }
 
-type Names = Readonly<Record<"models" | "errors", ReturnType<typeof openNames>>>;
+/** True if the cell of an exec names the model of its call. */
+function namesModel({ turn }: ExecDescription, { args: [, options] }: CallDescription): boolean {
+  return turn === null && isRecord(options) && "model" in options;
+}
 
-function rowOf(exec: ExecDescription, call: CallDescription, index: number, texts: Texts, names: Names): Row {
+function rowOf(
+  exec: ExecDescription,
+  call: CallDescription,
+  index: number,
+  texts: Texts,
+): Omit<Row, "model" | "error"> {
   const { asked_at, sent_at, ended_at, delivery } = call;
   const own = ownUsage(call);
   const nanos = Math.round(own.cost_usd * 1e9);
@@ -82,12 +103,7 @@ function rowOf(exec: ExecDescription, call: CallDescription, index: number, text
     ...{ exec: index, number: call.number, batch: call.batch ?? 0, asked: asked_at - exec.began_at },
     queue: sent_at === null ? null : sent_at - asked_at,
     run: ended_at === null ? null : ended_at - (sent_at ?? asked_at),
-    ...{
-      kind: KINDS.indexOf(kindOf(exec, call)),
-      model: names.models.numberOf(call.effects ? call.name : call.model),
-      why: 0,
-    },
-    error: names.errors.numberOf(call.error_code),
+    ...{ kind: KINDS.indexOf(kindOf(exec, call)), why: 0 },
     ...{ input: own.input, output: own.output, cached_in: own.cache_read, cache_write: own.cache_write },
     ...{ micro: Math.floor(nanos / 1000), nano: nanos % 1000, tries: call.attempts, resent: call.resent },
     ...{ delivery: delivery?.waited_ms ?? null, calls: 0, plen: prompt.length, alen: answer.length },
@@ -139,7 +155,8 @@ function tracedExec(exec: ExecDescription, words: Words, citation: ReadCitation)
   const { exec_id: id, number, kind, parent, file, status, error_code, checkpoint_id, ask, turn } = exec;
   const [said = ""] = (turn?.text ?? "").trim().split("\n", 1);
   return {
-    ...{ id, number, kind, parent, label: words.line(turn ? said : exec.input), status, error_code, checkpoint_id },
+    ...{ id, number, kind, parent, label: words.line(turn ? said : exec.input), status, checkpoint_id },
+    error_code: error_code === null ? null : words.code(error_code),
     file: file === null ? null : words.line(file) || null,
     ...{ began: exec.began_at, ended: exec.ended_at, ms: exec.time_ms, turn: turn?.number ?? null },
     resumes: exec.resumes.map(({ checkpoint_id: _, ...resume }) => resume),
@@ -196,10 +213,9 @@ function openCitations({ whole }: Words, { around, covered }: Beside) {
     const { doc, line, place, quote } = read.output;
     const named = (name: string | null) => (name === null ? null : whole(name));
     const found = isOwn ? around(read.output) : null;
-    // Its offsets hold only while nothing in it is replaced.
-    const unchanged = found && redacted(found.text) === found.text ? found : null;
     const grade = isOwn && doc !== null ? (grades.get(doc) ?? null) : null;
-    return { number, doc: named(doc), line, place: named(place), quote: whole(quote ?? ""), grade, around: unchanged };
+    const shown = found?.isKey ? "[redacted]" : whole(quote ?? "");
+    return { number, doc: named(doc), line, place: named(place), quote: shown, grade, around: found?.around ?? null };
   };
 }
 

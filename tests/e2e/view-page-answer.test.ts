@@ -25,7 +25,7 @@ function answered(answer: string, more: Partial<NonNullable<ExecDescription["ask
   const ranges = { shown: [[0, 20]], found: [], ranked: [], given: [], printed: [] } as const;
   const coverage = { context_hash: "h", ranges } as const;
   const covered = sumCoverage({ hash: "h", length: 29, documents }, [{ coverage }]);
-  const around = () => ({ text: "the notice <img src=x> is long", at: 4, length: 6 });
+  const around = () => ({ around: { text: "the notice <img src=x> is long", at: 4, length: 6 }, isKey: false });
   const reason = "no text: its 3 pages are images";
   const skipped = { count: 1, unread: 1, files: [{ path: "scan.pdf", reason }], capped: false };
   return traced({ ...session, execs, skipped }, { around, covered });

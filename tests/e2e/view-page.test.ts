@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined)("the page of a session in Chromium", () 
     const place = { valid: true, doc: "notes.md", line: 3, start: 7, end: 12, p_start: 7, p_end: 12, quote: "there" };
     const session = asked();
     const execs = session.execs.map((exec) => ({ ...exec, ask: exec.ask && { ...exec.ask, citations: [place] } }));
-    const around = () => ({ text: "it was there <b> all along", at: 7, length: 5 });
+    const around = () => ({ around: { text: "it was there <b> all along", at: 7, length: 5 }, isKey: false });
     const documents = [{ id: "notes.md", start: 0, end: 100 }];
     const ranges = { shown: [], found: [[5, 9]], ranked: [], given: [], printed: [] } as const;
     const coverage = { context_hash: "h", ranges } as const;

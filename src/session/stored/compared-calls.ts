@@ -1,3 +1,4 @@
+import { redactedStart } from "../../platform/redact.ts";
 import type { CallDescription } from "./call-description.ts";
 import { type Asked, askedIn, type CallPlace, type Past, pairsOf, pastOf, placeOf, promptOf } from "./common-past.ts";
 import type { Comparing, DocumentsFound } from "./compared-documents.ts";
@@ -44,7 +45,7 @@ export function compareCalls(
   const reasons = openReasons(now, before, { pairs, documents });
 
   function add(is: ComparedCall["is"], { exec, call }: Asked, was: Asked | null, why: Reason = NO_REASON): void {
-    const words = clean(promptOf({ exec, call }).slice(0, LONGEST)).slice(0, WORDS);
+    const words = redactedStart(promptOf({ exec, call }), WORDS, clean);
     const told = { ...why, documents: why.documents.map(clean), was: was && placeOf(was), words };
     lists[is].push({ is, ...placeOf({ exec, call }), ...told, cost_usd: call.cost_usd });
   }
@@ -103,5 +104,5 @@ function pairsInGaps(fresh: readonly Fresh[], olders: readonly Asked[], gone: Re
   return { standIns, replaced };
 }
 
-/** UTF-16 units of a prompt that are looked at, and that are listed. */
-const [LONGEST, WORDS] = [4096, 120];
+/** UTF-16 units of a prompt that are listed. */
+const WORDS = 120;

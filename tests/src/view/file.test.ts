@@ -29,8 +29,11 @@ function sessionWith(text: string, tail = "") {
   journal.start("cell", "cell", value, { name: value });
   journal.call("cell", 1, "llm_query", [value, null, { id: 1 }]);
   journal.result("cell", 1, "llm_query", value);
-  journal.call("cell", 2, "llm_query", [value, { note: value }]);
-  journal.result("cell", 2, "llm_query", { code: "timeout", message: value }, { success: false, misfit: value });
+  journal.call("cell", 2, "llm_query", [value, { note: value, model: value }]);
+  const failed = { success: false, misfit: value, model: value };
+  journal.result("cell", 2, "llm_query", { code: "timeout", message: value }, failed);
+  journal.call("cell", 3, "llm_query", [value]);
+  journal.result("cell", 3, "llm_query", { code: value, message: value }, { success: false });
   const state = { output: { stdout: value, stderr: value, truncated: false }, warnings: [value] };
   const end = { kind: "ok", result: JSON.stringify({ [value]: value }) };
   journal.end("cell", "cell", JSON.parse(JSON.stringify({ state, end })));

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { textFromString } from "../../../src/context/index.ts";
 import type { ModelAnswer } from "../../../src/model/port.ts";
-import { lookAt } from "../../../src/view/look.ts";
+import { lookAt, surroundings } from "../../../src/view/look.ts";
 import { openScripted, USAGE } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
 import { textsIn } from "../../support/view/traced.ts";
@@ -61,4 +62,19 @@ test("the surroundings of a citation end with its document, and citations keep t
   expect(trace.head.execs.find(({ kind }) => kind === "ask")?.ask?.citations).toMatchObject([
     { number: 2, doc: "b.txt", around: { text: "The notice is 24 months.", at: 14, length: 9 } },
   ]);
+});
+
+test("no part of a key is in the text around a citation, or is the citation, wherever the key ends", () => {
+  const secret = `postgres://me:${"s3cret".repeat(20)}@host`;
+  const key = `\n-----BEGIN PRIVATE KEY-----\n${"MIIE0123456789abcdef\n".repeat(300)}-----END PRIVATE KEY-----\n`;
+  const text = `${"a b ".repeat(1000)}${secret} ${"c d ".repeat(2000)}${key}${"e f ".repeat(1000)}`;
+  const around = surroundings({ text: textFromString(text), documents: [] });
+  const marks = /s3cret|MIIE/;
+  for (let start = 0; start + 50 < text.length; start += 97) {
+    const quote = text.slice(start, start + 50);
+    const place = { doc: null, line: null, start, end: start + 50, place: null };
+    const found = around({ valid: true, ...place, p_start: start, p_end: start + 50, quote });
+    expect(found?.around?.text ?? "").not.toMatch(marks);
+    if (/s3cre|IE012/.test(quote)) expect(found?.isKey).toBe(true);
+  }
 });
