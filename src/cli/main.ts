@@ -7,10 +7,11 @@ import { nodeProblem } from "./node-version.ts";
 const problem = nodeProblem(process.versions.node);
 if (problem === null) {
   silenceSqliteWarning();
-  const { prepareProcess, startMachine } = await import("./startup.ts");
+  const { endProcess, prepareProcess, startMachine } = await import("./startup.ts");
   prepareProcess(process);
   const [{ run }] = await Promise.all([import("./run.ts"), startMachine(process.argv.slice(2))]);
   process.exitCode = await run(process.argv.slice(2));
+  endProcess(process);
 } else {
   process.stderr.write(`belay: ${problem}\n`);
   process.exitCode = 1;

@@ -12,6 +12,16 @@ export function prepareProcess({ env, stderr }: NodeJS.Process): void {
   keepCompiledModules(env);
 }
 
+/** Time for what is left to close after a command, ms. */
+const CLOSING_MS = 1000;
+
+/** Ends a process whose work is done: what keeps it alive any longer is a connection that somebody else holds open. */
+export function endProcess({ stdout, stderr, exit }: NodeJS.Process): void {
+  const isWritten = () => stdout.writableLength + stderr.writableLength === 0;
+  const end = () => (isWritten() ? exit() : endProcess(process));
+  setTimeout(end, CLOSING_MS).unref();
+}
+
 /** Commands that run cells. A short one is over sooner than a thread for its store would have started. */
 const NEED_MACHINE: Readonly<Record<string, "short" | "long">> = {
   ...{ ask: "long", exec: "short", query: "short", repl: "long", resume: "long", search: "short" },

@@ -5,6 +5,7 @@ import { readBoundedFile } from "../platform/bounded-file.ts";
 import { boundedJson } from "../platform/bounded-json.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 import { makeFolder } from "../platform/make-folder.ts";
+import { fetchOut, nullUnlessOutbound } from "../platform/outbound.ts";
 import { writeResultFile } from "../platform/result-file.ts";
 import type { Env } from "./keys/pi-files.ts";
 
@@ -59,7 +60,7 @@ function listsIn(file: string): FetchedLists | string {
 
 const TIMEOUT_MS = 4000;
 
-/** Asks `from` for the lists of these providers, and keeps what is newer. Returns the providers that failed. */
+/** Asks `from` for the lists of these providers, and keeps what is newer. Returns the providers that failed. @throws OutboundError */
 export async function refreshLists(from: string, providers: readonly string[], file: string): Promise<string[]> {
   const kept = new Map(readFetched(file));
   const fetched = await Promise.all(providers.map((name) => fetchList(from, name, kept.get(name))));
@@ -78,7 +79,7 @@ async function fetchList(from: string, provider: string, old?: FetchedList): Pro
   const headers = { accept: "application/json", ...(old?.etag ? { "if-none-match": old.etag } : {}) };
   try {
     const url = new URL(`/api/models/providers/${encodeURIComponent(provider)}`, from);
-    const answer = await fetch(url, { headers, redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const answer = await fetchOut(fetch, url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (answer.status === 304 || answer.status === 404) return undefined;
     const body = answer.ok ? await boundedJson(answer, MAX_LIST_BYTES) : null;
     const models: unknown = isRecord(body) ? (body.models ?? Object.values(body)) : body;
@@ -86,7 +87,7 @@ async function fetchList(from: string, provider: string, old?: FetchedList): Pro
     const etag = answer.headers.get("etag");
     const lastModified = Date.parse(answer.headers.get("last-modified") ?? "") || 0;
     return { models, lastModified, checkedAt: Date.now(), ...(etag ? { etag } : {}) };
-  } catch {
-    return null;
+  } catch (error) {
+    return nullUnlessOutbound(error);
   }
 }

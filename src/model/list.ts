@@ -1,5 +1,6 @@
 import { boundedJson } from "../platform/bounded-json.ts";
 import { isRecord } from "../platform/json.ts";
+import { fetchOut, nullUnlessOutbound } from "../platform/outbound.ts";
 import { MAX_LIST_BYTES, refreshLists, storeFile } from "./fetched.ts";
 import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
 import { meantAmong } from "./meant-models.ts";
@@ -62,9 +63,9 @@ const registryOptions = (env: Env, apiKeyEnv?: string): RegistryOptions => ({
 
 const TIMEOUT_MS = 5000;
 
-/** The models that an OpenAI-compatible server lists; null if it gives no list. */
+/** The models that an OpenAI-compatible server lists; null if it gives no list. @throws OutboundError */
 export async function modelsAt(baseUrl: string, key: string | undefined): Promise<readonly ModelFacts[] | null> {
-  const body = await listAt(baseUrl, key).catch(() => null);
+  const body = await listAt(baseUrl, key).catch(nullUnlessOutbound);
   const data = isRecord(body) ? body.data : null;
   if (!Array.isArray(data)) return null;
   return data.flatMap((entry: unknown) => {
@@ -75,11 +76,9 @@ export async function modelsAt(baseUrl: string, key: string | undefined): Promis
   });
 }
 
-/** No redirect is followed: it would take the key elsewhere. */
 async function listAt(baseUrl: string, key: string | undefined): Promise<unknown> {
-  const answer = await fetch(`${baseUrl.replace(/\/$/, "")}/models`, {
+  const answer = await fetchOut(fetch, `${baseUrl.replace(/\/$/, "")}/models`, {
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    redirect: "error",
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   return answer.ok ? boundedJson(answer, MAX_LIST_BYTES) : null;

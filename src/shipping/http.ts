@@ -4,6 +4,7 @@ import type { BatchAccount } from "../model/index.ts";
 import { boundedJson } from "../platform/bounded-json.ts";
 import { errorCode, messageOf } from "../platform/errors.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
+import { fetchOut, OutboundError } from "../platform/outbound.ts";
 import { redactedStart, withoutKeys } from "../platform/redact.ts";
 import { inLine } from "../platform/visible.ts";
 import { isWithin } from "../store/index.ts";
@@ -53,8 +54,9 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
     const headers = { ...account.headers, ...(type === null ? {} : { "content-type": type }), ...own };
     if (before && !(await before())) throw failed(request, "was not sent: this process stood still meanwhile");
     const ends = [AbortSignal.timeout(ms), ...(stop && !goesOn ? [stop] : [])];
-    const sent = fetch(url, { method, body: bytes, headers, redirect: "error", signal: AbortSignal.any(ends) });
+    const sent = fetchOut(fetch, url, { method, body: bytes, headers, signal: AbortSignal.any(ends) });
     const response = await sent.catch((error: unknown) => {
+      if (error instanceof OutboundError) throw failed(request, `got no answer: ${error.message}. ${error.suggestion}`);
       const cause = error instanceof Error ? error.cause : undefined;
       throw failed(request, `got no answer: ${cause === undefined ? messageOf(error) : errorCode(cause)}`);
     });

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { boundedJson } from "../platform/bounded-json.ts";
 import { errorCode } from "../platform/errors.ts";
+import { fetchOut, OutboundError } from "../platform/outbound.ts";
 import { HEADERS } from "./names.ts";
 import type { linesOf } from "./span.ts";
 
@@ -44,14 +45,14 @@ async function post(url: URL, headers: Headers, text: string, time: () => AbortS
   for (let tries = 1; ; tries++) {
     const signal = time();
     try {
-      // Headers with a key go to no other address.
-      const answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
+      const answer = await fetchOut(fetch, url, { method: "POST", headers, body, signal });
       if (answer.ok) return rejectedIn(answer);
       await answer.body?.cancel();
       last = String(answer.status);
       if (tries === TRIES || !AGAIN.has(answer.status)) return last;
       await setTimeout(waitMs(answer.headers.get("retry-after"), tries), undefined, { signal });
     } catch (error) {
+      if (error instanceof OutboundError) return error.message;
       return signal.aborted ? last : errorCode(Object(error).cause);
     }
   }

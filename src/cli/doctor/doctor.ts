@@ -4,6 +4,7 @@ import { type Json, openSession, RlmError } from "../../index.ts";
 import { defaultModels, endSentence, fetchedProblem } from "../../model/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
+import { proxyFor, shownAddress } from "../../platform/outbound.ts";
 import { isServer, withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
@@ -84,6 +85,7 @@ function checkInstallation(place: string, host: Host, terminal: Terminal): (() =
       "`belay rm SESSION` drops a damaged session, and `belay jobs rm RUN` a run; keep a copy of the folder before",
       () => checkSessions(place, host, terminal),
     ],
+    ["proxy", "correct the variable", checkProxy],
     ["mcp", REINSTALL, checkMcp],
     ["memory", "close other programs, or load smaller contexts", checkMemory],
   ];
@@ -161,6 +163,15 @@ async function checkSettings(): Promise<Found> {
     if (!(error instanceof RlmError)) throw error;
     return { state, detail: error.message, cure: inFlags(error.suggestion) };
   }
+}
+
+/** The ways of requests to providers. */
+async function checkProxy(): Promise<Found> {
+  const ways = ["https", "http"].map((scheme) => {
+    const proxy = proxyFor(new URL(`${scheme}://provider.example`));
+    return `${scheme} ${proxy === null ? "directly" : `by ${shownAddress(proxy)}`}`;
+  });
+  return { state: "ok", detail: ways.join(", ") };
 }
 
 async function checkMemory(): Promise<Found> {

@@ -1,6 +1,7 @@
 import type { Api, AssistantMessage, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
+import { shownAddress } from "../../platform/outbound.ts";
 import { failure, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
 import { endOf } from "../model-ends.ts";
@@ -190,5 +191,5 @@ function unsendable(error: unknown, refusal: Omit<Refusal, "said">): SubCallErro
 /** The base URL without credentials and query, in which keys are passed. */
 function addressOf(baseUrl: string): string {
   const url = URL.parse(baseUrl);
-  return url?.host ? `${url.protocol}//${url.host}${url.pathname}`.replace(/\/$/, "") : baseUrl;
+  return url?.host ? shownAddress(url) : baseUrl;
 }

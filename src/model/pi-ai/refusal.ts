@@ -1,6 +1,6 @@
 import { isContextOverflow } from "belay-pi-ai/utils/overflow";
 import { remedy } from "../../../runtime/index.ts";
-import { isRecord, parseJson } from "../../platform/json.ts";
+import { given, isRecord, parseJson } from "../../platform/json.ts";
 import { redactedStart, withoutKeys } from "../../platform/redact.ts";
 import { type Cure, type FailureCode, failure } from "../failure.ts";
 import type { ModelAnswer } from "../port.ts";
@@ -55,7 +55,7 @@ export function explain({ place, said: whole, seen, secrets }: Refusal): Explain
     const suggestion = "Check the plan and credit at the provider.";
     return { error: { ...error, retriable: false, suggestion }, isOfSetup: true };
   }
-  return code === "auth_failed" || status === 404 || trouble?.isUnreached ? { error, isOfSetup: true } : { error };
+  return code === "auth_failed" || status === 404 || trouble?.isUnsent ? { error, isOfSetup: true } : { error };
 }
 
 type Explained = Pick<Extract<ModelAnswer, { ok: false }>, "error" | "retryAfterMs" | "isTooLong" | "isOfSetup">;
@@ -64,28 +64,32 @@ const TOO_LONG = "Send less, or name a model with a larger window.";
 
 interface Trouble {
   /** There was no connection at all. */
-  readonly isUnreached: boolean;
+  readonly isUnsent: boolean;
   readonly message: string;
   readonly suggestion: string;
+  /** False if another try would fail in the same way. */
+  readonly retriable?: boolean | undefined;
 }
 
 /** The fault of the connection, if there was one. */
 function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse): Trouble | null {
-  const { networkError } = seen;
+  const { networkError, outbound } = seen;
+  if (outbound) return outbound;
   const check = `Check that ${address} can be reached, then call again.`;
   if (networkError !== null && !isUnreached(seen)) {
-    return { isUnreached: false, message: `${said} (${networkError}, ${address})`, suggestion: check };
+    return { isUnsent: false, message: `${said} (${networkError}, ${address})`, suggestion: check };
   }
   if (networkError === null && said !== NO_CONNECTION) return null;
   return {
-    isUnreached: true,
+    isUnsent: true,
     message: `no connection to ${address}${networkError === null ? "" : ` (${networkError})`}`,
     suggestion: isNamed ? `Is the server running? If it is, ${remedy("checkServer")}.` : check,
   };
 }
 
 /** The connection was never made, so nothing was sent. */
-export function isUnreached({ status, networkError }: SeenResponse): boolean {
+export function isUnreached({ status, networkError, outbound }: SeenResponse): boolean {
+  if (outbound) return outbound.isUnsent;
   return status === null && networkError !== null && UNREACHED.includes(networkError);
 }
 
@@ -120,7 +124,7 @@ const PASSING = [408, 409, 425];
 
 function cureOf(code: FailureCode, status: number | null, place: Place, trouble: Trouble | null): Cure {
   if (code !== "provider_error") return {};
-  if (status === null) return trouble ? { suggestion: trouble.suggestion } : {};
+  if (status === null) return trouble ? given({ suggestion: trouble.suggestion, retriable: trouble.retriable }) : {};
   if (status >= 500 || PASSING.includes(status)) return {};
   const suggestion = status === 404 ? notFound(place) : "Change the request: the provider does not accept it.";
   return { retriable: false, suggestion };

@@ -4,6 +4,7 @@ import { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { LIMITS } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
+import { fetchOut } from "../../platform/outbound.ts";
 import { type Fetching, fetchingBy } from "./fetching.ts";
 import { noted, noteFailure, type SeenResponse } from "./response-watch.ts";
 
@@ -26,7 +27,8 @@ export function replyBounds(tokens: number): ReplyBounds {
  * `fetch` are noted in `seen`.
  */
 export function boundReplies<T>(bounds: ReplyBounds, seen: SeenResponse, send: () => T): T {
-  const fetching: Fetching = async (plain, ...request) => bounded(await noted(seen, plain(...request)), bounds, seen);
+  const fetching: Fetching = async (plain, ...request) =>
+    bounded(await noted(seen, fetchOut(plain, ...request)), bounds, seen);
   subscribeOnce();
   return calls.run(bounds, () => fetchingBy(fetching, send));
 }

@@ -1,4 +1,5 @@
 import { isRecord } from "../../platform/json.ts";
+import { OutboundError } from "../../platform/outbound.ts";
 
 /** Facts of the network about a request. */
 export interface SeenResponse {
@@ -8,6 +9,8 @@ export interface SeenResponse {
   retryAfterMs: number | null;
   /** `ECONNREFUSED` and the like: why there was no response, or no whole one. */
   networkError: string | null;
+  /** Why the surroundings let no request through, or where a redirect would have led. */
+  outbound?: OutboundError;
 }
 
 /** Notes the response to a request. Provider SDKs drop the headers of a refused one, and with them Retry-After. */
@@ -25,6 +28,7 @@ export async function noted(seen: SeenResponse, answer: Promise<Response>): Prom
 
 /** Notes why `fetch` got no response, or why its body broke off. */
 export function noteFailure(seen: SeenResponse, error: unknown): void {
+  if (error instanceof OutboundError) seen.outbound = error;
   const cause = error instanceof Error ? error.cause : undefined;
   if (isRecord(cause) && typeof cause.code === "string") seen.networkError = cause.code;
 }

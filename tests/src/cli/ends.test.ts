@@ -3,8 +3,9 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openLeaving, untilStopped } from "../../../src/cli/stop.ts";
+import { startProxy } from "../../support/proxy.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belayLine, finished, jsonLines, type Run, startBelay, untilSearched } from "./belay.ts";
+import { belay, belayLine, finished, jsonLines, type Run, startBelay, untilSearched } from "./belay.ts";
 
 /** Sends a signal to a command once its second cell runs, which loops. */
 async function interrupted(args: readonly string[], signal: NodeJS.Signals): Promise<Run> {
@@ -96,4 +97,13 @@ test("a signal suspends, a closed stdout cancels, both abort", async () => {
     { suspend: true, cancel: false, any: true },
     { suspend: false, cancel: true, any: true },
   ]);
+});
+
+test("a command ends when its work has ended, whatever a proxy holds open", async () => {
+  await using proxy = await startProxy("silent");
+  const env = { ANTHROPIC_API_KEY: "key-of-the-user-123", HTTPS_PROXY: proxy.url };
+  const asking = ["exec", "-e", 'await llm_query("hi", { tools: [] })', "--model", "anthropic/claude-sonnet-5"];
+  const run = await belay([...asking, "--no-store", "--max-time-ms", "300"], { env });
+  expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining("the time of the budget is over") });
+  expect(proxy.seen).toEqual(["CONNECT api.anthropic.com:443"]);
 });

@@ -125,7 +125,6 @@ test("a refresh asks once for each provider with a key, sends no key, and is wri
 
 test.each([
   ["a server that fails", { status: 500 }],
-  ["a redirect", { status: 302, headers: { location: "http://127.0.0.1:1/" } }],
   ["a body that is not JSON", { body: "<html>" }],
   ["a body of more than 4 MB", { body: `["${"x".repeat(4 * 2 ** 20)}"]` }],
 ])("%s is named, and the list that there was stays", async (_, answer) => {
@@ -135,4 +134,10 @@ test.each([
   const { from } = await serveLists(() => answer);
   expect(await refreshLists(from, ["anthropic"], file)).toEqual(["anthropic"]);
   expect(readFetched(file).get("anthropic")?.models).toHaveLength(1);
+});
+
+test("a redirect of a list is an error that names both addresses", async () => {
+  const { from } = await serveLists(() => ({ status: 302, headers: { location: "http://127.0.0.1:1/" } }));
+  const refreshed = refreshLists(from, ["anthropic"], join(folderWith(), "models-store.json"));
+  await expect(refreshed).rejects.toThrow("/api/models/providers/anthropic redirects to http://127.0.0.1:1, and no");
 });

@@ -39,3 +39,30 @@ test("a conversation opens no WebSocket, which pi-ai would keep for minutes and 
   expect(await ask(model, { cache: "short", conversation: "ask-1" })).toMatchObject({ ok: false });
   expect(asked).toEqual(["POST http"]);
 });
+
+const PROTOCOLS = {
+  "openai-completions": (baseUrl: string) => ({ ...getModel("groq", "openai/gpt-oss-120b"), baseUrl }),
+  "openai-responses": (baseUrl: string) => ({ ...getModel("openai", "gpt-6-luna"), baseUrl }),
+  anthropic: (baseUrl: string) => ({ ...getModel("anthropic", "claude-sonnet-5"), baseUrl }),
+  google: (baseUrl: string) => ({ ...getModel("google", "gemini-3.8-flash"), baseUrl }),
+};
+
+test.each(Object.entries(PROTOCOLS))("%s takes no key and no prompt to where a redirect leads", async (_, modelAt) => {
+  const { asked, url } = await serve();
+  const first = createServer((request, response) => {
+    request.resume().on("end", () => response.writeHead(307, { location: `${url}${request.url}` }).end());
+  });
+  await new Promise<void>((resolve) => first.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void first.close());
+  const { port } = Object(first.address());
+  const authorize = () => ({ key: TOKEN, headers: {}, expires: Number.POSITIVE_INFINITY });
+  const model = modelAt(`http://127.0.0.1:${port}`);
+  const answer = await ask(piAiModel({ model, price: null, window: null, load: loadPiAi, authorize }));
+  expect(answer).toMatchObject({
+    ok: false,
+    charged: true,
+    isOfSetup: true,
+    error: { message: expect.stringContaining(`redirects to ${url}/`), retriable: false },
+  });
+  expect(asked).toEqual([]);
+});

@@ -1,0 +1,110 @@
+import { resolveHttpProxyUrlForTarget } from "belay-pi-ai/utils/node-http-proxy";
+import type { Dispatcher } from "undici";
+import { RlmError } from "../../runtime/errors.ts";
+import { errorCode } from "./errors.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+/** A request that no server answered, because of a redirect, a proxy or a certificate. */
+export class OutboundError extends RlmError {
+  /** True if the server has certainly not worked on the request. */
+  readonly isUnsent: boolean;
+
+  constructor(message: string, suggestion: string, retriable = false, isUnsent = true) {
+    super("provider_error", message, { suggestion, retriable });
+    this.isUnsent = isUnsent;
+  }
+}
+
+/**
+ * Sends a request by `plain`, through the proxy that the environment names. No redirect is followed: it would take keys and
+ * texts to an address that the user has not named.
+ *
+ * @throws OutboundError
+ */
+export async function fetchOut(plain: Fetch, ...[input, init]: Parameters<Fetch>): Promise<Response> {
+  const url = new URL(input instanceof Request ? input.url : input);
+  const proxy = proxyFor(url);
+  const through = proxy === null ? {} : { dispatcher: await dispatcherOf(proxy.href) };
+  const answer = await plain(input, { ...init, redirect: "manual", ...through }).catch((error: unknown) => {
+    throw explained(error, url, proxy);
+  });
+  const location = answer.status > 300 && answer.status < 400 ? answer.headers.get("location") : null;
+  const to = URL.parse(location ?? "", url);
+  if (location === null || to === null) return answer;
+  await answer.body?.cancel();
+  const problem = `${shownAddress(url)} redirects to ${shownAddress(to)}, and no redirect is followed`;
+  throw new OutboundError(problem, `If you trust ${to.origin}, name it in the base URL.`);
+}
+
+/** Handles a failure that stands for no answer. @throws OutboundError if that is the reason, since the user can mend it */
+export function nullUnlessOutbound(error: unknown): null {
+  if (error instanceof OutboundError) throw error;
+  return null;
+}
+
+/**
+ * The proxy of requests to an address, by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; null: they go there directly, as all to
+ * this computer do.
+ *
+ * @throws OutboundError for a variable that names no proxy
+ */
+export function proxyFor(url: URL): URL | null {
+  if (LOOPBACK.test(url.hostname)) return null;
+  try {
+    return resolveHttpProxyUrlForTarget(url) ?? null;
+  } catch {
+    throw new OutboundError(`${variableOf(url)} is not the address of an HTTP proxy`, "Set it to http://HOST:PORT.");
+  }
+}
+
+const LOOPBACK = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/** An address without a password and a query, which keys are passed in. */
+export function shownAddress({ protocol, host, pathname }: URL): string {
+  return `${protocol}//${host}${pathname}`.replace(/\/$/, "");
+}
+
+/** The variable that names the proxy. */
+const variableOf = ({ protocol }: URL) => `${protocol.slice(0, -1).toUpperCase()}_PROXY`;
+
+/** Dispatchers by the address of their proxy: each keeps its connections. */
+const dispatchers = new Map<string, Promise<Dispatcher>>();
+
+function dispatcherOf(proxy: string): Promise<Dispatcher> {
+  const dispatcher = dispatchers.get(proxy) ?? openDispatcher(proxy);
+  dispatchers.set(proxy, dispatcher);
+  return dispatcher;
+}
+
+/** The `fetch` of Node calls dispatchers in the form of before. */
+async function openDispatcher(proxy: string): Promise<Dispatcher> {
+  const { Dispatcher1Wrapper, ProxyAgent } = await import("undici");
+  return new Dispatcher1Wrapper(new ProxyAgent({ uri: proxy, allowH2: false }));
+}
+
+/** Returns why `fetch` failed: in words if a certificate or the proxy is at fault, else the error as it was. */
+function explained(error: unknown, url: URL, proxy: URL | null): unknown {
+  const { cause }: { readonly cause?: unknown } = Object(error);
+  const reasons = reasonsOf(cause);
+  const [untrusted] = UNTRUSTED.exec(reasons) ?? [];
+  if (untrusted) return new OutboundError(`the certificate of ${url.host} is not trusted (${untrusted})`, TRUST);
+  if (proxy === null || reasons === "") return error;
+  const by = `the proxy ${shownAddress(proxy)}`;
+  if (reasons.includes("(407)")) return new OutboundError(`${by} wants a user and a password, or other ones`, LOGIN);
+  const unsent = UNSENT.exec(reasons)?.[0];
+  const problem = `${by} made no connection to ${url.host} (${unsent ?? errorCode(cause)})`;
+  const check = `Check ${variableOf(url)}; a server that needs no proxy belongs into NO_PROXY.`;
+  return new OutboundError(problem, check, true, unsent !== undefined);
+}
+
+const UNTRUSTED = /(?:DEPTH_ZERO_)?SELF_SIGNED_CERT(?:_IN_CHAIN)?|UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF)/;
+const UNSENT =
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH|ETIMEDOUT|UND_ERR_(?:CONNECT_TIMEOUT|PRX_CONN)|Proxy response \(\d+\)/;
+const TRUST = "Set NODE_EXTRA_CA_CERTS to the file of your company's certificates (PEM), then start again.";
+const LOGIN = "Write USER:PASSWORD@ before the host in its variable, with characters such as @ encoded as %40.";
+
+/** Codes and messages of an error and its causes. */
+function reasonsOf(error: unknown): string {
+  return error instanceof Error ? `${errorCode(error)} ${error.message}\n${reasonsOf(error.cause)}` : "";
+}
