@@ -4,31 +4,54 @@ import { jsonText } from "../platform/visible.ts";
 import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope, withWarnings } from "../tools/index.ts";
 import { MCP } from "./wording.ts";
 
+/** The part of an answer that a client shows its model. */
+export interface Shown {
+  readonly bytes: number;
+  /** True if it counts the answer as it stands in JSON, where quotes and backslashes take two. */
+  readonly isEscaped: boolean;
+}
+
 /**
- * The client's view of an envelope: one line of JSON, cut to so many bytes, in the server's words.
+ * The client's view of an envelope: one line of JSON, cut to what the client shows, in the server's words.
  *
  * @param rest where the rest of a long answer is, a sentence
  */
-export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest: string, maxBytes: number) {
+export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest: string, shown: Shown) {
   const envelope = wordedEnvelope(withWarnings(given, warnings), MCP);
   const { exec_id = envelope.ask_id } = envelope;
   const whole =
     typeof exec_id === "string" ? ` rlm_wait with from: 0 has it whole, as belay://exec/${exec_id} has.` : "";
-  const text = jsonText(fitted(inOrder(envelope, maxBytes), `${rest}${whole}`, maxBytes));
-  return { content: [{ type: "text" as const, text }], isError: !given.success };
+  const cut = cutTo(shown, (bytes) => fitted(inOrder(envelope, bytes), `${rest}${whole}`, bytes));
+  return { content: [{ type: "text" as const, text: jsonText(cut) }], isError: !given.success };
 }
 
-/** Characters of an answer that clients show their models, as far as they show less than others. */
-const SHOWN_BY = [
-  [/codex/i, 10_000],
-  [/cline/i, 7_000],
-  [/qwen/i, 1_800],
-] as const;
-const USUAL_BYTES = 40_000;
+/** Characters of an answer that clients were measured to show their models. `npm run check:agents` installs them. */
+const SHOWN_BY: readonly (readonly [name: RegExp, shown: Shown])[] = [
+  [/codex/i, { bytes: 10_000, isEscaped: false }],
+  [/cline/i, { bytes: 7_800, isEscaped: true }],
+  [/qwen/i, { bytes: 1_800, isEscaped: false }],
+  [/claude-code|opencode|gemini|continue/i, { bytes: 40_000, isEscaped: false }],
+];
+/** Bytes for all others: of an answer of more than 20,000 the model in Copilot sees 500. */
+const USUAL_BYTES = 19_000;
 
-/** The bytes of an answer that this client hands on to its model. */
-export function bytesShownBy(client: string): number {
-  return SHOWN_BY.find(([name]) => name.test(client))?.[1] ?? USUAL_BYTES;
+/** The part of an answer that this client shows. @param answerBytes the user's number; null: what is known of the client */
+export function shownBy(client: string, answerBytes: number | null): Shown {
+  if (answerBytes !== null) return { bytes: answerBytes, isEscaped: false };
+  return SHOWN_BY.find(([name]) => name.test(client))?.[1] ?? { bytes: USUAL_BYTES, isEscaped: false };
+}
+
+const LEAST_BYTES = 500;
+
+/** The envelope that `make` gives for so many bytes, or for fewer until the client shows all of it. */
+function cutTo(shown: Shown, make: (maxBytes: number) => ToolEnvelope): ToolEnvelope {
+  let room = shown.bytes;
+  for (;;) {
+    const made = make(room);
+    const size = shown.isEscaped ? bytesOf(jsonText(made)) : 0;
+    if (size <= shown.bytes || room < LEAST_BYTES) return made;
+    room = Math.floor(room * Math.min(shown.bytes / size, 0.95));
+  }
 }
 
 /** Fields that a model looks for first, in whatever of an answer it is shown. */
@@ -57,13 +80,15 @@ function isLong(value: Json | undefined): boolean {
   return typeof value === "string" && value.length > LONG_UNITS;
 }
 
-/** A part of an answer, as JSON text, that fits into these bytes. */
-export function pageOf(envelope: ToolEnvelope, from: number, maxBytes: number): ToolEnvelope {
+/** A part of an answer, as JSON text, that the client shows whole. */
+export function pageOf(envelope: ToolEnvelope, from: number, shown: Shown): ToolEnvelope {
   const whole = jsonText(envelope);
-  const text = beginning(whole.slice(from), maxBytes - PAGE_BYTES);
-  const to = from + text.length;
-  const more = to < whole.length ? { suggestion: `rlm_wait with from: ${to} has what follows.` } : {};
-  return { success: true, from, to, of: whole.length, text, ...more };
+  return cutTo(shown, (maxBytes) => {
+    const text = beginning(whole.slice(from), maxBytes - PAGE_BYTES);
+    const to = from + text.length;
+    const more = to < whole.length ? { suggestion: `rlm_wait with from: ${to} has what follows.` } : {};
+    return { success: true, from, to, of: whole.length, text, ...more };
+  });
 }
 
 /** For what is said around the text of a page. */

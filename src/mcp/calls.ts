@@ -11,7 +11,7 @@ import {
   type ToolEnvelope,
   type ToolSet,
 } from "../tools/index.ts";
-import { answerOf, bytesShownBy, pageOf, unknownTool } from "./answer.ts";
+import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
 import { type Called, openRuns, type Runs } from "./running.ts";
@@ -65,13 +65,13 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
 
   /** Never rejects: what goes wrong is an answer that says so. */
   async function call(name: string, args: unknown, { signal, notify, client, key }: Request) {
-    const maxBytes = limits.answerBytes ?? bytesShownBy(client);
+    const shown = shownBy(client, limits.answerBytes);
     const tools = serverTools(
       set,
-      sessionHost(connection, runs, () => called, maxBytes),
+      sessionHost(connection, runs, () => called, shown),
     );
     const tool = tools.find((known) => known.name === name);
-    if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", maxBytes);
+    if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", shown);
     const called: Called = { tool, signal, answerMs: notify ? limits.answerMsWithProgress : limits.answerMs };
     const cwd = await connection.roots.first();
     const given = placedArguments(tool, args, cwd);
@@ -86,7 +86,7 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
       ? await tool.run(() => connection.look(), given, { cwd, signal, suspend })
       : await runs.run(called, (signals) => work(tool, given, signals, key));
     const ended = runs.takeEnded().map((exec_id) => `finished: ${exec_id}`);
-    return answerOf(envelope, [...connection.warnings(), ...ended], tool.rest, maxBytes);
+    return answerOf(envelope, [...connection.warnings(), ...ended], tool.rest, shown);
   }
 
   return {
@@ -100,8 +100,8 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
   };
 }
 
-/** Answers the calls of rlm_status and rlm_wait. @param called such a call @param maxBytes of an answer that the client shows */
-function sessionHost(connection: Connection, runs: Runs, called: () => Called, maxBytes: number): SessionHost {
+/** Answers the calls of rlm_status and rlm_wait. @param called such a call @param shown of an answer by the client */
+function sessionHost(connection: Connection, runs: Runs, called: () => Called, shown: Shown): SessionHost {
   return {
     status: () => statusOf(connection, runs),
     async goTo(session) {
@@ -117,7 +117,7 @@ function sessionHost(connection: Connection, runs: Runs, called: () => Called, m
       return statusAfter(connection, runs, called(), async () => (await connection.look()).discard());
     },
     async page(exec_id, from) {
-      return pageOf(await recorded(connection, exec_id), from, maxBytes);
+      return pageOf(await recorded(connection, exec_id), from, shown);
     },
     async wait(exec_id) {
       const known = await runs.wait(called(), exec_id);

@@ -30,7 +30,7 @@ const OWN = under("output", {
   },
   answerBytes: {
     type: count(MOST_BYTES, LEAST_BYTES),
-    help: `cut answers to N bytes, ${LEAST_BYTES} to ${MOST_BYTES} (default 40000, less for clients that show less)`,
+    help: `cut answers to N bytes, ${LEAST_BYTES} to ${MOST_BYTES} (default 19000; 40000 for clients that were measured to show more, less for those that show less)`,
   },
   printConfig: {
     type: { ...choice(CLIENTS), word: "CLIENT" },

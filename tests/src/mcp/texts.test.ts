@@ -1,6 +1,6 @@
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { expect, test } from "vitest";
-import { answerOf, bytesShownBy, pageOf } from "../../../src/mcp/answer.ts";
+import { answerOf, pageOf, shownBy } from "../../../src/mcp/answer.ts";
 import { configFor } from "../../../src/mcp/clients.ts";
 import { listedTools } from "../../../src/mcp/listed-tools.ts";
 import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
@@ -99,7 +99,11 @@ test("an answer begins with what matters, and ends with long texts, ids and limi
   const ids = { session_id: "S", exec_id: "E" };
   const given = { ...ids, stdout: "x".repeat(300), limits_applied: {}, success: true, warnings: ["a"] };
   const order = (envelope: object, maxBytes = 40_000) =>
-    Object.keys(JSON.parse(answerOf({ success: true, ...envelope }, [], "", maxBytes).content[0]?.text ?? ""));
+    Object.keys(
+      JSON.parse(
+        answerOf({ success: true, ...envelope }, [], "", { bytes: maxBytes, isEscaped: false }).content[0]?.text ?? "",
+      ),
+    );
   const rest = ["stdout", "exec_id", "session_id", "limits_applied"];
   const keys = order({ ...given, result_json: 1, truncated: false });
   expect(keys).toEqual(["success", "result_json", "warnings", "truncated", ...rest]);
@@ -112,24 +116,28 @@ test("an answer begins with what matters, and ends with long texts, ids and limi
 
 test.each([
   ["codex-mcp-client", 10_000],
-  ["Cline", 7_000],
+  ["Cline", 7_800],
   ["qwen-code-mcp-client-belay", 1_800],
   ["claude-code", 40_000],
-  ["", 40_000],
+  ["opencode", 40_000],
+  ["github-copilot-developer", 19_000],
+  ["", 19_000],
 ])("an answer fits what %s shows its model, and pages have the whole of it", (client, most) => {
-  const maxBytes = bytesShownBy(client);
-  expect(maxBytes).toBe(most);
+  const shown = shownBy(client, null);
+  expect(shown.bytes).toBe(most);
+  expect(shownBy(client, 5_000)).toEqual({ bytes: 5_000, isEscaped: false });
+  const sizeOf = (text: string) => Buffer.byteLength(shown.isEscaped ? JSON.stringify(text) : text);
   const envelope = { success: true, exec_id: "E", result_json: { n: 1 }, stdout: 'é"😀\n'.repeat(20_000), budget: {} };
-  const [{ text = "" } = {}] = answerOf(envelope, [], "Print slices.", maxBytes).content;
-  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(most);
-  expect(Buffer.byteLength(text)).toBeGreaterThan(most * 0.7);
+  const [{ text = "" } = {}] = answerOf(envelope, [], "Print slices.", shown).content;
+  expect(sizeOf(text)).toBeLessThanOrEqual(most);
+  expect(sizeOf(text)).toBeGreaterThan(most * 0.7);
   expect(JSON.parse(text)).toMatchObject({
     result_json: { n: 1 },
     warnings: [expect.stringMatching(/^answer_cut: stdout shows .* Print slices\. rlm_wait with from: 0 has it whole/)],
   });
   let whole = "";
-  for (let page = pageOf(envelope, 0, maxBytes); ; page = pageOf(envelope, Number(page.to), maxBytes)) {
-    expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThanOrEqual(most);
+  for (let page = pageOf(envelope, 0, shown); ; page = pageOf(envelope, Number(page.to), shown)) {
+    expect(sizeOf(JSON.stringify(page))).toBeLessThanOrEqual(most);
     expect(page.from).toBe(whole.length);
     whole += page.text;
     if (page.suggestion === undefined) break;
@@ -139,10 +147,11 @@ test.each([
 });
 
 const MAX_BYTES = 40_000;
+const MOST = { bytes: MAX_BYTES, isEscaped: false };
 
 test.each([["x"], ["語"], ["😀"], ['"']])("an answer of many %s is cut to the bytes that fit", (character) => {
   const envelope = { success: true, result_json: character.repeat(90_000), stdout: character.repeat(200_000) };
-  const { content, isError } = answerOf(envelope, ["session_shared: x"], "Ask for less.", MAX_BYTES);
+  const { content, isError } = answerOf(envelope, ["session_shared: x"], "Ask for less.", MOST);
   const [{ text = "" } = {}] = content;
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_BYTES);
   expect(Buffer.byteLength(text)).toBeGreaterThan(MAX_BYTES - 2_000);
@@ -157,7 +166,7 @@ test.each([["x"], ["語"], ["😀"]])(
     const room = MAX_BYTES - Buffer.byteLength(JSON.stringify({ success: true, stdout: "" }));
     const bytes = Buffer.byteLength(character);
     const stdout = character.repeat(room / bytes) + "x".repeat(room % bytes);
-    const told = (stdout: string) => answerOf({ success: true, stdout }, [], "", MAX_BYTES).content[0]?.text ?? "";
+    const told = (stdout: string) => answerOf({ success: true, stdout }, [], "", MOST).content[0]?.text ?? "";
     expect(told(stdout)).toBe(JSON.stringify({ success: true, stdout }));
     expect(Buffer.byteLength(told(stdout))).toBe(MAX_BYTES);
     expect(Buffer.byteLength(told(`${stdout}x`))).toBeLessThan(MAX_BYTES);
@@ -167,7 +176,7 @@ test.each([["x"], ["語"], ["😀"]])(
 
 test("suggestions name what a client's model can do", () => {
   const suggestion = "Give it up with `discard()`.";
-  const [{ text = "" } = {}] = answerOf({ success: false, suggestion }, [], "", MAX_BYTES).content;
+  const [{ text = "" } = {}] = answerOf({ success: false, suggestion }, [], "", MOST).content;
   expect(JSON.parse(text).suggestion).toBe("Give it up with rlm_wait and discard: true.");
 });
 

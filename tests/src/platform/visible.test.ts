@@ -75,7 +75,8 @@ const DOORS: { readonly [door: string]: (text: string, terminal: Terminal) => un
   "a line to type": (text, { stderr }) => stderr.write(commandLine(["show", text])),
   "a row or page in Pi": (text) => harmless(text),
   "a line in Pi": (text) => oneLine(text, 60),
-  "an answer over MCP": (text) => answerOf({ success: true, text }, [], "", 10_000).content[0]?.text,
+  "an answer over MCP": (text) =>
+    answerOf({ success: true, text }, [], "", { bytes: 10_000, isEscaped: false }).content[0]?.text,
   "progress over MCP": (text) =>
     progressMessage({ ...{ name: "", elapsed_ms: 0, turn: null, child: null, calls: null, load: null }, notice: text }),
 };
@@ -112,7 +113,7 @@ test("a name with a line feed is one line behind each door", () => {
 
 test("an answer over MCP keeps to its size when characters become escapes", () => {
   const text = "\u202e".repeat(20_000);
-  const [answer] = answerOf({ success: true, text }, [], "", 10_000).content;
+  const [answer] = answerOf({ success: true, text }, [], "", { bytes: 10_000, isEscaped: false }).content;
   expect(Buffer.byteLength(answer?.text ?? "")).toBeLessThanOrEqual(10_000);
 });
 
