@@ -12,6 +12,7 @@ import {
   type ToolSet,
 } from "../tools/index.ts";
 import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
+import { openChangedFiles } from "./changed-files.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
 import { type Called, openRuns, type Runs } from "./running.ts";
@@ -55,6 +56,7 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
     execId: () => connection.current()?.unfinished()?.exec_id ?? null,
     endCancelled: async (tool) => finished(await connection.look(), tool, {}, { signal: AbortSignal.abort(), suspend }),
   });
+  const changes = openChangedFiles(clock);
   const connection = openConnection({ ...parts, onProgress: runs.progress });
 
   /** A call of a tool that works in the session, when its turn has come. */
@@ -85,8 +87,9 @@ export function openCalls({ tools: set, limits, suspend, ...parts }: CallsParts)
     const envelope = WITHOUT_TURN.has(name)
       ? await tool.run(() => connection.look(), given, { cwd, signal, suspend })
       : await runs.run(called, (signals) => work(tool, given, signals, key));
+    const changed = OVER_CONTEXT.has(name) ? await changes.warnings(connection.current(), cwd) : [];
     const ended = runs.takeEnded().map((exec_id) => `finished: ${exec_id}`);
-    return answerOf(envelope, [...connection.warnings(), ...ended], tool.rest, shown);
+    return answerOf(envelope, [...connection.warnings(), ...changed, ...ended], tool.rest, shown);
   }
 
   return {
@@ -153,5 +156,8 @@ async function recorded(connection: Connection, exec_id: string | null): Promise
   const { ask, answer } = await answerOfExec(connection, exec_id);
   return ask ? askAnswer(ask) : answer;
 }
+
+/** Tools that read the context. */
+const OVER_CONTEXT: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query", "rlm_ask"]);
 
 const WITHOUT_TURN: ReadonlySet<string> = new Set(["rlm_status", "rlm_wait"]);

@@ -8,7 +8,7 @@ import {
   type Session,
   summaryOf,
 } from "../session/index.ts";
-import { unfinishedOf } from "../tools/index.ts";
+import { changedSentence, unfinishedOf } from "../tools/index.ts";
 import type { Connection } from "./connection.ts";
 import type { Runs } from "./running.ts";
 
@@ -25,7 +25,7 @@ export async function statusOf(connection: Connection, runs: Runs) {
   return {
     session: session.name,
     session_id: session.id,
-    context: contextOf(session),
+    context: await contextOf(session, await connection.roots.first()),
     budget: session.budget(),
     running,
     unfinished: running ? null : unfinishedOf(session),
@@ -41,11 +41,19 @@ export async function statusOf(connection: Connection, runs: Runs) {
 
 const LISTED = 20;
 
-function contextOf(session: Session) {
+async function contextOf(session: Session, cwd: string) {
   const stats = session.stats();
   if (!stats) return null;
+  const changed = changedSentence(await session.changedFiles(), cwd);
   const { sources, document_count, length_chars, length_tokens_estimate, skipped } = stats;
-  return { sources, document_count, length_chars, length_tokens_estimate, skipped: toldSkips(skipped, LISTED) };
+  return {
+    sources,
+    document_count,
+    length_chars,
+    length_tokens_estimate,
+    skipped: toldSkips(skipped, LISTED),
+    changed,
+  };
 }
 
 /** The answer of an exec that is over. @throws RlmError `invalid_argument` if the session has none by that id */

@@ -380,6 +380,11 @@ export interface Session extends AsyncDisposable {
   loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
   /** True if the context begins with what a load of this source would give now. Rejects as `load` does, and changes nothing. */
   holds(source: LoadSource, options?: LoadingOptions): Promise<boolean>;
+  /**
+   * Absolute paths of the files of its sources that differ from what is loaded: changed, new and gone ones. `loadAppend` adds the first
+   * two. Rejects with `cancelled` alone.
+   */
+  changedFiles(options?: { readonly signal?: AbortSignal | undefined }): Promise<readonly string[]>;
   /** Runs a cell. @returns its result and output; a cell that fails is a value too */
   exec(code: string, options?: ExecOptions): Promise<ExecEnvelope>;
   /**

@@ -7,6 +7,7 @@ import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
 import { questionOf } from "./ask/description.ts";
 import { discardInterrupted } from "./ask/ends.ts";
+import { changedFiles } from "./contexts/changed-files.ts";
 import { dryRun } from "./dry-run.ts";
 import { type LoadRequest, loadRequest } from "./exec/request.ts";
 import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
@@ -68,6 +69,11 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
         const [first] = state().context?.parts ?? [];
         return first !== undefined && (await request.read(null)).hash === first.hash;
       });
+    },
+    async changedFiles({ signal } = {}) {
+      const { account, context } = state();
+      if (!context) return [];
+      return changedFiles(context, account.loads, setup.granted, { ...setup.loading, ...given({ signal }) });
     },
     async exec(source, options = {}) {
       checkSource(source);

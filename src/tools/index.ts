@@ -8,6 +8,7 @@ import { rlm_status } from "./rlm_status.ts";
 import { rlm_wait } from "./rlm_wait.ts";
 import type { SessionHost } from "./session-host.ts";
 
+export { changedSentence } from "./changed-files.ts";
 export type { Conversation, ConversationObjects } from "./conversation.ts";
 export type { RecordedCall, Signals, Tool, ToolEnvelope } from "./define.ts";
 export { finished } from "./finished.ts";

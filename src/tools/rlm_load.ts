@@ -1,7 +1,10 @@
 import { resolve } from "node:path";
+import * as v from "valibot";
+import { RlmError } from "../../runtime/index.ts";
 import { typedPath } from "../platform/typed-path.ts";
 import type { LoadResult, Session } from "../session/index.ts";
 import { readArguments } from "./arguments.ts";
+import { changedSentence } from "./changed-files.ts";
 import { defineTool, type RecordedCall, type Tool } from "./define.ts";
 import { plainJson } from "./parameters.ts";
 import { unfinishedOf } from "./unfinished.ts";
@@ -70,14 +73,20 @@ export const rlm_load_unless_loaded = defineTool({
   },
   async run(session, { path, reset = false, ...how }, { cwd, signal }) {
     const source = sourceAt(path, cwd);
+    const before = session.stats();
+    if (!before) return loaded(await session.load(source, { signal, ...how }));
+    const there = await whatIsThere(session, signal);
+    const hasAny = Object.values(there).some((names) => names.length > 0);
     if (!reset && isLoadedFrom(session, source)) {
       const unfinished = unfinishedOf(session);
-      if (unfinished || (await session.holds(source, { signal, ...how }))) {
-        const { stats, ...there } = await whatIsThere(session, signal);
-        return { success: true, already_loaded: true, stats, ...there, unfinished, suggestion: KEPT };
-      }
+      const isSame = unfinished !== null || (await session.holds(source, { signal, ...how }));
+      const known = { success: true, already_loaded: true, stats: shortened(before), ...there, unfinished };
+      if (isSame) return { ...known, suggestion: KEPT };
+      const changed = changedSentence(await session.changedFiles({ signal }), cwd);
+      if (hasAny) return { ...known, changed, suggestion: changed === null ? KEPT : CHANGED };
     }
-    return loaded(await session.load(source, { signal, ...how }));
+    const result = loaded(await session.load(source, { signal, ...how }));
+    return hasAny ? { ...result, dropped: there } : result;
   },
   ...LOADS,
 });
@@ -114,6 +123,8 @@ const lossy = (files: NonNullable<LoadResult["stats"]["converted"]>["files"]) =>
 
 const LISTED_FILES = 20;
 
+const CHANGED =
+  "Nothing was reset. rlm_load_append with this path adds what is new or has changed and keeps all of this; reset: true loads it anew and drops all of this.";
 const KEPT = "Nothing was reset: go on with what is there. reset: true loads it anew and drops all of this.";
 
 /**
@@ -133,12 +144,19 @@ function isLoadedFrom(session: Session, source: string): boolean {
   return session.stats()?.sources[0] === source;
 }
 
+/** Names of what earlier cells have left. */
+const Left = v.record(v.string(), v.array(v.string()));
+
 /** The names of what earlier cells have left, by a dry run: nothing is changed or recorded. */
-async function whatIsThere(session: Session, signal: AbortSignal) {
-  const stats = session.stats();
-  const { envelope } = await session.dryRun(LOOK, { signal });
-  const seen: object = envelope.success ? Object(envelope.result_json) : {};
-  return { stats: stats && shortened(stats), ...seen };
+async function whatIsThere(session: Session, signal: AbortSignal): Promise<v.InferOutput<typeof Left>> {
+  try {
+    const { envelope } = await session.dryRun(LOOK, { signal });
+    return v.parse(v.fallback(Left, {}), envelope.success ? envelope.result_json : null);
+  } catch (error) {
+    // A state that cannot be opened is no reason not to load.
+    if (error instanceof RlmError) return {};
+    throw error;
+  }
 }
 
 const MOST_NAMES = 100;

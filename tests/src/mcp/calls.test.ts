@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -125,6 +125,37 @@ test("a load of what is loaded resets nothing and tells what is there, until it 
   await again("rlm_load", { path });
   expect(await again("rlm_load", { path, raw: true })).not.toHaveProperty("already_loaded");
   expect(await again("rlm_load", { path, raw: true })).toMatchObject({ already_loaded: true });
+});
+
+test("over files that have changed a cell warns, status tells, and a load names what it would drop and keeps it", async () => {
+  const { call, close, of } = await loaded({ tools: "all" });
+  const path = of.folder;
+  await call("rlm_exec", { code: "var n = 1; memory.put('k', 1); helpers.add('f', 'function f() {}')" });
+  expect(await call("rlm_status")).toMatchObject({ context: { changed: null } });
+  await close();
+  const { call: again } = await openPair(of);
+  writeFileSync(join(path, "a.txt"), "another text\n");
+  writeFileSync(join(path, "new.txt"), "new\n");
+  rmSync(join(path, "more/b.txt"));
+  const changed = "3 files differ from what is loaded: a.txt, new.txt, more/b.txt";
+  expect(await again("rlm_status")).toMatchObject({ context: { changed } });
+  const warnings = [`context_changed: ${changed}; rlm_load_append with its path adds them`];
+  expect(await again("rlm_exec", { code: "n" })).toMatchObject({ result_json: 1, warnings });
+  const left = { variables: ["n", "f"], memory_keys: ["k"], helpers: ["f"] };
+  const suggestion = expect.stringMatching(/^Nothing was reset\. rlm_load_append .* reset: true/);
+  expect(await again("rlm_load", { path })).toMatchObject({ already_loaded: true, ...left, changed, suggestion });
+  expect(await again("rlm_exec", { code: "n" })).toMatchObject({ result_json: 1, warnings });
+  await again("rlm_load_append", { path });
+  const gone = "1 file differs from what is loaded: more/b.txt";
+  expect(await again("rlm_status")).toMatchObject({ context: { changed: gone } });
+  expect(await again("rlm_exec", { code: "n" })).toMatchObject({ result_json: 1 });
+  const anew = await again("rlm_load", { path, reset: true });
+  expect(anew).toMatchObject({ success: true, stats: { document_count: 2 }, dropped: left });
+  expect(anew).not.toHaveProperty("already_loaded");
+  const next = await again("rlm_exec", { code: "typeof n" });
+  expect(next).toMatchObject({ result_json: "undefined" });
+  expect(next.warnings ?? []).toEqual([]);
+  expect(await again("rlm_load", { path: join(path, "a.txt") })).not.toHaveProperty("dropped");
 });
 
 test.each(ERAS)("%s: a call that the client cancels ends as cancelled, and its variables stay", async (era) => {

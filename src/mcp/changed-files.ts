@@ -1,0 +1,29 @@
+import type { Clock } from "../../runtime/index.ts";
+import type { Session } from "../session/index.ts";
+import { changedSentence } from "../tools/index.ts";
+
+/** Looking at the files takes at most this share of the time. */
+const SHARE = 0.05;
+
+/** Warns of files that differ from what is loaded. A large folder is not looked at with every call. */
+export function openChangedFiles(clock: Clock) {
+  let [of, next]: [string, number] = ["", 0];
+  let told: readonly string[] = [];
+  return {
+    /** @param cwd names are relative to it */
+    async warnings(session: Session | null, cwd: string): Promise<readonly string[]> {
+      const hash = session?.stats()?.context_hash;
+      if (!session || hash === undefined) return [];
+      const begun = clock.monotonic();
+      const context = `${session.id} ${hash}`;
+      if (context === of && begun < next) return told;
+      // It is a remark: a call does not fail for it.
+      const files = await session.changedFiles().catch(() => []);
+      const ended = clock.monotonic();
+      [of, next] = [context, ended + (ended - begun) / SHARE];
+      const sentence = changedSentence(files, cwd);
+      told = sentence === null ? [] : [`context_changed: ${sentence}; rlm_load_append with its path adds them`];
+      return told;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import { RlmError } from "../../../runtime/index.ts";
+import { type Context, load } from "../../context/index.ts";
+import { given } from "../../platform/json.ts";
+import type { Loading } from "../exec/request.ts";
+import type { Start } from "../journal/records.ts";
+import { readLoadInput, sourceIn, waysIn } from "./contexts.ts";
+import type { Granted } from "./granted.ts";
+
+/**
+ * Paths of files that differ from what is loaded: changed ones, new ones in a folder, and ones that are gone. If no file looks
+ * otherwise than before, none is read. A source that may not be read any more is passed over.
+ */
+export async function changedFiles(
+  context: Context,
+  loads: readonly Start[],
+  granted: Granted,
+  loading: Loading,
+): Promise<readonly string[]> {
+  const found = new Set<string>();
+  const known = loading.known && {
+    ...loading.known,
+    open: async (key: string) => (key === context.key ? context : null),
+  };
+  const sources = new Map(loads.map(({ input }) => [JSON.stringify(input), readLoadInput(input)]));
+  for (const source of sources.values()) {
+    if (!("roots" in source)) continue;
+    const documents = { ...loading.documents, ...waysIn(source) };
+    const options = { ...loading, roots: granted.among(source.roots), documents, onProgress() {}, ...given({ known }) };
+    // An append takes what is new or has changed.
+    const after = await load(sourceIn(source), options, context).catch((error: unknown) => {
+      if (error instanceof RlmError && error.code !== "cancelled") return context;
+      throw error;
+    });
+    for (const { path } of after.documents.slice(context.documents.length)) found.add(path);
+  }
+  for (const { path, replaced_by } of context.documents) {
+    if (replaced_by === undefined && path !== "-" && isGone(path)) found.add(path);
+  }
+  return [...found];
+}
+
+/** True for the path of a file that is gone. A member of an archive is below a file. */
+function isGone(path: string): boolean {
+  for (let place = path; ; place = dirname(place)) {
+    const stats = statSync(place, { throwIfNoEntry: false });
+    if (stats || place === dirname(place)) return place !== path && stats?.isDirectory() !== false;
+  }
+}
