@@ -142,6 +142,7 @@ async function soakMcp({ folder, url }: Place): Promise<Soaked> {
         ),
       madeFor: () => null,
       folderOf: ({ settings }) => String(Reflect.get(Object(settings), "folder")),
+      clientOf: () => null,
     },
     tools: "core",
     limits: { answerMs: 600_000, answerMsWithProgress: 600_000, answerBytes: 40_000 },

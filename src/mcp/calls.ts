@@ -1,4 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
+import { keyedCallsOf } from "../session/index.ts";
 import {
   askAnswer,
   finished,
@@ -12,6 +13,7 @@ import {
   type ToolSet,
 } from "../tools/index.ts";
 import { answerOf, pageOf, type Shown, shownBy, unknownTool } from "./answer.ts";
+import { OF_CALL } from "./call-key.ts";
 import { openChangedFiles } from "./changed-files.ts";
 import { type Connection, type ConnectionParts, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
@@ -122,7 +124,8 @@ function sessionHost(connection: Connection, runs: Runs, called: () => Called, s
     async page(exec_id, from) {
       return pageOf(await recorded(connection, exec_id), from, shown);
     },
-    async wait(exec_id) {
+    async wait(given) {
+      const exec_id = given && (await execOf(connection, given));
       const known = await runs.wait(called(), exec_id);
       if (known) return known;
       const unfinished = (await connection.look()).unfinished()?.exec_id;
@@ -149,6 +152,16 @@ async function statusAfter(
 ): Promise<object> {
   const changed = await runs.run(called, () => change().then(() => ({ success: true })));
   return changed.success && changed.running !== true ? statusOf(connection, runs) : changed;
+}
+
+/** An exec by its id, or by the key of its call. @throws RlmError `cancelled` if the call had not begun one when the server was killed */
+async function execOf(connection: Connection, given: string): Promise<string> {
+  if (!given.startsWith(OF_CALL)) return given;
+  const exec = keyedCallsOf(await connection.look()).find(given.slice(OF_CALL.length));
+  if (exec) return exec.exec_id;
+  throw new RlmError("cancelled", "the server was started again before this call began anything", {
+    suggestion: "Call the tool again.",
+  });
 }
 
 /** The answer of an exec that is over. @throws RlmError `invalid_argument` */

@@ -2,17 +2,14 @@ import { systemClock } from "../../runtime/index.ts";
 import { errorName } from "../platform/errors.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Calls } from "./calls.ts";
+import type { AskedSession } from "./connection.ts";
 import type { ServerParts } from "./serve.ts";
 
 /** The session of Belay's in which a client over HTTP works. */
 export type ClientSession = ReturnType<typeof openClientSession>;
 
-/** @param name that the client's address has @param shared the warning of each answer in the session of this name; null: none */
-export function openClientSession(
-  parts: ServerParts,
-  name: string | null,
-  shared: (session: string | null) => string | null,
-) {
+/** Opens nothing before the first call. */
+export function openClientSession(parts: ServerParts, asked: AskedSession) {
   const { source, tools, limits, leaving, clock = systemClock } = parts;
   const leave = new AbortController();
   const left = joinSignals(leaving.suspend, leave.signal);
@@ -24,7 +21,7 @@ export function openClientSession(
       // A client elsewhere names no folders: those of --root count, else the working folder.
       const askRoots = async () => null;
       opened ??= import("./calls.ts").then(({ openCalls }) => {
-        current = openCalls({ source, tools, limits, clock, suspend: left.signal, askRoots, name, shared });
+        current = openCalls({ source, tools, limits, clock, suspend: left.signal, askRoots, ...asked });
         return current;
       });
       return opened;

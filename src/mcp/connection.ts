@@ -3,7 +3,7 @@ import { type Clock, RlmError } from "../../runtime/index.ts";
 import { openedOnce } from "../platform/opened-once.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
-import type { SessionRow } from "../store/index.ts";
+import type { SessionRow, Store } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
 import { openServerRoots } from "./roots.ts";
 import { folderSession, namesOf, SERVER_PREFIX } from "./session-name.ts";
@@ -12,16 +12,22 @@ import type { SessionSource } from "./session-source.ts";
 /** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
 export type Connection = ReturnType<typeof openConnection>;
 
-export interface ConnectionParts {
+/** The session that a client wants, and what is known of others. */
+export interface AskedSession {
+  /** That of its address; null or absent: the user's choice, else that of the folder. */
+  readonly name?: string | null;
+  /** Gives the mark that a session of this client bears, by which a later process finds it. */
+  mark?(): string;
+  /** The warning of every answer about others who use the session; null: there are none. */
+  shared?(session: string | null): string | null;
+}
+
+export interface ConnectionParts extends AskedSession {
   readonly source: SessionSource;
   readonly clock: Clock;
   onProgress(progress: SessionEvent): void;
   /** The client's folders; null if it has none to tell. Never rejects. */
   askRoots(): Promise<readonly string[] | null>;
-  /** The session that the client's address names; default: the user's choice, else the one of the folder. */
-  readonly name?: string | null;
-  /** The warning of every answer about others who use the session; null: there are none. */
-  shared?(session: string | null): string | null;
 }
 
 interface Opened extends FreeSession {
@@ -29,11 +35,13 @@ interface Opened extends FreeSession {
 }
 
 export function openConnection(parts: ConnectionParts) {
-  const { source, clock, onProgress, askRoots, name: address = null } = parts;
+  const { source, clock, onProgress, askRoots } = parts;
   const roots = openServerRoots(source, askRoots);
   const { opened: store, begun } = openedOnce(() => source.openStore());
   let opened: Opened | null = null;
   let opening: Promise<Opened> | null = null;
+
+  const ofFolder = async () => sessionsOf(source, await roots.owner(), await store());
 
   async function openNamed(wanted: string): Promise<Opened> {
     const [readable, folder, kept] = [await roots.now(), await roots.owner(), await store()];
@@ -41,12 +49,10 @@ export function openConnection(parts: ConnectionParts) {
       const madeFor = row && wanted !== source.named ? source.madeFor(row) : null;
       // A client of another folder may have taken the name.
       if (madeFor !== null && madeFor !== folder) throw madeForAnother(name, folder);
-      return source.open(kept, { row, name, folder, roots: readable, onProgress });
+      return source.open(kept, { row, name, folder, roots: readable, onProgress, client: parts.mark?.() ?? null });
     };
     return { ...(await openFree(kept, clock, wanted, open)), roots: readable };
   }
-
-  const openUsual = async () => openNamed(source.named ?? folderSession(await roots.owner()));
 
   /** @throws RlmError `policy_violation` for a session of another folder */
   async function openOfFolder(name: string): Promise<Opened> {
@@ -57,7 +63,10 @@ export function openConnection(parts: ConnectionParts) {
   /** The session as it is, for a call that only looks; opened if there is none. Calls at once open it once. @throws RlmError */
   async function look(): Promise<Session> {
     if (opened) return opened.session;
-    opening ??= address === null ? openUsual() : openOfFolder(address);
+    opening ??= roots
+      .owner()
+      .then((folder) => firstName(parts, folder, ofFolder))
+      .then(openOfFolder);
     try {
       opened = await opening;
     } finally {
@@ -95,11 +104,7 @@ export function openConnection(parts: ConnectionParts) {
       await look();
     },
     /** Sessions of this folder, the one changed last first, and rows of the store that tell no folder. @throws RlmError */
-    async ofFolder() {
-      const folder = await roots.owner();
-      const { found, damaged } = await readableRows(await store());
-      return { rows: found.filter((row) => source.folderOf(row) === folder), damaged };
-    },
+    ofFolder,
     store,
     roots,
     /** Warnings about the session, which every answer has. */
@@ -111,6 +116,20 @@ export function openConnection(parts: ConnectionParts) {
       await (await begun())?.[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The session that the client had in an earlier process, else the one of its address, of the user's choice or of the folder. */
+async function firstName({ source, name, mark }: ConnectionParts, folder: string, ofFolder: OfFolder): Promise<string> {
+  const own = mark?.();
+  const before = own && (await ofFolder()).rows.find((row) => source.clientOf(row) === own)?.name;
+  return before || (name ?? source.named ?? folderSession(folder));
+}
+
+type OfFolder = () => Promise<{ readonly rows: readonly SessionRow[] }>;
+
+async function sessionsOf(source: SessionSource, folder: string, store: Store) {
+  const { found, damaged } = await readableRows(store);
+  return { rows: found.filter((row) => source.folderOf(row) === folder), damaged };
 }
 
 /** @throws RlmError `policy_violation` for a session of another folder, and for the name of one */

@@ -1,16 +1,15 @@
-import { randomUUID } from "node:crypto";
-import {
-  createMcpHandler,
-  WebStandardStreamableHTTPServerTransport as SessionTransport,
-} from "@modelcontextprotocol/server";
+import { createMcpHandler } from "@modelcontextprotocol/server";
 import { systemClock } from "../../runtime/index.ts";
 import { inLine } from "../platform/visible.ts";
 import { openClientSession } from "./client-session.ts";
 import { type Asked, type Client, type ClientBounds, openKnownClients } from "./known-clients.ts";
-import { type ServerParts, serverFor } from "./serve.ts";
+import { isGiven, type OwnClientParts, openOwnClient } from "./own-client.ts";
+import { refusal } from "./refusal.ts";
+import type { ReplayBounds } from "./replay.ts";
+import { serverFor } from "./serve.ts";
 import { openSharers } from "./sharers.ts";
 
-export interface HttpClientBounds extends ClientBounds {
+export interface HttpClientBounds extends ClientBounds, ReplayBounds {
   readonly bodyBytes: number;
 }
 
@@ -18,33 +17,17 @@ export interface HttpClientBounds extends ClientBounds {
  * Clients over HTTP. One of the older era is known by the id that it was given, and has a session of its own. Requests of the newer
  * era are bound to no client: those of one address share a session.
  */
-export function openClients(parts: ServerParts, bounds: HttpClientBounds) {
+export function openClients(parts: OwnClientParts, bounds: HttpClientBounds) {
   const { clock = systemClock } = parts;
   const known = openKnownClients(clock, bounds);
   const busy = () => refusal(503, `${bounds.clients} clients are at work`, { "Retry-After": "60" });
-
-  /** A client of the older era, which is known as soon as its first request gives it an id. */
-  async function openOwn(name: string | null): Promise<Client> {
-    const session = openClientSession(parts, name, () => null);
-    const transport: SessionTransport = new SessionTransport({
-      sessionIdGenerator: randomUUID,
-      maxRequestBodySize: bounds.bodyBytes,
-      onsessioninitialized: (id) => known.add(id, client),
-      onsessionclosed: known.end,
-    });
-    const client: Client = {
-      ...{ session, name },
-      answer: ({ request, body }) => transport.handleRequest(request, { parsedBody: body }),
-      close: () => transport.close(),
-    };
-    await serverFor(parts, session.calls, session.suspend).connect(transport);
-    return client;
-  }
+  const own = (name: string | null, back: string | null) =>
+    openOwnClient(parts, back, { ...bounds, name, known: known.add, left: known.end });
 
   /** All clients of the newer era that ask at one address. */
   function openShared(name: string | null): Client {
     const sharers = openSharers(clock, bounds.idleMs);
-    const session = openClientSession(parts, name, (named) => sharedBy(sharers.names(), named));
+    const session = openClientSession(parts, { name, shared: (named) => sharedBy(sharers.names(), named) });
     const handler = createMcpHandler(() => serverFor(parts, session.calls, session.suspend, "cancels"), {
       ...{ legacy: "reject", maxRequestBodySize: bounds.bodyBytes },
     });
@@ -58,11 +41,21 @@ export function openClients(parts: ServerParts, bounds: HttpClientBounds) {
     };
   }
 
+  /** The answer of a client, which is made if it is not known. */
+  async function answered(id: string, asked: Asked, make: () => Client): Promise<Response> {
+    if (!known.get(id)) {
+      if (!(await known.hasRoom())) return busy();
+      if (!known.get(id)) known.add(id, make());
+    }
+    known.note(id, asked);
+    return known.get(id)?.answer(asked) ?? busy();
+  }
+
   return {
     /** A request of the older era without an id: the first of a client, or a mistake. */
     async greet(asked: Asked): Promise<Response> {
       if (!(await known.hasRoom())) return busy();
-      const client = await openOwn(asked.name);
+      const client = own(asked.name, null);
       const response = await client.answer(asked);
       const id = response.headers.get("mcp-session-id");
       if (id === null) await client.session.end();
@@ -70,22 +63,15 @@ export function openClients(parts: ServerParts, bounds: HttpClientBounds) {
       return response;
     },
     /** A request of the newer era. */
-    async share(asked: Asked): Promise<Response> {
+    share: (asked: Asked): Promise<Response> =>
       // No id has a slash.
-      const id = `/${asked.name ?? ""}`;
-      if (!known.get(id)) {
-        if (!(await known.hasRoom())) return busy();
-        if (!known.get(id)) known.add(id, openShared(asked.name));
-      }
-      known.note(id, asked);
-      return known.get(id)?.answer(asked) ?? busy();
-    },
-    /** A request of the client that has this id. */
+      answered(`/${asked.name ?? ""}`, asked, () => openShared(asked.name)),
+    /** A request of the client that has this id, which an earlier process may have given it. */
     async answer(id: string, asked: Asked): Promise<Response> {
-      const client = id.startsWith("/") ? undefined : known.get(id);
-      if (client?.name !== asked.name) return refusal(404, "this client is not known any more: initialize again");
-      known.note(id, asked);
-      return client.answer(asked);
+      const isOurs =
+        known.get(id)?.name === asked.name || (!known.wasThere(id) && isGiven(parts.token, id, asked.name));
+      if (id.startsWith("/") || !isOurs) return refusal(404, "this client is not known any more: initialize again");
+      return answered(id, asked, () => own(asked.name, id));
     },
     end: known.endAll,
   };
@@ -96,9 +82,4 @@ function sharedBy(names: readonly string[], session: string | null): string | nu
   if (names.length < 2) return null;
   const who = [...new Set(names)].map((name) => inLine(name || "unnamed")).join(", ");
   return `session_shared: ${names.length} clients use ${session} (${who}), so loads and variables of one are the others' too; the user can give each an address of its own, which ends in /mcp/NAME`;
-}
-
-/** A refusal in the form that clients of MCP read. */
-export function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return Response.json({ jsonrpc: "2.0", id: null, error: { code: -32000, message } }, { status, headers });
 }

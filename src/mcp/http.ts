@@ -6,15 +6,14 @@ import { errorName } from "../platform/errors.ts";
 import { parseJson } from "../platform/json.ts";
 import { bears, foreignHeader, listenOnLoopback } from "../platform/loopback.ts";
 import { isName } from "../platform/session-name.ts";
-import { openClients, refusal } from "./http-clients.ts";
+import { openClients } from "./http-clients.ts";
 import { refusalsOf } from "./malformed.ts";
-import type { ServerParts } from "./serve.ts";
+import type { OwnClientParts } from "./own-client.ts";
+import { refusal } from "./refusal.ts";
 
-export interface HttpParts extends ServerParts {
+export interface HttpParts extends OwnClientParts {
   /** 0: a free one. */
   readonly port: number;
-  /** The text that every request must bear. */
-  readonly token: string;
   readonly bounds?: Partial<HttpBounds>;
 }
 
@@ -27,6 +26,9 @@ const HTTP_BOUNDS = {
   /** Connections at once: a client has one for each of its requests, and one on which it listens. */
   connections: 256,
   bodyBytes: 10_000_000,
+  /** Events that are kept of each client, so that it gets what it missed when its connection broke, and bytes of their messages. */
+  events: 64,
+  eventBytes: 2_000_000,
   /** ms without a request, after which a client is forgotten. */
   idleMs: 1_800_000,
   /** ms after which a client is gone that listened and does not any more. One that is cut off comes back within a second. */
@@ -84,8 +86,9 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
   });
   parts.leaving.after(async () => {
     server.close();
-    await clients.end();
+    // A client whose connection broke asks again; one that was told how its call stopped would not.
     server.closeAllConnections();
+    await clients.end();
   });
   return addressOf(port);
 }
@@ -110,6 +113,8 @@ const NO_TOKEN = "the token is missing or wrong: send the header Authorization t
 async function send(response: Response, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const ending = incoming.complete ? {} : { connection: "close" };
   outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), ...ending });
+  // Else they wait for the first piece of the body.
+  outgoing.flushHeaders();
   const reader = response.body?.getReader();
   outgoing.once("close", () => void reader?.cancel().catch(() => {}));
   for (;;) {
@@ -128,7 +133,12 @@ async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostByt
   const { method = "GET", url = "", headers } = incoming;
   const bytes = await boundedBytes(method === "POST" ? incoming : [], mostBytes);
   if (!bytes) return null;
-  const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+  const { accept = "*/*" } = headers;
+  const asked = {
+    ...headers,
+    accept: accept.includes("*/*") ? `application/json, text/event-stream, ${accept}` : accept,
+  };
+  const given = Object.entries(asked).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, [value].flat().join(", ")]],
   );
   const sent = method === "POST" ? { body: bytes } : {};

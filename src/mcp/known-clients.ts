@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
-import { whenAborted } from "../platform/signals.ts";
+import { onceAborted } from "../platform/signals.ts";
 import type { ClientSession } from "./client-session.ts";
 
 /** A request with a token. */
@@ -37,18 +37,24 @@ interface Known {
   hasListened: boolean;
 }
 
+const MOST_GONE = 10_000;
+
 /** Timers of Node may fire so much before their time. */
 const EARLY_MS = 2;
 
 /** Clients by their ids, up to a number. */
 export function openKnownClients(clock: Clock, bounds: ClientBounds) {
   const clients = new Map<string, Known>();
+  /** Ids of those that were forgotten. */
+  const gone = new Set<string>();
   const isFree = ({ client, open }: Known) => open === 0 && !client.session.isBusy();
 
   /** Forgets a client. The next one may then have its session. */
   async function end(id: string): Promise<void> {
     const known = clients.get(id);
-    clients.delete(id);
+    if (clients.delete(id)) gone.add(id);
+    const [oldest = ""] = gone;
+    if (gone.size > MOST_GONE) gone.delete(oldest);
     await known?.client.session.end();
     await known?.client.close();
   }
@@ -65,6 +71,8 @@ export function openKnownClients(clock: Clock, bounds: ClientBounds) {
   clock.after(bounds.idleMs / 2, sweep);
 
   return {
+    /** True for a client that was forgotten: it is to shake hands again. */
+    wasThere: (id: string): boolean => gone.has(id),
     get: (id: string): Client | undefined => clients.get(id)?.client,
     add(id: string, client: Client): void {
       clients.set(id, { client, open: 0, usedAt: clock.monotonic(), hasListened: false });
@@ -81,7 +89,7 @@ export function openKnownClients(clock: Clock, bounds: ClientBounds) {
       const known = clients.get(id);
       if (!known) return;
       known.open++;
-      whenAborted(gone, () => {
+      onceAborted(gone, () => {
         known.open--;
         known.usedAt = clock.monotonic();
         known.hasListened ||= request.method === "GET";

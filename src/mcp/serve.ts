@@ -15,6 +15,7 @@ import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { whenAborted } from "../platform/signals.ts";
 import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
+import { CALL_KEY } from "./call-key.ts";
 import type { Calls, CallsParts } from "./calls.ts";
 import type { Leaving } from "./leaving.ts";
 import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
@@ -138,9 +139,6 @@ function answerCalls(server: Server, calls: () => Promise<Calls>, suspend: Abort
     });
   });
 }
-
-/** The field of a request's `_meta` with the key of the call. */
-const CALL_KEY = "belay/idempotencyKey";
 
 /** The name that a request of the newer era carries; null for an older one. */
 function clientName(envelope: object = {}): string | null {

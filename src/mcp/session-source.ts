@@ -16,6 +16,8 @@ export interface SessionSource {
   open(store: Store, place: SessionPlace): Promise<Session>;
   /** The folder that a server recorded when it made the session, whoever that was; null: it was not a server, or recorded none. */
   madeFor(row: SessionRow): string | null;
+  /** The mark of the client over HTTP that had the session last; null: none had, or nobody of this user has written it. */
+  clientOf(row: SessionRow): string | null;
   /** The folder of a session that a server of this user has made; null for every other one. */
   folderOf(row: SessionRow): string | null;
 }
@@ -28,5 +30,7 @@ export interface SessionPlace {
   readonly folder: string;
   /** Folders that may be read. */
   readonly roots: readonly string[];
+  /** The mark of the client that opens it, which is kept with it; null: it has none. */
+  readonly client: string | null;
   onProgress(progress: SessionEvent): void;
 }

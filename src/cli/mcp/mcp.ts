@@ -3,6 +3,7 @@ import { type HttpParts, openLeaving, type SessionSource, serve, serveHttp, TOKE
 import { newToken } from "../../platform/loopback.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
+import { keyPath, makeUserKey } from "../../platform/user-key.ts";
 import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { SessionRow } from "../../store/index.ts";
@@ -25,7 +26,8 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
     const problem = "an MCP client starts this server and talks to it on stdin and stdout; this is a terminal";
     throw new UsageError(problem, commandLine(["mcp", "--print-config", "claude"]));
   }
-  const token = own.http ? chosenToken() : null;
+  const note = (line: string) => void process.stderr.write(`belay mcp: ${inLine(line)}\n`);
+  const token = own.http ? chosenToken(note) : null;
   // Before the transport listens: what runs must be suspended before the client's end is told to its requests.
   const leaving = openLeaving({
     exit: (code) => process.exit(code),
@@ -34,7 +36,6 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
   const { tools = "core", answerBytes = null } = own;
   // Each answer that a slow client has not read yet listens for the stream.
   process.stdout.setMaxListeners(0);
-  const note = (line: string) => void process.stderr.write(`belay mcp: ${inLine(line)}\n`);
   const parts = {
     version: version(),
     source: sessionSource(args, host),
@@ -51,17 +52,31 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
 const PORT = 7431;
 const PORT_OF_ENTRY = "--port: 0 takes another port with each start, and an entry needs one that stays: name it";
 
-/** The user's token, which clients can keep in their settings, or one for this start. @throws UsageError */
-function chosenToken() {
+interface ServerToken {
+  readonly token: string;
+  /** True if it is printed: the user does not know it from a variable. */
+  readonly isOurs: boolean;
+}
+
+/** The user's token, else the one that is kept for all starts: clients have it in their settings. @throws UsageError */
+function chosenToken(note: (line: string) => void): ServerToken {
   const { [TOKEN_VARIABLE]: given } = process.env;
-  if (!given) return { token: newToken(), isNew: true };
-  if (/^[\w.~+/=-]{16,512}$/.test(given)) return { token: given, isNew: false };
+  if (!given) return { token: keptToken(note), isOurs: true };
+  if (/^[\w.~+/=-]{16,512}$/.test(given)) return { token: given, isOurs: false };
   const problem = `${TOKEN_VARIABLE} must be 16 to 512 letters, digits and characters of _-.~+/=, without spaces`;
   throw new UsageError(problem, "export BELAY_MCP_TOKEN=$(openssl rand -hex 24)");
 }
 
+function keptToken(note: (line: string) => void): string {
+  const path = keyPath(process.env, "mcp-token");
+  const kept = makeUserKey(path);
+  if ("key" in kept) return kept.key.toString("hex");
+  note(`${path} ${kept.problem}, so the token holds for this start alone; ${TOKEN_VARIABLE} can have one`);
+  return newToken();
+}
+
 /** Serves on loopback, and prints what clients need. @throws UsageError if the port is taken */
-async function listen(parts: HttpParts & { readonly isNew: boolean }): Promise<void> {
+async function listen(parts: HttpParts & { readonly isOurs: boolean }): Promise<void> {
   try {
     parts.note(`listens on ${await serveHttp(parts)} until Ctrl-C`);
   } catch (error) {
@@ -70,7 +85,7 @@ async function listen(parts: HttpParts & { readonly isNew: boolean }): Promise<v
     const problem = code === "EACCES" ? "this user may not listen on" : "another program listens on";
     throw new UsageError(`--port: ${problem} port ${parts.port}`, commandLine(["mcp", "--http", "--port", "0"]));
   }
-  const header = parts.isNew ? `Bearer ${parts.token}` : `Bearer $${TOKEN_VARIABLE}`;
+  const header = parts.isOurs ? `Bearer ${parts.token}` : `Bearer $${TOKEN_VARIABLE}`;
   parts.note(`clients need the header Authorization: ${header}`);
 }
 
@@ -103,13 +118,16 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
     open: async (store, place) => (await opening()).open(store, place),
     madeFor,
     folderOf: (row) => (signer.doubt(row.settings, row.id) === null ? madeFor(row) : null),
+    clientOf: (row) => (signer.doubt(row.settings, row.id) === null ? keptBy(row, "client") : null),
   };
 }
 
-/** The folder that a server's session belongs to is kept with its settings, under the same signature. */
-function madeFor({ origin, settings }: SessionRow): string | null {
-  const { folder }: { readonly folder?: unknown } = Object(settings);
-  return origin === "mcp" && typeof folder === "string" ? folder : null;
+const madeFor = (row: SessionRow) => keptBy(row, "folder");
+
+/** The folder that a server's session belongs to, and its client, are kept with its settings, under the same signature. */
+function keptBy({ origin, settings }: SessionRow, field: "folder" | "client"): string | null {
+  const kept: unknown = Reflect.get(Object(settings), field);
+  return origin === "mcp" && typeof kept === "string" ? kept : null;
 }
 
 /** @throws UsageError for a name that a session cannot have */

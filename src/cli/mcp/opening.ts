@@ -33,7 +33,7 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
       const say = (line: string) => stderr.write(`belay mcp: ${inLine(line)}\n`);
       return withSpansSent(await openStoreIn(place, host), otlp, say);
     },
-    async open(store, { row, name, folder, roots, onProgress }) {
+    async open(store, { row, name, folder, roots, onProgress, client }) {
       const isOfServer = row === null || row.origin === "mcp";
       const kept = { store, folder: place };
       const isTakenUp = row !== null && !isOfServer && hasUnfinishedWork(row);
@@ -45,7 +45,8 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
       const { max_session_budgets: most = LIMIT_DEFAULTS.max_session_budgets } = keeping.settings.settings;
       // Each call of the client is a question of its own.
       const questions = { id: () => ulid(), most };
-      const owned = (id: string): Json => signer.sign(rowOf({ first: keeping.settings, newest: null }, { folder }), id);
+      const own = { folder, ...(client === null ? {} : { client }) };
+      const owned = (id: string): Json => signer.sign(rowOf({ first: keeping.settings, newest: null }, own), id);
       const session = await openSessionWith(
         { ...optionsOf(keeping.settings), delivery: "now", session: row?.id ?? name, onProgress },
         { store, origin: "mcp", settings: isOfServer ? owned : keeping.signed, signer, questions },

@@ -56,7 +56,10 @@ function settingsOf(read: v.InferOutput<typeof OfCommand>): KeptSettings {
 }
 
 /** The settings as a row keeps them. */
-export function rowOf({ first, newest }: RecordedSettings, more: { readonly folder?: string } = {}): Json {
+export function rowOf(
+  { first, newest }: RecordedSettings,
+  more: { readonly folder?: string; readonly client?: string } = {},
+): Json {
   const isSame = newest === null || JSON.stringify(fieldsOf(newest)) === JSON.stringify(fieldsOf(first));
   const unfinished = isSame ? {} : { unfinished: fieldsOf(newest) };
   // What is undefined is left out.

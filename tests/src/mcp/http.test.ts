@@ -1,72 +1,9 @@
 import { once } from "node:events";
-import { request } from "node:http";
 import { connect } from "node:net";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { expect, onTestFinished, test } from "vitest";
-import { type Clock, systemClock } from "../../../runtime/index.ts";
-import { addressOf, entrySession, type HttpParts, openLeaving, serveHttp } from "../../../src/mcp/index.ts";
-import { callerOf, ERAS, type Era, project, projectSource, WHOLE } from "./pair.ts";
-
-const TOKEN = "a-token-of-sixteen";
-
-/** A clock by which waits take a twentieth of their time. A timer of Node's may be a millisecond early, which are 20 here. */
-const HASTE = 20;
-const clock: Clock = {
-  ...systemClock,
-  monotonic: () => systemClock.monotonic() * HASTE,
-  after: (ms, run) => systemClock.after(ms / HASTE + 1, run),
-};
-
-/** A server on a free port of loopback, and how it is left. */
-async function served(bounds: HttpParts["bounds"] = {}) {
-  const gone = Promise.withResolvers<number>();
-  const leaving = openLeaving({ exit: gone.resolve, on() {} });
-  const of = project();
-  const notes: string[] = [];
-  const parts = {
-    version: "1.2.3",
-    source: projectSource(of, {}),
-    tools: "core",
-    limits: WHOLE,
-    leaving,
-    clock,
-  } as const;
-  const url = await serveHttp({ ...parts, port: 0, token: TOKEN, bounds, note: (line) => void notes.push(line) });
-  const leave = async () => {
-    leaving.leave();
-    return gone.promise;
-  };
-  onTestFinished(async () => void (await leave()));
-  return { of, url, leave, notes };
-}
-
-async function connected(url: string, era: Era = "legacy") {
-  const headers = { Authorization: `Bearer ${TOKEN}` };
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
-  const pinned = era === "modern" ? { versionNegotiation: { mode: { pin: "2026-07-28" } } } : {};
-  const client = new Client({ name: "test", version: "1.0.0" }, pinned);
-  await client.connect(transport);
-  return { client, transport, call: callerOf(client) };
-}
-
-/** A request without the SDK. */
-async function asked(url: string, headers: Record<string, string>, body: string | Buffer = "", method = "POST") {
-  const sent = request(url, { method, headers: { "Content-Type": "application/json", ...headers } });
-  // One that comes after the answer is of the rest of the body.
-  sent.on("error", () => {});
-  const response = once(sent, "response");
-  sent.end(body);
-  const [answer] = await response;
-  const pieces: Buffer[] = [];
-  for await (const piece of answer) pieces.push(piece);
-  return { status: answer.statusCode, headers: answer.headers, text: Buffer.concat(pieces).toString() };
-}
-
-const BEARING = { Authorization: `Bearer ${TOKEN}`, Accept: "application/json, text/event-stream" };
-const HELLO = JSON.stringify({
-  ...{ jsonrpc: "2.0", id: 1, method: "initialize" },
-  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
-});
+import { expect, test } from "vitest";
+import { addressOf, entrySession } from "../../../src/mcp/index.ts";
+import { asked, BEARING, connected, HELLO, served, TOKEN } from "./loopback.ts";
+import { ERAS } from "./pair.ts";
 
 test.each(ERAS)("a client of the %s era lists tools, runs cells, is told of progress, and cancels", async (era) => {
   const { of, url, leave, notes } = await served();

@@ -60,13 +60,14 @@ export function projectSource(
   return {
     ...{ named: null, roots: [], cwd: folder, home: "/nobody" },
     openStore: () => shareStore(home),
-    open: (store, { row, name, folder: owner, roots, onProgress }) =>
+    open: (store, { row, name, folder: owner, roots, onProgress, client }) =>
       openSessionWith(
         { session: row?.id ?? name, roots, cwd: folder, onProgress, ...named },
-        { store, origin: "mcp", settings: () => ({ folder: owner }), ...answering },
+        { store, origin: "mcp", settings: () => ({ folder: owner, client }), ...answering },
       ),
     madeFor,
     folderOf: madeFor,
+    clientOf: ({ settings }) => Object(settings).client ?? null,
   };
 }
 

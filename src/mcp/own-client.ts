@@ -1,0 +1,163 @@
+import { hash, randomUUID } from "node:crypto";
+import {
+  INTERNAL_ERROR,
+  WebStandardStreamableHTTPServerTransport as SessionTransport,
+} from "@modelcontextprotocol/server";
+import * as v from "valibot";
+import { isRecord } from "../platform/json.ts";
+import { sealed, unsealed } from "../platform/sealed.ts";
+import { CALL_KEY, OF_CALL } from "./call-key.ts";
+import { openClientSession } from "./client-session.ts";
+import type { Asked, Client } from "./known-clients.ts";
+import { refusal } from "./refusal.ts";
+import { type Due, openReplay, type ReplayBounds, RequestIdSchema } from "./replay.ts";
+import { type ServerParts, serverFor } from "./serve.ts";
+
+/** Parts of a server that knows its clients again after a restart. */
+export interface OwnClientParts extends ServerParts {
+  /** The text that every request must bear. It signs ids. */
+  readonly token: string;
+}
+
+export interface OwnClientOptions extends ReplayBounds {
+  /** The session that the client's address names; null: that of the folder. */
+  readonly name: string | null;
+  readonly bodyBytes: number;
+  /** Called when the client has its id. */
+  known(id: string, client: Client): void;
+  /** Called when the client has said goodbye. */
+  left(id: string): Promise<void>;
+}
+
+/** Words of a client about itself when it shook hands. Its id has them, so that no process need ask again. */
+const GreetingSchema = v.object({
+  protocolVersion: v.pipe(v.string(), v.transform(short)),
+  clientInfo: v.pipe(
+    v.object({ name: v.string() }),
+    v.transform(({ name }) => ({ name: short(name), version: "" })),
+  ),
+});
+
+type Greeting = v.InferOutput<typeof GreetingSchema>;
+
+function short(text: string): string {
+  return text.slice(0, 60);
+}
+
+/** True if a process with this token has given the id to a client of this address. */
+export function isGiven(token: string, id: string, name: string | null): boolean {
+  return greetingIn(unsealed(token, clientOf(name), id)) !== null;
+}
+
+const clientOf = (name: string | null) => `client of ${name}`;
+
+function greetingIn(value: unknown): Greeting | null {
+  const { success, output } = v.safeParse(GreetingSchema, value);
+  return success ? output : null;
+}
+
+/**
+ * A client of the older era, which has a session of its own.
+ *
+ * @param back the id that an earlier process gave it; null: it is to shake hands
+ */
+export function openOwnClient(parts: OwnClientParts, back: string | null, options: OwnClientOptions): Client {
+  const { token } = parts;
+  const { name, bodyBytes } = options;
+  const id = () => transport.sessionId ?? back;
+  const mark = () => hash("sha256", id() ?? "").slice(0, MARK_DIGITS);
+  const session = openClientSession(parts, { name, mark });
+  const replay = openReplay({ ...options, token, of: () => `events of ${id()}` });
+  let greeting: unknown = null;
+  const transport: SessionTransport = new SessionTransport({
+    sessionIdGenerator: () => back ?? sealed(token, clientOf(name), { nonce: randomUUID(), ...greetingIn(greeting) }),
+    eventStore: replay.store,
+    retryInterval: RETRY_MS,
+    maxRequestBodySize: bodyBytes,
+    onsessioninitialized(given) {
+      if (back === null) options.known(given, client);
+    },
+    onsessionclosed: options.left,
+  });
+  const connect = async () => {
+    await serverFor(parts, session.calls, session.suspend).connect(transport);
+    if (back !== null) await shakeHands(transport, greetingIn(unsealed(token, clientOf(name), back)));
+  };
+  const ready = connect();
+
+  const client: Client = {
+    ...{ session, name },
+    async answer({ request, body }: Asked): Promise<Response> {
+      await ready;
+      const last = request.method === "GET" ? request.headers.get("last-event-id") : null;
+      if (last === null) {
+        if (id() === null && isRecord(body)) greeting = body.params;
+        const { due, message } = withKey(body);
+        return replay.answering(due, () => transport.handleRequest(request, { parsedBody: message }));
+      }
+      const place = replay.placeOf(last);
+      if (place && replay.has(place)) return transport.handleRequest(request);
+      if (!place?.due) return refusal(400, "this Last-Event-ID is not known: send the request again");
+      const { due } = place;
+      return replay.answering(due, () => askedAgain(transport, request, due));
+    },
+    close: () => transport.close(),
+  };
+  return client;
+}
+
+const MARK_DIGITS = 24;
+
+/** ms after which a client whose connection broke asks again. Clients do so twice: in this time a server can be started again. */
+const RETRY_MS = 3_000;
+
+/** Has a transport know its client as if it had just shaken hands. */
+async function shakeHands(transport: SessionTransport, greeting: Greeting | null): Promise<void> {
+  const body = { ...{ jsonrpc: "2.0", id: 0, method: "initialize" }, params: { ...greeting, capabilities: {} } };
+  const answer = await transport.handleRequest(posted(new Headers()), { parsedBody: body });
+  await answer.text();
+}
+
+function posted(headers: Headers): Request {
+  headers.set("accept", "application/json, text/event-stream");
+  headers.set("content-type", "application/json");
+  // The address of a request that this process makes of its own is not looked at.
+  return new Request("http://127.0.0.1", { method: "POST", headers });
+}
+
+const RequestSchema = v.looseObject({
+  id: RequestIdSchema,
+  method: v.string(),
+  params: v.optional(
+    v.looseObject({ _meta: v.optional(v.looseObject({ progressToken: v.optional(RequestIdSchema) }), {}) }),
+    {},
+  ),
+});
+
+/** A message of a client as it is handled: a call of a tool has a key, by which its exec is found after a restart. */
+function withKey(body: unknown): { readonly due: Due | null; readonly message: unknown } {
+  const { success, output } = v.safeParse(RequestSchema, body);
+  if (!success) return { due: null, message: body };
+  const { id, method, params } = output;
+  const { progressToken: progress = null, [CALL_KEY]: given = randomUUID() } = params._meta;
+  if (method !== "tools/call" || typeof given !== "string") return { due: { id, key: null, progress }, message: body };
+  const message = { ...output, params: { ...params, _meta: { ...params._meta, [CALL_KEY]: given } } };
+  return { due: { id, key: given, progress }, message };
+}
+
+/** Asks again for what is due: the end of a call that an earlier process began. Other requests the client has to send again. */
+async function askedAgain(
+  transport: SessionTransport,
+  { headers }: Request,
+  { id, key, progress }: Due,
+): Promise<Response> {
+  if (key === null) {
+    const message = "the server was started again: send the request again";
+    const error = JSON.stringify({ jsonrpc: "2.0", id, error: { code: INTERNAL_ERROR, message } });
+    return new Response(`event: message\ndata: ${error}\n\n`, { headers: { "Content-Type": "text/event-stream" } });
+  }
+  const _meta = progress === null ? {} : { progressToken: progress };
+  const params = { name: "rlm_wait", arguments: { exec_id: `${OF_CALL}${key}` }, _meta };
+  const body = { jsonrpc: "2.0", id, method: "tools/call", params };
+  return transport.handleRequest(posted(new Headers(headers)), { parsedBody: body });
+}
