@@ -7,7 +7,7 @@ import { checkServer } from "./package-server.ts";
 import { mustRun, ROOT, run } from "./process.ts";
 
 // What publint and "are the types wrong?" find in the tarball, whether its types compile, how much it installs, what a bundled program of
-// it says, and whether it works over a server.
+// it says, what it does in Bun and Deno, and whether it works over a server.
 
 const CHECKS: readonly (readonly [string, ...string[]])[] = [
   ["publint", "run", "--strict"],
@@ -37,6 +37,26 @@ openSession().then(async (session) => {
 }, (error) => console.log(JSON.stringify(error)));
 `;
 
+/** Counts its runs in a kept session. */
+const KEPT_PROGRAM = `import { openSession, openStore } from "belay-rlm";
+try {
+  const session = await openSession({ store: "kept", session: "runs" });
+  const { result_json } = await session.exec("var runs = (globalThis.runs ?? 0) + 1; runs");
+  await session.close();
+  const store = await openStore("kept");
+  console.log("run", result_json, "of", (await store.list())[0]?.name);
+  await store.close();
+} catch (error) {
+  console.log(error.message);
+}
+`;
+
+/** Other runtimes from npm: how they are told to run a file, and what the second run prints. */
+const RUNTIMES = [
+  { name: "bun", args: [], said: "run 2 of runs" },
+  { name: "deno", args: ["run", "-A"], said: "sessions cannot be kept in Deno" },
+] as const;
+
 const folder = await mkdtemp(join(tmpdir(), "belay-package-"));
 try {
   const tarball = await pack(folder);
@@ -48,6 +68,7 @@ try {
   await checkTypes(tarball);
   await checkSize(tarball);
   await checkBundled();
+  await checkRuntimes();
   await checkServer(tarball, folder);
 } finally {
   await rm(folder, { recursive: true, force: true });
@@ -80,6 +101,28 @@ async function checkBundled(): Promise<void> {
   console.log("A program that esbuild makes works without the package in it, and else names the setting.");
 }
 
+/** The installed package works in Bun as in Node, and says in Deno what it cannot do there. */
+async function checkRuntimes(): Promise<void> {
+  const cwd = join(folder, "user");
+  await writeFile(join(cwd, "kept.mjs"), KEPT_PROGRAM);
+  for (const { name, args, said } of RUNTIMES) {
+    const place = join(folder, name);
+    const program = join(place, "node_modules/.bin", name);
+    await mkdir(place);
+    try {
+      await install(place, name);
+      await mustRun(program, ["--version"], { cwd: place });
+    } catch {
+      console.log(`${name} cannot be installed: not tried.`);
+      continue;
+    }
+    await run(program, [...args, "kept.mjs"], { cwd });
+    const { output } = await run(program, [...args, "kept.mjs"], { cwd });
+    if (!output.includes(said)) throw new Error(`in ${name} the program says ${output.trim()}, and not ${said}`);
+    console.log(`In ${name} the program says: ${output.trim()}`);
+  }
+}
+
 /** @param said a part of what the program prints */
 async function checkBuild(cwd: string, format: "esm" | "cjs", external: string[], said: string): Promise<void> {
   const outfile = `out.${format === "esm" ? "mjs" : "cjs"}`;
@@ -108,6 +151,11 @@ async function checkTypes(tarball: string): Promise<void> {
   await mustRun("tar", ["-xzf", tarball, "--strip-components=1", "-C", join(modules, "belay-rlm")], { cwd: app });
   await writeFile(join(app, "a.mts"), CALLER);
   await writeFile(join(app, "b.cts"), CALLER);
+  for (const system of ["node16", "node20", "nodenext"]) await checkStrictly(app, system);
+  console.log("The types compile without the DOM and with skipLibCheck: false, from ES modules and CommonJS.");
+}
+
+async function checkStrictly(app: string, moduleSystem: string): Promise<void> {
   const strict = [
     "--strict",
     "--exactOptionalPropertyTypes",
@@ -117,10 +165,11 @@ async function checkTypes(tarball: string): Promise<void> {
     "es2022",
     "--types",
     "node",
+    "--target",
+    "es2022",
     "--module",
-    "nodenext",
+    moduleSystem,
   ];
   const { code, output } = await run("tsc", ["--noEmit", ...strict, "a.mts", "b.cts"], { cwd: app });
-  console.log(code === 0 ? "The types compile without the DOM and with skipLibCheck: false." : output.trim());
-  if (code !== 0) process.exitCode = 1;
+  if (code !== 0) throw new Error(`the types do not compile under module: ${moduleSystem}\n${output.trim()}`);
 }

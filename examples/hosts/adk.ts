@@ -48,4 +48,4 @@ const runConfig = { streamingMode: StreamingMode.SSE };
 for await (const { partial, content } of runner.runEphemeral({ userId: "user", newMessage, runConfig })) {
   if (!partial) for (const { text } of content?.parts ?? []) if (text) console.log(text);
 }
-await belay[Symbol.asyncDispose]();
+await belay.close();

@@ -32,4 +32,4 @@ const network = createNetwork({
 });
 const { state } = await network.run(process.argv[2] ?? "");
 for (const message of state.results.at(-1)?.output ?? []) if (message.type === "text") console.log(message.content);
-await belay[Symbol.asyncDispose]();
+await belay.close();

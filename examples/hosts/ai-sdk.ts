@@ -43,4 +43,4 @@ const answer = streamText({
   stopWhen: stepCountIs(20),
 });
 console.log(await answer.text);
-await belay[Symbol.asyncDispose]();
+await belay.close();

@@ -39,4 +39,4 @@ const answer = await new Anthropic().beta.messages.toolRunner({
   tools,
 });
 for (const block of answer.content) if (block.type === "text") console.log(block.text);
-await belay[Symbol.asyncDispose]();
+await belay.close();

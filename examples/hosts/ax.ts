@@ -28,4 +28,4 @@ const llm = ai({ name: "openai", apiKey, apiURL: baseUrl, config: { model: model
 const question = process.argv[2] ?? "";
 const { answer } = await reader.forward(llm, { question }, { functions, stream: true, maxSteps: 20 });
 console.log(answer);
-await belay[Symbol.asyncDispose]();
+await belay.close();

@@ -27,4 +27,4 @@ const { response } = ai.generateStream({
   tools,
 });
 console.log((await response).text);
-await belay[Symbol.asyncDispose]();
+await belay.close();

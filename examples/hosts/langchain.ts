@@ -35,4 +35,4 @@ for await (const [message] of await agent.stream(question, { streamMode: "messag
   if (message.getType() === "ai") process.stdout.write(message.text);
 }
 process.stdout.write("\n");
-await belay[Symbol.asyncDispose]();
+await belay.close();

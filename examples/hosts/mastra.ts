@@ -39,4 +39,4 @@ const agent = new Agent({
 });
 const answer = await agent.stream(process.argv[2] ?? "", { maxSteps: 20 });
 console.log(await answer.text);
-await belay[Symbol.asyncDispose]();
+await belay.close();

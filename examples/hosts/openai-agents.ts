@@ -39,4 +39,4 @@ const agent = new Agent({
 const answer = await run(agent, process.argv[2] ?? "", { stream: true, maxTurns: 20 });
 await answer.completed;
 console.log(answer.finalOutput);
-await belay[Symbol.asyncDispose]();
+await belay.close();

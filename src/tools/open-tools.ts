@@ -64,6 +64,8 @@ export interface ToolsOptions {
 /** The tools of one session. Disposing of them closes the session, unless it was given opened. */
 export interface SessionTools extends ReadonlyArray<SessionTool>, AsyncDisposable {
   readonly session: Session;
+  /** As disposing of them, for programs without `await using`. */
+  close(): Promise<void>;
 }
 
 /**
@@ -108,7 +110,7 @@ export async function openTools(
   const close = async () => {
     if (!isSession(given)) await session.close();
   };
-  return Object.assign(toolsOf(session).map(shown), { session, [Symbol.asyncDispose]: close });
+  return Object.assign(toolsOf(session).map(shown), { session, close, [Symbol.asyncDispose]: close });
 }
 
 const NEVER = new AbortController().signal;

@@ -36,6 +36,8 @@ export interface SessionStore extends AsyncDisposable {
   collect(options?: CollectOptions): Promise<Collected>;
   /** Reads everything. One line for each finding; lines that begin with `info:` are not faults. */
   verify(): Promise<readonly string[]>;
+  /** As disposing of it, for programs without `await using`. Sessions stay open, and a second call does nothing. */
+  close(): Promise<void>;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -45,6 +47,7 @@ export async function openStore(place: string, { clock = systemClock } = {}): Pr
   refuseBundled();
   const store = await shareStore(placeOf(place));
   const signer = openSigner(placeOf(place), process.env);
+  const close = async () => store[Symbol.asyncDispose]();
   return {
     list: async () => (await listReadableSessions(store)).sessions,
     damaged: () => store.damaged(),
@@ -67,6 +70,7 @@ export async function openStore(place: string, { clock = systemClock } = {}): Pr
       return store.gc({ now: clock.now(), anonymousMs, namedMs, pi, dryRun });
     },
     verify: () => findingsIn(store),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -27,12 +27,13 @@ import {
  * a thread of its own, which keeps the process alive only while something is asked of it. One in memory works in the caller's
  * thread until it is given more than `most` bytes at once. Buffers of pages are handed over: the caller cannot use them after
  * `commit` and `putBaseline`. Parts of contexts in shared memory are not copied.
- * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
+ * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`; `invalid_config` in Deno, for one that is not in memory
  */
 export async function openStore(
   place: string | null,
   { entry = entryUrl("store-thread-entry"), onEnd = () => {}, most = MOST_HERE } = {},
 ): Promise<Store> {
+  if (place !== null && IS_DENO) throw notInDeno();
   /** Ends of leases, by their sessions. */
   const losses = new Map<string, AbortController>();
   /** Leases that the caller has asked for and does not have yet: a server may take long to answer, and lose one meanwhile. */
@@ -118,8 +119,21 @@ const startThread: StartThread = (entry, setup) =>
 let startWorker: StartThread = (entry, setup) =>
   setup.place === null ? new StoreHere(entry, setup) : startThread(entry, setup);
 
+/** Deno gives a thread a port without `close` and without `receiveMessageOnPort`: a store in a thread would never answer. */
+const IS_DENO = "deno" in process.versions;
+
+function notInDeno(): RlmError {
+  return new RlmError(
+    "invalid_config",
+    "sessions cannot be kept in Deno, whose worker threads lack what a store needs",
+    {
+      suggestion: "Run the program with Node 22.19 or newer, or with Bun; or keep nothing in a store.",
+    },
+  );
+}
+
 /** In about 8 ms so many bytes are packed. */
-const MOST_HERE = 2 * 2 ** 20;
+const MOST_HERE = IS_DENO ? Number.POSITIVE_INFINITY : 2 * 2 ** 20;
 
 /** Starts threads of stores in another way from now on, in the whole process. */
 export function startStoresBy(start: StartThread): void {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openSession, openStore } from "../../../../src/index.ts";
 import { openStore as openRawStore } from "../../../../src/store/index.ts";
 import { folderWith } from "../../../support/tree.ts";
@@ -26,6 +26,21 @@ test("the library lists, describes, forks and drops the sessions of a folder", a
   await store.remove("main");
   expect((await store.list()).map(({ name }) => name)).toEqual(["past"]);
   expect((await store.verify()).filter((line) => !line.startsWith("info:"))).toEqual([]);
+});
+
+test("a closed store is closed, as often as that is said, and Deno's threads are refused by a sentence", async () => {
+  const folder = join(folderWith(), "store");
+  const store = await openStore(folder);
+  await store.close();
+  await store.close();
+  await expect(store.list()).rejects.toMatchObject({ code: "store_failed", message: "the store is closed" });
+  onTestFinished(() => void Reflect.deleteProperty(process.versions, "deno"));
+  Object.assign(process.versions, { deno: "2.9.6" });
+  vi.resetModules();
+  const inDeno = await import("../../../../src/store/thread/thread.ts");
+  await expect(inDeno.openStore(folder)).rejects.toMatchObject({
+    ...{ code: "invalid_config", message: expect.stringContaining("sessions cannot be kept in Deno") },
+  });
 });
 
 test("a child is opened and dropped with its parent alone, and nobody can make one by its name", async () => {
