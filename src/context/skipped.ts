@@ -67,7 +67,7 @@ const KINDS: readonly SkipKind[] = [
   { pattern: /^[\d.,]+ (?:MB|bytes) > /, word: "over 10 MB" },
   { pattern: /^has (?:no text|text on none)/, word: "without text" },
   { pattern: /^is (?:damaged|encrypted)/, word: "damaged or encrypted" },
-  { pattern: /^(?:took|unpacks to|has|is larger than) /, word: "too large or slow" },
+  { pattern: /^(?:took|unpacks to|has|is larger than|was not read: the load) /, word: "too large or slow" },
   { pattern: /^cannot be read \((?:EACCES|EPERM)\)$/, word: "without permission" },
   { pattern: /^cannot be read(?:: | \()/, word: "unreadable" },
 ];

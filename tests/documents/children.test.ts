@@ -73,16 +73,33 @@ test("an abort ends the child at once", async () => {
   await expect.poll(children).toEqual([]);
 });
 
-test("a document that takes too long ends its child, and the reason says how long it had", async () => {
+test("a document ends its child by processor time, and one that waits for nothing by ten times as much", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
+  // On a busy computer hours may pass for a second of work.
+  const some = pages(200);
+  const patient = readInChild(some, JOB, {});
+  await expect.poll(children).not.toEqual([]);
+  vi.advanceTimersByTime(9 * timeFor(some.length));
+  expect((await patient).texts[0]?.places).toHaveLength(200);
   const slow = pdfWith([streamOf(`BT /F 1 Tf ${"(a) Tj 0 1 Td ".repeat(1_000_000)}ET`)]);
   const reading = readInChild(slow, JOB, {});
   await expect.poll(children).not.toEqual([]);
-  vi.advanceTimersByTime(timeFor(slow.length));
-  const message = `took longer than ${Math.round(timeFor(slow.length) / 1000)} s to read`;
+  vi.advanceTimersByTime(10 * timeFor(slow.length));
+  const message = `took longer than ${Math.round(timeFor(slow.length) / 100)} s to read`;
   await expect(reading).rejects.toMatchObject({ reason: "too_slow", message });
   await expect.poll(children).toEqual([]);
+});
+
+test("a reader that takes its processor time is ended from within, whatever holds up its thread", async () => {
+  const build = useReader(`
+    import { until } from "./guard-entry.js";
+    const { user, system } = process.cpuUsage();
+    until[0] = (user + system) / 1000 + 50;
+    for (;;);`);
+  const reading = readInChild(Buffer.from("x"), { ...JOB, file: join(build, "copy", "original") }, {});
+  const message = "took more than 10 s of processor time to read";
+  await expect(reading).rejects.toMatchObject({ reason: "too_slow", message });
 });
 
 test("a document may take 10 s and 1 s for each 100 KB, and at most 300 s", () => {

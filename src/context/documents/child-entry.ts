@@ -5,8 +5,6 @@ import { answerFrame, frameOf, framesOf, jobOf, timeFor } from "./messages.ts";
 // The process that reads documents for another one: jobs come over stdin and answers go over stdout. It has no environment and no
 // keys, and may read nothing but its own code.
 
-const GRACE_MS = 5000;
-
 // Streams of Node unpack in another thread, for which each page of a PDF would wait. Without them pdf.js unpacks by itself.
 Reflect.deleteProperty(globalThis, "DecompressionStream");
 
@@ -14,7 +12,8 @@ Reflect.deleteProperty(globalThis, "DecompressionStream");
 process.on("SIGINT", () => {});
 
 for await (const { header, body } of framesOf(process.stdin)) {
-  until[0] = Date.now() + timeFor(body.length) + GRACE_MS;
+  const { user, system } = process.cpuUsage();
+  until[0] = (user + system) / 1000 + timeFor(body.length);
   const answer = await convert(body, jobOf(header), (place) => say(frameOf({ progress: place })));
   say(answerFrame(answer));
   until[0] = Number.POSITIVE_INFINITY;

@@ -13,6 +13,7 @@ import {
   framesOf,
   type Job,
   OUT_OF_MEMORY,
+  OUT_OF_TIME,
   progressIn,
   RSS_BYTES,
   timeFor,
@@ -84,7 +85,7 @@ function start(file?: string): Child {
   const options = [...allowed, "--no-warnings", `--max-old-space-size=${RSS_BYTES / 2 ** 20}`];
   const { guard, reader } = readerEntries();
   const code = ["--disallow-code-generation-from-strings", "--import", guard, reader];
-  const words = [process.pid, RSS_BYTES, OUT_OF_MEMORY, file ?? ""].map(String);
+  const words = [process.pid, RSS_BYTES, OUT_OF_MEMORY, OUT_OF_TIME, file ?? ""].map(String);
   const started = spawn(process.execPath, [...options, ...code, ...words], {
     env: {},
     cwd: "/",
@@ -102,7 +103,8 @@ function start(file?: string): Child {
     started.on("error", (error) => resolve(error.message));
     started.on("close", (code, signal) => {
       const isFull = said.endsWith(OUT_OF_MEMORY) || said.includes("heap out of memory");
-      resolve(isFull ? OUT_OF_MEMORY : (signal ?? `code ${code}`));
+      const why = said.endsWith(OUT_OF_TIME) ? OUT_OF_TIME : (signal ?? `code ${code}`);
+      resolve(isFull ? OUT_OF_MEMORY : why);
     });
   });
   const child = { process: started, frames, ended, served: 0 };
@@ -119,19 +121,21 @@ async function readIn(child: Child, bytes: Uint8Array, job: Job, { signal, onPro
     breach ??= error;
     child.process.kill("SIGKILL");
   };
-  using _inTime = endInTime(bytes.length, signal, end);
+  using _inTime = endInTime(WAITING * timeFor(bytes.length), signal, end);
   for (const piece of frameOf(job, [bytes])) child.process.stdin?.write(piece);
   for (;;) {
     const message = await nextMessage(child);
-    if (message === undefined) throw breach ?? failure(await child.ended);
+    if (message === undefined) throw breach ?? failure(await child.ended, bytes.length);
     if (typeof message !== "string") return message;
     onProgress?.(message);
   }
 }
 
-/** Ends work on so many bytes when its time is over or the signal is aborted, until it is disposed. */
-export function endInTime(bytes: number, signal: AbortSignal | undefined, end: (why: Error) => void): Disposable {
-  const time = timeFor(bytes);
+/** A child ends itself by its processor time. On a busy computer that takes longer, and a child that waits for nothing is ended. */
+const WAITING = 10;
+
+/** Ends work when its time, ms, is over or the signal is aborted, until it is disposed. */
+export function endInTime(time: number, signal: AbortSignal | undefined, end: (why: Error) => void): Disposable {
   const slow = new Unreadable("too_slow", `took longer than ${Math.round(time / 1000)} s to read`);
   const timer = setTimeout(() => end(slow), time);
   const callOff = signal && onceAborted(signal, () => end(cancelled(signal)));
@@ -153,7 +157,12 @@ async function nextMessage({ frames }: Child): Promise<string | Answer | undefin
   }
 }
 
-function failure(end: string): Unreadable {
+function failure(end: string, bytes: number): Unreadable {
+  if (end === OUT_OF_TIME)
+    return new Unreadable(
+      "too_slow",
+      `took more than ${Math.round(timeFor(bytes) / 1000)} s of processor time to read`,
+    );
   if (end === OUT_OF_MEMORY)
     return new Unreadable("too_big", `took more than ${megabytes(RSS_BYTES)} of memory to read`);
   return new Unreadable("damaged", `cannot be read: its reader ended (${end})`);

@@ -9,23 +9,25 @@ import threads from "node:worker_threads";
 // connections (before version 25) nor the files that SQLite opens. What opens them is taken away here.
 
 /**
- * A parser may hold up its thread, so another one looks: heap limits do not count the buffers of arrays. It ends the process, too,
- * when the one that started it is gone, or the thread of that one which would have ended it in time.
+ * A parser may hold up its thread, so another one looks at its processor time and memory: heap limits do not count the buffers of
+ * arrays. It ends the process, too, when the one that started it is gone.
  */
 const WATCH = `
-const { workerData: { most, parent, said, until } } = require("node:worker_threads");
+const { workerData: { most, parent, full, slow, until } } = require("node:worker_threads");
 const { writeSync } = require("node:fs");
 setInterval(() => {
-  if (process.ppid !== parent || Date.now() > until[0]) process.kill(process.pid, "SIGKILL");
-  if (process.memoryUsage.rss() <= most) return;
-  writeSync(2, said);
+  if (process.ppid !== parent) process.kill(process.pid, "SIGKILL");
+  const { user, system } = process.cpuUsage();
+  const isLate = (user + system) / 1000 > until[0];
+  if (!isLate && process.memoryUsage.rss() <= most) return;
+  writeSync(2, isLate ? slow : full);
   process.kill(process.pid, "SIGKILL");
 }, 20);`;
 
-/** The time at which the process ends, ms since the epoch. */
+/** The processor time of the process at which it ends, ms. */
 export const until = new Float64Array(new SharedArrayBuffer(8)).fill(Number.POSITIVE_INFINITY);
-const [, , parent, most, said, file] = process.argv;
-const workerData = { until, parent: Number(parent), most: Number(most), said };
+const [, , parent, most, full, slow, file] = process.argv;
+const workerData = { until, parent: Number(parent), most: Number(most), full, slow };
 const options = { eval: true, execArgv: [], workerData, resourceLimits: { maxOldGenerationSizeMb: 16 } };
 new threads.Worker(WATCH, options).unref();
 

@@ -6,10 +6,12 @@ import { FILE_KINDS, MOST_ORIGINAL_BYTES } from "./kinds.ts";
 
 /** Memory of a child, of which nothing real needed more than 400 MB. */
 export const RSS_BYTES = 2 ** 30;
-/** The time that an original of this size may take, ms. */
+/** The processor time that an original of this size may take, ms. */
 export const timeFor = (bytes: number) => Math.min(300_000, 10_000 + bytes / 100);
 /** The last word of a child that ends because of its memory. */
 export const OUT_OF_MEMORY = "out of memory";
+/** The last word of a child that ends because of its processor time. */
+export const OUT_OF_TIME = "out of time";
 
 const JobSchema = v.object({
   /** The original's own name, without folders. */

@@ -8,7 +8,7 @@ import { type Asked, endInTime } from "./children.ts";
 import { withCopy } from "./copies.ts";
 import { growing, oneLine, textTooLarge, Unreadable } from "./growing.ts";
 import { extensionOf } from "./kinds.ts";
-import { type ReadText, readText } from "./messages.ts";
+import { type ReadText, readText, timeFor } from "./messages.ts";
 
 /** The argument that stands for the path of a private copy. */
 const COPY = "{}";
@@ -68,7 +68,7 @@ async function run(
     endGroup(own);
     reject(error);
   };
-  using _inTime = endInTime(bytes, signal, end);
+  using _inTime = endInTime(timeFor(bytes), signal, end);
   const pieces: Buffer[] = [];
   let [size, said] = [0, ""];
   own.stdout.on("data", (piece: Buffer) => {

@@ -4,7 +4,7 @@ import type { LoadedFile } from "../context.ts";
 import { CHILDREN, wayOf } from "../documents/kinds.ts";
 import type { SkippedFile } from "../skipped.ts";
 import { isRepository } from "./gitignore.ts";
-import type { LoadOptions } from "./reading.ts";
+import { type LoadOptions, lateDocument } from "./reading.ts";
 import type { Refusal } from "./roots.ts";
 import type { ContextSize } from "./size.ts";
 import { decodingOf, type FileContent, type FileRules } from "./text-file.ts";
@@ -50,6 +50,8 @@ export function documentsOfFile(
   size: ContextSize = { files: 0, bytes: 0 },
 ): Found | Promise<Found> {
   if ("way" in content) {
+    const late = lateDocument(options);
+    if (late) return late;
     return import("../documents/read.ts").then((read) => read.documentsOfOriginal(content, file, options, size));
   }
   return "bytes" in content ? { files: [{ ...file, ...content }], skipped: [], isFolder: false } : content;

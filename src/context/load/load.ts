@@ -54,7 +54,8 @@ export type Source =
  * context itself. Behind `previous` stands `\n\n===== APPENDED: {absolute path or name} =====\n\n` with the files that are new or have
  * changed; without any, `previous` is returned. Limits count what is loaded already. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`, `invalid_argument` or `cancelled`.
  */
-export async function load(source: Source, options: LoadOptions, previous?: Context): Promise<Context> {
+export async function load(source: Source, asked: LoadOptions, previous?: Context): Promise<Context> {
+  const options = { ...asked, begunAt: performance.now() };
   if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
   const reading = readingOf(source, size, previous, options);

@@ -1,8 +1,10 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
+import { amount } from "../../platform/figures.ts";
 import type { Context, Pause } from "../context.ts";
 import { documentError, textCure } from "../documents/errors.ts";
+import { megabytes } from "../documents/growing.ts";
 import type { DocumentOptions } from "../documents/kinds.ts";
 import { pauses } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
@@ -30,18 +32,45 @@ export interface LoadOptions {
   documents?: DocumentOptions;
   /** Looked at between files; an abort rejects with the code `cancelled`. */
   signal?: AbortSignal;
+  /** When the load began, ms of `performance.now()`; absent: its time has no bound, as in a search. */
+  begunAt?: number;
+}
+
+const MINUTE_MS = 60_000;
+/** Documents that are reached later are left out. What was read of them is kept for the next load. */
+const DOCUMENTS_MINUTES = 30;
+/** A load that takes longer fails. */
+const LOAD_MINUTES = 60;
+
+const isLate = ({ begunAt }: LoadOptions, minutes: number) =>
+  begunAt !== undefined && performance.now() - begunAt > minutes * MINUTE_MS;
+
+/** Why a document is left out of a load that has taken long already; null: there is time for it. */
+export function lateDocument(options: LoadOptions): Refusal | null {
+  if (!isLate(options, DOCUMENTS_MINUTES)) return null;
+  const reason = `was not read: the load had taken ${DOCUMENTS_MINUTES} min; load again, and it goes on from here`;
+  return { reason, document: "too_slow" };
 }
 
 /** Opening and checking a file takes about as long as reading this much. */
 export const FILE_COST_BYTES = 64 * 1024;
 
 /** Tells progress and lets the thread do other things about every megabyte; rejects once the signal is aborted. */
-export function pauseFor({ signal, onProgress }: LoadOptions, size: ContextSize): Pause {
+export function pauseFor(options: LoadOptions, size: ContextSize): Pause {
+  const { signal, onProgress } = options;
   const pause = pauses(() => onProgress?.({ files: size.files, bytes: size.bytes }));
   return async (bytes) => {
     if (signal?.aborted) throw cancelled(signal);
+    if (isLate(options, LOAD_MINUTES)) throw tooLong(size);
     await pause(bytes);
   };
+}
+
+function tooLong({ files, bytes }: ContextSize): RlmError {
+  const read = `${amount(files, "file")}, ${megabytes(bytes)}`;
+  return new RlmError("context_too_large", `loading took longer than ${LOAD_MINUTES} min (${read} were read)`, {
+    suggestion: "Load a part of it, or copy it to a faster disk.",
+  });
 }
 
 /** The fault of a load whose signal is aborted. */

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
 import { load, type Source } from "../../../../src/context/load/load.ts";
 import type { LoadOptions } from "../../../../src/context/load/reading.ts";
@@ -28,6 +28,20 @@ test("a folder's files are sorted and each follows its separator", async () => {
     ["A.txt", "a/x.txt", "b.txt"].map((id) => [id, join(folder, id)]),
   );
   expect(context.documents.map(({ start, end }) => context.text.slice(start, end))).toEqual(["", "X\n", "B"]);
+});
+
+test("a load leaves documents out after half an hour, and fails after an hour", async () => {
+  const folder = folderWith({ "a.txt": "A", "b.ipynb": JSON.stringify({ cells: [], nbformat: 4 }) });
+  const now = vi.spyOn(performance, "now");
+  onTestFinished(() => now.mockRestore());
+  now.mockReturnValueOnce(0).mockReturnValue(31 * 60_000);
+  const { documents, stats } = await loadIn(folder, ".");
+  expect(documents.map(({ id }) => id)).toEqual(["a.txt"]);
+  const reason = "was not read: the load had taken 30 min; load again, and it goes on from here";
+  expect(stats.skipped).toMatchObject({ unread: 1, files: [{ path: "b.ipynb", reason }] });
+  now.mockReturnValueOnce(0).mockReturnValue(61 * 60_000);
+  const message = "loading took longer than 60 min (0 files, 0 MB were read)";
+  await expect(loadIn(folder, ".")).rejects.toMatchObject({ code: "context_too_large", message });
 });
 
 test("append: P grows by the separator and the source, the old context stays", async () => {
