@@ -29,6 +29,7 @@ export const REMEDIES = {
   beginAnew: "begin a new session, or load the context again with `load()`",
   removeHelper: "remove it with `helpers.remove(*)`",
   nameModel: "set `model` to PROVIDER/ID",
+  nameModels: 'name it in `models: ["*"]`',
   nameServer: "set `baseUrl` for a server of your own",
   nameKey: "name the variable that holds the key in `apiKeyEnv`",
   tellPrice: "tell its price in `price`",

@@ -1,5 +1,5 @@
 export { type ConfigPlaces, readConfig, settingsFromTexts } from "./config.ts";
-export { findProjectFile } from "./files.ts";
+export { findProjectFile, readUserFile } from "./files.ts";
 export { type PiSettings, readPiConfig, subModelOfProject } from "./pi.ts";
 export { INGEST_DEFAULTS, OUTSIDE_DEFAULTS, READING_DEFAULTS } from "./pi-keys.ts";
 export { type PiOrigins, piOrigins } from "./pi-origins.ts";

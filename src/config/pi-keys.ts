@@ -74,7 +74,7 @@ export const READING_DEFAULTS = {
 export const INGEST_DEFAULTS = { max_ingest_files: 1000, max_ingest_bytes: 100_000_000 } as const;
 
 /** Pi has models and keys of its own. */
-export const MODELS_OF_PI: readonly string[] = ["model", "base_url", "api_key_env"];
+export const MODELS_OF_PI: readonly string[] = ["model", "models", "base_url", "api_key_env"];
 const NOT_IN_PI: readonly string[] = [...MODELS_OF_PI, "price", "otlp", "max_session_budgets"];
 
 export const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);

@@ -23,7 +23,7 @@ const LEAST_PART = 0.1;
 const MOST_DEPTH = 3;
 
 /** Settings inside Pi: limits and roots as everywhere, and keys that only Pi has. */
-export type PiSettings = Readonly<Omit<Settings, "model" | "base_url" | "api_key_env" | "price"> & PiKeys>;
+export type PiSettings = Readonly<Omit<Settings, "model" | "models" | "base_url" | "api_key_env" | "price"> & PiKeys>;
 
 /** Keys that a project may lower. */
 const LOWERED_KEYS = ["confirm_calls", "max_ingest_files", "max_ingest_bytes"] as const;
@@ -82,6 +82,7 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
   ]);
   const {
     model: _model,
+    models: _models,
     base_url: _url,
     api_key_env: _key,
     ...settings

@@ -16,6 +16,8 @@ const WHOLE = "must be a whole number from 1";
 const count = v.pipe(v.number(WHOLE), v.safeInteger(WHOLE), v.minValue(1, WHOLE));
 const DOLLARS = "must be a number of dollars above 0";
 const MODEL = "must be PROVIDER/ID, such as anthropic/claude-sonnet-5";
+const MODELS = "must be PROVIDER/ID or PROVIDER/*, with commas between them";
+const isModelList = (text: string) => text.split(",").every((name) => /^[^/\s]+\/\S+$/.test(name));
 const ADDRESS = "must be an address such as http://127.0.0.1:8080/v1";
 const VARIABLE = "must be the name of an environment variable, not the key itself";
 const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
@@ -41,6 +43,8 @@ const Command = v.pipe(
 export const SettingsSchema = v.strictObject({
   /** Model of sub-calls. */
   model: v.exactOptional(v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL))),
+  /** Models that cells may name beside those of the provider of `model`. */
+  models: v.exactOptional(v.pipe(v.string(MODELS), v.check(isModelList, MODELS))),
   /** An OpenAI-compatible server. */
   base_url: v.exactOptional(v.pipe(v.string(ADDRESS), v.minLength(1, ADDRESS))),
   /** Name of the environment variable that holds the API key. */
@@ -108,7 +112,15 @@ export function isLimit(key: string): key is LimitKey {
 }
 
 /** Keys that grant access, spend another's key, change what calls cost or run a program: a project never decides on them (semantics 37). */
-export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price", "delivery", "otlp", "convert"];
+export const USER_ONLY: readonly string[] = [
+  "models",
+  "base_url",
+  "api_key_env",
+  "price",
+  "delivery",
+  "otlp",
+  "convert",
+];
 
 /** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */
 export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd", "otlp"];

@@ -36,7 +36,9 @@ export type WorkerSession = Pick<
   | "maxDepth"
   | "subAgents"
 > & {
-  /** `provider/id` of the models that jobs may ask, in scripts too; null: each that a key is there for. */
+  /** Models that cells may name beside those of the provider of their run's model. */
+  readonly also?: readonly string[] | undefined;
+  /** `provider/id` of the models that jobs may ask, in scripts too; null: the model of the run, and those that cells may name. */
   readonly models: readonly string[] | null;
 };
 

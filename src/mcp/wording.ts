@@ -31,6 +31,7 @@ export const MCP: Wording = {
   removeHelper: "remove it in a cell with helpers.remove(*)",
   nameModel:
     "ask the user to put `--model PROVIDER/ID` into the arguments of this server, and the variable of its key into its `env`",
+  nameModels: "ask the user to add `--models *` to the arguments of this server",
   nameServer: "ask the user to put `--base-url URL` into the arguments of this server",
   nameKey:
     "ask the user to put the variable of the key into the `env` of this server's entry, or name another with `--api-key-env NAME`",

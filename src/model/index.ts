@@ -7,7 +7,7 @@ export { agentDirOf } from "./keys/pi-files.ts";
 export { keyVariable } from "./keys/variables.ts";
 export { listModels, type ModelFacts, modelsAt, modelsMeantBy, refreshModels } from "./list.ts";
 export { endOf, endSentence } from "./model-ends.ts";
-export { noModelCure, openModels, priceOf, withFallback } from "./models.ts";
+export { noModelCure, openModels, priceOf, refusalOf, withFallback } from "./models.ts";
 export { nearestNames } from "./nearest-names.ts";
 export {
   type Complete,

@@ -1,6 +1,6 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { defaultModels } from "./keys/default-model.ts";
-import { agentDirOf, type Env } from "./keys/pi-files.ts";
+import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
 import { PROVIDERS } from "./keys/variables.ts";
 import { registeredModel, registeredPrice, serverModel } from "./pi-ai/registry.ts";
 import type { Model, Models } from "./port.ts";
@@ -8,6 +8,8 @@ import type { Model, Models } from "./port.ts";
 export interface ModelsOptions {
   /** The model for calls that name none, `provider/id`. */
   readonly model?: string | undefined;
+  /** Models that cells may name beside those of its provider: `provider/id`, or `provider/*` for all of a provider. */
+  readonly models?: readonly string[] | undefined;
   /** An OpenAI-compatible server, with its path (`http://127.0.0.1:8080/v1`): every name is then a model there. */
   readonly baseUrl?: string | undefined;
   /** The environment variable that holds the API key; it goes before all other places. */
@@ -48,6 +50,12 @@ export function openModels(options: ModelsOptions): Models {
     fallback: options.model ?? null,
     unlisted: (names) => [...new Set(names)].filter((name) => opened.get(name)?.unlisted),
     noModelCure: cure,
+    refusal(name) {
+      const isOwn = (one = "") => providerOf(one) === providerOf(name);
+      const isNamed = (options.models ?? []).some((one) => one === name || (one.endsWith("/*") && isOwn(one)));
+      if (baseUrl !== undefined || isOwn(options.model) || isNamed) return null;
+      return refusalOf(name, registry.agentDir, env);
+    },
     price: (name) => (baseUrl === undefined ? registeredPrice(nameOf(name), registry) : registry.price),
     resolve(name) {
       const wanted = nameOf(name);
@@ -58,6 +66,24 @@ export function openModels(options: ModelsOptions): Models {
       return model;
     },
   };
+}
+
+/** Empty for a name without its provider: nothing is found under it, and the nearest names are told. */
+const providerOf = (name: string) => name.slice(0, Math.max(0, name.indexOf("/")));
+
+/**
+ * The refusal of a model that a cell names, unless its provider is in the user's Pi: a login, or an entry in models.json. A key among
+ * the variables of a process says nothing about who may be asked.
+ *
+ * @throws RlmError `invalid_config` for files of Pi that cannot be read
+ */
+export function refusalOf(name: string, agentDir: string, env: Env): RlmError | null {
+  const { credentials, providers } = readPiFiles(agentDir, env);
+  const provider = providerOf(name);
+  if (provider === "" || credentials.has(provider) || providers.has(provider)) return null;
+  return new RlmError("policy_violation", `a cell may not name ${name}, a model of another provider`, {
+    suggestion: `Leave \`model\` out, or ${remedy("nameModels", name)}.`,
+  });
 }
 
 /** A cure for a user who named no model, by the keys that there are. */

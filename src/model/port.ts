@@ -1,4 +1,4 @@
-import type { Json, Thinking } from "../../runtime/index.ts";
+import type { Json, RlmError, Thinking } from "../../runtime/index.ts";
 import type { FailureCode } from "./failure.ts";
 
 /** A provider's charge for one request. Tokens; cost in USD by the model's price list. */
@@ -188,6 +188,8 @@ export interface Models {
   readonly fallback: string | null;
   /** Those of these models, `provider/id`, that no list has. */
   unlisted?(names: readonly string[]): readonly string[];
+  /** The reason why cells may not name this model; null: they may. Absent: they may name each. */
+  refusal?(name: string): RlmError | null;
   /** Says what a user can do if there is no fallback; absent: the usual words. */
   noModelCure?(): string;
   /**

@@ -28,6 +28,7 @@ export const PI: Wording = {
   beginAnew: "load the context again with rlm_load",
   removeHelper: "remove it with rlm_helpers_remove",
   nameModel: "choose a model with /model",
+  nameModels: "ask the user to log in to its provider with /login (*)",
   nameServer: "add the server to Pi's models.json",
   nameKey: "run /login",
   tellPrice: "give it a cost in Pi's models.json",

@@ -110,6 +110,11 @@ interface CommonOptions extends RemarkOptions {
   readonly convert?: Converters | undefined;
   /** Model of sub-calls, `provider/id`; without one they fail with `no_model_configured`. */
   readonly model?: string | undefined;
+  /**
+   * Models that cells may name beside those of the provider of `model` and of providers in Pi's auth.json and models.json: `provider/id`,
+   * or `provider/*` for all of a provider. With `baseUrl` or `complete` they may name any.
+   */
+  readonly models?: readonly string[] | undefined;
   /** Answers the requests of all models in place of their providers. */
   readonly complete?: Complete | undefined;
   /** An OpenAI-compatible server: the provider's name is then free, as in `local/scripted`. */

@@ -168,6 +168,7 @@ export const SESSION_OPTIONS = options({
   indexDir: v.optional(text),
   convert,
   model: v.optional(modelName),
+  models: v.optional(v.array(modelName, "a list of models")),
   baseUrl: v.optional(text),
   complete: callback,
   apiKeyEnv: v.optional(text),

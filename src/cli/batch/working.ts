@@ -6,7 +6,7 @@ import { sessionOptions } from "../session/settings.ts";
 
 interface WorkAsked extends Omit<WorkOptions, "session" | "signal" | "clock" | "childEntry"> {
   readonly settings: Settings;
-  /** Models that jobs may ask; null: each that a key is there for. */
+  /** Models that jobs may ask; null: the model of each run, and those that its cells may name. */
   readonly models: readonly string[] | null;
 }
 
@@ -38,7 +38,7 @@ export function startWorking({ settings, models, ...asked }: WorkAsked) {
 
 /** Options that this process gives to the sessions of jobs, by its own flags and settings. */
 export function workerSession(settings: Settings, models: readonly string[] | null): WorkerSession {
-  const { model: _, ...own } = sessionOptions(settings);
+  const { model: _, models: also, ...own } = sessionOptions(settings);
   const indexDir = indexFolder(process.env);
-  return { ...own, cwd: process.cwd(), models, ...(indexDir === undefined ? {} : { indexDir }) };
+  return { ...own, cwd: process.cwd(), models, also, ...(indexDir === undefined ? {} : { indexDir }) };
 }

@@ -15,7 +15,7 @@ const OWN = flags({
   },
   models: {
     type: words("PROVIDER/ID", "models such as anthropic/claude-sonnet-5", (text) => /^[^/\s]+\/\S+$/.test(text)),
-    help: "the only models that jobs may ask here; a run that asks another one is paused (default: each that a key is there for; a run without its key is paused too)",
+    help: "the only models that jobs may ask here; a run that asks another one is paused (default: each run's own model, and those of its provider that cells name; a run without its key is paused too)",
   },
   untilIdle: { type: toggle, help: "end when no run of its queues has anything left to do" },
   wait: {

@@ -65,6 +65,10 @@ const MODEL = settings("model", {
     word: "PROVIDER/ID",
     help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
   },
+  models: {
+    word: "PROVIDER/ID",
+    help: "models that cells may name beside those of the provider of --model, such as openai/gpt-6-sol or openai/*, with commas between them",
+  },
   base_url: {
     word: "URL",
     help: "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",

@@ -27,6 +27,7 @@ const COMMAND: Wording = {
   beginAnew: "begin a new session with `--session NAME`, or load the context again with `--reload`",
   removeHelper: "remove it in a cell with `helpers.remove(*)`",
   nameModel: "pass `--model PROVIDER/ID`",
+  nameModels: "pass `--models *`",
   nameServer: "pass `--base-url URL` for a server of your own",
   nameKey: "name the variable that holds the key with `--api-key-env NAME`",
   tellPrice: "tell its price with `--price IN/OUT`",

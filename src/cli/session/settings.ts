@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { systemClock } from "../../../runtime/index.ts";
-import { type ConfigPlaces, readConfig, type Settings } from "../../config/index.ts";
+import { type ConfigPlaces, readConfig, readUserFile, type Settings } from "../../config/index.ts";
 import type { DocumentOptions } from "../../context/index.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
@@ -67,6 +67,10 @@ export function configPlaces(): ConfigPlaces {
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
   const { model, base_url: baseUrl, api_key_env: apiKeyEnv, thinking, delivery, price, concurrency } = settings;
+  const { userFile } = configPlaces();
+  const { model: usual } = readUserFile(userFile);
+  const models = settings.models?.split(",") ?? [];
+  if (usual !== undefined) models.push(usual.replace(/\/.*/, "/*"));
   const { memory_mb: memoryMb, max_session_mb: maxSessionMb, max_depth: maxDepth, max_turns: maxTurns } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
@@ -74,7 +78,19 @@ export function sessionOptions(settings: Settings): SessionOptions {
     limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
     budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
     subAgents: given({ maxTurns }),
-    ...given({ model, baseUrl, apiKeyEnv, thinking, delivery, price, concurrency, memoryMb, maxSessionMb, maxDepth }),
+    ...given({
+      model,
+      models,
+      baseUrl,
+      apiKeyEnv,
+      thinking,
+      delivery,
+      price,
+      concurrency,
+      memoryMb,
+      maxSessionMb,
+      maxDepth,
+    }),
   };
 }
 

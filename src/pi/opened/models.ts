@@ -1,6 +1,15 @@
 import type { Api, Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
-import { type Authorization, type Model, type Models, nearestNames, piAiModel, priceIn } from "../../model/index.ts";
+import {
+  type Authorization,
+  agentDirOf,
+  type Model,
+  type Models,
+  nearestNames,
+  piAiModel,
+  priceIn,
+  refusalOf,
+} from "../../model/index.ts";
 import { fromHost } from "../host-functions.ts";
 
 /** Pi's registry of models and keys, as far as it is used. */
@@ -41,6 +50,12 @@ export function openPiModels(context: () => PiModels, subModel: string | undefin
       return subModel ?? (model ? `${model.provider}/${model.id}` : null);
     },
     price: (name) => priceOf(modelOf(name)),
+    refusal(name) {
+      const { model } = context();
+      const isOf = (provider: string | undefined) => provider !== undefined && name.startsWith(`${provider}/`);
+      if (isOf(model?.provider) || isOf(subModel?.split("/")[0])) return null;
+      return refusalOf(name, agentDirOf(process.env), process.env);
+    },
     resolve(name) {
       const model = modelOf(name);
       const from = context().modelRegistry;

@@ -77,6 +77,8 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
       if (beyond) return refused(beyond);
       if (isFunctionCall(call.name)) return functions.answer(call, context);
       const request = readSubCall(call.name, call.args);
+      const foreign = foreignModel(models, request);
+      if (foreign) return refused(foreign);
       if (isForChild(request) && (above?.depth ?? 0) >= settings.max_depth) return refused(TOO_DEEP);
       if (isForChild(request)) return answerByChild(call, request, context);
       using stopped = joinSignals(context.signal, context.timeOver);
@@ -119,6 +121,12 @@ function beyondLimits({ rules, state }: AnsweringSession, { name }: Pick<Pending
     return failure("policy_violation", "there is no call of this name", ASK);
   if (!hasTooManyCalls(rules, state().account)) return null;
   return failure("budget_exceeded", "the cell has made more calls than it may", { limit: "sub_calls" });
+}
+
+/** The refusal of a model that the cell itself has named. */
+function foreignModel(models: Models, { model }: Pick<SubCallRequest, "model">): SubCallError | null {
+  const refusal = model === undefined || model === models.fallback ? null : models.refusal?.(model);
+  return refusal ? failure("policy_violation", refusal.message, { suggestion: refusal.suggestion }) : null;
 }
 
 const SUB_CALLS: ReadonlySet<string> = new Set(["llm_query", "rlm_query"]);

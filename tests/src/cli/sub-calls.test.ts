@@ -51,6 +51,28 @@ test("answers of a batch that are errors are told, and what a cell has caught is
   expect(quiet).toEqual({ code: 0, stdout: "auth_failed\n", stderr: "" });
 });
 
+test("a cell cannot name a model of another provider whose key is there, unless the user names it", async () => {
+  const named = (call: string, more = "") => cell(`await ${call}("hi", { model: "openai/gpt-6-sol"${more} })`);
+  const env = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "" };
+  const model = ["--model", "anthropic/claude-sonnet-5", "--json"];
+  const home = folderWith({ "config.json": '{ "model": "openai/gpt-6-sol" }' });
+  const cwd = folderWith({ "in.jsonl": "1\n", "s.js": named("llm_query")[2] ?? "" });
+  const batch = belayHere(["batch", "s.js", "--jobs", "in.jsonl", ...model.slice(0, 2), "--out", "-"], { cwd, env });
+  const [asked, explored, listed, usual] = await Promise.all([
+    belayHere([...named("llm_query"), ...model], { env }),
+    belayHere([...named("rlm_query", ', context: "text"'), ...model], { env }),
+    belayHere([...named("llm_query"), ...model, "--models", "mistral/a,openai/*"], { env }),
+    belayHere([...named("llm_query"), ...model], { env, home }),
+  ]);
+  const refusal = { error_code: "policy_violation", error_name: "PolicyViolationError" };
+  expect(json(asked)).toMatchObject({ ...refusal, suggestion: expect.stringContaining("`--models openai/gpt-6-sol`") });
+  expect(json(explored)).toMatchObject(refusal);
+  expect((await batch).stdout).toContain('"error_code":"policy_violation"');
+  // They get as far as the key, which is missing.
+  expect(json(listed)).toMatchObject({ error_code: "no_model_configured" });
+  expect(json(usual)).toMatchObject({ error_code: "no_model_configured" });
+});
+
 test("without a model the message says the flag, and a query does not begin", async () => {
   const [run, query] = await Promise.all([belayHere(cell(CALL)), belayHere(["query", "why", "-c", "nowhere"])]);
   expect(run).toMatchObject({ code: 1, stdout: "" });

@@ -57,6 +57,7 @@ test("every key but that of converters has its variable", () => {
   const values: Record<string, string> = {
     ...{ model: "a/b", base_url: "http://c", api_key_env: "KEY", thinking: "low", delivery: "batch", max_depth: "4" },
     price: "3/15",
+    models: "a/b,c/*",
     otlp: "env",
     roots: ["/x", "/y"].join(delimiter),
   };

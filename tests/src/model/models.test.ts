@@ -49,6 +49,29 @@ function setVariable(name: string, value: string): void {
   });
 }
 
+test("a cell may name models of the provider of the model, of the user's Pi, and those that are named for it", () => {
+  const key = { type: "api_key", key: "k" };
+  const server = { baseUrl: "http://127.0.0.1:1", api: "openai-completions", models: [{ id: "m" }] };
+  const files = {
+    "auth.json": JSON.stringify({ mistral: key }),
+    "models.json": JSON.stringify({ providers: { mine: server } }),
+  };
+  const env = { OPENAI_API_KEY: "k", GROQ_API_KEY: "k" };
+  const named = ["groq/one", "xai/*"];
+  const { models } = open(files, { env, model: "anthropic/claude-sonnet-5", models: named });
+  const isRefused = (name: string) => models.refusal?.(name) != null;
+  for (const name of ["anthropic/claude-haiku-4-5", "mistral/a", "mine/m", "groq/one", "xai/any/b", "no-provider"])
+    expect(isRefused(name), name).toBe(false);
+  for (const name of ["openai/gpt-6-sol", "groq/two", "xa/b", "anthropi/c", "openrouter/anthropic/claude"])
+    expect(isRefused(name), name).toBe(true);
+  expect(models.refusal?.("openai/gpt-6-sol")).toMatchObject({
+    code: "policy_violation",
+    suggestion: 'Leave `model` out, or name it in `models: ["openai/gpt-6-sol"]`.',
+  });
+  expect(open({}, { env }).models.refusal?.("openai/gpt-6-sol")).toMatchObject({ code: "policy_violation" });
+  expect(open({}, { env, model: "local/a", baseUrl: "http://127.0.0.1:1" }).models.refusal?.("b/c")).toBeNull();
+});
+
 test("a name without its provider gets whole names, those of a provider with a key first", () => {
   const refusal = (env: ModelsOptions["env"]) => refusalOf(() => open({}, { env }).models.resolve("claude-haiku-4-5"));
   expect(refusal({})).toMatchObject({

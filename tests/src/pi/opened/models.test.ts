@@ -56,6 +56,8 @@ test("sub_model comes first, then the model that Pi uses now", () => {
     "no_model_configured: Pi has no model faux/paid/modle | Did you mean faux/paid/model?",
   );
   expect(problemOf(() => open("scripted").resolve(null))).toContain("Pi has no model scripted");
+  expect(open("other/one").refusal?.("other/two")).toBeNull();
+  expect(open("other/one").refusal?.("third/one")).toMatchObject({ code: "policy_violation" });
 });
 
 test("Pi's copy of pi-ai sends, or its registry, with Pi's key and headers", async () => {
