@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { isLegacyRequest } from "@modelcontextprotocol/server";
 import { boundedBytes } from "../platform/bounded-json.ts";
 import { errorName } from "../platform/errors.ts";
@@ -25,6 +26,8 @@ const HTTP_BOUNDS = {
   clients: 32,
   /** Connections at once: a client has one for each of its requests, and one on which it listens. */
   connections: 256,
+  /** Those of them that have sent no token yet: for a further one the oldest goes. */
+  strangers: 64,
   bodyBytes: 10_000_000,
   /** Events that are kept of each client, so that it gets what it missed when its connection broke, and bytes of their messages. */
   events: 64,
@@ -49,9 +52,9 @@ const PATH = "/mcp";
  */
 export async function serveHttp(parts: HttpParts): Promise<string> {
   const bounds = { ...HTTP_BOUNDS, ...parts.bounds };
-  const server = createServer();
+  const server = createServer({ headersTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 10 });
   server.maxConnections = bounds.connections;
-  server.headersTimeout = HEADERS_MS;
+  const strangers = openStrangers(server, bounds.strangers);
   const port = await listenOnLoopback(server, parts.port);
   const clients = openClients(parts, bounds);
 
@@ -62,6 +65,7 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
     if (name === undefined) return refusal(404, `the path is ${PATH}, or ${PATH}/NAME with the name of a session`);
     if (!bears(incoming.headers.authorization, parts.token))
       return refusal(401, NO_TOKEN, { "WWW-Authenticate": "Bearer" });
+    strangers.delete(incoming.socket);
     const read = await requestOf(incoming, gone, bounds.bodyBytes);
     if (read === null) return refusal(413, `a message has at most ${bounds.bodyBytes} bytes`);
     const { request, text } = read;
@@ -91,6 +95,18 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
     await clients.end();
   });
   return addressOf(port);
+}
+
+/** Connections that have sent no token yet, up to a number: the oldest is ended for a further one. */
+function openStrangers(server: Server, most: number): Set<Socket> {
+  const strangers = new Set<Socket>();
+  server.on("connection", (socket) => {
+    strangers.add(socket);
+    socket.once("close", () => strangers.delete(socket));
+    const [oldest] = strangers;
+    if (strangers.size > most) oldest?.destroy();
+  });
+  return strangers;
 }
 
 /** The name in the path of a request; null: it has none. undefined: it is another path. */

@@ -143,6 +143,24 @@ test("the number of connections has a bound", async () => {
   await expect.poll(() => asked(url, BEARING, HELLO).catch(() => null)).toMatchObject({ status: 200 });
 });
 
+test("300 connections without a token stop neither a client that is known nor a new one", async () => {
+  const { url } = await served();
+  const { client } = await connected(url);
+  const strangers = await Promise.all(
+    Array.from({ length: 300 }, async () => {
+      const socket = connect(Number(new URL(url).port), "127.0.0.1");
+      socket.on("error", () => {});
+      await once(socket, "connect");
+      socket.write("POST /mcp HTTP/1.1\r\nHost: ");
+      return socket;
+    }),
+  );
+  expect(await asked(url, BEARING, HELLO)).toMatchObject({ status: 200 });
+  expect((await client.listTools()).tools).not.toEqual([]);
+  await expect.poll(() => strangers.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(64);
+  for (const socket of strangers) socket.destroy();
+});
+
 test("a client that asks nothing is forgotten after a while", async () => {
   const { url } = await served({ idleMs: 2000 });
   const { headers } = await asked(url, BEARING, HELLO);
