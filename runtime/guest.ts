@@ -6,7 +6,7 @@ import type { ImageFormat } from "./images/image.ts";
 import { fromImage } from "./images/images.ts";
 import type { GuestLibrary } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
-import { openPost } from "./post.ts";
+import { openPost, STRING_SLACK_BYTES } from "./post.ts";
 import { preludeSource } from "./prelude.ts";
 import type { Printed, Restoration } from "./protocol.ts";
 import { nothingRunning, type Running } from "./running.ts";
@@ -50,7 +50,7 @@ export async function makeGuest(options: GuestOptions): Promise<Guest> {
   const isTaken = (source: string) => engine.compile(source, "<cell>", "cell").ok;
   const scripts = openScripts(library.reserved, namesForOwnCells(library), isTaken);
   const running = nothingRunning();
-  const granted = restore?.image.meta.granted ?? 0;
+  const granted = Math.min(restore?.image.meta.granted ?? 0, mostGranted(library));
   const heap = openHeap({ limitBytes: options.memoryBytes, granted, engine: () => engine });
   const { post, placing } = openPost({ ...options, clock, scripts, running, heap, engine: () => engine });
   const prelude = preludeSource(library.modules);
@@ -65,6 +65,12 @@ export async function makeGuest(options: GuestOptions): Promise<Guest> {
   });
   now = () => options.clock.now();
   return { engine, heap, clock, library, scripts, running, prelude: prelude + config };
+}
+
+/** The most that a guest can have been granted: an image may be somebody else's, and does not raise the limit of this one. */
+function mostGranted({ texts }: GuestLibrary): number {
+  const loaded = Object.values(texts).filter((text) => text.id() !== null);
+  return loaded.reduce((sum, text) => sum + 2 * text.read().length + STRING_SLACK_BYTES, 0);
 }
 
 function preludeConfig(library: GuestLibrary): string {

@@ -162,7 +162,8 @@ function placeText<T>({ heap, clock }: PostOptions, text: HostText, make: () => 
   }
 }
 
-const STRING_SLACK_BYTES = 1024;
+/** Bytes that a string of the engine takes beside its characters, and some more. */
+export const STRING_SLACK_BYTES = 1024;
 
 /** The guest's view of a failure: all of a mistake of the caller's, nothing but the name of a fault of the host. */
 function callError(running: Running, error: unknown): CallError {

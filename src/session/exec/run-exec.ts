@@ -1,4 +1,4 @@
-import { type CellEnd, type Json, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, clampLimits, type Json, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { keepContext } from "../contexts/contexts.ts";
@@ -114,7 +114,7 @@ export async function giveUpInterrupted(setup: Setup): Promise<void> {
   const { exec_id, kind, cell, limits } = interrupted.start;
   const charged = await giveUpCalls(setup, interrupted);
   const work = openWork(setup, exec_id);
-  const state = cell === null ? null : { ...unstarted(work), limits: { ...setup.rules.limits, ...limits } };
+  const state = cell === null ? null : { ...unstarted(work), limits: clampLimits(setup.rules.limits, limits) };
   const end: CellEnd | null = cell === null ? null : { kind: "cancelled" };
   const complete = completeOf(work, { kind, success: false, error_code: "cancelled", end, state });
   await work.recorder.commit([...charged, complete], { drop: setup.rules.keepSteps ? [] : stepsOf(interrupted) });

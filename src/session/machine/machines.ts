@@ -2,6 +2,7 @@ import type { FunctionFacts } from "../../../builtins/index.ts";
 import {
   imageProblem,
   type Json,
+  limitLowered,
   openSandbox,
   processMachines,
   type Restoration,
@@ -78,13 +79,26 @@ export function machineOpener(options: MachineOptions) {
     return opened;
   }
 
+  /**
+   * The row of a checkpoint whose image may be opened.
+   * @throws RlmError `memory_limit_exceeded` for one that takes much more than the limit: that of the session was higher, or the
+   * row is somebody else's
+   */
+  async function boundedRow(id: string, { context }: Pick<Position, "context">): Promise<CheckpointRow> {
+    const row = await store.checkpoint(id);
+    const { linearBytes } = row.meta;
+    const most = 2 * (options.memoryBytes + (context?.text.length ?? 0)) + SPARE_BYTES;
+    if (linearBytes > most) throw limitLowered(linearBytes, options.memoryBytes);
+    return row;
+  }
+
   async function fresh(position: Position): Promise<Machine> {
     const opened = await sandbox(position);
     return machineWith(opened, openImageChain(opened.origin, null, newId), messageOf);
   }
 
   async function atCheckpoint(id: string, position: Position): Promise<Machine> {
-    const row = await store.checkpoint(id);
+    const row = await boundedRow(id, position);
     const problem = imageProblem(row.meta);
     if (problem !== null) return rebuilt(row, problem, position);
     try {
@@ -116,7 +130,7 @@ export function machineOpener(options: MachineOptions) {
      * @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost`
      */
     async atStep(step: string, pending: Restoration["pending"], position: Position) {
-      const row = await store.checkpoint(step);
+      const row = await boundedRow(step, position);
       const problem = imageProblem(row.meta);
       if (problem !== null) throw foreign(step, problem);
       const image = async () => ({ image: await store.image(step), pending, cells: position.sources });
@@ -127,6 +141,9 @@ export function machineOpener(options: MachineOptions) {
     messageOf,
   };
 }
+
+/** Linear memory that a guest may have beyond twice its limit: it has 5/3 of it, and room for what the host does in it. */
+const SPARE_BYTES = 32 * 2 ** 20;
 
 function machineWith(
   sandbox: Sandbox<ContextMessage>,

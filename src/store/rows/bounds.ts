@@ -12,8 +12,11 @@ export interface Bounds {
 
 const MB = 2 ** 20;
 
-/** More than any record or state holds. */
-export const USUAL_BOUNDS: Bounds = { bytes: 256 * MB, values: 16 * MB, depth: 20_000 };
+/** More than any record or state holds. What is nested deeper could not be handed on. */
+export const USUAL_BOUNDS: Bounds = { bytes: 256 * MB, values: 4 * MB, depth: 1500 };
+
+/** Facts and settings of a session, of which lists read hundreds at once. */
+export const SESSION_BOUNDS: Bounds = { bytes: MB, values: 20_000, depth: 64 };
 
 /** A line of inputs has 1 MB; numbers and control characters may be longer in JSON. It is nested 200 levels at the most. */
 export const INPUT_BOUNDS: Bounds = { bytes: 16 * MB, values: MB, depth: 300 };
@@ -33,6 +36,11 @@ export const BODY_BOUNDS: Bounds = { bytes: RESULT_BOUNDS.bytes, values: MB, dep
 
 /** A script of 256 KB, before it is JSON, and its settings. */
 export const SPEC_BOUNDS: Bounds = { bytes: 4 * MB, values: 2000, depth: 10 };
+
+/** A column without what is larger than it can have been: that is not even fetched. */
+export function capped(column: string, bytes: number, from = column): string {
+  return `CASE WHEN octet_length(${column}) <= ${bytes} THEN ${from} END AS ${column}`;
+}
 
 /** True if a JSON text has no more values and levels than these bounds. */
 export function isWithin(json: string, { values, depth }: Bounds): boolean {

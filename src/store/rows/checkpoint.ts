@@ -1,6 +1,7 @@
 import type { ImageMeta } from "../../../runtime/index.ts";
 import { checkpointLost } from "../failure.ts";
 import type { CheckpointRow, NewCheckpoint } from "../port.ts";
+import { EXTRAS, IMAGE_META, jsonOf } from "./forms.ts";
 import { unpackText } from "./pack.ts";
 import type { PackedPages } from "./pages.ts";
 import { blob, columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
@@ -41,15 +42,18 @@ export function decodeCheckpoint(row: Row): Checkpoint | null {
   if (meta === null || extras === null) return null;
   if (!isSealed(row, [...columns(row.seals_number === 1 ? ["n", ...BEFORE] : BEFORE), meta, extras, ...columns(AFTER)]))
     return null;
-  const parsed: ImageMeta = JSON.parse(meta);
-  if (!isMemory(parsed.linearBytes)) return null;
+  const parsed = jsonOf(meta, IMAGE_META);
+  const beside = jsonOf(extras, EXTRAS[String(row.kind)] ?? {});
+  if (!isImageMeta(parsed) || beside === undefined || !isMemory(parsed.linearBytes)) return null;
   return {
     ...columnsOf(row, CHECKPOINT),
     exec_id: textOrNull(row, "exec_id") ?? "",
-    ...{ meta: parsed, extras: JSON.parse(extras), parts: blob(row, "parts") },
+    ...{ meta: parsed, extras: beside, parts: blob(row, "parts") },
     chain: { length: number(row, "chain_length"), bytes: number(row, "chain_bytes") },
   };
 }
+
+const isImageMeta = (meta: unknown): meta is ImageMeta => meta !== undefined;
 
 const CHECKPOINT = {
   ...{ n: number, id: text, session: textOrNull, parent: textOrNull, base: textOrNull, seq: number, at: number },

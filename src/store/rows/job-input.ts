@@ -3,8 +3,8 @@ import { canonicalJson } from "../../platform/canonical-json.ts";
 import { readJson } from "../../platform/written-json.ts";
 import { misuse } from "../failure.ts";
 import type { Asked, KnownJob } from "../jobs/port.ts";
-import { INPUT_BOUNDS } from "./bounds.ts";
-import { capped, inputIn, jobState } from "./jobs.ts";
+import { capped, INPUT_BOUNDS } from "./bounds.ts";
+import { inputIn, jobState } from "./jobs.ts";
 import { number, type Row, seal, text, textOrNull, value } from "./seal.ts";
 
 /** The columns that {@link inputOf} reads. */

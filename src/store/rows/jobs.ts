@@ -2,7 +2,7 @@ import type { Json } from "../../../runtime/index.ts";
 import { parseJson } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { Amount, JobRow, JobState, RunLimits, RunRow, Tried } from "../jobs/port.ts";
-import { type Bounds, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOUNDS } from "./bounds.ts";
+import { type Bounds, capped, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOUNDS } from "./bounds.ts";
 import { checkJobSeal } from "./job-seal.ts";
 import { unpackText } from "./pack.ts";
 import { columnsOf, number, numberOrNull, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
@@ -26,11 +26,6 @@ const JOB = {
   ...{ ticket: textOrNull, fence: number, session: text, engine: textOrNull, attempts: number, lapses: number },
   ...{ model: textOrNull, answers: number, context: textOrNull, begun_at: numberOrNull, ended_at: numberOrNull },
 };
-
-/** A column without what is larger than it can have been: that is not even fetched. */
-export function capped(column: string, bytes: number, from = column): string {
-  return `CASE WHEN octet_length(${column}) <= ${bytes} THEN ${from} END AS ${column}`;
-}
 
 /** Bytes of the reason why a job waits, or of the image format of a build. */
 const SHORT_BYTES = 64 * 1024;

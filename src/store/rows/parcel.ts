@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { parseJson } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { NewParcel, Parcel, ParcelAnswer, ParcelRequest } from "../shipping/port.ts";
 import { BODY_BOUNDS } from "./bounds.ts";
@@ -58,8 +59,9 @@ export function answerOf(row: Row): ParcelAnswer | null {
   const kept = KEPT.map((column) => value(row, column));
   if (row.state !== "answered") return isSealed(row, kept) ? null : damaged(row);
   const [status, answer] = [number(row, "status"), unpackText(row, "answer")];
-  if (answer === null || !isSealed(row, [...kept, status, answer])) return damaged(row);
-  return { status, body: JSON.parse(answer) };
+  const body = answer === null ? undefined : parseJson(answer);
+  if (answer === null || body === undefined || !isSealed(row, [...kept, status, answer])) return damaged(row);
+  return { status, body };
 }
 
 /** @throws RlmError `store_corrupt` if the parcel or its request is damaged */

@@ -2,6 +2,8 @@ import { RlmError } from "../../../runtime/errors.ts";
 import type { Json } from "../../../runtime/index.ts";
 import { corrupt, misuse } from "../failure.ts";
 import type { NewSession, SessionRow, Step } from "../port.ts";
+import { capped, SESSION_BOUNDS } from "./bounds.ts";
+import { jsonOf } from "./forms.ts";
 import { unpackText } from "./pack.ts";
 import { columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
 
@@ -29,6 +31,11 @@ export const CHANGING = [
 ];
 export const SESSION_COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
 
+/** All of a session but what a database adds. Facts and settings that are larger than they can be are not fetched. */
+export const SHOWN_SESSION = [...SESSION_COLUMNS, "sha256", "pid", "host"]
+  .map((column) => (column === "facts" || column === "settings" ? capped(column, SESSION_BOUNDS.bytes) : column))
+  .join(", ");
+
 /** The fields under the seal of the row. */
 export function fieldsOf(session: Session) {
   return SESSION_COLUMNS.map((column) => session[column]);
@@ -40,9 +47,10 @@ export function decodeSession(row: Row): Session {
     row,
     SESSION_COLUMNS.map((column) => value(row, column)),
   );
-  const [facts, settings] = [unpackText(row, "facts"), unpackText(row, "settings")];
-  if (!sealed || facts === null || settings === null) throw corrupt(`the row of session ${String(row.id)} is damaged`);
-  return { ...columnsOf(row, SESSION), facts, settings };
+  const [facts, settings] = ["facts", "settings"].map((column) => unpackText(row, column, SESSION_BOUNDS));
+  const isJson = [facts, settings].every((one) => typeof one === "string" && jsonOf(one, "any") !== undefined);
+  if (!sealed || !isJson) throw corrupt(`the row of session ${String(row.id)} is damaged`);
+  return { ...columnsOf(row, SESSION), facts: text(row, "facts"), settings: text(row, "settings") };
 }
 
 const ORIGINS = [

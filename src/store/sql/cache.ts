@@ -1,4 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
+import { parseJson } from "../../platform/json.ts";
 import type { GcRule, Step } from "../port.ts";
 import { unpackText } from "../rows/pack.ts";
 import { isSealed, type Row, seal, value } from "../rows/seal.ts";
@@ -21,7 +22,7 @@ export function* keepText(hash: string, text: string, at: number): Plan<void> {
 export function* readAnswer(key: string): Plan<Json> {
   const row = yield* get(sql`SELECT * FROM cache WHERE key = ${key}`);
   const content = row ? answerOf(row) : null;
-  return content === null ? null : JSON.parse(content);
+  return content === null ? null : (parseJson(content) ?? null);
 }
 
 /** Drops answers that are older than the rule allows, and texts that are too old. Returns how many they were. */
@@ -41,5 +42,9 @@ const TEXT_MS = 30 * 24 * 60 * 60 * 1000;
 /** The answer's JSON; null if the row is damaged. */
 export function answerOf(row: Row): string | null {
   const content = unpackText(row, "value");
-  return content !== null && isSealed(row, [value(row, "key"), content, value(row, "at")]) ? content : null;
+  return content !== null &&
+    parseJson(content) !== undefined &&
+    isSealed(row, [value(row, "key"), content, value(row, "at")])
+    ? content
+    : null;
 }

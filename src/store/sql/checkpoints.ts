@@ -93,10 +93,13 @@ const pageOf = (n: number, part: number) =>
 const pagesOf = (n: number) =>
   spelled(sql`place >= ${n * PLACES} AND place < ${(n + 1) * PLACES}`, sql`checkpoint = ${n}`);
 
-function* baseOf(id: string, { base }: Checkpoint): Plan<Checkpoint | null> {
+function* baseOf(id: string, { base, n }: Checkpoint): Plan<Checkpoint | null> {
   if (base === null) return null;
   try {
-    return yield* readCheckpoint(base);
+    const found = yield* readCheckpoint(base);
+    // A base is older than what is based on it: the way down comes to its end.
+    if (found.n < n) return found;
+    throw checkpointLost(base, "it is newer than what is based on it");
   } catch (error) {
     throw checkpointLost(id, `its base ${base} is missing or damaged`, error);
   }

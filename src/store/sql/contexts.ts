@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { freeBytes, type Json, pack } from "../../../runtime/index.ts";
+import { freeBytes, type Json, LIMITS, pack } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { StoredContext } from "../port.ts";
+import { CONTEXT_INDEX, jsonOf } from "../rows/forms.ts";
 import { CHUNK_BYTES, unpack, unpackText } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
 import { isSealed, number, type Row, seal, text, value } from "../rows/seal.ts";
-import { all, get, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
+import { all, get, oneOf, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
 
 /**
  * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it was
@@ -32,6 +33,7 @@ export function* hasContext(key: string): Plan<boolean> {
 /** @throws RlmError `context_lost` */
 export function* readContext(key: string): Plan<StoredContext> {
   const head = yield* headOf(key);
+  if (yield* areTooLarge(head.parts)) throw contextLost(key, "its parts are larger than a context can be");
   const parts: StoredContext["parts"][number][] = [];
   for (const part of head.parts) {
     const bytes = yield* readPart(part);
@@ -39,6 +41,13 @@ export function* readContext(key: string): Plan<StoredContext> {
     parts.push({ hash: part, bytes });
   }
   return { key, parts, index: head.index };
+}
+
+/** True if parts would take more memory than a context may: a row can name one of them many times. */
+export function* areTooLarge(parts: readonly string[]): Plan<boolean> {
+  const rows = yield* all(sql`SELECT hash, bytes FROM parts WHERE hash ${oneOf(parts)}`);
+  const sizes = new Map(rows.map((row) => [row.hash, number(row, "bytes")]));
+  return parts.reduce((sum, part) => sum + (sizes.get(part) ?? 0), 0) > MAX_BYTES;
 }
 
 /** @throws RlmError `context_lost` */
@@ -59,7 +68,7 @@ export function* readPart(hash: string): Plan<Uint8Array | null> {
   const row = yield* get(sql`SELECT bytes FROM parts WHERE hash = ${hash}`);
   const length = row ? number(row, "bytes") : -1;
   // A damaged length must not decide how much memory is taken.
-  if (length < 0 || length > MAX_CHUNKS * CHUNK_BYTES) return null;
+  if (length < 0 || length > MAX_BYTES) return null;
   const bytes = new Uint8Array(new SharedArrayBuffer(length));
   const hashed = createHash("sha256");
   for (let at = 0, chunk = 0; at < length; at += CHUNK_BYTES, chunk += 1) {
@@ -88,8 +97,8 @@ const PARTS_OF_CONTEXTS = spelled(
   sql`SELECT json_array_elements_text(parts::json) FROM contexts`,
 );
 
-/** 512 MB: more than a context may hold. */
-const MAX_CHUNKS = 128;
+/** More than a context may hold. */
+const MAX_BYTES = 2 * LIMITS.contextBytes;
 
 function* hasPart(hash: string): Plan<boolean> {
   return (yield* get(sql`SELECT hash FROM parts WHERE hash = ${hash}`)) !== undefined;
@@ -134,6 +143,8 @@ const insertedChunk = (hash: string, chunk: number, bytes: Uint8Array) =>
     sql`(part, chunk, bytes) VALUES (${hash}, ${chunk}, ${bytes})`,
   )}`;
 
+const isTexts = (parts: unknown): parts is readonly string[] => Array.isArray(parts);
+
 interface ContextHead {
   /** Hashes. */
   readonly parts: readonly string[];
@@ -145,6 +156,6 @@ export function readHead(row: Row): ContextHead | null {
   const [facts, listed] = [unpackText(row, "facts"), unpackText(row, "parts")];
   if (facts === null || listed === null || !isSealed(row, [value(row, "hash"), value(row, "parts"), facts]))
     return null;
-  const parts: readonly string[] = JSON.parse(listed);
-  return { parts, index: JSON.parse(facts) };
+  const [parts, index] = [jsonOf(listed, ["text"]), jsonOf(facts, CONTEXT_INDEX)];
+  return isTexts(parts) && index !== undefined ? { parts, index } : null;
 }

@@ -1,5 +1,7 @@
+import { isRecord } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { JournalRow, StoredRecord } from "../port.ts";
+import { jsonOf, RECORDS } from "../rows/forms.ts";
 import { unpackText } from "../rows/pack.ts";
 import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
@@ -59,9 +61,15 @@ export function* insertRecords(written: ReturnType<typeof packedRecords>["writte
   }
 }
 
-/** null if the row is damaged. */
+/** null if the row is damaged, or not a record of its kind. */
 export function wholeRecord(row: Row, session: string, seq: number): StoredRecord | null {
   const content = unpackText(row, "content");
+  const kind = value(row, "kind");
   if (content === null || row.session !== session || row.seq !== seq) return null;
-  return isSealed(row, [session, seq, value(row, "kind"), content]) ? JSON.parse(content) : null;
+  const form = RECORDS.get(String(kind));
+  if (!form || !isSealed(row, [session, seq, kind, content])) return null;
+  const record = jsonOf(content, form);
+  return isStored(record) && record.record === kind ? record : null;
 }
+
+const isStored = (record: unknown): record is StoredRecord => isRecord(record) && typeof record.record === "string";

@@ -3,13 +3,21 @@ import { firstly } from "../../../runtime/remedies.ts";
 import type { DamagedRow, NewSession, SessionPage, SessionRow } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
-import { blank, checkSessionId, decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
+import {
+  blank,
+  checkSessionId,
+  decodeSession,
+  fieldsOf,
+  SESSION_COLUMNS,
+  type Session,
+  SHOWN_SESSION,
+} from "../rows/session.ts";
 import { all, get, list, oneOf, type Plan, raw, run, type Spelled, type Statement, spelled, sql } from "./sql.ts";
 import { addUses, hashesIn } from "./uses.ts";
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export function* readSession(id: string): Plan<Session> {
-  const row = yield* get(sql`SELECT * FROM sessions WHERE id = ${id}`);
+  const row = yield* get(sql`SELECT ${raw(SHOWN_SESSION)} FROM sessions WHERE id = ${id}`);
   if (row) return decodeSession(row);
   throw notFound(id);
 }
@@ -117,7 +125,7 @@ const BYTES = spelled(
   )})::bigint FROM (SELECT ARRAY(SELECT family(s.id)) AS ids OFFSET 0) f)`,
 );
 
-const SHOWN = sql`SELECT s.*, ${BYTES} AS bytes, ${BUSY} AS busy FROM sessions s`;
+const SHOWN = sql`SELECT ${raw(SHOWN_SESSION)}, ${BYTES} AS bytes, ${BUSY} AS busy FROM sessions s`;
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export function* shownSession(id: string, own: Looking): Plan<SessionRow> {

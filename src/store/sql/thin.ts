@@ -45,8 +45,11 @@ function* joined(last: Checkpoint, going: ReadonlyMap<string | null, Checkpoint>
   const top = row && decodeCheckpoint(row);
   if (!top) return 0;
   const chain: Checkpoint[] = [];
-  for (let next: Checkpoint | undefined = last; next && (yield* isFree(next)); next = going.get(next.base))
+  for (let next: Checkpoint | undefined = last; next && (yield* isFree(next)); ) {
     chain.push(next);
+    const base = going.get(next.base);
+    next = base && base.n < next.n ? base : undefined;
+  }
   const first = chain.at(-1);
   const pages = first ? yield* sumOf([...chain, top], top.meta.linearBytes) : null;
   if (!first || !pages) return 0;

@@ -7,10 +7,10 @@ import { inputOf } from "../rows/job-input.ts";
 import { decodeRun, resultOf } from "../rows/jobs.ts";
 import { answerOf as answerOfParcel, decodeShipment, requestOf } from "../rows/parcel.ts";
 import { number, type Row, text } from "../rows/seal.ts";
-import { decodeSession, isRunning } from "../rows/session.ts";
+import { decodeSession, isRunning, SHOWN_SESSION } from "../rows/session.ts";
 import { answerOf } from "./cache.ts";
-import { CHECKPOINT, hasCheckpoint, pagesAreWhole } from "./checkpoints.ts";
-import { readHead, readPart } from "./contexts.ts";
+import { CHECKPOINT, pagesAreWhole } from "./checkpoints.ts";
+import { areTooLarge, readHead, readPart } from "./contexts.ts";
 import { readableRecords } from "./journal.ts";
 import { hasOpenParcels } from "./parcels.ts";
 import { reachedBy } from "./reach.ts";
@@ -112,7 +112,7 @@ export function* verify(
 function* session(id: string, own: Verifying): Findings {
   const findings: string[] = [];
   try {
-    const row = yield* get(sql`SELECT s.*, ${BUSY} AS busy FROM sessions s WHERE id = ${id}`);
+    const row = yield* get(sql`SELECT ${raw(SHOWN_SESSION)}, ${BUSY} AS busy FROM sessions s WHERE id = ${id}`);
     if (!row) return [];
     const whole = decodeSession(row);
     const name = `session ${displayName(whole)}`;
@@ -142,9 +142,10 @@ function* checkpoint(n: string): Findings {
   const checkpoint = decodeCheckpoint(found);
   if (!checkpoint) return [`checkpoint ${String(found.id)} is damaged`];
   const { id, base } = checkpoint;
-  const isCut = base !== null && !(yield* hasCheckpoint(base));
+  const below = yield* get(sql`SELECT n FROM checkpoints WHERE id = ${base} AND n < ${checkpoint.n}`);
+  const isCut = base !== null && !below;
   return [
-    ...(isCut ? [`checkpoint ${id}: its base ${base} is missing`] : []),
+    ...(isCut ? [`checkpoint ${id}: its base ${base} is missing, or newer`] : []),
     ...((yield* pagesAreWhole(checkpoint)) ? [] : [`checkpoint ${id}: its pages are missing or damaged`]),
   ];
 }
@@ -154,6 +155,7 @@ function* context(hash: string): Findings {
   if (!row) return [];
   const head = readHead(row);
   const findings = head ? [] : [`context ${hash}: its index is damaged`];
+  if (head && (yield* areTooLarge(head.parts))) return [`context ${hash}: its parts are larger than a context can be`];
   for (const part of head?.parts ?? []) {
     if (!(yield* readPart(part))) findings.push(`context ${hash}: its part ${part} is missing or damaged`);
   }

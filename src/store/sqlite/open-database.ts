@@ -44,8 +44,39 @@ export function openDatabase(folder: string | null): Database {
   if (versionOf(path) < SCHEMA_VERSION) alone(join(folder, LOCKS_FOLDER, ".store.db"), () => bringUpToDate(path));
   // SQLite gives its -wal and -shm files the mode of the database.
   if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600);
-  return connect(openConnection(path));
+  const connection = openConnection(path);
+  checkSchema(connection, path);
+  return connect(connection);
 }
+
+/**
+ * A trigger or a view of somebody else's would run within the statements of the store, and may never end.
+ * @throws RlmError `store_corrupt`
+ */
+function checkSchema(connection: DatabaseSync, path: string): void {
+  using own = new DatabaseSync(":memory:");
+  for (const migration of MIGRATIONS) own.exec(migration);
+  const [found, expected] = [connection, own].map(
+    (one) =>
+      new Map(
+        one
+          .prepare(SCHEMA)
+          .all()
+          .map(({ name, said }) => [name, said]),
+      ),
+  );
+  const names = [...(found?.keys() ?? []), ...(expected?.keys() ?? [])];
+  const other = names.find((name) => found?.get(name) !== expected?.get(name));
+  if (other === undefined) return;
+  connection.close();
+  throw new RlmError("store_corrupt", `${path}: ${String(other)} is not what Belay makes there`, {
+    suggestion: "Somebody has changed the schema of the store: put a copy from before there, or choose another folder.",
+  });
+}
+
+/** Names of the schema with what each is. Statistics and the like, which SQLite adds by itself, are left out. */
+const SCHEMA = `SELECT name, type || ' ' || tbl_name || ' ' || coalesce(sql, '') AS said FROM sqlite_schema
+  WHERE type NOT IN ('table', 'index') OR name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`;
 
 /** Whoever can write to the folder can put another database into it. @throws RlmError `store_failed`, `store_corrupt` */
 function checkOwn(folder: string, path: string): void {

@@ -54,14 +54,23 @@ export function checkpointOf(id: string, fields: Partial<NewCheckpoint> & Pick<N
     kind: "step",
     meta: META,
     chain: { length: 0, bytes: countPages(fields.pages) * PAGE_BYTES },
-    extras: { kind: "step", output: id },
+    extras: extrasOf(id),
     at: 10,
     ...fields,
   };
 }
 
+/** What a step keeps beside its image, with something of its own. */
+export function extrasOf(output: string): NewCheckpoint["extras"] {
+  const printed = { stdout: output, stderr: "", bytes: output.length, truncated: false };
+  const state = { exec_id: "E1", cell: 1, limits: {}, output: printed, warnings: [], running_ms: 0, next_call: 1 };
+  return { kind: "step", state, waiting: [], elapsed_ms: 0 };
+}
+
 export function recordOf(exec_id: string, at: number, more: Record<string, string> = {}): StoredRecord {
-  return { record: "rlm_tool_call", exec_id, at, ...more };
+  const call = { call_id: "c", checkpoint_id: null, name: "llm_query", args: [], args_hash: "h" };
+  const made = { call_count: 1, output_bytes: 0 };
+  return { record: "rlm_tool_call", exec_id, at, ...call, ...made, ...more };
 }
 
 export function sessionOf(id: string, fields: Partial<NewSession> = {}): NewSession {
@@ -72,6 +81,11 @@ function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
+const INDEX = {
+  ...{ documents: [{ id: "a.txt", path: "/a", start: 0, end: 1, size: 1 }], routes: [], skips: [] },
+  stats: { length_chars: 1, sources: ["/a"], context_hash: "h" },
+};
+
 /** A context of these parts, in shared memory as the session has them. */
 export function contextOf(...texts: readonly string[]): StoredContext {
   const parts = texts.map((text) => {
@@ -79,7 +93,7 @@ export function contextOf(...texts: readonly string[]): StoredContext {
     bytes.set(Buffer.from(text));
     return { hash: sha256(bytes), bytes };
   });
-  return { key: sha256(Buffer.from(texts.join(""))), parts, index: { documents: ["a.txt"], sources: ["/a"] } };
+  return { key: sha256(Buffer.from(texts.join(""))), parts, index: INDEX };
 }
 
 /** What the store gives, without the difference between a view of shared and of own memory. */
