@@ -156,7 +156,7 @@ test("each protocol of the bundle gets as far as the socket, and its logins load
   for (const [api, message] of Object.entries(said)) {
     expect(message, api).toMatch(/Connection error|fetch failed|ECONNREFUSED/);
   }
-  expect(logins).toBe(8);
+  expect(logins).toBe(9);
 });
 
 test.for(NEWEST_PI)("Pi $version installs it and works with it", { timeout: 120_000 }, async (line, { skip }) => {

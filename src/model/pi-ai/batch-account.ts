@@ -66,6 +66,6 @@ function betasOf({ compat, reasoning }: PiModel<Api>): string[] {
     ...(has.supportsMidConvoEffort
       ? ["mid-conversation-output-config-2026-07-01", "thinking-binding-controls-2026-08-01"]
       : []),
-    ...(has.supportsMidConvoToolChanges ? ["mid-conversation-tool-changes-2026-07-01"] : []),
+    ...(has.supportsMidConvoToolChanges ? ["inline-tools-2026-09-15"] : []),
   ];
 }

@@ -111,6 +111,8 @@ function optionsOf(
     ...(request.conversation === undefined ? {} : { sessionId: request.conversation }),
     maxRetries: 0,
     timeoutMs: NO_SDK_TIMEOUT_MS,
+    // A conversation that goes on where a server keeps it would be lost with the server's copy.
+    disableContinuation: true,
     // pi-ai keeps a WebSocket for minutes after a request of a conversation, and the process would wait for it.
     transport: "sse",
     // Replies over HTTP/2 would be read without a bound.

@@ -79,7 +79,7 @@ function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse
   if (networkError !== null && !isUnreached(seen)) {
     return { isUnsent: false, message: `${said} (${networkError}, ${address})`, suggestion: check };
   }
-  if (networkError === null && said !== NO_CONNECTION) return null;
+  if (networkError === null && !said.startsWith(NO_CONNECTION)) return null;
   return {
     isUnsent: true,
     message: `no connection to ${address}${networkError === null ? "" : ` (${networkError})`}`,
@@ -93,7 +93,7 @@ export function isUnreached({ status, networkError, outbound }: SeenResponse): b
   return status === null && networkError !== null && UNREACHED.includes(networkError);
 }
 
-/** The only words of some SDKs if `fetch` refuses the address: a port of another protocol, for example. */
+/** The first words of some SDKs if `fetch` refuses the address: a port of another protocol, for example. */
 const NO_CONNECTION = "Connection error.";
 const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
 

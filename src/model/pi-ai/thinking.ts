@@ -25,11 +25,15 @@ export function nearestLevel(model: PiModel<Api>, wanted: Thinking): Thinking {
   return has.find((level) => THINKING.indexOf(level) >= at) ?? has.at(-1) ?? "off";
 }
 
-function hasLevel({ reasoning, thinkingLevelMap }: PiModel<Api>, level: Thinking): boolean {
+const BEYOND_HIGH: readonly Thinking[] = ["xhigh", "max"];
+
+function hasLevel({ api, reasoning, thinkingLevelMap }: PiModel<Api>, level: Thinking): boolean {
   if (!reasoning) return level === "off";
+  // pi-ai lists them for models of Google, and then refuses to send them.
+  if (api.startsWith("google-") && BEYOND_HIGH.includes(level)) return false;
   const mapped: unknown = Reflect.get(thinkingLevelMap ?? {}, level);
   if (mapped === null) return false;
-  return mapped !== undefined || (level !== "xhigh" && level !== "max");
+  return mapped !== undefined || !BEYOND_HIGH.includes(level);
 }
 
 /** Protocols in which pi-ai sends maxTokens and the budget as one limit. */

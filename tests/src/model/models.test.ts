@@ -210,6 +210,8 @@ test("the default model of each common provider is listed", () => {
 test("a missing key names its variable, whatever the provider", () => {
   for (const provider of loadPiAi().getProviders()) {
     if (["amazon-bedrock", "google-vertex"].includes(provider)) continue;
+    // pi-ai has an adapter for it, and lists none of its models.
+    if (loadPiAi().getModels(provider).length === 0) continue;
     const { suggestion } = refusalOf(() => open().models.resolve(`${provider}/any`));
     expect(suggestion, provider).toMatch(/^(?:Set [A-Z0-9_]+, name the variable|Name the variable .*, or run pi)/);
   }

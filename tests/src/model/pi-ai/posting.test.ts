@@ -78,7 +78,9 @@ function open(line: string, api: BatchApi, url: string, signal = new AbortContro
 
 /** Everything but the time. */
 function whole(message: object): unknown {
-  const { timestamp, duration, ttft, ...rest }: { [key: string]: unknown } = JSON.parse(JSON.stringify(message));
+  const { timestamp, duration, durationMs, ttft, ttftMs, ...rest }: { [key: string]: unknown } = JSON.parse(
+    JSON.stringify(message),
+  );
   return rest;
 }
 

@@ -5,7 +5,7 @@ import { loadPiAi } from "../../../../src/model/pi-ai/load.ts";
 import { piAiModel } from "../../../../src/model/pi-ai/model.ts";
 import { openRequests } from "../../../../src/model/sub-call/requests.ts";
 import { startModelServer } from "../../../support/model-server.ts";
-import { AUTHORIZATION } from "../../../support/scripted-model.ts";
+import { AUTHORIZATION, ask } from "../../../support/scripted-model.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 /** OpenAI's SDK is told of a cache only at OpenAI's own address. */
@@ -87,4 +87,17 @@ test("all requests of a sub-agent name its call as their conversation, and those
   );
   const keys = server.requests.map(({ sent }) => JSON.parse(sent).prompt_cache_key);
   expect(keys).toEqual([...Array(2).fill(`${exec_id}.1`), ...Array(2).fill(`${exec_id}.2`), undefined]);
+});
+
+test("a conversation is sent whole each time, and goes on in no thread that the provider keeps", async () => {
+  const said = 'data: {"type":"message_start","message":{"id":"m1","usage":{"input_tokens":1,"output_tokens":1}}}';
+  const body = `event: message_start\n${said}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`;
+  const server = await startModelServer(() => ({ body }));
+  onTestFinished(() => server.close());
+  const model = { ...getModel("anthropic", "claude-sonnet-5-5"), baseUrl: server.url };
+  const threaded = { ...model, compat: { ...model.compat, supportsMessageThreads: true } };
+  const parts = { price: null, window: null, authorize: () => AUTHORIZATION, load: loadPiAi };
+  await ask(piAiModel({ model: threaded, ...parts }), { cache: "short", conversation: "ask-1" });
+  expect(server.requests).toHaveLength(1);
+  expect(JSON.parse(server.requests[0]?.sent ?? "")).not.toHaveProperty("thread");
 });

@@ -24,7 +24,8 @@ async function bodyOf(model: PiModel<Api>, level: Thinking, maxTokens: number): 
     body = payload;
     throw new Error("nothing is sent");
   };
-  const options = { ...thinkingOptions(model, level, maxTokens), apiKey: `a.${CLAIMS}.b`, maxRetries: 0, onPayload };
+  const apiKey = model.provider === "openai" ? "sk-key" : `a.${CLAIMS}.b`;
+  const options = { ...thinkingOptions(model, level, maxTokens), apiKey, maxRetries: 0, onPayload };
   const asked = { messages: [{ role: "user" as const, content: "Q", timestamp: 0 }] };
   await piAi.streamSimple({ ...model, baseUrl: model.baseUrl || "http://127.0.0.1:9" }, asked, options).result();
   expect(body, `${model.provider}/${model.id}`).toBeDefined();

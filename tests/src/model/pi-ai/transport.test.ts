@@ -33,7 +33,12 @@ const TOKEN = ["h", btoa(JSON.stringify({ "https://api.openai.com/auth": { chatg
 test("a conversation opens no WebSocket, which pi-ai would keep for minutes and the process would wait for", async () => {
   const { asked, url } = await serve();
   const model = piAiModel({
-    ...{ model: { ...getModel("openai-codex", "gpt-5.5"), baseUrl: url }, price: null, window: null, load: loadPiAi },
+    ...{
+      model: { ...getModel("openai-codex", "gpt-6-luna"), baseUrl: url },
+      price: null,
+      window: null,
+      load: loadPiAi,
+    },
     authorize: () => ({ key: TOKEN, headers: {}, expires: Number.POSITIVE_INFINITY }),
   });
   expect(await ask(model, { cache: "short", conversation: "ask-1" })).toMatchObject({ ok: false });
