@@ -17,6 +17,8 @@ export const PiSchema = v.strictObject({
   sub_model: v.exactOptional(v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL))),
   /** Goes on with the turn once an interrupted call is finished. */
   auto_continue: v.exactOptional(v.boolean(SWITCH)),
+  /** A call goes on when Pi leaves its session for another one. */
+  background: v.exactOptional(v.boolean(SWITCH)),
   /** Tools beyond reading that sub-agents may ask for: bash, write, edit. */
   allowed_tool_overrides: v.exactOptional(v.array(v.string(NAMES), NAMES)),
   /** Ask for each call that wants one. */
@@ -52,6 +54,9 @@ export const PiSchema = v.strictObject({
 });
 
 export type PiKeys = v.InferOutput<typeof PiSchema>;
+
+/** The default of `background`. */
+export const BACKGROUND = true;
 
 /** Defaults for the conversation's old texts. */
 export const OUTSIDE_DEFAULTS = {

@@ -1,7 +1,7 @@
 import { isRecord } from "../platform/json.ts";
 import { readObject } from "./files.ts";
 import { agentFileOf, type PiConfigPlaces, projectFileOf, readPiConfig } from "./pi.ts";
-import { INGEST_DEFAULTS, OUTSIDE_DEFAULTS, PI_KEYS, READING_DEFAULTS } from "./pi-keys.ts";
+import { BACKGROUND, INGEST_DEFAULTS, OUTSIDE_DEFAULTS, PI_KEYS, READING_DEFAULTS } from "./pi-keys.ts";
 import { KEYS, LIMIT_DEFAULTS, variableOf } from "./settings.ts";
 
 export type PiOrigins = ReturnType<typeof piOrigins>;
@@ -44,6 +44,7 @@ export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map(
     thinking: "off",
     delivery: "now",
     auto_continue: false,
+    background: BACKGROUND,
     allowed_tool_overrides: "none",
     require_approval: true,
     prompt_wait_s: 120,

@@ -77,7 +77,17 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): v
     readCache.arrived(context);
   });
   pi.on("session_tree", (_event, context) => lifecycle.arrived(context, "tree"));
-  pi.on("session_before_tree", (_event, { ui }) => {
+  // From Pi 0.87 on it aborts what runs between these and the end of the session.
+  pi.on("session_before_switch", () => {
+    lifecycle.departs();
+    return {};
+  });
+  pi.on("session_before_fork", () => {
+    lifecycle.departs();
+    return {};
+  });
+  pi.on("session_before_tree", async (_event, { ui }) => {
+    await lifecycle.stays();
     if (!lifecycle.isRecovering() || !lifecycle.board.current().running) return {};
     ui.notify(
       "An interrupted call is being finished on this branch; wait for it, or end it with /rlm cancel",
@@ -93,7 +103,8 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): v
     readCache.requested(sent);
     return sent;
   });
-  pi.on("session_before_compact", (event, context) => {
+  pi.on("session_before_compact", async (event, context) => {
+    await lifecycle.stays();
     const { firstKeptEntryId, tokensBefore, settings } = event.preparation;
     const about = { firstKeptEntryId, tokensBefore, summaries: summariesOf(event, context) };
     return lifecycle.compacts({ reason: Reflect.get(event, "reason"), ...about, reserve: settings.reserveTokens });
@@ -105,9 +116,9 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): v
   });
   pi.on("agent_end", () => lifecycle.rested());
   pi.on("session_compact", () => lifecycle.rested());
-  pi.on("session_shutdown", async () => {
+  pi.on("session_shutdown", async ({ reason }) => {
     await readCache.left();
-    await lifecycle.left();
+    await lifecycle.left(reason);
   });
 }
 

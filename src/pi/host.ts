@@ -63,6 +63,23 @@ export function appendMessage(manager: PiContext["sessionManager"], message: Too
   return true;
 }
 
+/** The context of a session as it is when Pi leaves it: Pi's own throws from then on. Nobody is there to be asked. */
+export function contextLeft({ cwd, sessionManager, modelRegistry, model }: PiContext): PiContext {
+  const branch = sessionManager.getBranch();
+  const file = sessionManager.getSessionFile();
+  return {
+    ...{ cwd, modelRegistry, model, hasUI: false },
+    ui: { notify() {}, confirm: async () => false },
+    sessionManager: { getBranch: () => branch, getSessionFile: () => file },
+    isIdle: () => false,
+    getSystemPrompt: () => "",
+    getContextUsage: () => undefined,
+  };
+}
+
+/** True if this Pi may abort what runs before it tells that it quits, as 1.5 and later do. */
+export const quitsByAbort = (actions: PiActions) => "registerMcpServer" in actions;
+
 type Messages = ContextEvent["messages"];
 
 /**

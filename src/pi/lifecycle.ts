@@ -1,20 +1,20 @@
 import type { Tool } from "../tools/index.ts";
 import type { PiActions, PiContext } from "./host.ts";
+import { leave } from "./leaving.ts";
 import { openBranch, runAtHead } from "./on-branch.ts";
 import type { OpenedParts } from "./opened/opened.ts";
 import type { PiMessage } from "./outside/index.ts";
 import { withAnswers } from "./recovery/answers-in-context.ts";
 import { openBackgroundRecovery } from "./recovery/background.ts";
-import { recover } from "./recovery/recover.ts";
+import { insert, recover } from "./recovery/recover.ts";
 import { endTornLine } from "./recovery/torn-tail.ts";
+import { leftRunIn } from "./runs/left.ts";
 import { type Called, cancelledBeforeStart, type RunOutcome } from "./runs/runs.ts";
-import { settledWithin } from "./waiting.ts";
 
 /** Belay while one instance of the extension lives: Pi makes a new one for every session that it goes to. */
 export type Lifecycle = ReturnType<typeof openLifecycle>;
 
 export function openLifecycle(parts: OpenedParts, actions: PiActions) {
-  const { clock } = parts;
   const branch = openBranch(parts, actions);
   const { answers, board, context, opened, outside, rested, runs } = branch;
   const recovery = openBackgroundRecovery(branch);
@@ -40,7 +40,16 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions) {
     /** An interrupted call is being finished. */
     isRecovering: recovery.isRunning,
     /** Is called before a prompt goes out, and waits for a time while a call is being finished. */
-    prompted: recovery.holdPrompt,
+    async prompted(): Promise<void> {
+      await runs.stays();
+      await recovery.holdPrompt();
+    },
+    /** Pi is about to leave the session, unless somebody keeps it there. */
+    departs: runs.departs,
+    /** Pi stays, and what it has stopped is cancelled. */
+    stays: runs.stays,
+    /** Cancels what runs, or what runs on in the session of the branch since Pi left it. Returns false if nothing does. */
+    cancel: () => runs.cancel() || leftRunIn(branch.view().starts.at(-1)?.session ?? "")?.cancel() === true,
     /** The messages that Pi is about to send, with results that it lacks, and stubs for what is outside. Never throws. */
     messages: <M extends PiMessage>(messages: readonly M[]) => outside.sent(withAnswers(messages, answers)),
     /** The answer to Pi when it is about to compact. Never throws. */
@@ -56,7 +65,12 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions) {
       branch.goTo(from);
       await recovery.overOrAborted(called.signal);
       if (called.signal?.aborted && recovery.isRunning()) return cancelledBeforeStart(tool);
-      return runAtHead(branch, tool, called, "opening");
+      const onLate = (outcome: RunOutcome) => {
+        const { unanswered } = branch.view();
+        const call = unanswered.findLast((one) => one.isStopped && one.tool_call_id === called.tool_call_id);
+        if (call) insert(branch, call, outcome);
+      };
+      return runAtHead(branch, tool, { ...called, onLate }, "opening");
     },
     /** Pi is on a session, or on another branch of it. */
     arrived(from: PiContext, how: "start" | "tree"): void {
@@ -67,17 +81,9 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions) {
       if (how === "start") endTornLine(from.sessionManager.getSessionFile());
       recovery.begin(recoverAll);
     },
-    /** Pi leaves the session. What runs is suspended, and recovery finishes it when Pi comes back. */
-    async left(): Promise<void> {
-      runs.suspend();
-      const closing = branch.begun()?.then((current) => current[Symbol.asyncDispose]());
-      const closed = closing?.catch(() => {});
-      if (closed) await settledWithin(closed, CLOSE_MS, clock);
-    },
+    /** Pi leaves the session. @param reason Pi's own word */
+    left: (reason?: string) => leave(branch, reason),
   };
 }
-
-/** A load, for example, that has not ended by then is interrupted by the end of the process. */
-const CLOSE_MS = 5_000;
 
 const GO_ON = "The interrupted rlm call is finished; its result stands above. Go on.";

@@ -9,11 +9,12 @@ import { tools } from "../tools/pi-tools.ts";
 import { readBranch, type StartEntry } from "./branch/entries.ts";
 import { openConversations } from "./conversation.ts";
 import { announcementsOn } from "./events.ts";
-import { type PiActions, type PiContext, reserveOf, type ToolResultMessage } from "./host.ts";
+import { type PiActions, type PiContext, quitsByAbort, reserveOf, type ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
 import { openOutside } from "./outside/index.ts";
 import { openReading } from "./reading.ts";
 import { openStateBoard } from "./runs/board.ts";
+import { openDeparture } from "./runs/departure.ts";
 import { type Called, openRuns, type RunOutcome, type Work } from "./runs/runs.ts";
 import { showBranch, showConversation, showSession } from "./runs/show-branch.ts";
 
@@ -24,7 +25,7 @@ export function openBranch(parts: OpenedParts, actions: PiActions) {
   const { clock, env } = parts;
   const board = openStateBoard();
   const announced = announcementsOn(actions.events);
-  const runs = openRuns(board, clock, announced);
+  const runs = openRuns({ board, clock, announced, departure: openDeparture(quitsByAbort(actions)) });
   /** Results of recovered calls, by the keys of the calls. */
   const answers = new Map<string, ToolResultMessage>();
   let at: PiContext | undefined;
@@ -78,6 +79,7 @@ export async function runAtHead(
   const conversation = branch.conversations.at(called.tool_call_id, phase === "recovering");
   const work: Work = (signals) => tool.run(open, called.args, { ...signals, ...hostOf(branch), conversation });
   const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
+  if (outcome.details.stopped) return outcome;
   // What is shown must not take the place of the answer.
   await branch.refresh().catch(() => {});
   return outcome;

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { envelopeOf, resultsIn, resultTo } from "../support/pi/model.ts";
 import { played } from "../support/pi/played.ts";
-import { NEWEST_PI } from "../support/pi/process.ts";
-import { exec, mirrored, piScene } from "../support/pi/scene.ts";
+import { NEWEST_PI, type Pi } from "../support/pi/process.ts";
+import { exec, loadedIn, mirrored, piScene } from "../support/pi/scene.ts";
 
 played(NEWEST_PI, "a cancelled cell is over, whoever cancelled it", async (line) => {
   await using scene = await piScene(line, { files: { "a.txt": "alpha\n" } });
@@ -70,3 +70,56 @@ played(NEWEST_PI, "two interrupted calls are finished, no others of their kind; 
   expect(notes.map(({ message }) => message)).toEqual([expect.stringContaining("rlm_exec")]);
   expect(pi.events.filter(({ type }) => type === "extension_error")).toEqual([]);
 });
+
+played(
+  NEWEST_PI,
+  "a cell that Pi leaves runs on; killed at each step of it, Pi finishes it when it is back",
+  async (line) => {
+    await using scene = await piScene(line, { files: { "a.txt": "alpha\n" } });
+    const { model, start } = scene;
+    const { pi: first, file } = await loadedIn(scene);
+    const cell = (name: string) =>
+      exec(`var ${name} = []; for (const n of [1, 2]) ${name}.push(await llm_query("slow ${name} " + n))`);
+    const begin = async (pi: Pi, name: string) => {
+      const hold = model.hold(`slow ${name} 2`);
+      pi.send({ type: "prompt", message: model.plan(`run ${name}`, cell(name)) });
+      await model.until(() => model.subCalls().includes(`slow ${name} 2`));
+      return hold;
+    };
+    const look = async (pi: Pi, name: string) => {
+      await pi.prompt(model.plan(`look at ${name}`, exec(`result = ${name}`)));
+      const sent = model.subCalls().filter((prompt) => prompt.startsWith(`slow ${name}`));
+      return [envelopeOf(resultTo(model.turns().at(-1), `look at ${name}`)).result_json, sent.length];
+    };
+    const answers = (name: string) => [1, 2].map((n) => `answer to slow ${name} ${n}`);
+
+    const one = await begin(first, "one");
+    await first.ask("new_session");
+    await first.until(({ method, statusText }) => method === "setStatus" && String(statusText).includes("rlm_exec"));
+    one.release();
+    await first.until(({ method, message }) => method === "notify" && String(message).includes("its result waits"));
+    await first.ask("switch_session", { sessionPath: file });
+    expect(await look(first, "one")).toEqual([answers("one"), 2]);
+
+    // While it runs on.
+    const two = await begin(first, "two");
+    await first.ask("new_session");
+    await first.kill();
+    two.release();
+    const second = start(file);
+    expect(await look(second, "two")).toEqual([answers("two"), 3]);
+
+    // Between Pi's word that it is about to leave, and its abort.
+    await second.prompt(`/fault ${JSON.stringify({ at: "event", record: "session_before_switch", side: "after" })}`);
+    const three = await begin(second, "three");
+    second.send({ type: "new_session" });
+    expect(await second.ended).toBe("SIGKILL");
+    three.release();
+    const third = start(file);
+    expect(await look(third, "three")).toEqual([answers("three"), 3]);
+    const errors = [first, second, third].flatMap(({ events }) =>
+      events.filter(({ type }) => type === "extension_error"),
+    );
+    expect(errors).toEqual([]);
+  },
+);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { contextKeyIn } from "../../session/index.ts";
-import { callsOf, openCalls } from "../outside/message.ts";
+import { callsOf, isEmptyFailure, isStopped, openCalls } from "../outside/message.ts";
 import { messageOn } from "./messages.ts";
 
 // Entries about our execs on Pi's branch have ids, hashes and counts; all else is in the store (≤ 2 KB each).
@@ -62,6 +62,8 @@ export interface Unanswered {
   readonly starts: readonly StartEntry[];
   /** No user or assistant has said anything since: the turn can go on from its result. */
   readonly isTail: boolean;
+  /** Pi stopped it when it left the session, and has a result that says so. */
+  readonly isStopped: boolean;
 }
 
 /** Facts about us that a branch has. */
@@ -75,11 +77,12 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   const completed = new Map<string, CompleteEntry>();
   let openAsk: StartEntry | null = null;
   const open = openCalls();
-  const calls = new Map<string, Omit<Unanswered, "starts" | "isTail">>();
+  const calls = new Map<string, Pick<Unanswered, "key" | "tool_call_id" | "tool" | "args">>();
   /** The starts of each call that has no result yet. */
   const begun = new Map<string, StartEntry[]>();
-  /** Those at which the branch ends. */
+  /** Those at which the branch ends; if they were stopped, an answer without a word may follow them. */
   let tail = new Set<string>();
+  const stopped = new Set<string>();
   for (const entry of entries) {
     const { type, customType, data } = entry;
     if (type === "custom" && customType === "rlm_start") {
@@ -100,8 +103,10 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
       const said = messageOn(entry);
       if (!said) continue;
       const answered = open.take(said);
-      if (answered) calls.delete(answered.key);
-      if (said.role === "user" || said.role === "assistant") tail = new Set();
+      if (answered && isStopped(said)) stopped.add(answered.key);
+      else if (answered) calls.delete(answered.key);
+      if (said.role === "user" || said.role === "assistant")
+        tail = new Set(isEmptyFailure(said) ? [...tail].filter((key) => stopped.has(key)) : []);
       for (const { key, id, name, args } of callsOf(said)) {
         tail.add(key);
         if (isOurs(name)) calls.set(key, { key, tool_call_id: id, tool: name, args });
@@ -110,7 +115,11 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   }
   const unanswered = [...calls.values()].flatMap((call): Unanswered[] => {
     const own = begun.get(call.key);
-    return own ? [{ ...call, starts: own, isTail: tail.has(call.key) }] : [];
+    const newest = own?.at(-1);
+    const wasStopped = stopped.has(call.key);
+    if (!own || !newest || (wasStopped && completed.get(newest.exec_id)?.error_code === "cancelled")) return [];
+    const isTail = tail.has(call.key) && (!wasStopped || starts.at(-1) === newest);
+    return [{ ...call, starts: own, isTail, isStopped: wasStopped }];
   });
   const last = [...completed.values()].at(-1);
   return {

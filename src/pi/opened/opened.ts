@@ -50,7 +50,7 @@ export async function openForSession(parts: OpenedParts, context: () => PiContex
   const options = sessionOptionsOf(settings, {
     cwd,
     ...given({ indexDir: indexFolder(env) }),
-    subAgents: { tools: parts.lent(cwd), approve: (request) => approve(context(), request) },
+    subAgents: { tools: parts.lent(cwd), approve: (request) => approve(context(), request, runs) },
     onProgress: runs.progress,
   });
   const { machineEntry, clock, newId } = parts;
@@ -90,11 +90,19 @@ export function placesOf(cwd: string, env: NodeJS.ProcessEnv) {
   return { cwd, env, agentDir: agentDirOf(env), userFile: join(homeFolder(env), "config.json") };
 }
 
-/** Asks the user about tools that a sub-agent does not have by itself. Without a user interface the answer is no. */
+/**
+ * Asks the user about tools that a sub-agent does not have by itself. Without a user interface the answer is no; if Pi has left the
+ * session, the call is suspended until somebody can be asked.
+ */
 async function approve(
   { hasUI, ui }: PiContext,
   { tools, prompt }: { readonly tools: readonly string[]; readonly prompt: string },
+  runs: Pick<Runs, "hasLeft" | "suspend">,
 ): Promise<boolean> {
+  if (runs.hasLeft()) {
+    runs.suspend();
+    return new Promise<never>(() => {});
+  }
   if (!hasUI) return false;
   const what = harmless(prompt.slice(0, SHOWN));
   return ui.confirm(harmless(`A sub-agent wants ${tools.join(", ")}`), `It is to do this:\n\n${what}`);

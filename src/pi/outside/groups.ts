@@ -1,6 +1,6 @@
 import type { Fate } from "./apply.ts";
 import { tokensOf } from "./keys.ts";
-import { brokeOff, openCalls, type PiMessage } from "./message.ts";
+import { isEmptyFailure, openCalls, type PiMessage } from "./message.ts";
 import type { PlanParts } from "./plan.ts";
 import { stubbed } from "./stub.ts";
 
@@ -109,8 +109,4 @@ function callsBehind(fates: readonly Fate[], answer: number): number {
  */
 export function lastAnswer(fates: readonly Fate[]): number {
   return fates.findLastIndex(({ message }) => message.role === "assistant" && !isEmptyFailure(message));
-}
-
-function isEmptyFailure(message: PiMessage): boolean {
-  return brokeOff(message) && (!Array.isArray(message.content) || message.content.length === 0);
 }

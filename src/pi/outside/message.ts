@@ -41,6 +41,19 @@ export function brokeOff({ role, stopReason }: PiMessage): boolean {
   return role === "assistant" && (stopReason === "error" || stopReason === "aborted");
 }
 
+/** True if an answer failed or was stopped before it said anything. */
+export function isEmptyFailure(message: PiMessage): boolean {
+  return brokeOff(message) && (!Array.isArray(message.content) || message.content.length === 0);
+}
+
+/** True if the message is a result that we gave because Pi stopped the call: the real one may follow. */
+export const isStopped = once((message) => v.is(StoppedSchema, message));
+
+const StoppedSchema = v.object({
+  role: v.literal("toolResult"),
+  details: v.object({ stopped: v.literal(true) }),
+});
+
 /** Calls of tools in a message that have, or will have, a result. */
 export const callsOf = once((message): readonly Call[] => {
   if (message.role !== "assistant" || brokeOff(message)) return [];

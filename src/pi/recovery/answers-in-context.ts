@@ -1,9 +1,9 @@
 import type { ToolResultMessage } from "../host.ts";
-import { callsOf, openCalls, type PiMessage } from "../outside/message.ts";
+import { callsOf, isStopped, openCalls, type PiMessage } from "../outside/message.ts";
 
 /**
- * The messages with the results that the session lacks. Each follows the assistant's message that made the call. If
- * nothing is missing, the given array is returned.
+ * The messages with the results that the session lacks. Each follows the assistant's message that made the call, or takes the
+ * place of a result that says that Pi stopped it. If nothing is missing, the given array is returned.
  *
  * @param answers by the keys of their calls
  */
@@ -13,10 +13,15 @@ export function withAnswers<M extends PiMessage>(
 ): readonly (M | ToolResultMessage)[] {
   if (answers.size === 0) return messages;
   const open = openCalls();
-  for (const message of messages) open.take(message);
+  const instead = new Map<M, ToolResultMessage>();
+  for (const message of messages) {
+    const call = open.take(message);
+    const answer = call && isStopped(message) ? answers.get(call.key) : undefined;
+    if (answer) instead.set(message, answer);
+  }
   const lacking = new Set(open.left().map(({ key }) => key));
   return messages.flatMap((message) => {
     const missing = callsOf(message).flatMap(({ key }) => (lacking.has(key) ? (answers.get(key) ?? []) : []));
-    return [message, ...missing];
+    return [instead.get(message) ?? message, ...missing];
   });
 }

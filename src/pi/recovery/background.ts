@@ -20,7 +20,7 @@ export function openBackgroundRecovery({ board, clock, context, opened, runs }: 
       const work = recover()
         .catch((error: unknown) => {
           // Once Pi has left the session, failures are no longer told.
-          if (!runs.isSuspended()) ui.notify(harmless(`RLM: ${messageOf(error)}`), "error");
+          if (!runs.hasLeft()) ui.notify(harmless(`RLM: ${messageOf(error)}`), "error");
         })
         .finally(() => {
           if (current === work) current = undefined;

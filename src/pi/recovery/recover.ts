@@ -8,6 +8,7 @@ import { appendMessage, type PiContext, type ToolResultMessage } from "../host.t
 import { type OnBranch, runAtHead, toolNamed } from "../on-branch.ts";
 import type { Opened } from "../opened/opened.ts";
 import { tallyOf } from "../runs/details.ts";
+import { leftRunIn } from "../runs/left.ts";
 import { outcomeOf, type RunOutcome } from "../runs/runs.ts";
 import { harmless } from "../view/texts.ts";
 import { inPi } from "../wording.ts";
@@ -64,9 +65,9 @@ async function recoverCalls(parts: Recovering, { unanswered }: BranchView): Prom
       const isTail = insert(parts, call, recovered.outcome);
       if (isTail) atTail += 1;
       // If the turn has gone on since, every start would say the same.
-      if (isTail || recovered.how !== "recorded") notify(lineOf(tool, recovered), "info");
+      if (isTail || recovered.how !== "recorded") notify(lineOf(tool, recovered, call), "info");
     } catch (error) {
-      if (parts.runs.isSuspended()) return atTail;
+      if (parts.runs.hasLeft()) return atTail;
       const said = error instanceof RlmError ? `${error.message}. ${inPi(error.suggestion)}` : String(error);
       notify(`${tool.name} was interrupted and could not be finished: ${harmless(said)}`, "error");
     }
@@ -76,8 +77,15 @@ async function recoverCalls(parts: Recovering, { unanswered }: BranchView): Prom
 
 async function recoverCall(parts: Recovering, tool: Tool, call: Unanswered): Promise<Recovered | null> {
   const exec = await newestExec(parts, call);
+  const left = exec && !exec.complete ? leftRunIn(exec.session) : undefined;
+  if (left) {
+    await left.done;
+    return recoverCall(parts, tool, call);
+  }
   if (exec?.complete) {
     mirrorEnd(parts, exec);
+    // The result that Pi has says so already.
+    if (call.isStopped && exec.complete.error_code === "cancelled") return null;
     const goneOn = call.isTail ? await goOn(parts, tool, call, exec) : null;
     if (goneOn) return { how: "finished", outcome: goneOn };
     const answer = await recordedAnswer(parts.current.store, tool, call.args, exec);
@@ -164,16 +172,18 @@ async function goOn(
 
 /** The process may have died between the store's commit and the entry that mirrors it. */
 function mirrorEnd({ actions, view }: Recovering, { complete, session, checkpoint }: RecordedExec): void {
-  if (!complete || view().completed.has(complete.exec_id)) return;
+  const { completed, starts } = view();
+  // The branch may have gone on from another state since.
+  if (!complete || completed.has(complete.exec_id) || starts.at(-1)?.exec_id !== complete.exec_id) return;
   actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
 }
 
 /**
- * Puts a result into what the model is sent, and into the session if the branch still ends with the call. Returns
- * whether it does.
+ * Puts a result into what the model is sent, and into the session if the branch still ends with the call and Pi has no result of its
+ * own. Returns whether it ends with the call.
  */
-function insert(
-  { answers, clock, context, view }: Recovering,
+export function insert(
+  { answers, clock, context, view }: Pick<OnBranch, "answers" | "clock" | "context" | "view">,
   call: Unanswered,
   { text, details }: RunOutcome,
 ): boolean {
@@ -188,16 +198,18 @@ function insert(
   };
   answers.set(call.key, message);
   const isTail = view().unanswered.some(({ key, isTail }) => isTail && key === call.key);
-  if (isTail) appendMessage(context().sessionManager, message);
+  if (isTail && !call.isStopped) appendMessage(context().sessionManager, message);
   return isTail;
 }
 
 function lineOf(
   { name }: Tool,
   { how, outcome, kept = { turns: 0, answers: 0 } }: Extract<Recovered, { outcome: RunOutcome }>,
+  { isStopped }: Pick<Unanswered, "isStopped">,
 ): string {
   const code = outcome.details.envelope.error_code;
   const end = typeof code === "string" ? ` (${code})` : "";
+  if (how === "recorded" && isStopped) return `${name} ended after Pi had left it; its result is in place${end}`;
   if (how === "recorded") return `${name} had ended before Pi did; its result is in place${end}`;
   const calls = outcome.details.calls.count;
   const parts = [

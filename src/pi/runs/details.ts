@@ -16,6 +16,8 @@ export interface ToolDetails {
   readonly elapsed_ms: number;
   /** The call was interrupted, and finished by another process. */
   readonly recovered: boolean;
+  /** Pi stopped the call, perhaps because it left the session: this stands where the real result may come. */
+  readonly stopped?: true;
 }
 
 /** `details` of a partial result, while the tool runs. */

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { type Clock, wordedEnvelope } from "../../../runtime/index.ts";
-import { joinSignals } from "../../platform/signals.ts";
 import type { JournalRecord, SessionEvent } from "../../session/index.ts";
 import { fitted, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
 import { PI, warningInPi } from "../wording.ts";
 import type { StateBoard } from "./board.ts";
+import type { Departure } from "./departure.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
 
 /** A call of a tool, as Pi makes it. */
@@ -15,6 +15,8 @@ export interface Called {
   /** Pi's signal, which Esc aborts. */
   readonly signal: AbortSignal | undefined;
   onUpdate?(details: ProgressDetails): void;
+  /** Is told the real outcome if Pi stopped the call, and has not left the session. */
+  onLate?(outcome: RunOutcome): void;
 }
 
 /** A call of a tool that is to be run. */
@@ -37,61 +39,52 @@ export type Runs = ReturnType<typeof openRuns>;
 
 interface Running {
   readonly run: Run;
+  readonly phase: "opening" | "recovering";
   readonly cancel: AbortController;
   readonly records: JournalRecord[];
+  readonly over: PromiseWithResolvers<void>;
+  /** When it began, by the monotonic clock. */
+  readonly from: number;
   session: string | null;
+  /** Pi has stopped the call, and has a result in the place of the real one. */
+  isStopped: boolean;
 }
 
-export function openRuns(
-  board: StateBoard,
-  clock: Clock,
-  announced: Pick<Announcements, "queryStarted" | "queryEnded">,
-) {
-  const suspend = new AbortController();
+export interface RunsParts {
+  readonly board: StateBoard;
+  readonly clock: Clock;
+  readonly announced: Pick<Announcements, "queryStarted" | "queryEnded">;
+  readonly departure: Departure;
+}
+
+export function openRuns(parts: RunsParts) {
+  const { board, clock, departure } = parts;
+  const { hasLeft } = departure;
   let queue: Promise<unknown> = Promise.resolve();
   let running: Running | null = null;
 
-  function tell(): void {
-    const { running: shown } = board.current();
-    if (running && shown) running.run.onUpdate?.({ tool: running.run.tool.name, running: shown });
-  }
-
-  async function perform(run: Run, phase: "opening" | "recovering", work: Work): Promise<RunOutcome> {
-    const own: Running = { run, cancel: new AbortController(), records: [], session: null };
-    running = own;
-    const from = clock.monotonic();
-    const { tool, tool_call_id } = run;
-    using stop = joinSignals(own.cancel.signal, run.signal);
-    const shown = { tool: tool.name, tool_call_id, exec_id: null, phase, started_at: clock.now() };
-    const unsubscribe = board.subscribe(tell);
-    board.change({ running: { ...shown, ...NOTHING_TOLD } });
-    announced.queryStarted({ tool: tool.name, tool_call_id });
-    try {
-      const envelope = await work({ signal: stop.signal, suspend: suspend.signal });
-      if (suspend.signal.aborted) return await new Promise<never>(() => {});
-      const exec_id = board.current().running?.exec_id ?? own.records.at(-1)?.exec_id ?? null;
-      const elapsed_ms = Math.round(clock.monotonic() - from);
-      const outcome = outcomeOf(tool, envelope, {
-        session: own.session,
-        exec_id,
-        calls: tallyOf(own.records),
-        elapsed_ms,
-        recovered: phase === "recovering",
-      });
-      announced.queryEnded({ tool: tool.name, tool_call_id }, outcome.details);
-      return outcome;
-    } finally {
-      unsubscribe();
-      running = null;
-      board.change({ running: null });
-    }
+  /** Cancels a call that Pi has stopped: Pi stays. */
+  function cancelStopped(): void {
+    if (running?.isStopped) running.cancel.abort();
   }
 
   return {
-    run(run: Run, phase: "opening" | "recovering", work: Work): Promise<RunOutcome> {
-      const turn = queue.then(() => perform(run, phase, work));
+    run(run: Run, phase: Running["phase"], work: Work): Promise<RunOutcome> {
+      cancelStopped();
+      const { promise: given, resolve: give } = Promise.withResolvers<RunOutcome>();
+      const turn = queue.then(() => {
+        if (hasLeft()) return never();
+        const own = begun(run, phase, clock);
+        running = own;
+        return perform(parts, own, work, give).finally(() => {
+          running = null;
+          board.change({ running: null });
+          own.over.resolve();
+        });
+      });
       queue = turn.catch(() => {});
-      return turn;
+      // Pi must not take for the call's end what comes once it has left.
+      return Promise.race([given, turn.finally(() => (hasLeft() ? never() : null))]);
     },
     /** Cancels what runs. Returns false if nothing runs. */
     cancel(): boolean {
@@ -101,8 +94,33 @@ export function openRuns(
       return true;
     },
     /** Suspends what runs. Its promise never settles, since Pi must not take this for the call's end. */
-    suspend: () => suspend.abort(),
-    isSuspended: () => suspend.signal.aborted,
+    suspend: departure.suspend,
+    /** Pi is about to leave the session: what it aborts from now on is not cancelled. */
+    departs(): void {
+      cancelStopped();
+      departure.near(true);
+    },
+    /** Pi stays on the session. Resolves when a call that it has stopped is over. */
+    async stays(): Promise<void> {
+      departure.near(false);
+      cancelStopped();
+      if (running?.isStopped) await running.over.promise;
+    },
+    /**
+     * Pi has left the session. What runs is suspended; with `mayGoOn` a call goes on, and is returned. Recovery does not: it is
+     * begun anew when Pi is back.
+     */
+    leave(mayGoOn: boolean) {
+      const own = running;
+      if (!mayGoOn || !own || own.phase === "recovering") {
+        departure.suspend();
+        return null;
+      }
+      departure.goOn();
+      const isSuspended = () => departure.suspended.aborted;
+      return { tool: own.run.tool.name, session: () => own.session, isSuspended, over: own.over.promise };
+    },
+    hasLeft,
     /** The call that runs. */
     toolCallId: () => running?.run.tool_call_id ?? "",
     /** The store calls this after each record. */
@@ -117,6 +135,76 @@ export function openRuns(
     progress: (progress: SessionEvent) => showProgress(board, progress),
   };
 }
+
+const never = () => new Promise<never>(() => {});
+
+async function perform(parts: RunsParts, own: Running, work: Work, give: Give): Promise<RunOutcome> {
+  const { board, clock, announced, departure } = parts;
+  const { run, phase, cancel } = own;
+  const { tool, tool_call_id, signal } = run;
+  const onAbort = () => abort(parts, own, give);
+  if (signal?.aborted) cancel.abort();
+  signal?.addEventListener("abort", onAbort);
+  const shown = { tool: tool.name, tool_call_id, exec_id: null, phase, started_at: clock.now() };
+  const unsubscribe = board.subscribe(({ running }) => {
+    if (running && !own.isStopped && !departure.hasLeft()) run.onUpdate?.({ tool: tool.name, running });
+  });
+  board.change({ running: { ...shown, ...NOTHING_TOLD } });
+  announced.queryStarted({ tool: tool.name, tool_call_id });
+  try {
+    const envelope = await work({ signal: cancel.signal, suspend: departure.suspended });
+    const outcome = outcomeOf(tool, envelope, factsOf(own, board, clock));
+    if (departure.hasLeft()) return outcome;
+    announced.queryEnded({ tool: tool.name, tool_call_id }, outcome.details);
+    if (own.isStopped) run.onLate?.(outcome);
+    return outcome;
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+    unsubscribe();
+  }
+}
+
+/** Gives Pi a result in the place of the real one. */
+type Give = (outcome: RunOutcome) => void;
+
+/**
+ * Pi aborts a call. If it may do so because it leaves the session, it gets a result at once, without which it does not leave;
+ * the call is cancelled if Pi is still there after a while.
+ */
+function abort({ board, clock, departure }: RunsParts, own: Running, give: Give): void {
+  const grace = departure.grace();
+  if (grace === null) {
+    own.cancel.abort();
+    return;
+  }
+  own.isStopped = true;
+  board.progress({ phase: "stopping" });
+  const { tool } = own.run;
+  const failed = tool.failed(departure.isNear() ? LEFT : CANCELLED);
+  give(outcomeOf(tool, failed, { ...factsOf(own, board, clock), stopped: true }));
+  const callOff = clock.after(grace, () => {
+    if (!departure.hasLeft()) own.cancel.abort();
+  });
+  void own.over.promise.then(callOff);
+}
+
+/** The facts of a call that runs, for its outcome. */
+function factsOf({ session, records, phase, from }: Running, board: StateBoard, clock: Clock) {
+  const exec_id = board.current().running?.exec_id ?? records.at(-1)?.exec_id ?? null;
+  const elapsed_ms = Math.round(clock.monotonic() - from);
+  return { session, exec_id, calls: tallyOf(records), elapsed_ms, recovered: phase === "recovering" };
+}
+
+function begun(run: Run, phase: Running["phase"], clock: Clock): Running {
+  const [cancel, over] = [new AbortController(), Promise.withResolvers<void>()];
+  return { run, phase, cancel, over, from: clock.monotonic(), records: [], session: null, isStopped: false };
+}
+
+const LEFT = {
+  code: "exec_unfinished",
+  message: "Pi left the session while the call ran",
+  suggestion: "Its result takes this place when the session is opened again.",
+};
 
 /** Shows how far a call is. */
 function showProgress(board: StateBoard, progress: SessionEvent): void {
@@ -168,10 +256,11 @@ function inWordsOfPi(envelope: ToolEnvelope): ToolEnvelope {
 /** The limit that a warning names, in an envelope that has limits. */
 const LimitsSchema = v.fallback(v.object({ max_find_results: v.exactOptional(v.number()) }), {});
 
+const CANCELLED = { code: "cancelled", message: "it was cancelled", suggestion: "Call the tool again." };
+
 /** The outcome of a call that the user cancelled while it waited for its turn. */
 export function cancelledBeforeStart(tool: Tool): RunOutcome {
-  const message = "cancelled before anything started";
-  const failure = { code: "cancelled", message, suggestion: "Call the tool again." };
+  const failure = { ...CANCELLED, message: "cancelled before anything started" };
   const facts = { session: null, exec_id: null, calls: tallyOf([]), elapsed_ms: 0, recovered: false };
   return outcomeOf(tool, tool.failed(failure), facts);
 }

@@ -19,7 +19,7 @@ export type Control = ReturnType<typeof openControl>;
 const PAGE_BYTES = 32 * 2 ** 20;
 
 export function openControl(
-  { board, runs, opened, outside, rested, context, view, refresh }: Lifecycle,
+  { board, cancel, opened, outside, rested, context, view, refresh }: Lifecycle,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
 ) {
@@ -70,7 +70,7 @@ export function openControl(
     /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
     documents: async () => documentsOf((await context()).P),
     /** Cancels what runs. Returns false if nothing runs. */
-    cancel: () => runs.cancel(),
+    cancel,
     /** The sessions of the store, the one changed last first, and those that cannot be read. */
     sessions: async () => listReadableSessions((await opened()).store),
     /** The session and the checkpoint of the branch; null if RLM was not used on it. */

@@ -11,6 +11,7 @@ import type { Lifecycle } from "../lifecycle.ts";
 import { settingsAt } from "../opened/opened.ts";
 import { registerCommands } from "./commands.ts";
 import { openControl } from "./control.ts";
+import { tellLeftRuns } from "./left-runs.ts";
 import { type KnownCalls, rowRenderers } from "./rows.ts";
 import { showWidget } from "./widget.ts";
 
@@ -46,6 +47,7 @@ function highlight(code: string): readonly string[] {
 function attachTo(pi: ExtensionAPI, lifecycle: Lifecycle): void {
   const control = openControl(lifecycle, pi, process.env);
   let endWidget: (() => void) | undefined;
+  let endLeft: (() => void) | undefined;
   registerCommands(pi, control, {
     now: () => systemClock.now(),
     write: (text) => void process.stderr.write(text),
@@ -54,10 +56,14 @@ function attachTo(pi: ExtensionAPI, lifecycle: Lifecycle): void {
   pi.on("session_start", (_event, { cwd, hasUI, ui }) => {
     control.followBranch();
     if (hasUI) tellFirstRun(cwd, (text) => ui.notify(text, "info"), process.env);
+    endLeft?.();
+    endLeft = hasUI ? tellLeftRuns(ui) : undefined;
     endWidget?.();
     endWidget = hasUI && draws() ? showWidget(control.board, ui, { now: () => systemClock.now(), every }) : undefined;
   });
   pi.on("session_shutdown", () => {
+    endLeft?.();
+    endLeft = undefined;
     endWidget?.();
     endWidget = undefined;
   });

@@ -1,6 +1,7 @@
 import type { Component } from "@mariozechner/pi-tui";
 import { remembered } from "../../platform/remembered.ts";
 import { fromHost } from "../host-functions.ts";
+import { isStopped } from "../outside/message.ts";
 import type { RunningState } from "../runs/board.ts";
 import type { ShownResult } from "./answer.ts";
 import { readArguments } from "./arguments.ts";
@@ -57,9 +58,10 @@ export function rowRenderers(tool: string, highlight: Highlight, known: KnownCal
       result: ShownResult,
       { expanded, isPartial }: { readonly expanded: boolean; readonly isPartial: boolean },
       paint: Paint,
-      { args, state, isError }: RowContext,
+      { args, state, isError, toolCallId }: RowContext,
     ): Component {
-      const shown = isPartial ? shownProgress(result) : shownResult(result);
+      const real = isStopped({ role: "toolResult", ...result }) ? known.result(toolCallId) : null;
+      const shown = isPartial ? shownProgress(result) : shownResult(real ?? result);
       state.shown = shown;
       const text = under(readArguments(args), shown, { expanded, isError }, paint, highlight);
       return text === "" ? NOTHING : block(text);

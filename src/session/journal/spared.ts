@@ -1,3 +1,5 @@
+import { OF_HISTORY } from "../../../builtins/index.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { ExecRecords } from "./exec-records.ts";
 import type { Start, ToolCall, ToolResult } from "./records.ts";
 
@@ -15,8 +17,10 @@ export const NOTHING_SPARED: Spared = new Map();
 export function sparedFor(start: Start, last: ExecRecords | null, before: Spared): Spared {
   if (!last || !isAgain(start, last)) return NOTHING_SPARED;
   const spared = new Map(before);
+  // A conversation that has grown since decides what a call gets that is given places of it, and no other.
+  const holds = start.history_hash === last.start.history_hash ? () => true : isOutsideHistory;
   // What that exec took over are the first of its own.
-  for (const [asked, answers] of answersOf(last)) {
+  for (const [asked, answers] of answersOf(last, holds)) {
     if (answers.length > (spared.get(asked)?.length ?? 0)) spared.set(asked, answers);
   }
   return spared;
@@ -49,15 +53,20 @@ export function openSpared(
   };
 }
 
-function isAgain({ kind, cell, history_hash }: Start, { start, complete }: ExecRecords): boolean {
+function isAgain({ kind, cell }: Start, { start, complete }: ExecRecords): boolean {
   // What was given up has left no state: its caller wants none of it.
   if (complete?.error_code !== "cancelled" || complete.checkpoint_id === null || cell === null) return false;
-  return start.kind === kind && start.cell === cell && start.history_hash === history_hash;
+  return start.kind === kind && start.cell === cell;
 }
 
-function answersOf({ calls, results }: ExecRecords): Map<string, SparedAnswer[]> {
+/** True if no place of the conversation is given to the call. */
+function isOutsideHistory({ args }: ToolCall): boolean {
+  return args.every((arg) => !(isRecord(arg) && isRecord(arg.context) && arg.context.of === OF_HISTORY));
+}
+
+function answersOf({ calls, results }: ExecRecords, holds: (call: ToolCall) => boolean): Map<string, SparedAnswer[]> {
   const answered = new Map(results.filter(({ success }) => success).map((result) => [result.call_id, result]));
-  const answers = calls.flatMap((call) => {
+  const answers = calls.filter(holds).flatMap((call) => {
     const result = answered.get(call.call_id);
     return result ? [{ asked: askedBy(call), value: result.value, model: result.model }] : [];
   });

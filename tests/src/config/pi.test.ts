@@ -50,7 +50,14 @@ test("a project may lower limits and choose the model, and nothing else", () => 
   expect(refusal({ project: { max_sub_calls: 51 } })).toContain("max_sub_calls is 51; a project may lower a limit");
   expect(read({ agent: { max_sub_calls: 5 }, project: { max_sub_calls: 7 } }).settings.max_sub_calls).toBe(5);
   const lending = { allowed_tool_overrides: ["bash"], require_approval: false };
-  const own = { auto_continue: true, ...lending, prompt_wait_s: 1, inline_tokens: 100, child_max_tokens: 100_000 };
+  const own = {
+    ...lending,
+    auto_continue: true,
+    background: false,
+    prompt_wait_s: 1,
+    inline_tokens: 100,
+    child_max_tokens: 100_000,
+  };
   for (const [key, value] of Object.entries(own)) {
     expect(refusal({ project: { [key]: value } })).toBe(
       `~/project/.pi/belay.json: a project may not set ${key} | Set it in ~/agent/belay.json.`,

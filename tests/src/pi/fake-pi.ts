@@ -68,8 +68,8 @@ export interface Life {
   call(tool: string, args: unknown, id?: string, signal?: AbortSignal): Promise<ToolEnvelope>;
   /** The model calls a tool, and the process is gone before there is a result. */
   begin(tool: string, args: unknown, id?: string): Promise<unknown>;
-  /** The process ends as by a signal that Pi handles. */
-  leave(): Promise<void>;
+  /** The process ends as by a signal that Pi handles; with a reason it goes to another session, and lives on. */
+  leave(reason?: string): Promise<void>;
   /** The process ends without a word: its leases are free, and what it still does goes nowhere. */
   die(): Promise<void>;
 }
@@ -100,9 +100,10 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
       clock = systemClock,
     }: StartOptions = {}) {
       let isDead = false;
+      let isStale = false;
       const opened: Store[] = [];
       const append = (entry: BranchEntry) => {
-        if (isDead) throw new Error("This extension ctx is stale");
+        if (isDead || isStale) throw new Error("This extension ctx is stale");
         branch.push(entry);
       };
       const actions: PiActions = {
@@ -189,9 +190,10 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
           });
           return answerIn(text);
         },
-        async leave() {
-          await lifecycle.left();
-          await die();
+        async leave(reason) {
+          await lifecycle.left(reason);
+          isStale = true;
+          if (reason === undefined) await die();
         },
       };
     },

@@ -1,11 +1,25 @@
 import { dirname, join } from "node:path";
 import { fauxAssistantMessage } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
+import { type Clock, systemClock } from "../../../runtime/index.ts";
+import { messagesOf } from "../../../src/pi/outside/message.ts";
+import { leftRuns } from "../../../src/pi/runs/left.ts";
 import { openSigner } from "../../../src/platform/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { listed } from "../../support/listed.ts";
 import { grow } from "../../support/tree.ts";
-import { type FakePi, fakePi, mirrorOn, never, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
+import {
+  type FakePi,
+  fakePi,
+  type Life,
+  mirrorOn,
+  never,
+  recovered,
+  resultsOn,
+  type StartOptions,
+  startedPi,
+  until,
+} from "./fake-pi.ts";
 import { stoppingAt } from "./stopping-store.ts";
 
 test("state follows the branch: variables are those of the entry where it stands, whichever process goes on", async () => {
@@ -212,6 +226,109 @@ test("Pi leaves while a cell waits: it is suspended, no result is given, and the
   pi.faux.setResponses([fauxAssistantMessage("late")]);
   await pi.start();
   expect(resultsOn(pi.branch).cell).toMatchObject({ success: true, result_json: "late", resumed: 1 });
+});
+
+/** A cell of two sub-calls, which Pi aborts on its way out while it waits for the second. */
+async function departing(pi: FakePi, options: StartOptions = {}) {
+  const life = await pi.start(options);
+  await life.call("rlm_load", { path: pi.folder });
+  const { promise: answered, resolve: answer } = Promise.withResolvers<ReturnType<typeof fauxAssistantMessage>>();
+  let asked = 0;
+  const second = () => {
+    asked += 1;
+    return answered;
+  };
+  pi.faux.setResponses([fauxAssistantMessage("one"), second, second]);
+  const stop = new AbortController();
+  const code = "var got = []; for (const q of ['a', 'b']) got.push(await llm_query(q, { tools: [] })); result = got";
+  const cell = life.call("rlm_exec", { code }, "cell", stop.signal);
+  await until(() => asked === 1);
+  life.lifecycle.departs();
+  stop.abort();
+  expect(await cell).toMatchObject({ success: false, error_code: "exec_unfinished" });
+  // As Pi ends the turn.
+  pi.branch.push({ type: "message", message: { role: "assistant", stopReason: "aborted", content: [] } });
+  return { life, answer: () => answer(fauxAssistantMessage("two")), asked: () => asked };
+}
+
+/** What the model is sent for the cell. */
+function sentFor({ branch }: FakePi, { lifecycle }: Life): unknown {
+  const results = lifecycle.messages(messagesOf(branch)).filter(({ role }) => role === "toolResult");
+  const cells = results.filter((message) => Reflect.get(message, "toolCallId") === "cell");
+  return cells.map((message) => JSON.parse(JSON.parse(JSON.stringify(message)).content[0].text));
+}
+
+const BOTH = { success: true, result_json: ["one", "two"] };
+
+test("what Pi aborts when it leaves a session is suspended, if the settings say so, and finished when it comes back", async () => {
+  const pi = fakePi();
+  writeAgentFile(pi, { background: false });
+  const { life, answer, asked } = await departing(pi);
+  await life.leave("new");
+  expect(mirrorOn(pi.branch).at(-1)).toBe("rlm_tool_call");
+  answer();
+  const next = await pi.start();
+  expect(asked()).toBe(2);
+  expect(pi.told).toEqual([
+    "rlm_exec was interrupted, and is finished now: 1 of 2 sub-calls had their answers already",
+  ]);
+  expect(sentFor(pi, next)).toMatchObject([BOTH]);
+  expect(await next.call("rlm_exec", { code: "result = got" })).toMatchObject(BOTH);
+  // Pi's own result stays in its session; the model is sent the real one for good.
+  const sent = sentFor(pi, next);
+  await next.leave();
+  expect(sentFor(pi, await pi.start())).toEqual(sent);
+  expect(asked()).toBe(2);
+});
+
+test("a call that Pi leaves for another session runs on, and its result waits for Pi; none of it is asked again", async () => {
+  const pi = fakePi();
+  const { life, answer, asked } = await departing(pi);
+  await life.leave("resume");
+  expect(leftRuns().map(({ tool }) => tool)).toEqual(["rlm_exec"]);
+  // Back before it is over, recovery waits for it.
+  const back = await pi.start({ hurries: true });
+  const waits = back.lifecycle.prompted();
+  answer();
+  await waits;
+  await recovered(back.lifecycle);
+  expect([leftRuns(), asked()]).toEqual([[], 1]);
+  expect(pi.told).toEqual(["rlm_exec ended after Pi had left it; its result is in place"]);
+  expect(sentFor(pi, back)).toMatchObject([BOTH]);
+  expect(await back.call("rlm_exec", { code: "result = got" })).toMatchObject(BOTH);
+});
+
+test("if Pi quits, what runs on is suspended; a cell that is cancelled while it runs on is over", async () => {
+  const pi = fakePi();
+  const { life, answer } = await departing(pi);
+  await life.leave("new");
+  const other = await pi.start({ hurries: true });
+  await other.lifecycle.left("quit");
+  expect(leftRuns()).toEqual([]);
+  expect(mirrorOn(pi.branch).at(-1)).toBe("rlm_tool_call");
+  answer();
+  expect(sentFor(pi, await pi.start())).toMatchObject([BOTH]);
+
+  const second = fakePi();
+  const left = await departing(second);
+  await left.life.leave("fork");
+  const back = await second.start({ hurries: true });
+  expect(back.lifecycle.cancel()).toBe(true);
+  await recovered(back.lifecycle);
+  expect(await back.call("rlm_exec", { code: "result = got" })).toMatchObject({ result_json: ["one"] });
+});
+
+test("a call that Pi aborts is cancelled if Pi then stays, and the same cell takes over its answers", async () => {
+  const pi = fakePi();
+  const soon: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms === 5_000 ? 20 : ms, run) };
+  const { life, answer, asked } = await departing(pi, { clock: soon });
+  await until(() => mirrorOn(pi.branch).at(-1) === "rlm_complete cell failed");
+  answer();
+  const code = "var got = []; for (const q of ['a', 'b']) got.push(await llm_query(q, { tools: [] })); result = got";
+  // The conversation has grown meanwhile.
+  pi.branch.push({ type: "message", message: { role: "user", content: "again" } });
+  expect(await life.call("rlm_exec", { code })).toMatchObject(BOTH);
+  expect(asked()).toBe(2);
 });
 
 test("cancelling ends a cell for good: it is not taken up again", async () => {

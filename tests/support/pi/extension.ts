@@ -33,4 +33,8 @@ export default function (pi: ExtensionAPI): void {
   belayExtension({ ...openView(), openStore: async (folder) => faults.around(await openStore(folder)) })(
     faults.entries(pi),
   );
+  pi.on("session_before_switch", () => {
+    faults.happened("session_before_switch");
+    return {};
+  });
 }

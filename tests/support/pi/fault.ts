@@ -3,8 +3,8 @@ import type { Store } from "../../../src/store/port.ts";
 
 /** Where a Pi process kills itself: beside the n-th write of such a record, counted from when this was asked. */
 export interface PiFault {
-  /** The store's commit of the record, or the entry of Pi's session that mirrors it. */
-  readonly at: "commit" | "entry";
+  /** The store's commit of the record, the entry of Pi's session that mirrors it, or Pi's event of that name. */
+  readonly at: "commit" | "entry" | "event";
   readonly record: string;
   readonly side: "before" | "after";
   /** From 1; default 1. */
@@ -20,6 +20,8 @@ export interface Faults {
   ask(fault: PiFault): void;
   around(store: Store): Store;
   entries(pi: ExtensionAPI): ExtensionAPI;
+  /** Is called behind Belay's own handler of an event. */
+  happened(event: string): void;
 }
 
 export function faultsFrom(text: string | undefined): Faults {
@@ -32,6 +34,9 @@ export function faultsFrom(text: string | undefined): Faults {
     ask(fault) {
       asked = fault;
       left = fault.nth ?? 1;
+    },
+    happened(event) {
+      if (due("event", [event])) die();
     },
     around: (store) => ({
       ...store,
