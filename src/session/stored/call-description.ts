@@ -107,8 +107,8 @@ export function describeCall(
     refused: result?.refused ?? false,
     attempts: attempts.length,
     retries: attempts,
-    // A call by batch is made anew in each wave, and sent once.
-    resent: result?.delivery ? 0 : resent.length,
+    // A call by batch is made anew in each wave, and sent once. A function that must not run twice only waited before.
+    resent: result?.delivery || call.effects === "once" ? 0 : resent.length,
     delivery: result?.delivery ?? null,
     turns: result?.turns ?? null,
     child: result?.child ? { ...result.child, description: null } : null,

@@ -398,6 +398,11 @@ test.each<[SessionFunction["effects"], unknown[], number[]]>([
     await using again = await openSession({ ...kept, functions });
     expect(await again.resume()).toMatchObject({ envelope: { success: true, result_json: got } });
     expect(asked).toEqual(asks);
+    const store = await openStore(kept.store);
+    const [exec] = describeExecs((await store.journal(again.id)).map(({ record }) => record));
+    await store[Symbol.asyncDispose]();
+    // A call with "once" has run once, however often it was asked for.
+    expect(exec?.calls[1]).toMatchObject({ status: "ok", resent: effects === "once" ? 0 : 1 });
   },
 );
 
