@@ -31,7 +31,7 @@ export {
 } from "./journal/records.ts";
 export { keyedCallsOf } from "./keyed-calls.ts";
 export { warmMachine } from "./machine/machines.ts";
-export { optionProblem } from "./options.ts";
+export { checkOptions, OBJECT, optionProblem, TOOLS_OPTIONS } from "./options.ts";
 export { openParking, type Parked, type Parking } from "./parking.ts";
 export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";
 export { openSession, openSessionWith } from "./session.ts";

@@ -292,6 +292,16 @@ export const DESCRIBE_OPTIONS = options({
   partly: flag,
 } satisfies SchemaOf<Describing>);
 
+export const OBJECT = v.looseObject({}, "an object");
+
+/** A name, an id, or the place of a store. */
+export const TEXT: v.GenericSchema = text;
+
+/** Least of `answerBytes`: room for the fields of a failure. */
+const LEAST_ANSWER = 1000;
+
+export const TOOLS_OPTIONS = options({ cwd: v.optional(text), answerBytes: whole(LEAST_ANSWER) });
+
 export const FORK_OPTIONS = options({ checkpoint: v.optional(text), name: v.optional(text) });
 
 const age = v.optional(v.pipe(v.number(MS), v.finite(MS), v.minValue(0, MS)));

@@ -1,6 +1,14 @@
 import { functionLines } from "../../builtins/index.ts";
 import { wordedEnvelope } from "../../runtime/index.ts";
-import { openSession, type Session, type SessionEvent, type SessionOptions } from "../session/index.ts";
+import {
+  checkOptions,
+  OBJECT,
+  openSession,
+  type Session,
+  type SessionEvent,
+  type SessionOptions,
+  TOOLS_OPTIONS,
+} from "../session/index.ts";
 import { failureOf, type Tool, type ToolEnvelope } from "./define.ts";
 import { fitted } from "./fit.ts";
 import { runTool } from "./interrupted.ts";
@@ -57,14 +65,14 @@ export interface CallOptions {
 export interface ToolsOptions {
   /** Folder at which relative paths of the model start (default: the working directory). */
   readonly cwd?: string | undefined;
-  /** Bytes of an answer, as JSON (default 51,200). What is longer is cut, and a warning says so. */
+  /** Bytes of an answer, as JSON (default 51,200; at least 1,000). What is longer is cut, and a warning says so. */
   readonly answerBytes?: number | undefined;
 }
 
 /** The tools of one session. Disposing of them closes the session, unless it was given opened. */
 export interface SessionTools extends ReadonlyArray<SessionTool>, AsyncDisposable {
   readonly session: Session;
-  /** As disposing of them, for programs without `await using`. */
+  /** As disposing of them, for programs without `await using`: it waits for the calls that were made. */
   close(): Promise<void>;
 }
 
@@ -77,6 +85,8 @@ export async function openTools(
   given: Session | SessionOptions = {},
   options: ToolsOptions = {},
 ): Promise<SessionTools> {
+  checkOptions("openTools()", OBJECT, given);
+  checkOptions("openTools()", TOOLS_OPTIONS, options);
   const { cwd = process.cwd(), answerBytes } = options;
   let heard: CallOptions["onProgress"];
   const onProgress = (event: SessionEvent) => {
@@ -108,6 +118,7 @@ export async function openTools(
     },
   });
   const close = async () => {
+    await turn;
     if (!isSession(given)) await session.close();
   };
   return Object.assign(toolsOf(session).map(shown), { session, close, [Symbol.asyncDispose]: close });

@@ -5,7 +5,7 @@ import { placeOf } from "../../platform/store-place.ts";
 import { type Collected, type DamagedRow, findingsIn, shareStore } from "../../store/index.ts";
 import type { CollectOptions } from "../api.ts";
 import { refuseBundled } from "../bundled.ts";
-import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS } from "../options.ts";
+import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS, TEXT } from "../options.ts";
 import { type Describing, describeSession, type SessionDescription } from "./description.ts";
 import { forkSession, listReadableSessions, removeSession, type SessionSummary } from "./sessions.ts";
 
@@ -45,6 +45,7 @@ const DAY_MS = 24 * 3600 * 1000;
 /** Opens the store in a folder, which is made if it is missing. @throws RlmError `store_failed`, `store_too_new` */
 export async function openStore(place: string, { clock = systemClock } = {}): Promise<SessionStore> {
   refuseBundled();
+  checkOptions("openStore()", TEXT, place);
   const store = await shareStore(placeOf(place));
   const signer = openSigner(placeOf(place), process.env);
   const close = async () => store[Symbol.asyncDispose]();
@@ -52,10 +53,12 @@ export async function openStore(place: string, { clock = systemClock } = {}): Pr
     list: async () => (await listReadableSessions(store)).sessions,
     damaged: () => store.damaged(),
     async describe(session, options = {}) {
+      checkOptions("describe()", TEXT, session);
       checkOptions("describe()", DESCRIBE_OPTIONS, options);
       return describeSession(store, session, options);
     },
     async fork(session, options = {}) {
+      checkOptions("fork()", TEXT, session);
       checkOptions("fork()", FORK_OPTIONS, options);
       const { checkpoint = null, name = null } = options;
       const at = clock.now();
@@ -63,7 +66,10 @@ export async function openStore(place: string, { clock = systemClock } = {}): Pr
       const forking = { id, name, origin: "library", checkpoint, at, settings: signer.forFork(id) } as const;
       return forkSession(store, session, forking);
     },
-    remove: (session) => removeSession(store, session),
+    async remove(session) {
+      checkOptions("remove()", TEXT, session);
+      await removeSession(store, session);
+    },
     async collect(options = {}) {
       checkOptions("collect()", COLLECT_OPTIONS, options);
       const { anonymousMs = DAY_MS, namedMs = null, pi = false, dryRun = false } = options;

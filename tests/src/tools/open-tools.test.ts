@@ -86,6 +86,16 @@ test("execute never rejects, whatever a program passes, and the next call works"
   expect((await warned)[0]).toMatchObject({ message: "openSession(): onProgress failed: away" });
 });
 
+test.each<[readonly unknown[], string]>([
+  [[null], "the argument must be an object, and is null"],
+  [[5], "the argument must be an object, and is 5"],
+  [[{}, { answerByte: 2000 }], "unknown option answerByte; did you mean answerBytes?"],
+  [[{}, { answerBytes: -5 }], "answerBytes must be a whole number from 1000, and is -5"],
+])("what a program passes is checked: %j", async (args, problem) => {
+  const opened: Promise<SessionTools> = Reflect.apply(openTools, null, args);
+  await expect(opened).rejects.toMatchObject({ code: "invalid_argument", message: `openTools(): ${problem}` });
+});
+
 /** JSON and its schemas as frameworks type them. */
 type JSONValue = null | string | number | boolean | { [key: string]: JSONValue | undefined } | JSONValue[];
 interface FrameworkSchema {

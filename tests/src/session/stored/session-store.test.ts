@@ -30,7 +30,11 @@ test("the library lists, describes, forks and drops the sessions of a folder", a
 
 test("a closed store is closed, as often as that is said, and Deno's threads are refused by a sentence", async () => {
   const folder = join(folderWith(), "store");
+  await expect(openStore("")).rejects.toMatchObject({
+    message: "openStore(): the argument must be a text that is not empty, and is empty",
+  });
   const store = await openStore(folder);
+  await expect(store.remove("")).rejects.toMatchObject({ code: "invalid_argument" });
   await store.close();
   await store.close();
   await expect(store.list()).rejects.toMatchObject({ code: "store_failed", message: "the store is closed" });
