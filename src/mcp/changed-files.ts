@@ -2,8 +2,9 @@ import type { Clock } from "../../runtime/index.ts";
 import type { Session } from "../session/index.ts";
 import { changedSentence } from "../tools/index.ts";
 
-/** Looking at the files takes at most this share of the time. */
+/** Looking at the files takes at most this share of the time, unless it is quick. */
 const SHARE = 0.05;
+const QUICK_MS = 100;
 
 /** Warns of files that differ from what is loaded. A large folder is not looked at with every call. */
 export function openChangedFiles(clock: Clock) {
@@ -20,7 +21,8 @@ export function openChangedFiles(clock: Clock) {
       // It is a remark: a call does not fail for it.
       const files = await session.changedFiles().catch(() => []);
       const ended = clock.monotonic();
-      [of, next] = [context, ended + (ended - begun) / SHARE];
+      const took = ended - begun;
+      [of, next] = [context, ended + (took < QUICK_MS ? 0 : took / SHARE)];
       const sentence = changedSentence(files, cwd);
       told = sentence === null ? [] : [`context_changed: ${sentence}; rlm_load_append with its path adds them`];
       return told;

@@ -1,7 +1,7 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
-import { type Context, load } from "../../context/index.ts";
+import { type Context, isWithin, load } from "../../context/index.ts";
 import { given } from "../../platform/json.ts";
 import type { Loading } from "../exec/request.ts";
 import type { Start } from "../journal/records.ts";
@@ -19,6 +19,7 @@ export async function changedFiles(
   loading: Loading,
 ): Promise<readonly string[]> {
   const found = new Set<string>();
+  const allowed: string[] = [];
   const known = loading.known && {
     ...loading.known,
     open: async (key: string) => (key === context.key ? context : null),
@@ -27,7 +28,9 @@ export async function changedFiles(
   for (const source of sources.values()) {
     if (!("roots" in source)) continue;
     const documents = { ...loading.documents, ...waysIn(source) };
-    const options = { ...loading, roots: granted.among(source.roots), documents, onProgress() {}, ...given({ known }) };
+    const roots = granted.among(source.roots);
+    allowed.push(...roots);
+    const options = { ...loading, roots, documents, onProgress() {}, ...given({ known }) };
     // An append takes what is new or has changed.
     const after = await load(sourceIn(source), options, context).catch((error: unknown) => {
       if (error instanceof RlmError && error.code !== "cancelled") return context;
@@ -36,15 +39,15 @@ export async function changedFiles(
     for (const { path } of after.documents.slice(context.documents.length)) found.add(path);
   }
   for (const { path, replaced_by } of context.documents) {
-    if (replaced_by === undefined && path !== "-" && isGone(path)) found.add(path);
+    const isAllowed = allowed.some((root) => isWithin(root, path));
+    if (isAllowed && replaced_by === undefined && isGone(path)) found.add(path);
   }
   return [...found];
 }
 
 /** True for the path of a file that is gone. A member of an archive is below a file. */
 function isGone(path: string): boolean {
-  for (let place = path; ; place = dirname(place)) {
-    const stats = statSync(place, { throwIfNoEntry: false });
-    if (stats || place === dirname(place)) return place !== path && stats?.isDirectory() !== false;
-  }
+  let place = path;
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
+  return place !== path && statSync(place).isDirectory();
 }
