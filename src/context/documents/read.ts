@@ -20,7 +20,7 @@ import type { RowsAsked } from "./rows.ts";
 /** The documents that an original gives, or why it gives none: from the texts that are kept, or from a process. @throws RlmError `cancelled` */
 export async function documentsOfOriginal(
   original: OriginalFile,
-  { relative, path }: NamedFile,
+  { relative, path, rules }: NamedFile,
   { documents = {}, signal, onProgress }: LoadOptions,
   { files, bytes }: ContextSize,
 ): Promise<FileDocuments | Refusal> {
@@ -30,13 +30,14 @@ export async function documentsOfOriginal(
     const { isArchive, texts, refused } = await answerTo(relative, original, documents, asked);
     const [own] = isArchive ? [] : refused;
     if (own) return { reason: own.problem, document: own.reason, kind: kindOfWay(original.way) };
+    const isIn = ({ name }: { readonly name: string }) => !isArchive || !rules?.excludes(name);
     const below = (above: string, name: string) => (isArchive ? `${above}/${name}` : above);
     return {
-      files: texts.map(({ name, text, original: from, ...found }) => ({
+      files: texts.filter(isIn).map(({ name, text, original: from, ...found }) => ({
         ...{ ...found, bytes: text, relative: below(relative, name), path: path === "-" ? path : below(path, name) },
         ...(from ? { original: { ...from, reader: readerFor(original.way, from.kind) } } : {}),
       })),
-      skipped: refused.map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
+      skipped: refused.filter(isIn).map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
       isFolder: isArchive,
     };
   } catch (error) {

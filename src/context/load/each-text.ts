@@ -54,8 +54,13 @@ export async function* textsAt(
   const roots = openRoots(options.roots, options.cwd);
   const found = await findFiles({ paths, folder: options.cwd }, roots, { pause, how: options.documents ?? {} });
   yield* found.skipped;
-  const contents = ahead(found.files.values(), ({ path, typed }) =>
-    documentsOfFile(readSearched(roots, path, WHOLE_BYTES, rules), { relative: typed, path }, options, size),
+  const contents = ahead(found.files.values(), (file) =>
+    documentsOfFile(
+      readSearched(roots, file.path, WHOLE_BYTES, rules),
+      { ...file, relative: file.typed },
+      options,
+      size,
+    ),
   );
   for await (const [{ path, typed }, content] of contents) {
     size.files += 1;

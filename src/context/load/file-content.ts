@@ -8,12 +8,15 @@ import { type LoadOptions, lateDocument } from "./reading.ts";
 import type { Refusal } from "./roots.ts";
 import type { ContextSize } from "./size.ts";
 import { decodingOf, type FileContent, type FileRules } from "./text-file.ts";
+import type { MemberRules } from "./walk.ts";
 
 /** A file under the names that its documents get. */
 export interface NamedFile {
   readonly relative: string;
   /** Absolute, or `-`. */
   readonly path: string;
+  /** Leaves members out, if it is an archive of a folder. */
+  readonly rules?: MemberRules | undefined;
 }
 
 /** The documents that a file gives. `isFolder`: they are those of an archive. */
@@ -54,7 +57,8 @@ export function documentsOfFile(
     if (late) return late;
     return import("../documents/read.ts").then((read) => read.documentsOfOriginal(content, file, options, size));
   }
-  return "bytes" in content ? { files: [{ ...file, ...content }], skipped: [], isFolder: false } : content;
+  const { relative, path } = file;
+  return "bytes" in content ? { files: [{ relative, path, ...content }], skipped: [], isFolder: false } : content;
 }
 
 /** The line that names a document of a folder. */

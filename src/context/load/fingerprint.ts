@@ -3,7 +3,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { LIMITS } from "../../../runtime/index.ts";
 import type { Pause } from "../context.ts";
 import type { DocumentOptions } from "../documents/kinds.ts";
-import type { Walk } from "./walk.ts";
+import type { Walk, WalkedFile } from "./walk.ts";
 
 /** Raise it if the same files give another context than before. */
 const RULES = 5;
@@ -36,13 +36,15 @@ export async function fingerprintOf(
   let isOld = true;
   // A database that is loaded alone may have changed in its log; in a folder that is a file as well.
   const [only, ...others] = files;
-  const log = only && others.length === 0 ? [{ relative: "", path: `${only.path}-wal` }] : [];
-  for (const { relative, path } of [...files, ...log.filter((file) => existsSync(file.path))]) {
+  const log: WalkedFile[] = only && others.length === 0 ? [{ relative: "", path: `${only.path}-wal` }] : [];
+  for (const { relative, path, rules } of [...files, ...log.filter((file) => existsSync(file.path))]) {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (!stats) return { key: "", print: "", isOld: false };
     const { dev, ino, size, mtimeNs, ctimeNs } = stats;
     if (mtimeNs >= newest || ctimeNs >= newest) isOld = false;
-    print.update(JSON.stringify([relative, path, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]));
+    print.update(
+      JSON.stringify([relative, path, rules?.id ?? null, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]),
+    );
     await pause(STAT_COST_BYTES);
   }
   const { files: most, contextBytes, directoryFileBytes } = LIMITS;

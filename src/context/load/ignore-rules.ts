@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import ignore from "ignore";
 
 /** The ignore rules that hold in a folder. Patterns and paths are compared as UTF-8 bytes, as git does. */
@@ -22,12 +23,13 @@ const COST_PER_GLOBSTAR = 50;
 const MAX_RULE_BYTES = 4096;
 
 /**
- * The rules that hold if there are none. `cost` bounds the time to match one path, in units of a rule without globstars.
+ * The rules that hold if there are none. `cost` bounds the time to match one path, in units of a rule without globstars. Other rules
+ * have another `id`.
  *
  * @param top folder that paths are matched relative to: the repository's top, or the loaded folder outside of one
  */
 export function noRules(top: string) {
-  return { top, matcher: ignore(OPTIONS), cost: 0 };
+  return { top, matcher: ignore(OPTIONS), cost: 0, id: "" };
 }
 
 /** `rules` and then those of a rule file of `folder` (relative to the top), and how many of these are too long, or take too long to match. */
@@ -50,7 +52,8 @@ export function withRuleText(
 /** `rules` and then the patterns, which are those of the top. */
 export function withPatterns(rules: IgnoreRules, patterns: readonly string[], cost = rules.cost): IgnoreRules {
   const added = patterns.map((pattern) => ({ pattern }));
-  return { top: rules.top, cost, matcher: ignore(OPTIONS).add(rules.matcher).add(added) };
+  const id = hash("sha256", JSON.stringify([rules.id, ...patterns]));
+  return { top: rules.top, cost, id, matcher: ignore(OPTIONS).add(rules.matcher).add(added) };
 }
 
 /** True if the rules exclude the path (relative to the top) or a folder that it is in. */

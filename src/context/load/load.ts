@@ -198,10 +198,10 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
   const skipped: SkippedFile[] = [...walked.skipped];
   const shares = new Map<string, ContextSize>();
   const rules = rulesOf(options);
-  const read = ahead(walked.files, ({ relative, path }) => {
+  const read = ahead(walked.files, (file) => {
     const room = size.files < LIMITS.files ? LIMITS.contextBytes - size.bytes : -1;
-    const content = readListed(roots, path, room, room < 0 ? { ...rules, wayOf: () => null } : rules);
-    return documentsOf(reading, content, { relative, path });
+    const content = readListed(roots, file.path, room, room < 0 ? { ...rules, wayOf: () => null } : rules);
+    return documentsOf(reading, content, file);
   });
   for await (const [{ relative }, found] of read) {
     const before = { ...size };

@@ -42,6 +42,7 @@ export interface FoundFile {
   readonly path: string;
   /** By its own name: one that cannot be loaded is an error. */
   readonly given: string | null;
+  readonly rules?: WalkedFile["rules"];
 }
 
 /** The context with the files that it lacks; the context itself if it has all of them. @throws RlmError as `load` does */
@@ -63,7 +64,7 @@ export async function extendByPaths(
   let lead = previous === undefined ? "" : appendedLine(source.folder);
   const rules = rulesOf(options);
   const reads = ahead(found.files.values(), (file) =>
-    documentsOfFile(read(roots, file, rules), { relative: file.name, path: file.path }, options, size),
+    documentsOfFile(read(roots, file, rules), { ...file, relative: file.name }, options, size),
   );
   for await (const [file, content] of reads) {
     await pause(FILE_COST_BYTES + bytesOf(content));
@@ -147,16 +148,16 @@ export async function findFiles(
   const found = { files: new Map<string, FoundFile>(), skipped, ignored: 0 };
   const real = canonical(folder);
   const nameOf = (path: string) => (isWithin(real, path) ? relative(real, path) : path);
-  const put = (path: string, typed: string, given: string | null) => {
+  const put = (file: Omit<FoundFile, "name">) => {
     // A file that several paths name is one document.
-    if (!found.files.has(path)) found.files.set(path, { name: nameOf(path), typed, path, given });
+    if (!found.files.has(file.path)) found.files.set(file.path, { ...file, name: nameOf(file.path) });
   };
   for (const given of paths) {
     const path = locate(roots, given, folder);
     const at = resolve(folder, given);
     const glob = exists(path) ? null : globIn(at);
     if (glob === null && !isFolder(given, path)) {
-      put(path, given, given);
+      put({ path, typed: given, given });
       continue;
     }
     const base = glob === null ? at : glob.base;
@@ -164,7 +165,7 @@ export async function findFiles(
     const chosen = glob ? walked.files.filter(isMatched(glob, walked.files)) : walked.files;
     if (glob !== null && chosen.length === 0) throw noMatch(given);
     const lead = glob === null ? given.replace(/\/?$/, "/") : given.slice(0, given.search(WILD)).replace(/[^/]*$/, "");
-    for (const file of chosen) put(file.path, `${lead}${file.relative}`, null);
+    for (const file of chosen) put({ ...file, typed: `${lead}${file.relative}`, given: null });
     const skips = glob ? matching(glob, walked.skipped.filter(isSecret), (file) => file.path) : walked.skipped;
     const top = canonical(base);
     for (const { path: name, reason } of skips) found.skipped.push({ path: nameOf(resolve(top, name)), reason });

@@ -16,6 +16,15 @@ export interface WalkedFile {
   readonly path: string;
   /** Names of symlinks in the folder that lead to it, relative as well; absent if there are none. */
   readonly links?: readonly string[];
+  /** The folder's ignore rules; absent if there are none. They hold for members of an archive, too. */
+  readonly rules?: MemberRules;
+}
+
+/** Ignore rules for the members of a file. */
+export interface MemberRules {
+  /** The id of the rules. */
+  readonly id: string;
+  excludes(member: string): boolean;
 }
 
 /** The result of a walk: files and skipped entries by code unit of their relative path. */
@@ -27,7 +36,7 @@ const MAX_ENTRIES = 1_000_000;
 /** Looking at an entry takes about as long as reading this much. */
 const ENTRY_COST_BYTES = 4096;
 
-interface Folder extends WalkedFile {
+interface Folder extends Omit<WalkedFile, "rules"> {
   readonly rules: IgnoreRules;
 }
 
@@ -76,11 +85,11 @@ export async function walk(roots: Roots, base: string, pause: Pause, options: Wa
 /** The files of the folders, and those that only symlinks lead to. A further name of a file is skipped by name. */
 function withLinked({ base, files, linkedFiles, skipped }: State): WalkedFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
-  for (const { relative: link, path } of linkedFiles.sort(byRelative)) {
+  for (const { relative: link, path, ...file } of linkedFiles.sort(byRelative)) {
     const found = byPath.get(path);
     const name = isWithin(base, path) ? relative(base, path) : link;
     const { links = [] } = found ?? {};
-    byPath.set(path, { relative: found?.relative ?? name, path, links: [...links, link] });
+    byPath.set(path, { ...file, ...found, relative: found?.relative ?? name, path, links: [...links, link] });
     if (found) skipped.push({ path: link, reason: "symlink to a file that is already loaded" });
   }
   return [...byPath.values()];
@@ -132,8 +141,15 @@ function place(state: State, folder: Folder, entry: Dirent, pending: Folder[]): 
   else if (!state.secrets && mayBeSecret(name)) state.skipped.push({ path: name, reason: MAY_BE_SECRET });
   else if (entry.isDirectory()) pending.push({ ...found, rules: folder.rules });
   else if (entry.isSymbolicLink()) state.links.push({ link: found, folder });
-  else if (entry.isFile()) state.files.push(found);
+  else if (entry.isFile()) state.files.push({ ...found, ...rulesWithin(state, folder, name) });
   else state.skipped.push({ path: name, reason: kindOf(entry) });
+}
+
+/** The rules for the members of a file, as if it was unpacked where it is. */
+function rulesWithin({ base }: State, { rules }: Folder, name: string): Pick<WalkedFile, "rules"> {
+  if (rules.cost === 0) return {};
+  const excludes = (member: string) => isIgnored(rules, join(base, name, member), false);
+  return { rules: { id: rules.id, excludes } };
 }
 
 /** The folder that a symlink leads to, if it is to be entered; a file goes to the files. */
@@ -148,7 +164,7 @@ function follow(state: State, link: WalkedFile, folder: Folder): Folder | undefi
   const target = statOf(path);
   if ("reason" in target) return skip(target.reason);
   if (target.isFile()) {
-    state.linkedFiles.push({ relative: link.relative, path });
+    state.linkedFiles.push({ relative: link.relative, path, ...rulesWithin(state, folder, link.relative) });
     return undefined;
   }
   if (!target.isDirectory()) return skip(`symlink to a ${kindOf(target)}`);

@@ -1,6 +1,9 @@
+import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { load } from "../../../../src/context/load/load.ts";
 import { mayBeSecret } from "../../../../src/context/load/secrets.ts";
 import { filesIn, placeOf } from "../../../../src/model/agent-tools/places.ts";
+import { zip } from "../../../documents/packed.ts";
 import { commandHere } from "../../../support/command-here.ts";
 import { folderWith } from "../../../support/tree.ts";
 
@@ -82,4 +85,20 @@ test("tools of sub-agents neither list nor read them", async () => {
     expect(() => placeOf(readable, path)).toThrow(expect.objectContaining({ code: "path_not_found" }));
   }
   expect(placeOf({ roots: [`${cwd}/.env`], cwd }, `${cwd}/.env`).isFolder).toBe(false);
+});
+
+test("members of an archive are left out as files of its folder are, unless the archive is named", async () => {
+  const members = ["a.txt", "b.log", "node_modules/x.js", ".env"].map((name) => ({ name, data: name }));
+  const cwd = folderWith({ "sub/c.txt": "c", ".gitignore": "*.log\nnode_modules/\n", ".git/HEAD": "" });
+  writeFileSync(`${cwd}/sub/all.zip`, zip(members));
+  const idsOf = async (path: string, how = {}) => {
+    const { documents } = await load({ kind: "path", path }, { roots: [cwd], cwd, documents: how });
+    return documents.map(({ id }) => id);
+  };
+  expect(await idsOf("sub")).toEqual(["all.zip/a.txt", "c.txt"]);
+  const paths = { kind: "paths", paths: ["sub/*.zip"], folder: cwd } as const;
+  const globbed = await load(paths, { roots: [cwd], cwd });
+  expect(globbed.documents.map(({ id }) => id)).toEqual(["sub/all.zip/a.txt"]);
+  expect(await idsOf("sub/all.zip")).toEqual(["all.zip/a.txt", "all.zip/b.log", "all.zip/node_modules/x.js"]);
+  expect(await idsOf("sub", { secrets: true })).toEqual(["all.zip/a.txt", "all.zip/.env", "c.txt"]);
 });
