@@ -1,15 +1,18 @@
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { drive } from "./agents/drive.ts";
 import { AGENTS } from "./agents/table.ts";
 import { install, installPacked } from "./package.ts";
 import { mustRun } from "./process.ts";
 
 // The packed package under agents from npm, each without a terminal and with a scripted model on loopback.
-// Usage: npm run check:agents -- codex gemini (default: all). With BELAY_AGENTS=FOLDER they are installed there, and found again.
+// Usage: npm run check:agents -- [--http] codex gemini (default: all). With --http they are clients of a server on loopback. With BELAY_AGENTS=FOLDER they are installed there, and found again.
 
-const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(AGENTS);
+const { values, positionals } = parseArgs({ options: { http: { type: "boolean" } }, allowPositionals: true });
+const names = positionals.length > 0 ? positionals : Object.keys(AGENTS);
+const isHttp = values.http === true;
 const folder = await mkdtemp(join(tmpdir(), "belay-agents-"));
 try {
   const belay = [process.execPath, join(await installPacked(folder), "dist/src/cli/main.js")];
@@ -50,8 +53,9 @@ async function said(name: string, belay: readonly string[]): Promise<string> {
   }
   const { version } = JSON.parse(await readFile(packageFile, "utf8"));
   try {
-    const seconds = await drive(agent, { folder: join(folder, name), program: [program], belay });
-    return `${version}: list, load, exec, query, kill -9, new run: all as expected (${seconds.toFixed(0)} s)`;
+    const { seconds, wentOn } = await drive(agent, { folder: join(folder, name), program: [program], belay, isHttp });
+    const after = wentOn ? "the same run went on" : "new run";
+    return `${version}: list, load, exec, query, kill -9, ${after}: all as expected (${seconds.toFixed(0)} s)`;
   } catch (error) {
     process.exitCode = 1;
     return `${version}: FAILED, ${error instanceof Error ? error.message : error}`;

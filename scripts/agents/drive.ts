@@ -1,7 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { startModelServer } from "../../tests/support/model-server.ts";
-import { mustRun, run } from "../process.ts";
+import { mustRun, type RunOptions, run } from "../process.ts";
 import { answerTo, type PlannedCall, resultsIn } from "./model.ts";
 import type { Agent } from "./table.ts";
 
@@ -13,6 +16,15 @@ export interface Place {
   readonly program: readonly string[];
   /** The command `belay`, likewise. */
   readonly belay: readonly string[];
+  /** True if the server is started beside the agent and serves over HTTP; else the agent starts it. */
+  readonly isHttp?: boolean;
+}
+
+/** The way that an agent took. */
+export interface Driven {
+  readonly seconds: number;
+  /** True if the run whose server was killed had the answer of its call nevertheless. */
+  readonly wentOn: boolean;
 }
 
 const CELL = `let found = find("\\\\d+").matches.length;
@@ -23,12 +35,12 @@ const two = await llm_query("two", { tools: [] });
 const exec = (code: string): PlannedCall => ({ tool: "rlm_exec", args: { code } });
 
 /**
- * Has an agent's scripted model list, load, run cells, query, and run a cell that is killed with its server. A new run of
- * the agent makes the same call. Gives the seconds that it took.
+ * Has an agent's scripted model list, load, run cells, query, and run a cell that is killed with its server. A server over HTTP is
+ * started again at once. Unless the agent then has the answer, a new run of it makes the same call.
  *
  * @throws Error that says what went otherwise
  */
-export async function drive(agent: Agent, { folder, program, belay }: Place): Promise<number> {
+export async function drive(agent: Agent, { folder, program, belay, isHttp = false }: Place): Promise<Driven> {
   const startedAt = performance.now();
   let plan: readonly PlannedCall[] = [];
   let results: readonly string[] = [];
@@ -50,34 +62,27 @@ export async function drive(agent: Agent, { folder, program, belay }: Place): Pr
   });
   const [home, work, pid] = [join(folder, "home"), join(folder, "work"), join(folder, "pid")];
   await write(join(work, "docs/a.txt"), "the code is 4711\n");
-  const quoted = belay.map((word) => `'${word}'`).join(" ");
-  await write(join(folder, "bin/belay"), `#!/bin/sh\necho $$ > '${pid}'\nexec ${quoted} "$@"\n`);
-  await chmod(join(folder, "bin/belay"), 0o755);
-  const { XDG_CONFIG_HOME: _config, XDG_DATA_HOME: _data, ...inherited } = process.env;
-  const PATH = `${join(folder, "bin")}:${process.env.PATH}`;
-  const env = {
-    ...inherited,
-    PATH,
-    HOME: home,
-    BELAY_HOME: join(folder, "store"),
-    K: "key",
-    ...agent.env?.(model.url),
-  };
-  const flags = ["--model", "local/m", "--base-url", model.url, "--api-key-env", "K", "--root", work];
+  await writeCommand(join(folder, "bin/belay"), belay, pid);
+  const env = { ...environment(folder, home), ...agent.env?.(model.url) };
   const [command = "", ...before] = belay;
   const here = { cwd: work, env };
+  const served = isHttp ? ["--http", "--port", `${await freePort()}`] : [];
+  const flags = [...served, "--model", "local/m", "--base-url", model.url, "--api-key-env", "K", "--root", work];
+  await using servers = new AsyncDisposableStack();
+  const start = async () => void servers.use(await listening(join(folder, "bin/belay"), ["mcp", ...flags], here));
   const printed = await mustRun(command, [...before, "mcp", ...flags, "--print-config", agent.client], here);
-  for (const [path, text] of Object.entries(agent.files(printed.stdout, model.url)))
-    await write(join(home, path), text);
+  const entry = printed.stdout.replaceAll("YOUR_TOKEN", TOKEN);
+  for (const [path, text] of Object.entries(agent.files(entry, model.url))) await write(join(home, path), text);
+  if (isHttp) await start();
 
   async function runs(...calls: readonly PlannedCall[]): Promise<readonly string[]> {
     plan = calls;
     results = [];
+    const isCut = isHeld && calls.length === 1;
     const [executable = "", ...first] = program;
     const args = [...first, ...agent.args("do it", home)];
     const ended = await run("timeout", ["-k", "5", "120", executable, ...args], here);
-    if (isHeld && plan.length === 1) return results;
-    if (results.length === calls.length) return results;
+    if (isCut || results.length === calls.length) return results;
     throw new Error(
       `made ${results.length} of ${calls.length} calls (exit ${ended.code}): ${ended.output.slice(-500)}`,
     );
@@ -91,7 +96,7 @@ export async function drive(agent: Agent, { folder, program, belay }: Place): Pr
     exec("let n = 41; n"),
     query,
   );
-  expectIn(listed, '"session":"mcp-', "rlm_status");
+  expectIn(listed, isHttp ? `"session":"${agent.client}-` : '"session":"mcp-', "rlm_status");
   expectIn(loaded, '"document_count":1', "rlm_load");
   expectIn(counted, '"result_json":41', "rlm_exec");
   expectIn(queried, '"success":true', "rlm_query");
@@ -99,15 +104,64 @@ export async function drive(agent: Agent, { folder, program, belay }: Place): Pr
   const cut = runs(exec(CELL));
   await Promise.race([asked.promise, cut.then(() => Promise.reject(new Error("ended before its cell asked")))]);
   process.kill(Number(await readFile(pid, "utf8")), "SIGKILL");
-  await cut;
+  isHeld &&= !isHttp;
+  if (isHttp) await start();
+  const [told] = await cut;
   isHeld = false;
-  const [again, after] = await runs(exec(CELL), exec("n + found"));
-  expectIn(again, '"result_json":[1,"answer one","answer two"]', "the cell after the kill");
-  expectIn(after, '"result_json":42', "the state after the kill");
+  const done = '"result_json":[1,"answer one","answer two"]';
+  const wentOn = told?.includes(done) === true;
+  const last = wentOn ? [] : [exec(CELL)];
+  const after = await runs(...last, exec("n + found"));
+  if (!wentOn) expectIn(after[0], done, "the cell after the kill");
+  expectIn(after.at(-1), '"result_json":42', "the state after the kill");
   // Agents whose client starts the server anew and repeats the call send the second question once more.
   const [one, ...others] = subCalls;
   if (one !== "one" || others.includes("one")) throw new Error(`a recorded answer was asked for again: ${subCalls}`);
-  return (performance.now() - startedAt) / 1000;
+  return { seconds: (performance.now() - startedAt) / 1000, wentOn };
+}
+
+/** Writes the command that agents start: it leaves its process id in a file. */
+async function writeCommand(path: string, belay: readonly string[], pid: string): Promise<void> {
+  const quoted = belay.map((word) => `'${word}'`).join(" ");
+  await write(path, `#!/bin/sh\necho $$ > '${pid}'\nexec ${quoted} "$@"\n`);
+  await chmod(path, 0o755);
+}
+
+function environment(folder: string, HOME: string): NodeJS.ProcessEnv {
+  const { XDG_CONFIG_HOME: _config, XDG_DATA_HOME: _data, ...inherited } = process.env;
+  const PATH = `${join(folder, "bin")}:${process.env.PATH}`;
+  return { ...inherited, PATH, HOME, BELAY_HOME: join(folder, "store"), K: "key", BELAY_MCP_TOKEN: TOKEN };
+}
+
+const TOKEN = "the-token-of-the-check";
+
+/** A port on loopback that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port }: { readonly port?: unknown } = Object(server.address());
+  server.close();
+  return Number(port);
+}
+
+/** Starts a server, and waits until it listens. */
+async function listening(program: string, args: readonly string[], { cwd, env }: RunOptions): Promise<AsyncDisposable> {
+  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "ignore", "pipe"] });
+  const gone = once(child, "exit");
+  await new Promise<void>((resolve, reject) => {
+    let said = "";
+    child.stderr.on("data", (piece) => {
+      said += piece;
+      if (said.includes("Authorization")) resolve();
+    });
+    child.once("exit", () => reject(new Error(`the server did not start: ${said}`)));
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await gone;
+    },
+  };
 }
 
 async function write(path: string, text: string): Promise<void> {

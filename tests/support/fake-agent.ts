@@ -1,20 +1,23 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Client } from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 // An agent in small: it offers a server's tools to its model in the protocol of responses, and calls what the model calls.
 
 const { entry, url } = JSON.parse(readFileSync(join(process.env.HOME ?? "", "agent.json"), "utf8"));
-const { command, args, env } = JSON.parse(entry).mcpServers.belay;
+const { command, args, env, httpUrl } = JSON.parse(entry).mcpServers.belay;
 const client = new Client({ name: "fake", version: "1" });
+const headers = { Authorization: `Bearer ${process.env.BELAY_MCP_TOKEN}` };
 await client.connect(
-  new StdioClientTransport({
-    command,
-    args,
-    stderr: "ignore",
-    env: { PATH: process.env.PATH ?? "", ...env, K: process.env.K ?? "" },
-  }),
+  httpUrl
+    ? new StreamableHTTPClientTransport(new URL(httpUrl), { requestInit: { headers } })
+    : new StdioClientTransport({
+        command,
+        args,
+        stderr: "ignore",
+        env: { PATH: process.env.PATH ?? "", ...env, K: process.env.K ?? "" },
+      }),
 );
 const names = (await client.listTools()).tools.map(({ name }) => `mcp_belay_${name}`);
 const results: string[] = [];
