@@ -112,6 +112,9 @@ export async function openTools(
       const done = turn
         .then(() => called(tool, args, options))
         .catch((error: unknown) => tool.failed(failureOf(error, { signal: NEVER })))
+        .finally(() => {
+          heard = undefined;
+        })
         .then(answerOf);
       turn = done;
       return done;

@@ -37,7 +37,10 @@ test("a program's model loads, runs cells and sees the session; each call has it
   expect(loaded).toMatchObject({ success: true, stats: { document_count: 1 } });
   expect(found).toMatchObject({ success: true, result_json: 1 });
   expect(seen).toContain("checkpoint");
+  await call("rlm_status", {}, { onProgress });
   const told = seen.length;
+  // What the program itself does is no event of the call before.
+  await tools.session.exec("1");
   const signal = AbortSignal.timeout(50);
   expect(await call("rlm_exec", { code: "for (;;);" }, { signal })).toMatchObject({ error_code: "cancelled" });
   expect(await call("rlm_exec", { code: "'x'.repeat(9000)" })).toMatchObject({
