@@ -301,8 +301,14 @@ function literalsOf(text) {
     .filter(([, word]) => !STOP_WORDS.has(word.toLowerCase()))
     .map(([, word, number]) => `${patternOf(word)}[\\s.:#-]{1,3}${patternOf(number)}`);
   const counted = text.match(new RegExp(`${UNSPACED}?\\d+${UNSPACED}|${UNSPACED}\\d+`, "gu")) ?? [];
-  const words = wordsOf(text).filter((word) => /[.:,#+]/.test(word) || /^\p{Lu}[\p{Ll}\p{Lu}\d]?$/u.test(word));
-  return [...phrases, ...[...counted, ...words].map(patternOf)].slice(0, MOST_TERMS);
+  const marked = wordsOf(text).filter((word) => /[.:,#+]/.test(word));
+  // The first word of a sentence has a capital, whatever it is.
+  const short =
+    text.match(
+      /(?<![\p{L}\p{M}\p{N}_$-])(?:\p{Lu}[\p{Lu}\d]|(?<=[^\s.!?]\s+["'(]?)\p{Lu}\p{Ll}?)(?![\p{L}\p{M}\p{N}_$#+-])/gu,
+    ) ?? [];
+  const names = short.filter((name) => wordsOf(name).length > 0);
+  return [...phrases, ...[...counted, ...marked, ...names].map(patternOf)].slice(0, MOST_TERMS);
 }
 
 /** The pattern of a term. A number, a short word and the end of a number are matched whole: 7 is not in 17. */

@@ -105,7 +105,7 @@ const around = (line: string) =>
   [
     lines(800, (at) => `${at + 100}. We go to section ${at + 100}, as it is in our release v${at + 100}.`),
     `${line}\n`,
-    lines(800, (at) => `他们在第${at + 100}行 мы идём ${at + 100} نحن هنا ไปเถอะ 우리 c 27 17 v17 cs cu`),
+    lines(800, (at) => `他们在第${at + 100}行 мы идём ${at + 100} نحن هنا ไปเถอะ 우리 c 27 17 v17 cs cu Wo Am`),
   ].join("");
 
 test.each([
@@ -117,6 +117,7 @@ test.each([
   ["Who uses C#?", "The billing team uses C# for it."],
   ["Which parts are written in Go?", "Written in Go: the relay."],
   ["What of qx?", "It is called qx."],
+  ["Wo ist der Schlüssel? Am Tor?", "Der Schlüssel ist am Tor."],
   ["Who pays in the US?", "In the US each pays more."],
   ["令牌?", "服务器的令牌存放在此。"],
   ["令牌在哪里？", "服务器的令牌存放在此。"],
