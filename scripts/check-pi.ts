@@ -5,15 +5,16 @@ import { newUserOf } from "../tests/support/pi/installed.ts";
 import type { PiLine } from "../tests/support/pi/process.ts";
 import { install, installPacked } from "./package.ts";
 import { checkFork } from "./pi-fork.ts";
-import { mustRun } from "./process.ts";
+import { mustRun, ROOT } from "./process.ts";
 
 // The packed package in a Pi that cannot be a development dependency: npm does not install it, because it needs packages
-// that are not published. Its bundled command needs two packages beside it. Usage: npm run check:pi -- 1.5.2
+// that are not published. Its bundled command needs two packages beside it. The scenes of tests/e2e are then played in it.
+// Usage: npm run check:pi -- 1.6.0
 // Or in a fork of Pi, such as Prime Agent, whose command is named: npm run check:pi -- --host node_modules/prime-agent/dist/bundle/cli.js
 
 const BESIDE = ["jiti", "typebox"];
 
-const [, , version = "1.5.2", command] = process.argv;
+const [, , version = "1.6.0", command] = process.argv;
 if (version === "--host" && command === undefined) throw new Error("--host takes the path of the host's command");
 const folder = await mkdtemp(join(tmpdir(), "belay-pi-newest-"));
 try {
@@ -22,6 +23,7 @@ try {
   } else {
     const line = await unpacked(version);
     await check(line, await installPacked(folder));
+    await playScenes(line);
   }
 } finally {
   await rm(folder, { recursive: true, force: true });
@@ -34,6 +36,13 @@ async function unpacked(version: string): Promise<PiLine> {
   const { dependencies } = JSON.parse(await readFile(join(folder, "package/package.json"), "utf8"));
   await install(folder, ...BESIDE.map((name) => `${name}@${dependencies[name]}`));
   return { version, command: join(folder, "package/dist/bundle/cli.js") };
+}
+
+/** Plays the scenes of sessions that are killed, left, forked and compacted, in this Pi. */
+async function playScenes({ version, command }: PiLine): Promise<void> {
+  const env = { ...process.env, BELAY_PI_LINE: `${version}=${command}` };
+  await mustRun("npx", ["vitest", "run", "tests/e2e/pi-"], { cwd: ROOT, env });
+  console.log(`Pi ${version} plays the scenes of tests/e2e`);
 }
 
 async function check(line: PiLine, belay: string): Promise<void> {

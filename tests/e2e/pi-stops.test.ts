@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { envelopeOf, resultsIn, resultTo } from "../support/pi/model.ts";
 import { played } from "../support/pi/played.ts";
-import { NEWEST_PI, type Pi } from "../support/pi/process.ts";
+import { NEWEST_PI, type Pi, PLAYS_ALL } from "../support/pi/process.ts";
 import { exec, loadedIn, mirrored, piScene } from "../support/pi/scene.ts";
 
 played(NEWEST_PI, "a cancelled cell is over, whoever cancelled it", async (line) => {
@@ -117,9 +117,19 @@ played(
     three.release();
     const third = start(file);
     expect(await look(third, "three")).toEqual([answers("three"), 3]);
-    const errors = [first, second, third].flatMap(({ events }) =>
-      events.filter(({ type }) => type === "extension_error"),
-    );
+    const all = [first, second, third];
+
+    if (PLAYS_ALL) {
+      // Later versions abort what runs before they tell that they quit.
+      const four = await begin(third, "four");
+      process.kill(third.pid, "SIGTERM");
+      await third.ended;
+      four.release();
+      const last = start(file);
+      expect(await look(last, "four")).toEqual([answers("four"), 3]);
+      all.push(last);
+    }
+    const errors = all.flatMap(({ events }) => events.filter(({ type }) => type === "extension_error"));
     expect(errors).toEqual([]);
   },
 );

@@ -11,13 +11,19 @@ export interface PiLine {
   readonly command: string;
 }
 
-export const PI_LINES: readonly PiLine[] = [
+/** With this variable, `VERSION=CLI.js`, every scene is played in that Pi alone: `npm run check:pi` does so. */
+const [given, command] = process.env.BELAY_PI_LINE?.split("=") ?? [];
+
+const TESTED: readonly PiLine[] = [
   { version: "0.73.1", command: join(ROOT, "node_modules/@mariozechner/pi-coding-agent/dist/cli.js") },
   { version: "0.87.1", command: join(ROOT, "node_modules/pi-coding-agent-next/dist/bundle/cli.js") },
 ];
 
+export const PI_LINES: readonly PiLine[] =
+  given !== undefined && command !== undefined ? [{ version: given, command }] : TESTED;
+
 /** With this variable every scene is played in all lines: `npm run check:pi-lines`. */
-export const PLAYS_ALL = process.env.BELAY_ALL_PI_LINES === "1";
+export const PLAYS_ALL = process.env.BELAY_ALL_PI_LINES === "1" || PI_LINES !== TESTED;
 
 /**
  * For most scenes, each of which is played in one of the lines. In every line a session is killed and recovered (pi-crash), and the
