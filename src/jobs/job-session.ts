@@ -3,6 +3,7 @@ import type { Context } from "../context/index.ts";
 import { type Models, openModels } from "../model/index.ts";
 import { sleep } from "../platform/sleep.ts";
 import {
+  contextParts,
   type ExecEnvelope,
   type ExecFailure,
   heldBackText,
@@ -130,14 +131,6 @@ async function openJobSession(
       ...(context ? contextParts(context) : {}),
     },
   );
-}
-
-/** The session loads the context by its key: it reads no path. */
-export function contextParts(context: Context) {
-  return {
-    excerpt: { kind: "slice", of: context.key, ranges: [[0, context.text.length]] },
-    heldContext: (key: string) => (key === context.key ? context : null),
-  } as const;
 }
 
 function jobSession(store: Store, session: Session, spec: RunSpec, job: JobRow): JobSession {

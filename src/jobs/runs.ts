@@ -1,11 +1,17 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
-import { type LoadSource, loadIntoStore, openSessionWith, type RecordedAnswers } from "../session/index.ts";
+import {
+  contextParts,
+  type LoadSource,
+  loadIntoStore,
+  openSessionWith,
+  type RecordedAnswers,
+} from "../session/index.ts";
 import type { Asked, Change, DueJob, Jobs, NewJob, RunRow, Store } from "../store/index.ts";
 import type { Submission, Submitted, WorkerSession } from "./api.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { openHeldContexts } from "./held-contexts.ts";
-import { contextParts, modelsBy } from "./job-session.ts";
+import { modelsBy } from "./job-session.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
 import { hashOfRun, type RunSpec } from "./spec.ts";
 

@@ -1,17 +1,42 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "./errors.ts";
 
+/** The user's home folder; `/` for one who has none, such as the user of a container without an entry and without HOME. */
+export function userHome(): string {
+  try {
+    return homedir();
+  } catch {
+    return "/";
+  }
+}
+
 /** The folder of sessions, search indexes and the REPL's history: BELAY_HOME, or `~/.belay`. Made (0700) when needed. */
 export function homeFolder(env: NodeJS.ProcessEnv): string {
-  return resolve(env.BELAY_HOME || join(homedir(), ".belay"));
+  return resolve(env.BELAY_HOME || join(userHome(), ".belay"));
 }
 
 /** The folder of the search indexes, or undefined if it cannot be written: a session then uses a temporary one. */
 export function indexFolder(env: NodeJS.ProcessEnv): string | undefined {
   const folder = join(homeFolder(env), "index");
   return folderProblem(folder) === null ? folder : undefined;
+}
+
+/** The file in the folder of a store that has its rows. */
+export const DATABASE_FILE = "belay.db";
+
+/** True if a folder has a store that cannot be written, such as a mounted backup: it is read as it is. */
+export function isStoreToRead(folder: string): boolean {
+  const path = join(folder, DATABASE_FILE);
+  if (!existsSync(path)) return false;
+  if (folderProblem(folder) !== null) return true;
+  try {
+    accessSync(path, constants.W_OK);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Why nothing can be written into this folder, which need not exist yet, or null. Nothing is made. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { userHome } from "./home.ts";
 
 const QUOTES = ['"', "'", "`"];
 const FILE_URL = "file:";
@@ -26,7 +26,7 @@ function unquoted(text: string): string {
 }
 
 function withHome(path: string): string {
-  return path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path;
+  return path === "~" || path.startsWith("~/") ? userHome() + path.slice(1) : path;
 }
 
 /** The path of a URL, then what follows `file://` as it stands: not everyone who writes it there encodes `%`, `#` and `?`. */

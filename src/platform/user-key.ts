@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, linkSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { readBoundedFile } from "./bounded-file.ts";
 import { errorCode } from "./errors.ts";
+import { userHome } from "./home.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /** The key with which this user signs what a store keeps; or why there is none, as a clause about its file. */
@@ -16,7 +16,7 @@ const DIGITS = 2 * BYTES;
 export function keyPath(env: NodeJS.ProcessEnv, name = "key"): string {
   const { XDG_CONFIG_HOME: named = "", HOME: home = "" } = env;
   // The specification of these folders wants relative paths to be ignored.
-  const folder = isAbsolute(named) ? named : join(isAbsolute(home) ? home : homedir(), ".config");
+  const folder = isAbsolute(named) ? named : join(isAbsolute(home) ? home : userHome(), ".config");
   return join(folder, "belay", name);
 }
 

@@ -3,7 +3,7 @@ export type { AskEnvelope, AskOptions, Citation, TurnProgress } from "./ask/api.
 export { checkSchema } from "./ask/ask.ts";
 export type { AskDescription, TurnDescription } from "./ask/description.ts";
 export { askEnvelope } from "./ask/envelope.ts";
-export { readLoadInput, storedContext } from "./contexts/contexts.ts";
+export { contextParts, readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
 export type { RecordedAnswers } from "./env.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";

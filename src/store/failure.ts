@@ -56,6 +56,12 @@ export function contextLost(key: string, why: string): RlmError {
   return new RlmError("context_lost", `context ${key}: ${why}`, { suggestion });
 }
 
+/** True if SQLite cannot open a database, or make what it needs beside it. */
+export function isOfFolder(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === SQLITE.cantopen || code === SQLITE.readonly;
+}
+
 /** The error for a caller that broke the contract of the port. */
 export function misuse(what: string): RlmError {
   return new RlmError("store_failed", what, { suggestion: "This is a mistake in the program that uses the store." });

@@ -10,7 +10,7 @@ import { RUN_LIMITS, VERBS, type Verb } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import type { Output } from "../render/terminal.ts";
-import { openStoreIn } from "../store/opened-store.ts";
+import { openStoreToLook } from "../store/opened-store.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, runNamed } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
@@ -23,7 +23,7 @@ export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promis
   const work = workOf(args, own);
   return withRun(args, async (stop, terminal) => {
     const place = runStore(args);
-    await using store = await openStoreIn(place.place, host);
+    await using store = await openStoreToLook(place.place, host);
     return await work({ args, own, terminal, stop, store, place, json: args.get(JSON_OUTPUT) });
   });
 }

@@ -1,5 +1,5 @@
-import { homedir } from "node:os";
 import { type HttpParts, openLeaving, type SessionSource, serve, serveHttp, TOKEN_VARIABLE } from "../../mcp/index.ts";
+import { userHome } from "../../platform/home.ts";
 import { newToken } from "../../platform/loopback.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
@@ -113,7 +113,7 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
     named: chosenName(args, help),
     roots: args.get(ROOT),
     cwd: process.cwd(),
-    home: homedir(),
+    home: userHome(),
     openStore: async () => (await opening()).openStore(),
     open: async (store, place) => (await opening()).open(store, place),
     madeFor,

@@ -2,15 +2,26 @@ import { resolve } from "node:path";
 import { ulid } from "ulid";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
+import type { Context } from "../../context/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
+import { isStoreToRead } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
 import { checkResultFile } from "../../platform/result-file.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
-import { type HostedOptions, openSessionWith, sessionNamed, summaryOf, warmMachine } from "../../session/index.ts";
+import {
+  contextParts,
+  describeWhole,
+  type HostedOptions,
+  openSessionWith,
+  sessionNamed,
+  storedContext,
+  summaryOf,
+  warmMachine,
+} from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
@@ -23,7 +34,7 @@ import { loadedSince, showLoaded } from "../render/loaded.ts";
 import { openProgress, type ProgressLine } from "../render/progress.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { openStoreIn } from "../store/opened-store.ts";
+import { openStoreIn, withStore } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { type KeptSettings, optionsOf } from "./kept-settings.ts";
 import { withSpansSent } from "./sending.ts";
@@ -65,6 +76,8 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   checkPaths(flags.contexts);
   warmMachine();
   if (folder === null) return openIn(null, null, opening);
+  const looked = isStoreToRead(folder) ? await contextToAsk(folder, opening) : null;
+  if (looked) return openIn(null, null, opening, looked);
   const say = (line: string) => opening.terminal.stderr.write(`${inLine(line)}\n`, "yellow");
   const store = await withSpansSent(await openStoreIn(folder, host, ", or keep nothing with --no-store"), otlp, say);
   try {
@@ -78,6 +91,19 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   }
 }
 
+/** The context of the session that a query is about, in a store that cannot be written; null: it is about no such session. */
+async function contextToAsk(folder: string, opening: Opening): Promise<Context | null> {
+  const { flags, host, asked, terminal } = opening;
+  if (asked?.kind !== "query" || flags.contexts.length > 0) return null;
+  return withStore(folder, host, async (store) => {
+    const row = await sessionToOpen(store, opening);
+    const key = row && (await describeWhole(store, row.id)).key;
+    if (key === null) return null;
+    terminal.stderr.write(`${inLine(folder)} cannot be written: the answer is not kept\n`, "yellow");
+    return storedContext(store, key);
+  });
+}
+
 /** The session that is chosen, or that --session names; null: it is to be made. */
 async function sessionToOpen(store: Store, { flags, terminal, choose }: Opening): Promise<SessionRow | null> {
   const { session: name } = flags;
@@ -86,7 +112,8 @@ async function sessionToOpen(store: Store, { flags, terminal, choose }: Opening)
   return name === LAST_SESSION ? sessionNamed(store, name, passedOver(terminal.stderr)) : store.find(name);
 }
 
-async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
+/** @param looked the context of a session that is made for one question, and not kept */
+async function openIn(kept: Kept, row: SessionRow | null, opening: Opening, looked: Context | null = null) {
   const { flags, looksOnly = false } = opening;
   const { stderr } = opening.terminal;
   // The command goes on with an exec of an earlier one.
@@ -102,7 +129,8 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening) {
   const signer = kept && openSigner(kept.folder, process.env);
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
   const questions = questionsOf(opening);
-  const session = await openSessionWith(options, { ...parts, questions, settings: keeping.signed });
+  const held = looked ? contextParts(looked) : {};
+  const session = await openSessionWith(options, { ...parts, ...held, questions, settings: keeping.signed });
   const { roots = [] } = now.settings;
   const stored = flags.isStoreNamed && flags.store !== null ? ["--store", flags.store] : [];
   const lineAbout = (command: readonly string[], ...more: readonly string[]) =>

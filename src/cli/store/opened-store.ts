@@ -1,5 +1,5 @@
 import { RlmError } from "../../index.ts";
-import { folderProblem } from "../../platform/home.ts";
+import { folderProblem, isStoreToRead } from "../../platform/home.ts";
 import { displayName } from "../../platform/ids.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { isServer } from "../../platform/store-place.ts";
@@ -22,9 +22,14 @@ export async function openStoreIn(place: string | null, host: Host, cure = ""): 
   });
 }
 
+/** Opens a store for commands that only look: a folder with one need not be writable. @throws RlmError `store_failed` */
+export function openStoreToLook(place: string, host: Host): Promise<Store> {
+  return isStoreToRead(place) ? host.openStore(place) : openStoreIn(place, host);
+}
+
 /** Opens a store for commands that only look, closes it after the work. */
 export async function withStore<T>(place: string, host: Host, work: (store: Store) => Promise<T>): Promise<T> {
-  await using store = await openStoreIn(place, host);
+  await using store = await openStoreToLook(place, host);
   return await work(store);
 }
 

@@ -1,8 +1,8 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
 import { RlmError, remedy } from "../../../runtime/index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { userHome } from "../../platform/home.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { type FetchedList, readFetched, storeFile } from "../fetched.ts";
 
@@ -82,7 +82,7 @@ export interface PiFiles {
 
 /** Pi's folder: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`. */
 export function agentDirOf(env: Env): string {
-  const home = env.HOME ?? homedir();
+  const home = env.HOME ?? userHome();
   const named = env.PI_CODING_AGENT_DIR;
   if (!named) return join(home, ".pi", "agent");
   return /^~(?=\/|$)/.test(named) ? join(home, named.slice(1)) : named;

@@ -95,6 +95,14 @@ export async function storedContext(store: Pick<Store, "context">, key: string):
   return opened(await store.context(key));
 }
 
+/** Parts of a host whose session has this context: it is loaded by its key, and no path is read. */
+export function contextParts(context: Context) {
+  return {
+    excerpt: { kind: "slice", of: context.key, ranges: [[0, context.text.length]] },
+    heldContext: (key: string) => (key === context.key ? context : null),
+  } as const;
+}
+
 /** Earlier loads whose contexts the store has, by the records in the folder of the indexes. */
 export function knownIn(dir: string, store: Store, { now }: Pick<Clock, "now">): Known {
   return { loads: openKnownLoads(dir), now, open: (key) => keptContext(store, key) };

@@ -39,6 +39,8 @@ function cure(code: string | null, error: Error): string {
   if (code === "3D000") return "Make the database, or name another one in the URL.";
   if (code === "42501") return "Let the user create schemas in the database: GRANT CREATE ON DATABASE … TO ….";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "Check the host of the URL.";
+  if (/SSL|TLS/.test(error.message))
+    return "Set `sslmode=disable` in the URL if nobody can read along on the way, or turn TLS on in the server (`ssl = on`).";
   if (/startup parameter/.test(error.message)) return "Connect to the server itself, not to a pooler before it.";
   if (isCut(error)) return "Start the server, or wait until it is back; what was committed is kept.";
   return `${firstly("verify")}; it checks the server.`;

@@ -10,6 +10,10 @@ export function readServerUrl(given: string): { readonly connectionString: strin
   const schema = url.searchParams.get("schema") ?? "belay";
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw notAUrl(`${JSON.stringify(schema)} is not a name of a schema`);
   url.searchParams.delete("schema");
+  // The client takes the weaker modes for the strictest one, with a warning to the user who cannot know of it.
+  if (/^(?:prefer|require|verify-ca)$/.test(url.searchParams.get("sslmode") ?? "")) {
+    if (url.searchParams.get("uselibpqcompat") !== "true") url.searchParams.set("sslmode", "verify-full");
+  }
   return { connectionString: url.href, schema };
 }
 

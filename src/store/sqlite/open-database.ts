@@ -1,6 +1,8 @@
 import {
   chmodSync,
   closeSync,
+  constants,
+  copyFileSync,
   existsSync,
   fsyncSync,
   lstatSync,
@@ -11,8 +13,11 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { RlmError } from "../../../runtime/errors.ts";
-import { makeFolder } from "../../platform/make-folder.ts";
+import { DATABASE_FILE, isStoreToRead } from "../../platform/home.ts";
+import { makeFolder, temporaryFolder } from "../../platform/make-folder.ts";
+import { isOfFolder } from "../failure.ts";
 import { text } from "../rows/seal.ts";
 import { noteEarlierUses } from "../sql/uses.ts";
 import { connect, type Database } from "./database.ts";
@@ -22,8 +27,6 @@ import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, USES_VERSION } from "./sche
 
 /** The folder, in that of the store, in which a store keeps its locks. */
 export const LOCKS_FOLDER = "locks";
-
-const DATABASE_FILE = "belay.db";
 
 /**
  * Opens the database of a store. Makes or migrates it if that is needed.
@@ -37,17 +40,67 @@ export function openDatabase(folder: string | null): Database {
     migrate(database, 0);
     return database;
   }
-  makeFolder(folder);
   const path = join(folder, DATABASE_FILE);
+  if (isStoreToRead(folder)) return openToRead(folder, path);
+  makeFolder(folder);
   checkOwn(folder, path);
   makeFolder(join(folder, LOCKS_FOLDER));
   if (versionOf(path) < SCHEMA_VERSION) alone(join(folder, LOCKS_FOLDER, ".store.db"), () => bringUpToDate(path));
   // SQLite gives its -wal and -shm files the mode of the database.
   if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600);
-  const connection = openConnection(path);
+  return checked(openConnection(path), path);
+}
+
+function checked(connection: DatabaseSync, path: string): Database {
   checkSchema(connection, path);
   return connect(connection);
 }
+
+/**
+ * Opens a store that cannot be written, such as a mounted backup: what reads it works.
+ * @throws RlmError `store_failed` for one of an earlier version, which would have to be migrated
+ */
+function openToRead(folder: string, path: string): Database {
+  checkOwn(folder, path);
+  const connection = connectionToRead(path);
+  if (versionIn(connection, path) === SCHEMA_VERSION) return checked(connection, path);
+  connection.close();
+  throw new RlmError("store_failed", `${path} is a store of an earlier version, and cannot be written`, {
+    suggestion: "Copy its folder to a place that can be written, and name that one.",
+  });
+}
+
+/**
+ * SQLite reads a log beside a database only if it can write the index of the log, or finds one. Without a log nothing changes
+ * there; one that a process has left is read in a copy.
+ */
+function connectionToRead(path: string): DatabaseSync {
+  try {
+    return openedToRead(pathToFileURL(path));
+  } catch (error) {
+    if (!isOfFolder(error)) throw error;
+  }
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (!log?.size) return openedToRead(new URL("?immutable=1", pathToFileURL(path)));
+  using copy = temporaryFolder("belay-store-");
+  const own = join(copy.path, DATABASE_FILE);
+  for (const part of ["", "-wal"]) copyFileSync(path + part, own + part, constants.COPYFILE_FICLONE);
+  // Its files stay for this process when their names are gone.
+  return openedToRead(pathToFileURL(own));
+}
+
+function openedToRead(url: URL): DatabaseSync {
+  const connection = new DatabaseSync(url, { readOnly: true });
+  try {
+    connection.exec(`${PRAGMAS}; SELECT count(*) FROM sqlite_schema`);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+const PRAGMAS = "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON";
 
 /**
  * A trigger or a view of somebody else's would run within the statements of the store, and may never end.
@@ -100,8 +153,8 @@ function openConnection(path: string): DatabaseSync {
   const connection = new DatabaseSync(path);
   try {
     connection.exec(`
-      PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
-      PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = ${WAL_BYTES};
+      PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES};
+      ${PRAGMAS};
     `);
     return connection;
   } catch (error) {
@@ -118,12 +171,17 @@ const WAL_BYTES = 16 * 1024 * 1024;
 function versionOf(path: string): number {
   if (!existsSync(path)) return 0;
   using connection = new DatabaseSync(path, { readOnly: true });
+  return versionIn(connection, path);
+}
+
+function versionIn(connection: DatabaseSync, path: string): number {
   // One moment of the file is read: another process may be making the store.
   connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}; BEGIN`);
   const header = (name: string) => Number(Object.values(connection.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
   const version = header("user_version");
   const application = header("application_id");
   const empty = connection.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n === 0;
+  connection.exec("ROLLBACK");
   if (application === 0 && version === 0 && empty) return 0;
   if (application !== APPLICATION_ID || version < 1) {
     const suggestion = "Choose another folder for the store, or move the file away.";

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openHeldContexts } from "../../../../src/jobs/held-contexts.ts";
-import { contextParts } from "../../../../src/jobs/job-session.ts";
 import { storedContext } from "../../../../src/session/contexts/contexts.ts";
 import { excerptInput } from "../../../../src/session/contexts/excerpts.ts";
 import { loadIntoStore } from "../../../../src/session/contexts/load-apart.ts";
 import type { Host } from "../../../../src/session/env.ts";
+import { contextParts } from "../../../../src/session/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { forkSession, listReadableSessions } from "../../../../src/session/stored/sessions.ts";
 import type { Store } from "../../../../src/store/port.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { UNPLACED } from "../../../../src/context/documents/growing.ts";
-import { contextParts } from "../../../../src/jobs/job-session.ts";
+import { contextParts } from "../../../../src/session/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { contextOf, convertedFile } from "../../../support/converted.ts";
 import { openScripted, using } from "../../../support/scripted-session.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Server } from "../../../../src/store/postgres/connection.ts";
-import { checkServer } from "../../../../src/store/postgres/look.ts";
+import { checkServer, lookAtServer } from "../../../../src/store/postgres/look.ts";
+import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 
 const NAME = "postgres://me@db/belay";
 
@@ -40,3 +41,19 @@ test.for([
     message: expect.stringContaining(problem),
   });
 });
+
+test.skipIf(NO_POSTGRES !== null)(
+  "a server without TLS is named with its own cure, and the client warns of nothing",
+  async () => {
+    const url = new URL(await freshStoreUrl());
+    url.searchParams.set("sslmode", "require");
+    const warned: string[] = [];
+    const note = ({ message }: Error) => void warned.push(message);
+    process.on("warning", note);
+    const cure = expect.stringContaining("sslmode=disable");
+    await expect(lookAtServer(url.href)).rejects.toMatchObject({ code: "store_failed", suggestion: cure });
+    await new Promise(setImmediate);
+    process.off("warning", note);
+    expect(warned).toEqual([]);
+  },
+);
