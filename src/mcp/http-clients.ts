@@ -28,11 +28,11 @@ export function openClients(parts: OwnClientParts, bounds: HttpClientBounds) {
   function openShared(name: string | null): Client {
     const sharers = openSharers(clock, bounds.idleMs);
     const session = openClientSession(parts, { name, shared: (named) => sharedBy(sharers.names(), named) });
-    const handler = createMcpHandler(() => serverFor(parts, session.calls, session.suspend, "cancels"), {
-      ...{ legacy: "reject", maxRequestBodySize: bounds.bodyBytes },
-    });
+    const serve = () => serverFor(parts, session.calls, session.suspend, "cancels");
+    const handler = createMcpHandler(serve, { legacy: "reject", maxRequestBodySize: bounds.bodyBytes });
     return {
-      ...{ session, name },
+      session,
+      name,
       answer({ request, body }) {
         sharers.note(body);
         return handler.fetch(request, { parsedBody: body });

@@ -40,8 +40,10 @@ const GreetingSchema = v.object({
 
 type Greeting = v.InferOutput<typeof GreetingSchema>;
 
+const GREETING_UNITS = 60;
+
 function short(text: string): string {
-  return text.slice(0, 60);
+  return text.slice(0, GREETING_UNITS);
 }
 
 /** True if a process with this token has given the id to a client of this address. */
@@ -49,7 +51,7 @@ export function isGiven(token: string, id: string, name: string | null): boolean
   return greetingIn(unsealed(token, clientOf(name), id)) !== null;
 }
 
-const clientOf = (name: string | null) => `client of ${name}`;
+const clientOf = (name: string | null) => `client of ${name ?? ""}`;
 
 function greetingIn(value: unknown): Greeting | null {
   const { success, output } = v.safeParse(GreetingSchema, value);
@@ -86,7 +88,8 @@ export function openOwnClient(parts: OwnClientParts, back: string | null, option
   const ready = connect();
 
   const client: Client = {
-    ...{ session, name },
+    session,
+    name,
     async answer({ request, body }: Asked): Promise<Response> {
       await ready;
       const last = request.method === "GET" ? request.headers.get("last-event-id") : null;
@@ -113,7 +116,8 @@ const RETRY_MS = 3_000;
 
 /** Has a transport know its client as if it had just shaken hands. */
 async function shakeHands(transport: SessionTransport, greeting: Greeting | null): Promise<void> {
-  const body = { ...{ jsonrpc: "2.0", id: 0, method: "initialize" }, params: { ...greeting, capabilities: {} } };
+  const params = { ...greeting, capabilities: {} };
+  const body = { jsonrpc: "2.0", id: 0, method: "initialize", params };
   const answer = await transport.handleRequest(posted(new Headers()), { parsedBody: body });
   await answer.text();
 }

@@ -42,11 +42,12 @@ export function openSharers(clock: Clock, forgetMs: number) {
     note(request: unknown): void {
       if (!isRecord(request) || request.id === undefined) return;
       known = known.filter(isThere);
-      const sharer = senderOf(nameIn(request.params), request.id);
-      sharer.ids.add(request.id);
+      const id = typeof request.id === "string" ? request.id.slice(0, NAME_UNITS) : request.id;
+      const sharer = senderOf(nameIn(request.params), id);
+      sharer.ids.add(id);
       const [oldest] = sharer.ids;
       if (sharer.ids.size > MOST_IDS) sharer.ids.delete(oldest);
-      if (typeof request.id === "number") sharer.last = request.id;
+      if (typeof id === "number") sharer.last = id;
       if (USES.has(request.method)) sharer.usedAt = clock.monotonic();
     },
     /** The names of those who have used the session of late. */
