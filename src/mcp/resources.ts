@@ -14,7 +14,9 @@ export async function readResource(uri: string, { connection, runs }: Calls): Pr
   const [, exec_id] = EXEC.exec(uri) ?? [];
   if (exec_id !== undefined) {
     const { answer } = await answerOfExec(connection, exec_id);
-    return jsonText(fitted(answer, "The rest of it is in the store: `belay show` has it.", RESOURCE_BYTES));
+    return jsonText(
+      fitted(answer, "The rest of it is in the store: the user has it with `belay show`.", RESOURCE_BYTES),
+    );
   }
   if (uri !== SESSION_RESOURCE.uri) return null;
   const status = await statusOf(connection, runs);

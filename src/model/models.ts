@@ -91,7 +91,7 @@ export function noModelCure(env: Env, agentDir?: string): string {
   const names = defaultModels(env, agentDir);
   if (names.length > 0) return `${firstly("nameModel")}, for example ${names.join(" or ")}: there are keys for these.`;
   const variables = Object.values(PROVIDERS).map(({ variable }) => variable);
-  return `Set the key of a provider (${variables.join(", ")}), or ${remedy("nameServer")}.`;
+  return `${firstly("setKey", variables.join(", "))}, or ${remedy("nameServer")}.`;
 }
 
 /** The price that `IN/OUT` says; null: none. */

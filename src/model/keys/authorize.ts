@@ -85,8 +85,8 @@ function keyOf(provider: string, sources: KeySources): Found<string | null> {
 }
 
 function noKeyCure(variable: string | undefined): string {
-  if (variable === undefined) return `${firstly("nameKey")}, or run pi and /login.`;
-  return `Set ${variable}, ${remedy("nameKey")}, or run pi and /login.`;
+  if (variable === undefined) return `${firstly("nameKey")}, or ${remedy("login")}.`;
+  return `${firstly("setKeyOf", variable)}, or ${remedy("login")}.`;
 }
 
 function fromEnv(_provider: string, { env, envNames }: KeySources): Found | undefined {
@@ -110,7 +110,7 @@ function fromLogin(provider: string, { files, now }: KeySources): Found | undefi
   const login = files.credentials.get(provider);
   if (login?.type !== "oauth") return undefined;
   if (now() < login.expires) return { key: login.access, expires: login.expires };
-  throw new RlmError("auth_expired", `the login for ${provider} has expired`, { suggestion: "Run pi and /login." });
+  throw new RlmError("auth_expired", `the login for ${provider} has expired`, { suggestion: `${firstly("login")}.` });
 }
 
 /** The token of a gateway in front of Anthropic: it goes as a bearer token and never as a key. A key goes before it. */

@@ -1,10 +1,15 @@
+import { readFileSync } from "node:fs";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { expect, test } from "vitest";
+import { ERROR_CODES } from "../../../runtime/errors.ts";
+import { REMEDIES } from "../../../runtime/remedies.ts";
 import { answerOf, pageOf, shownBy } from "../../../src/mcp/answer.ts";
 import { configFor } from "../../../src/mcp/clients.ts";
 import { listedTools } from "../../../src/mcp/listed-tools.ts";
 import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
 import { namesOf } from "../../../src/mcp/session-name.ts";
+import { failure, isFailureCode } from "../../../src/model/failure.ts";
+import { noModelCure, refusalOf } from "../../../src/model/models.ts";
 import { checkSessionName } from "../../../src/platform/session-name.ts";
 import { readArguments } from "../../../src/tools/arguments.ts";
 import { openMovedClock } from "../../support/moved-clock.ts";
@@ -179,6 +184,28 @@ test("suggestions name what a client's model can do", () => {
   const [{ text = "" } = {}] = answerOf({ success: false, suggestion }, [], "", MOST).content;
   expect(JSON.parse(text).suggestion).toBe("Give it up with rlm_wait and discard: true.");
 });
+
+test("no cure has a client's model type a command: those are for its user", () => {
+  const remedies = Object.values(REMEDIES).map((phrase) => phrase.replace("*", "NAME"));
+  const failures = ERROR_CODES.filter(isFailureCode).map((code) => failure(code, "it failed").suggestion);
+  const refused = refusalOf("openai/gpt-6-sol", "/nowhere", {})?.suggestion ?? "";
+  for (const suggestion of [...remedies, ...failures, noModelCure({}), refused]) {
+    const [{ text = "" } = {}] = answerOf({ success: false, suggestion }, [], "", MOST).content;
+    const told: string = JSON.parse(text).suggestion;
+    for (const clause of told.split(/[;.] /)) {
+      if (TYPED.test(clause)) expect(clause, suggestion).toMatch(/\buser\b/);
+    }
+  }
+  const names = ["answer", "calls", "connection", "resources", "running", "sharers", "status", "wording"];
+  for (const name of names) {
+    const lines = readFileSync(new URL(`../../../src/mcp/${name}.ts`, import.meta.url), "utf8").split("\n");
+    const strings = lines.filter((line) => /["`]/.test(line) && /\bbelay [a-z]/.test(line));
+    for (const line of strings) expect(line, name).toMatch(/\buser\b/);
+  }
+});
+
+/** Lines of a shell and of Pi, and flags of this server. */
+const TYPED = /\bbelay [a-z]|\/login|\bnpx\b|--[a-z]/;
 
 test("progress says what was done, in at most 200 characters", () => {
   const counts = { left: 1, held_tokens: 0, held_cost_usd: 0 };
