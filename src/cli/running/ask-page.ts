@@ -20,7 +20,7 @@ export interface AskPage {
  * @param typed the file; empty: one in this folder that is named after the session
  * @throws UsageError for a file that is there and is not such a page
  */
-export function openAskPage(typed: string, { session, kept, lineAbout }: CliSession): AskPage {
+export function openAskPage(typed: string, { session, kept, lineAbout, storeWords: store }: CliSession): AskPage {
   const name = displayName(session);
   const file = typed === "" ? `answer-${name.replaceAll(/[^\p{L}\p{N}._-]/gu, "-")}.html` : typed;
   const later = lineAbout(["view"], "-o", "page.html");
@@ -30,7 +30,7 @@ export function openAskPage(typed: string, { session, kept, lineAbout }: CliSess
     async write(terminal) {
       if (!kept) throw new Error("the page of a session that is not kept cannot be written");
       try {
-        const tracing = { texts: true, maxBytes: MAX_MB * 2 ** 20, belay: version(), now: Date.now() };
+        const tracing = { texts: true, maxBytes: MAX_MB * 2 ** 20, belay: version(), store, now: Date.now() };
         const { trace } = await lookAt(kept.store, session.id, tracing);
         // The command ends with it, so that nothing is open any more.
         const head = { ...trace.head, session: { ...trace.head.session, status: "idle" } };

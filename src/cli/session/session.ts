@@ -155,6 +155,8 @@ async function openIn(kept: Kept, row: SessionRow | null, opening: Opening, look
     resumeCommand,
     /** A line to type about this session: what comes before its name, and what comes behind it. */
     lineAbout,
+    /** Ends such a line, if a store was named. */
+    storeWords: commandLine(stored).slice("belay".length),
     /** Folders and files in which contexts may lie. */
     roots,
     /** Loads a source that lies in them. @throws RlmError */

@@ -43,8 +43,10 @@ test("--view writes the page of the answer beside it, which its owner alone can 
   ]);
   // A page is replaced, and the object of --json names it.
   expect(json(await run("--view=lease.html", "--json"))).toMatchObject({ success: true, page: "lease.html" });
-  await run("--view", "--session", "t");
+  // Lines to type on it name the store.
+  await run("--view", "--session", "t", "--store", "my store");
   expect(readdirSync(cwd)).toContain("answer-t.html");
+  expect(headIn(join(cwd, "answer-t.html")).store).toBe(` --store '${join(cwd, "my store")}'`);
 });
 
 test("what could not be written is refused before anything is sent", async () => {
