@@ -30,7 +30,8 @@ async function responseTo(call: Posting, request: Request): Promise<Response> {
   call.isPosted = true;
   const { account, model, post, signal, seen } = call;
   try {
-    const posted = { account, model, body: withoutStream(await request.text()) };
+    const { id, prove } = account;
+    const posted = { account: { id, prove }, model, body: withoutStream(await request.text()) };
     // Work that `post` starts fetches for itself.
     const row = await fetchingBy(null, () => post(posted, signal));
     if ("failure" in row) call.failure = row.failure;

@@ -188,6 +188,7 @@ test("an account names API, address and key, and has the headers of a request", 
     baseUrl: "https://api.openai.com/v1",
     model: "gpt-4.1",
     headers: { authorization: `Bearer ${KEY}` },
+    prove: expect.any(Function),
   });
   expect(await of("anthropic/claude-sonnet-4-5")).toMatchObject({
     id: `anthropic-messages https://api.anthropic.com ${hash}`,
