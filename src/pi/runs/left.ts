@@ -18,24 +18,18 @@ interface Left {
 
 /** Pi loads the extension anew for each session, so that they are the process's own. */
 const KEY = Symbol.for("belay-rlm.left-runs");
-
-function left(): Left {
-  const known: Left | undefined = Reflect.get(globalThis, KEY);
-  if (known) return known;
-  const made: Left = { runs: new Set(), listeners: new Set() };
-  Reflect.set(globalThis, KEY, made);
-  return made;
-}
+const ofProcess: typeof globalThis & { [KEY]?: Left } = globalThis;
+ofProcess[KEY] ??= { runs: new Set(), listeners: new Set() };
+const { runs, listeners } = ofProcess[KEY];
 
 /** The calls that run on. */
-export const leftRuns = (): readonly LeftRun[] => [...left().runs];
+export const leftRuns = (): readonly LeftRun[] => [...runs];
 
 /** The call that runs on in this session of Belay's. */
 export const leftRunIn = (session: string): LeftRun | undefined => leftRuns().find((run) => run.session() === session);
 
 /** Keeps a call until it is over. */
 export function keepLeftRun(run: Omit<LeftRun, "done">, done: Promise<void>): void {
-  const { runs, listeners } = left();
   const tell = (over: LeftRun | null) => {
     for (const listener of [...listeners]) listener(over);
   };
@@ -52,6 +46,6 @@ export function keepLeftRun(run: Omit<LeftRun, "done">, done: Promise<void>): vo
 
 /** Calls the listener when a call begins to run on, or is over, until the returned function is called. It must not throw. */
 export function watchLeftRuns(listener: (over: LeftRun | null) => void): () => void {
-  left().listeners.add(listener);
-  return () => void left().listeners.delete(listener);
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
 }

@@ -1,5 +1,4 @@
 import type { ExtensionUIContext } from "@mariozechner/pi-coding-agent";
-import { amount } from "../../platform/figures.ts";
 import { leftRuns, watchLeftRuns } from "../runs/left.ts";
 
 /** The place of the line in Pi's footer. */
@@ -9,8 +8,7 @@ const STATUS = "rlm-background";
 export function tellLeftRuns(ui: Pick<ExtensionUIContext, "setStatus" | "notify">): () => void {
   const show = () => {
     const names = leftRuns().map(({ tool }) => tool);
-    const text = `rlm: ${amount(names.length, "call")} of a session that you left: ${names.join(", ")}`;
-    ui.setStatus(STATUS, names.length > 0 ? text : undefined);
+    ui.setStatus(STATUS, names.length > 0 ? `rlm: running on after you left: ${names.join(", ")}` : undefined);
   };
   if (leftRuns().length > 0) show();
   return watchLeftRuns((over) => {
