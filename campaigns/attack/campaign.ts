@@ -10,6 +10,7 @@ import { BY_TEST } from "./by-test.ts";
 import { CASES } from "./cases.ts";
 import type { Judging, Verdict } from "./run.ts";
 import { CANARY, KEY_VARIABLE } from "./stage.ts";
+import { type slowest, TEXT_READERS, type TextReader } from "./texts.ts";
 
 export interface AttackPlan {
   readonly judging: Judging;
@@ -43,6 +44,10 @@ export async function attackCampaign({ judging, wanted, folder, say }: AttackPla
     const figures = `  ${Math.round(ms)} ms, ${Math.round(rssBytes / 2 ** 20)} MB, ${Math.round(delayMs)} ms late`;
     note({ id: attack.id, class: attack.class, fell: verdict.fell, absent: null }, attack.title, figures);
   }
+  for (const reader of TEXT_READERS.filter(({ id }) => wanted(id, "texts"))) {
+    const { fell, told } = await readerTried(reader);
+    note({ id: "texts", class: "texts", fell, absent: null }, reader.id, told);
+  }
   const byTest = CASES.filter((one) => one.id in BY_TEST && wanted(one.id, one.class));
   const ended = await runTests(
     byTest.map(({ id }) => id),
@@ -50,6 +55,34 @@ export async function attackCampaign({ judging, wanted, folder, say }: AttackPla
   );
   for (const { id, class: of, title } of byTest) note({ id, class: of, ...(ended.get(id) ?? UNSEEN) }, title);
   return outcomes;
+}
+
+/** Times of one text of its bound in the main thread, ms: the aim, and what has fallen. The square of a length takes far more. */
+const [AIM_MS, MOST_TEXT_MS] = [50, 500];
+
+/** Times a reader with hostile texts. */
+async function readerTried(reader: TextReader): Promise<{ readonly fell: string[]; readonly told: string }> {
+  const victim = fork(fileURLToPath(new URL("./text-victim.ts", import.meta.url)), [reader.id], { stdio: "inherit" });
+  let found: ReturnType<typeof slowest> | null = null;
+  victim.on("message", (message: ReturnType<typeof slowest>) => {
+    found = message;
+  });
+  const timer = setTimeout(() => victim.kill("SIGKILL"), TEXTS_MS);
+  await once(victim, "exit");
+  clearTimeout(timer);
+  return judged(reader, found);
+}
+
+/** Time for all texts of one reader, ms. */
+const TEXTS_MS = 120_000;
+
+function judged({ units, isApart }: TextReader, found: ReturnType<typeof slowest> | null) {
+  if (!found) return { fell: [`its texts took more than ${TEXTS_MS} ms`], told: "" };
+  const { ms, of, texts } = found;
+  const told = `  ${ms.toFixed(1)} ms of ${of}, ${texts} texts of ${units} characters${isApart ? ", in a thread of its own" : ""}`;
+  if (isApart || ms <= AIM_MS) return { fell: [], told };
+  const late = `${told}; the aim is ${AIM_MS} ms`;
+  return { fell: ms > MOST_TEXT_MS ? [`a text took ${Math.round(ms)} ms`] : [], told: late };
 }
 
 const UNSEEN = { fell: ["the test was not run"], absent: null } as const;

@@ -15,7 +15,7 @@ export function syntaxCure(message: string, source: string): string {
 }
 
 /** Patterns look at so many units of a source alone, since some look ahead from each place. */
-const LOOKED_AT = 5000;
+const LOOKED_AT = 2000;
 
 /** Statements that only Python has. */
 const PYTHON: readonly RegExp[] = [

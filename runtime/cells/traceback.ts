@@ -32,7 +32,7 @@ const MAX_FRAMES = 20;
 
 /** Returns the first of the guest's own frames in a backtrace of the engine, without its column. */
 export function callSite(stack: string): string | undefined {
-  return /(<(?:cell \d+|helper [^>]+|query)>:\d+):\d+/.exec(stack)?.[1];
+  return /(<(?:cell \d+|helper [^<>]+|query)>:\d+):\d+/.exec(stack)?.[1];
 }
 
 /** A frame of the guest's own code, with its column where the author wrote it. */
@@ -46,7 +46,7 @@ export interface GuestFrame {
 
 /** The frame of a line of the engine's backtrace; undefined if it is not of the guest's own code. */
 function frameOf(text: string, columnOf: ColumnMap): GuestFrame | undefined {
-  const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^>]+|query)>):(\d+):(\d+)\)?$/.exec(text);
+  const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^<>]+|query)>):(\d+):(\d+)\)?$/.exec(text);
   if (!found) return undefined;
   const [, name, file = "", lineText, columnText] = found;
   // This frame is the machine's call of a helper's wrapper.

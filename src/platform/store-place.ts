@@ -61,6 +61,13 @@ function wholeUrl(place: string): URL | null {
 /** Text in which no URL has a password: what stands before its `@` is left out, and so are passwords among its parameters. */
 export function withoutPasswords(text: string): string {
   return text
-    .replaceAll(/\b(postgres(?:ql)?:\/{0,2}|[a-z][\w+.-]+:\/{1,2})(?=[^\s/@]*:)(?![^\s/@:]*:\*{3}@)\S*@/gi, "$1***@")
+    .replaceAll(/\S+/g, withoutPassword)
     .replaceAll(/([?&](?:ssl)?pass(?:word|file)=)(?!\*{3})[^&\s"'`]+/gi, "$1***");
+}
+
+/** A word as above. Only what its last `@` ends is looked at, so that a URL which is found is never looked at again. */
+function withoutPassword(word: string): string {
+  const end = word.lastIndexOf("@") + 1;
+  const url = /\b(postgres(?:ql)?:\/{0,2}|[a-z][\w+.-]{1,64}:\/{1,2})(?=[^/@]*:)(?![^/@:]*:\*{3}@).*@/gi;
+  return word.slice(0, end).replaceAll(url, "$1***@") + word.slice(end);
 }

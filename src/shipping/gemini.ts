@@ -94,7 +94,7 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       const rows = counts ? counts.successfulRequestCount + counts.failedRequestCount : null;
       if (!hasFailed) return { state: "out", done: rows };
       const { code, message } = error ?? NO_REASON;
-      const isFile = code === CODE.notFound || MAY_NOT_EXIST.test(message);
+      const isFile = code === CODE.notFound || MAY_NOT_EXIST.test(http.clean(message));
       const why = code === CODE.exhausted ? "tokens" : isFile ? "file" : "other";
       return { state: "refused", message: http.clean(message), why };
     },

@@ -120,4 +120,4 @@ function cellText(cell: Cell, isPlain: boolean): string {
  * as well, and numbers stay.
  */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;

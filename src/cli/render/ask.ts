@@ -115,9 +115,12 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
 
 const QUOTE_UNITS = 120;
 
-/** True if the model wrote the number of a citation into its answer. */
-const hasNumber = (answer: Json, number: number): boolean =>
-  typeof answer === "string" && new RegExp(`\\[(?:\\d+\\s*[,;]\\s*)*${number}(?:\\s*[,;]\\s*\\d+)*\\]`).test(answer);
+/** True if the model wrote the number of a citation into its answer, as `[1]` or `[1, 3]`. */
+function hasNumber(answer: Json, number: number): boolean {
+  if (typeof answer !== "string") return false;
+  const lists = [...answer.matchAll(/\[([\d\s,;]{1,200})\]/g)];
+  return lists.some(([, list = ""]) => list.split(/[,;]/).some((one) => one.trim() === String(number)));
+}
 
 /** `Limits met: sub-calls (--max-sub-calls), turns (--max-turns); what they kept from being asked is not in the answer.` */
 export function limitsLine(limits: readonly string[]): string {

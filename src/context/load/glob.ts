@@ -34,7 +34,14 @@ function compiled(pattern: string): FindPattern {
 const TOKEN = /\*\*\/|\*+|\?|\[(!|\^)?(\]?[^\]]*)\]|\\.|[{},]|./gsu;
 const FOLDERS = "(?:[^/\\n]*/)*";
 
+/** A longer glob is refused: brackets that are not closed take the square of its length. */
+const MOST_UNITS = 4096;
+
+const tooLong = () =>
+  new RlmError("invalid_argument", `it has more than ${MOST_UNITS} characters`, { suggestion: "Name fewer paths." });
+
 function expression(pattern: string): string {
+  if (pattern.length > MOST_UNITS) throw tooLong();
   const isTop = /^\.?\//.test(pattern);
   const body = translate(pattern.replace(/^\.?\/+/, "").replace(/\/+$/, ""));
   return `^${isTop ? "" : FOLDERS}${body}$`;

@@ -164,7 +164,7 @@ export async function findFiles(
     const walked = await walk(roots, folderAt(base, given, roots, folder), pause, how);
     const chosen = glob ? walked.files.filter(isMatched(glob, walked.files)) : walked.files;
     if (glob !== null && chosen.length === 0) throw noMatch(given);
-    const lead = glob === null ? given.replace(/\/?$/, "/") : given.slice(0, given.search(WILD)).replace(/[^/]*$/, "");
+    const lead = glob === null ? given.replace(/\/?$/, "/") : givenFolder(given);
     for (const file of chosen) put({ ...file, typed: `${lead}${file.relative}`, given: null });
     const skips = glob ? matching(glob, walked.skipped.filter(isSecret), (file) => file.path) : walked.skipped;
     const top = canonical(base);
@@ -184,6 +184,12 @@ function folderAt(base: string, given: string, roots: Roots, folder: string): st
 
 /** The first character of a pattern in a path. */
 const WILD = /[*?[{]/;
+
+/** The folder before the first part of a glob that is a pattern, as it was typed. */
+function givenFolder(glob: string): string {
+  const fixed = glob.slice(0, glob.search(WILD));
+  return fixed.slice(0, fixed.lastIndexOf("/") + 1);
+}
 
 type Glob = NonNullable<ReturnType<typeof globIn>>;
 

@@ -11,7 +11,7 @@ export interface RouteEntry {
 
 const ROUTE_FILE = /(?:^|\/)AGENTS\.md(?:~\d+)?$/;
 
-const FENCE = /^\s*(?:[-*+]\s+)?(`{3,}|~{3,})(.*)$/;
+const FENCE = /^\s*(?:[-*+]\s+)?(`{3,}|~{3,})(.*)$/s;
 const BULLET = /^\s*[-*+]\s/;
 const LABEL = String.raw`\[((?:\\.|[^\]\\])*)\]`;
 const TARGET = String.raw`(?:<([^<>]*)>|((?:[^()\s<]|\([^()\s]*\))(?:[^()\s]|\([^()\s]*\))*))`;
@@ -51,7 +51,8 @@ export function parseRoutes(id: string, markdown: string): RouteEntry[] {
 function* outsideFences(markdown: string): Generator<string> {
   let fence: string | undefined;
   for (const line of markdown.split(/\r\n|\r|\n/)) {
-    const [, mark = "", info = ""] = FENCE.exec(line) ?? [];
+    const mayBeFence = line.includes("```") || line.includes("~~~");
+    const [, mark = "", info = ""] = (mayBeFence && FENCE.exec(line)) || [];
     const opens = mark.startsWith("~") || (mark !== "" && !info.includes("`"));
     if (fence === undefined) yield opens ? "" : line;
     if (fence === undefined && opens) fence = mark;
@@ -60,7 +61,7 @@ function* outsideFences(markdown: string): Generator<string> {
 }
 
 function entryOf(source: string, line: string): RouteEntry | undefined {
-  const [, label = "", angled, plain, rest = ""] = ENTRY.exec(line) ?? [];
+  const [, label = "", angled, plain, rest = ""] = (line.includes("](") && ENTRY.exec(line)) || [];
   const target = (angled ?? plain ?? "").trim();
   if (EXTERNAL.test(target)) return undefined;
   const path = resolve(source, decodePath(target.split("#", 1)[0] ?? ""));

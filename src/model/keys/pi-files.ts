@@ -152,6 +152,6 @@ const MAX_BYTES = 1024 * 1024;
 function withoutComments(text: string): string {
   const outsideTexts = (match: string, other: string) => (match.startsWith('"') ? match : other);
   return text
-    .replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*/g, (match) => outsideTexts(match, ""))
-    .replace(/"(?:\\.|[^"\\])*"|,(\s*[}\]])/g, (match, end: string) => outsideTexts(match, end));
+    .replace(/"(?:\\.|[^"\\])*"?|\/\/[^\n]*/g, (match) => outsideTexts(match, ""))
+    .replace(/"(?:\\.|[^"\\])*"?|,(\s*[}\]])/g, (match, end: string) => outsideTexts(match, end));
 }

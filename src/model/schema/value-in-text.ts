@@ -44,10 +44,14 @@ function* candidatesIn(text: string): Generator<string> {
 /** The place at which the bracket of `start` is closed; brackets in strings do not count. */
 function balancedEnd(text: string, start: number): number | undefined {
   let depth = 0;
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\]]/gs;
+  let token = /"(?:[^"\\]|\\.)*("?)|[{}[\]]/gs;
   token.lastIndex = start;
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    if (match[0] === "{" || match[0] === "[") depth += 1;
+    if (match[1] === "") {
+      // No quote is closed from here on, and to try each takes the square of the text.
+      token = /[{}[\]]/g;
+      token.lastIndex = match.index + 1;
+    } else if (match[0] === "{" || match[0] === "[") depth += 1;
     else if (match[0] === "}" || match[0] === "]") depth -= 1;
     if (depth === 0) return token.lastIndex;
   }

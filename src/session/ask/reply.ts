@@ -66,13 +66,15 @@ interface Block {
 /** The fenced blocks of a text. A fence that is not closed ends with the text. */
 function blocksIn(text: string): Block[] {
   const blocks: Block[] = [];
-  const opening = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n`]*(?:\n|$)/gm;
+  const opening = /^ {0,3}(`{3,}|~{3,}(?!~))([^\n\r\u2028\u2029`]*)\r?(?:\n|$)/gm;
+  const closing = /^ {0,3}(`{3,}|~{3,})[ \t]*$/gm;
   for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
-    const [, fence = "", language = ""] = match;
+    const [, fence = "", info = ""] = match;
+    const [language = ""] = info.trim().split(/\s/, 1);
     const from = opening.lastIndex;
-    const closing = new RegExp(`^ {0,3}\\${fence[0]}{${fence.length},}[ \\t]*$`, "gm");
     closing.lastIndex = from;
-    const close = closing.exec(text);
+    let close = closing.exec(text);
+    while (close?.[1] !== undefined && !close[1].startsWith(fence)) close = closing.exec(text);
     const end = close ? close.index + close[0].length : text.length;
     const code = text.slice(from, close?.index ?? text.length);
     blocks.push({ language: language.toLowerCase(), code, start: match.index, end });

@@ -30,12 +30,16 @@ export function openLines(text: LineText): { in(read: string): Iterable<Range> }
       const { lines, once } = known;
       const pieces = read.replaceAll('\\"', '"').split(BREAKS);
       const isAt = (line: number, piece: number) => holds(pieces[piece], lines[line]);
+      // The last piece of the run that was found last, and its line: what goes on with the run gives the same range.
+      let found = { at: -1, number: -1 };
       for (const [at, piece] of pieces.entries()) {
         const number = once.get(withoutMarks(piece)) ?? TWICE;
-        if (!isAt(number, at)) continue;
+        const isInRun = at <= found.at && found.at - at === found.number - number;
+        if (isInRun || !isAt(number, at)) continue;
         let [before, after] = [0, 0];
         while (isAt(number - before - 1, at - before - 1)) before++;
         while (isAt(number + after + 1, at + after + 1)) after++;
+        found = { at: at + after, number: number + after };
         const last = lines[number + after];
         const isEnded = at + after < pieces.length - 1;
         yield [lines[number - before]?.start ?? 0, (isEnded ? last?.end : last?.textEnd) ?? 0];
@@ -55,7 +59,9 @@ function holds(piece: string | undefined, line: Line | undefined): boolean {
 
 /** A line without what a cell puts around it: blanks, quotes, brackets, and names and numbers such as `a.txt:12: `. */
 function withoutMarks(line: string): string {
-  return line.replace(/^(?:[\s"'[({|]+|[\w./-]{1,80}"?:|\d{1,9}[.)])*/, "").replace(/["'\])},\s]+$/, "");
+  let end = line.length;
+  while (end > 0 && /["'\])},\s]/.test(line.charAt(end - 1))) end -= 1;
+  return line.slice(0, end).replace(/^(?:[\s"'[({|]+|[\w./-]{1,80}"?:|\d{1,9}[.)])*/, "");
 }
 
 const TWICE = -1;
