@@ -99,6 +99,8 @@ export function openOwnClient(parts: OwnClientParts, back: string | null, option
         return replay.answering(due, () => transport.handleRequest(request, { parsedBody: message }));
       }
       const place = replay.placeOf(last);
+      // Some clients ask although they have the answer. This status ends that, and they show it to nobody.
+      if (place?.isAnswer) return refusal(405, "nothing follows this event", { Allow: "POST, DELETE" });
       if (place && replay.has(place)) return transport.handleRequest(request);
       if (!place?.due) return refusal(400, "this Last-Event-ID is not known: send the request again");
       const { due } = place;

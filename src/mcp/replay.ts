@@ -20,7 +20,13 @@ const DueSchema = v.object({
 export type Due = v.InferOutput<typeof DueSchema>;
 
 /** The id of an event: a place in a stream. If several requests are answered there, none is due. */
-const PlaceSchema = v.object({ stream: v.string(), at: v.number(), due: v.nullable(DueSchema) });
+const PlaceSchema = v.object({
+  stream: v.string(),
+  at: v.number(),
+  due: v.nullable(DueSchema),
+  /** True for the answer, after which nothing comes. */
+  isAnswer: v.boolean(),
+});
 type Place = v.InferOutput<typeof PlaceSchema>;
 
 interface Kept extends Place {
@@ -58,7 +64,13 @@ export function openReplay({ token, of, events, eventBytes }: ReplayParts) {
 
   const store: EventStore = {
     async storeEvent(stream, message) {
-      const place = { stream, at: ++count, due: answered.getStore() ?? null };
+      const due = answered.getStore() ?? null;
+      const place = {
+        stream,
+        at: ++count,
+        due,
+        isAnswer: due !== null && !("method" in message) && "jsonrpc" in message,
+      };
       const id = sealed(token, of(), place);
       kept = newest([...kept, { ...place, id, message, bytes: Buffer.byteLength(JSON.stringify(message)) }]);
       return id;
