@@ -3,7 +3,7 @@
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** Limits of one exec, by their wire names. A caller may ask for others; `clampLimits` keeps them within the session's own limit, if it has one, else within `MAX_EXEC_LIMITS`. */
+/** Limits of one exec, by their wire names. A caller may ask for others; `clampLimits` keeps them within `MAX_EXEC_LIMITS`. */
 export interface ExecLimits {
   /** stdout + stderr together, bytes of UTF-8. */
   max_output_bytes: number;
@@ -123,8 +123,8 @@ export function clampLimits(session: ExecLimits, override: Partial<ExecLimits> =
   const clamp = (name: keyof ExecLimits) => {
     const asked = override[name];
     if (asked === undefined || !Number.isFinite(asked)) return session[name];
-    // The user's own setting is the most, be it lower or higher than what can be asked for without one.
-    const most = session[name] === DEFAULT_EXEC_LIMITS[name] ? MAX_EXEC_LIMITS[name] : session[name];
+    // A session may itself have been given more than an override can ask for.
+    const most = Math.max(session[name], MAX_EXEC_LIMITS[name]);
     return Math.min(Math.max(Math.floor(asked), MIN_EXEC_LIMITS[name]), most);
   };
   return {
