@@ -78,7 +78,7 @@ const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {
 /** The limits with their defaults, and the most that a caller gets if it may ask for more. */
 export function limitsTables(): string {
   return [
-    "These limits hold for one exec. `limits_override` (library: `limits` of `exec`) asks for others, within the maximum; the answer has `limits_applied`.",
+    "These limits hold for one exec. `limits_override` (library: `limits` of `exec`) asks for others, within the maximum; a model cannot go beyond a limit that the user has set. The answer has `limits_applied`.",
     table(
       ["limit", "what", "default", "maximum"],
       entries(EXEC_NOTES).map(([name, { what, unit }]) => [

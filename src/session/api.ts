@@ -371,6 +371,8 @@ export interface Session extends AsyncDisposable {
   readonly id: string;
   /** null for a session without one. */
   readonly name: string | null;
+  /** The limits of an exec that asks for none. */
+  readonly limits: Readonly<ExecLimits>;
   /**
    * Loads a context and starts anew: variables, helpers, memory and budget are reset.
    *

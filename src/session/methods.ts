@@ -61,6 +61,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
   const session: Session = {
     id: row.id,
     name: row.name,
+    limits: setup.rules.limits,
     load: async (source, options) => loaded(loadOf(setup, "load", source, options, "load()")),
     loadAppend: async (source, options) => loaded(loadOf(setup, "append", source, options, "loadAppend()")),
     async holds(source, options) {

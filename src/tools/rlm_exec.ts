@@ -50,12 +50,22 @@ export const rlm_exec = defineTool({
   async run(session, { code, limits_override = {} }, { signal, suspend, conversation }) {
     if (!conversation) checkContext(session);
     const history = await conversation?.history();
-    const limits: Partial<ExecLimits> = limits_override;
+    const limits = withinSettings(session.limits, limits_override);
     return session.exec(code, { limits, signal, suspend, ...(history ? { history } : {}) });
   },
   recorded: (_args, { envelope }) => envelope ?? {},
   failureFields: { traceback: "", ...NOTHING_RUN },
 });
+
+/** The limits that a model asks for, but none beyond one that the user has set. Where the user has set none, policy clamps it. */
+function withinSettings(set: Readonly<ExecLimits>, asked: Partial<ExecLimits>): Partial<ExecLimits> {
+  const limits = { ...asked };
+  for (const name of ["max_output_bytes", "max_execution_ms", "max_find_results"] as const) {
+    const wanted = asked[name];
+    if (wanted !== undefined && set[name] !== DEFAULT_EXEC_LIMITS[name]) limits[name] = Math.min(wanted, set[name]);
+  }
+  return limits;
+}
 
 /** The tool of a host whose cells read the conversation. */
 export const rlm_exec_in_conversation: Tool = { ...rlm_exec, description: cellDescription(true) };

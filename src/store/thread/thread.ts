@@ -31,9 +31,9 @@ import {
  */
 export async function openStore(
   place: string | null,
-  { entry = entryUrl("store-thread-entry"), onEnd = () => {}, most = MOST_HERE } = {},
+  { entry = entryUrl("store-thread-entry"), onEnd = () => {}, most = mostHere() } = {},
 ): Promise<Store> {
-  if (place !== null && IS_DENO) throw notInDeno();
+  if (place !== null && isDeno()) throw notInDeno();
   /** Ends of leases, by their sessions. */
   const losses = new Map<string, AbortController>();
   /** Leases that the caller has asked for and does not have yet: a server may take long to answer, and lose one meanwhile. */
@@ -120,7 +120,7 @@ let startWorker: StartThread = (entry, setup) =>
   setup.place === null ? new StoreHere(entry, setup) : startThread(entry, setup);
 
 /** Deno gives a thread a port without `close` and without `receiveMessageOnPort`: a store in a thread would never answer. */
-const IS_DENO = "deno" in process.versions;
+const isDeno = () => "deno" in process.versions;
 
 function notInDeno(): RlmError {
   return new RlmError(
@@ -133,7 +133,7 @@ function notInDeno(): RlmError {
 }
 
 /** In about 8 ms so many bytes are packed. */
-const MOST_HERE = IS_DENO ? Number.POSITIVE_INFINITY : 2 * 2 ** 20;
+const mostHere = () => (isDeno() ? Number.POSITIVE_INFINITY : 2 * 2 ** 20);
 
 /** Starts threads of stores in another way from now on, in the whole process. */
 export function startStoresBy(start: StartThread): void {

@@ -32,7 +32,7 @@ async function openProject(): Promise<{
   readonly session: Session;
 }> {
   const folder = folderWith({ "a.txt": "alpha beta alpha\n", "more/b.txt": "gamma\n" });
-  const session = await openSession({ cwd: folder, roots: [folder] });
+  const session = await openSession({ cwd: folder, roots: [folder], limits: { max_execution_ms: 20_000 } });
   onTestFinished(() => session.close());
   return {
     folder,
@@ -212,11 +212,13 @@ test("a project is loaded, explored, and kept in memory and helpers", async () =
   ).toEqual({ success: true, name: "counting" });
   const cell = {
     code: "print('seen'); result = count('alpha'); result_meta = { page: 1 }",
-    limits_override: { max_find_results: 5 },
+    limits_override: { max_find_results: 5, max_execution_ms: 90_000, max_output_bytes: 60_000 },
   };
+  // The user's own limit is the most; where the user has set none, policy has the last word.
+  const limits_applied = { max_find_results: 5, max_execution_ms: 20_000, max_output_bytes: 60_000 };
   expect(await call("rlm_exec", cell)).toMatchObject({
     ...{ success: true, stdout: "seen\n", result_json: 2, result_meta: { page: 1 } },
-    ...{ limits_applied: { max_find_results: 5 }, session_id: session.id },
+    ...{ limits_applied, session_id: session.id },
   });
   expect(await call("rlm_memory_put", { key: "k", value: { x: [1, null] } })).toEqual({ success: true, key: "k" });
   expect(await call("rlm_memory_get", { key: "k" })).toEqual({ success: true, key: "k", value: { x: [1, null] } });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openSession, openStore } from "../../../../src/index.ts";
 import { openStore as openRawStore } from "../../../../src/store/index.ts";
 import { folderWith } from "../../../support/tree.ts";
@@ -40,9 +40,7 @@ test("a closed store is closed, as often as that is said, and Deno's threads are
   await expect(store.list()).rejects.toMatchObject({ code: "store_failed", message: "the store is closed" });
   onTestFinished(() => void Reflect.deleteProperty(process.versions, "deno"));
   Object.assign(process.versions, { deno: "2.9.6" });
-  vi.resetModules();
-  const inDeno = await import("../../../../src/store/thread/thread.ts");
-  await expect(inDeno.openStore(folder)).rejects.toMatchObject({
+  await expect(openStore(folder)).rejects.toMatchObject({
     ...{ code: "invalid_config", message: expect.stringContaining("sessions cannot be kept in Deno") },
   });
 });
