@@ -28,6 +28,7 @@ export const REMEDIES = {
   raiseSpace: "raise `maxSessionMb`",
   beginAnew: "begin a new session, or load the context again with `load()`",
   removeHelper: "remove it with `helpers.remove(*)`",
+  addFlags: "add `*` to the command",
   nameModel: "set `model` to PROVIDER/ID",
   nameModels: 'name it in `models: ["*"]`',
   nameServer: "set `baseUrl` for a server of your own",
@@ -53,7 +54,7 @@ export type Wording = Readonly<Record<Remedy, string>>;
 
 /** Returns a phrase for a suggestion. */
 export function remedy(name: Remedy, subject = "SESSION"): string {
-  return REMEDIES[name].replace("*", subject);
+  return REMEDIES[name].replace("*", () => subject);
 }
 
 /** Like `remedy`, for the beginning of a sentence. */
@@ -70,7 +71,7 @@ export function worded(suggestion: string, wording: Partial<Wording>): string {
     const theirs = wording[name];
     if (theirs === undefined) continue;
     said = said.replaceAll(patternOf(ours), (found, subject: string) => {
-      const phrase = theirs.replace("*", subject);
+      const phrase = theirs.replace("*", () => subject);
       return found.charAt(0) === ours.charAt(0) ? phrase : capital(phrase);
     });
   }

@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type BoundedFile, readBoundedFile } from "../platform/bounded-file.ts";
 import { messageOf } from "../platform/errors.ts";
-import { userHome } from "../platform/home.ts";
+import { withHome } from "../platform/home.ts";
 import { isRecord } from "../platform/json.ts";
 import { isWithin, realPath } from "../platform/real-path.ts";
 import { checkSettings, invalidConfig, refusedToProject, type Settings, USER_ONLY } from "./settings.ts";
@@ -98,5 +98,5 @@ function parsed(text: string, path: string): unknown {
 /** Roots of a file are relative to its folder, or to the home folder if they begin with `~/`. */
 function withRoots(settings: Settings, folder: string): Settings {
   if (!settings.roots) return settings;
-  return { ...settings, roots: settings.roots.map((root) => resolve(folder, root.replace(/^~(?=\/|$)/, userHome()))) };
+  return { ...settings, roots: settings.roots.map((root) => resolve(folder, withHome(root))) };
 }

@@ -29,6 +29,7 @@ export const MCP: Wording = {
   raiseSpace: "ask the user to add `--max-session-mb N` to the arguments of this server",
   beginAnew: "go over to a new session with rlm_wait and session: NAME, or load the context again with rlm_load",
   removeHelper: "remove it in a cell with helpers.remove(*)",
+  addFlags: "ask the user to add `*` to the arguments of this server",
   nameModel:
     "ask the user to put `--model PROVIDER/ID` into the arguments of this server, and the variable of its key into its `env`",
   nameModels: "ask the user to add `--models *` to the arguments of this server",

@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import * as v from "valibot";
 import { readBoundedFile } from "../platform/bounded-file.ts";
 import { boundedJson } from "../platform/bounded-json.ts";
-import { userHome } from "../platform/home.ts";
+import { homeFolder } from "../platform/home.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 import { makeFolder } from "../platform/make-folder.ts";
 import { fetchOut, nullUnlessOutbound } from "../platform/outbound.ts";
@@ -25,7 +25,7 @@ type FetchedLists = ReadonlyMap<string, FetchedList>;
 export const MAX_LIST_BYTES = 4 * 2 ** 20;
 
 /** The file of lists that `belay models --refresh` writes. */
-export const storeFile = (env: Env) => join(env.BELAY_HOME || join(userHome(), ".belay"), "models-store.json");
+export const storeFile = (env: Env) => join(homeFolder(env), "models-store.json");
 
 /** The newer list of each provider, of Belay's file and of Pi's. A file that cannot be read counts as none. */
 export function readFetched(...files: readonly string[]): FetchedLists {

@@ -27,6 +27,7 @@ export const PI: Wording = {
   raiseSpace: "ask the user to raise max_session_mb in belay.json",
   beginAnew: "load the context again with rlm_load",
   removeHelper: "remove it with rlm_helpers_remove",
+  addFlags: "ask the user to go on in the terminal, with `*`",
   nameModel: "choose a model with /model",
   nameModels: "ask the user to log in to its provider with /login (*)",
   nameServer: "add the server to Pi's models.json",

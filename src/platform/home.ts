@@ -12,6 +12,11 @@ export function userHome(): string {
   }
 }
 
+/** A path as it is meant: a `~` at its beginning is the home folder. */
+export function withHome(path: string, home = userHome()): string {
+  return /^~(?=\/|$)/.test(path) ? home + path.slice(1) : path;
+}
+
 /** The folder of sessions, search indexes and the REPL's history: BELAY_HOME, or `~/.belay`. Made (0700) when needed. */
 export function homeFolder(env: NodeJS.ProcessEnv): string {
   return resolve(env.BELAY_HOME || join(userHome(), ".belay"));
@@ -29,14 +34,7 @@ export const DATABASE_FILE = "belay.db";
 /** True if a folder has a store that cannot be written, such as a mounted backup: it is read as it is. */
 export function isStoreToRead(folder: string): boolean {
   const path = join(folder, DATABASE_FILE);
-  if (!existsSync(path)) return false;
-  if (folderProblem(folder) !== null) return true;
-  try {
-    accessSync(path, constants.W_OK);
-    return false;
-  } catch {
-    return true;
-  }
+  return existsSync(path) && (folderProblem(folder) !== null || refusalOf(path, constants.W_OK) !== null);
 }
 
 /** Why nothing can be written into this folder, which need not exist yet, or null. Nothing is made. */
@@ -48,10 +46,16 @@ export function folderProblem(folder: string): string | null {
     if (code === "ENOENT" && dirname(folder) !== folder) return folderProblem(dirname(folder));
     return code === "ENOTDIR" ? folderProblem(dirname(folder)) : `${folder} cannot be reached (${code})`;
   }
+  const code = refusalOf(folder, constants.W_OK | constants.X_OK);
+  return code === null ? null : `${folder} cannot be written (${code})`;
+}
+
+/** The code of the error that keeps this user from such an access; null: nothing does. */
+function refusalOf(path: string, mode: number): string | null {
   try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    accessSync(path, mode);
     return null;
   } catch (error) {
-    return `${folder} cannot be written (${errorCode(error)})`;
+    return errorCode(error);
   }
 }

@@ -1,8 +1,8 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { Json } from "../../runtime/index.ts";
 import { isRecord } from "./json.ts";
 import { isWithin, realPath } from "./real-path.ts";
+import { isSame, macOf } from "./sealed.ts";
 import { isServer, shownPlace } from "./store-place.ts";
 import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
 
@@ -24,7 +24,7 @@ export function openSigner(place: string, env: NodeJS.ProcessEnv) {
     const own = made();
     const { rest } = parts(settings);
     if ("problem" in own) return rest;
-    return { ...rest, signature: { store, mac: macOf(own.key, store, session, rest) } };
+    return { ...rest, signature: { store, mac: macOf(own.key, [OF_SETTINGS, store, session, rest]) } };
   }
 
   function doubt(settings: Json, session: string): string | null {
@@ -33,8 +33,8 @@ export function openSigner(place: string, env: NodeJS.ProcessEnv) {
       return "they are not signed (an earlier version of Belay, another user or a run without a key recorded them)";
     const own = there() ?? { problem: "does not exist" };
     if ("problem" in own) return `your key ${path} ${own.problem}`;
-    const mac = macOf(own.key, signature.store, session, rest);
-    if (!isEqual(mac, signature.mac)) return "another user recorded them, or they are those of another session";
+    const mac = macOf(own.key, [OF_SETTINGS, signature.store, session, rest]);
+    if (!isSame(mac, signature.mac)) return "another user recorded them, or they are those of another session";
     return signature.store === store ? null : `the store was ${signature.store} when they were recorded`;
   }
 
@@ -61,15 +61,7 @@ export function openSigner(place: string, env: NodeJS.ProcessEnv) {
   };
 }
 
-function macOf(key: Buffer, store: string, session: string, settings: object): string {
-  const what = JSON.stringify(["belay session settings 1", store, session, settings]);
-  return createHmac("sha256", key).update(what).digest("hex");
-}
-
-function isEqual(a: string, b: string): boolean {
-  const [one, other] = [Buffer.from(a), Buffer.from(b)];
-  return one.length === other.length && timingSafeEqual(one, other);
-}
+const OF_SETTINGS = "belay session settings 1";
 
 interface Parts {
   readonly rest: { readonly [key: string]: Json };

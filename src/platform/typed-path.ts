@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { userHome } from "./home.ts";
+import { withHome } from "./home.ts";
 
 const QUOTES = ['"', "'", "`"];
 const FILE_URL = "file:";
@@ -23,10 +23,6 @@ function unquoted(text: string): string {
   const [first = ""] = text;
   const isQuoted = text.length > 2 && QUOTES.includes(first) && text.endsWith(first);
   return isQuoted ? text.slice(1, -1) : text;
-}
-
-function withHome(path: string): string {
-  return path === "~" || path.startsWith("~/") ? userHome() + path.slice(1) : path;
 }
 
 /** The path of a URL, then what follows `file://` as it stands: not everyone who writes it there encodes `%`, `#` and `?`. */

@@ -1,7 +1,7 @@
 import { access } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { userHome } from "../platform/home.ts";
+import { withHome } from "../platform/home.ts";
 
 // As Pi finds the file that a model names. A wrong guess does no harm: what is read there does not fit what Pi sends.
 
@@ -41,7 +41,7 @@ const SPACES = /[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g;
 
 function absolute(path: string, cwd: string): string {
   const named = (path.startsWith("@") ? path.slice(1) : path).replace(SPACES, " ");
-  const expanded = named === "~" || named.startsWith("~/") ? userHome() + named.slice(1) : fromUrl(named);
+  const expanded = fromUrl(withHome(named));
   return isAbsolute(expanded) ? resolve(expanded) : resolve(cwd, expanded);
 }
 

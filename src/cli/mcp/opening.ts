@@ -52,7 +52,7 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
         { store, origin: "mcp", settings: isOfServer ? owned : keeping.signed, signer, questions },
       );
       try {
-        if (session.unfinished()) checkRecorded(keeping.checkRecorded);
+        if (session.unfinished()) keeping.checkRecorded();
         await keeping.accept(session.id);
         return session;
       } catch (error) {
@@ -61,20 +61,6 @@ export function openingOf(args: Arguments, host: Host, place: string): Pick<Sess
       }
     },
   };
-}
-
-/** Says for the arguments of this server what a command would be typed with. @throws RlmError `settings_untrusted` */
-function checkRecorded(check: () => void): void {
-  try {
-    check();
-  } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    const suggestion = error.suggestion.replace(
-      "Add to the command:",
-      "Ask the user to add to the arguments of this server:",
-    );
-    throw new RlmError(error.code, error.message, { suggestion });
-  }
 }
 
 /** A client's model is told what is wrong with the arguments of its server. @throws RlmError `invalid_config` */

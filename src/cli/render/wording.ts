@@ -26,6 +26,7 @@ const COMMAND: Wording = {
   raiseSpace: "raise `--max-session-mb`",
   beginAnew: "begin a new session with `--session NAME`, or load the context again with `--reload`",
   removeHelper: "remove it in a cell with `helpers.remove(*)`",
+  addFlags: "add `*` to the command",
   nameModel: "pass `--model PROVIDER/ID`",
   nameModels: "pass `--models *`",
   nameServer: "pass `--base-url URL` for a server of your own",

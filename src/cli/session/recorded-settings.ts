@@ -1,3 +1,4 @@
+import { firstly } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings, variableOf } from "../../config/index.ts";
 import { canonical, isWithin } from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
@@ -55,7 +56,7 @@ export function doubtedSettings(
     refuse(): void {
       if (open.length === 0) return;
       const typed = open.slice(0, LISTED).map((other) => other.typed);
-      const suggestion = `Add to the command: ${typed.join(" ")} (or other values).`;
+      const suggestion = `${firstly("addFlags", typed.join(" "))}, or other values.`;
       throw new RlmError("settings_untrusted", `${what}. Nothing was sent`, { suggestion });
     },
   };

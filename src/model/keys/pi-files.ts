@@ -2,7 +2,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { RlmError, remedy } from "../../../runtime/index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
-import { userHome } from "../../platform/home.ts";
+import { userHome, withHome } from "../../platform/home.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { type FetchedList, readFetched, storeFile } from "../fetched.ts";
 
@@ -84,8 +84,7 @@ export interface PiFiles {
 export function agentDirOf(env: Env): string {
   const home = env.HOME ?? userHome();
   const named = env.PI_CODING_AGENT_DIR;
-  if (!named) return join(home, ".pi", "agent");
-  return /^~(?=\/|$)/.test(named) ? join(home, named.slice(1)) : named;
+  return named ? withHome(named, home) : join(home, ".pi", "agent");
 }
 
 /**

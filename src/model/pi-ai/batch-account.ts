@@ -1,6 +1,7 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Api, Model as PiModel } from "belay-pi-ai";
 import { isRecord } from "../../platform/json.ts";
+import { macOf } from "../../platform/sealed.ts";
 import type { Authorization } from "../keys/authorize.ts";
 import { BATCH_APIS, type BatchAccount, type BatchApi, type Model, type Price } from "../port.ts";
 
@@ -48,7 +49,7 @@ export function batchAccount(
   const id = `${api} ${address} ${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
   return {
     ...{ id, api, baseUrl: model.baseUrl, model: model.id, headers: Object.fromEntries(headers) },
-    prove: (fields) => createHmac("sha256", secret).update(JSON.stringify(fields)).digest("hex"),
+    prove: (fields) => macOf(secret, fields),
   };
 }
 
