@@ -1,4 +1,5 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import { defaultModels } from "./keys/default-model.ts";
 import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
 import { PROVIDERS } from "./keys/variables.ts";
@@ -82,7 +83,7 @@ export function refusalOf(name: string, agentDir: string, env: Env): RlmError | 
   const provider = providerOf(name);
   if (provider === "" || credentials.has(provider) || providers.has(provider)) return null;
   return new RlmError("policy_violation", `a cell may not name ${name}, a model of another provider`, {
-    suggestion: `Leave \`model\` out, or ${remedy("nameModels", name)}.`,
+    suggestion: `Leave \`model\` out, or ${remedy("nameModels", shellWord(name))}.`,
   });
 }
 

@@ -399,7 +399,7 @@ function choose(prompt, strategy, limit) {
 function findLittle(prompt, { sections, isSure }) {
   if (sections.length === 0) return true;
   if (isSure) return false;
-  const words = wordsOf(prompt);
+  const words = wordsOf(prompt).slice(0, MOST_TERMS);
   return words.filter((word) => search(word, 1).length > 0).length * 2 < words.length;
 }
 

@@ -122,7 +122,7 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
       options.onProgress?.(event);
     } catch (error) {
       // Paid work does not fail by the program's own report of it.
-      process.emitWarning(`openSession(): onProgress failed: ${messageOf(error)}`, "BelayWarning");
+      process.emitWarning(`openSession(): onProgress or onCheckpoint failed: ${messageOf(error)}`, "BelayWarning");
     }
   };
   return { store, clock, newId, random, machines, models, emit };

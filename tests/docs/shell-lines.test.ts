@@ -35,6 +35,9 @@ const LINE = new RegExp(
 /** Calls that give words of a shell. */
 const QUOTES = new Set(["shellWord", "quoted", "commandLine"]);
 
+/** Calls that give the words of a cure about their second argument. */
+const REMEDIES = new Set(["remedy", "firstly"]);
+
 const isQuoted = (node: unknown) =>
   isNode(node) && node.type === "CallExpression" && isNode(node.callee) && QUOTES.has(String(node.callee.name));
 
@@ -64,10 +67,13 @@ function unquotedIn(code: string, file: string): string[] {
         before += "X";
       }
     }
-    if (node.type === "CallExpression" && isNode(node.callee) && node.callee.name === "remedy") {
+    if (node.type === "CallExpression" && isNode(node.callee) && REMEDIES.has(String(node.callee.name))) {
       const [name, subject] = Array.isArray(node.arguments) ? node.arguments : [];
-      const isLine = ["fork", "removeSession", "listCheckpoints", "thenLoad"].includes(String(name?.value));
-      if (isLine && subject !== undefined && !isQuoted(subject)) found.push(`${file}: remedy("${name.value}", …)`);
+      const isLine = ["fork", "removeSession", "listCheckpoints", "thenLoad", "nameModels"].includes(
+        String(name?.value),
+      );
+      if (isLine && subject !== undefined && !isQuoted(subject))
+        found.push(`${file}: ${node.callee.name}("${name.value}", …)`);
     }
   }
   return found;
@@ -78,13 +84,13 @@ test("a name in a line to type is quoted, wherever the line is put together", ()
   const found = files.flatMap((file) => {
     const code = readFileSync(join(ROOT, file), "utf8");
     // Most files have no such line, and to read them all takes seconds.
-    return new RegExp(`(?:belay(?:-rlm)? [a-z]|remedy\\(|(?:${PROGRAMS}) |\`-)`).test(code)
+    return new RegExp(`(?:belay(?:-rlm)? [a-z]|(?:remedy|firstly)\\(|(?:${PROGRAMS}) |\`-)`).test(code)
       ? unquotedIn(code, file)
       : [];
   });
   expect(found, "Make the line with commandLine, or the word with shellWord").toEqual([]);
   // It finds what it looks for.
   const name = ["$", "{name}"].join("");
-  const bad = `const a = \`belay show ${name} --all\`; const b = \`tar -xf ${name}\`; remedy("fork", row.id);`;
+  const bad = `const a = \`belay show ${name} --all\`; const b = \`tar -xf ${name}\`; firstly("fork", row.id);`;
   expect(unquotedIn(bad, "bad.ts")).toHaveLength(3);
 });

@@ -2,6 +2,7 @@ import { age, amount, compact, dollars } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type Amount, everyRun, type JobRow, type RunRow } from "../../store/index.ts";
 import { type CountedRun, jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
+import { commandLine } from "../flags/usage.ts";
 import { showTable } from "../render/table.ts";
 import { type JobsAsked, modelIn, readableRuns } from "./jobs-asked.ts";
 import { type DamagedOfRun, jobsOf, openReadableJobs, showFound } from "./readable-jobs.ts";
@@ -34,7 +35,8 @@ export async function listRuns(asked: JobsAsked): Promise<number> {
 
 function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Listed[], isCut: boolean): void {
   if (runs.length === 0) {
-    stdout.write(`no runs in ${place.shown}\nmake one: belay batch SCRIPT.js --jobs FILE.jsonl\n`);
+    const line = commandLine(["batch", "SCRIPT.js", "--jobs", "FILE.jsonl", ...place.flags]);
+    stdout.write(`no runs in ${place.shown}\nmake one: ${line}\n`);
     return;
   }
   const now = Date.now();

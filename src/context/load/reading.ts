@@ -1,10 +1,9 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
-import { amount } from "../../platform/figures.ts";
+import { amount, megabytes } from "../../platform/figures.ts";
 import type { Context, Pause } from "../context.ts";
 import { documentError, textCure } from "../documents/errors.ts";
-import { megabytes } from "../documents/growing.ts";
 import type { DocumentOptions } from "../documents/kinds.ts";
 import { pauses } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";

@@ -3,6 +3,7 @@ import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts"
 import { displayName } from "../../platform/ids.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
+import { shellWord, typedName } from "../../platform/shell-word.ts";
 import { type DamagedRow, everySession, readablePart, type SessionRow, type Store } from "../../store/index.ts";
 import { askEnd, GIVEN_UP } from "../ask/ends.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
@@ -212,7 +213,7 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   const problem = found === undefined ? "has no checkpoint" : "has several checkpoints";
   const thinned = near === null ? "" : ` any more; the nearest that stays is ${near}`;
   throw new RlmError("checkpoint_not_found", `${label} ${problem} ${typed}${thinned}`, {
-    suggestion: `${firstly("listCheckpoints", label)}; ${remedy("keepSteps")}.`,
+    suggestion: `${firstly("listCheckpoints", shellWord(typedName(session)))}; ${remedy("keepSteps")}.`,
   });
 }
 
@@ -248,7 +249,9 @@ export async function sessionToRemove(store: Store, nameOrId: string): Promise<R
     if (damaged.some(({ id }) => id === nameOrId)) return { id: nameOrId, name: null, bytes: null };
     const row = damaged.find(({ problem }) => problem === error.message);
     throw row
-      ? new RlmError(error.code, error.message, { suggestion: `${firstly("removeSession", row.id)} that is damaged.` })
+      ? new RlmError(error.code, error.message, {
+          suggestion: `${firstly("removeSession", shellWord(row.id))} that is damaged.`,
+        })
       : error;
   }
 }

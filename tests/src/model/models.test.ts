@@ -69,6 +69,7 @@ test("a cell may name models of the provider of the model, of the user's Pi, and
     suggestion: 'Leave `model` out, or name it in `models: ["openai/gpt-6-sol"]`.',
   });
   expect(open({}, { env }).models.refusal?.("openai/gpt-6-sol")).toMatchObject({ code: "policy_violation" });
+  expect(models.refusal?.("openai/x;y$&")?.suggestion).toContain("'openai/x;y$&'");
   expect(open({}, { env, model: "local/a", baseUrl: "http://127.0.0.1:1" }).models.refusal?.("b/c")).toBeNull();
 });
 

@@ -86,7 +86,7 @@ test("execute never rejects, whatever a program passes, and the next call works"
   const warned = once(process, "warning");
   const listened = await call("rlm_exec", { code: "1" }, { onProgress: throwing });
   expect(listened).toMatchObject({ success: true, result_json: 1 });
-  expect((await warned)[0]).toMatchObject({ message: "openSession(): onProgress failed: away" });
+  expect((await warned)[0]).toMatchObject({ message: "openSession(): onProgress or onCheckpoint failed: away" });
 });
 
 test.each<[readonly unknown[], string]>([

@@ -131,7 +131,10 @@ test("--dry-run sends and keeps nothing, shows what a script reads as job, and m
   expect((await type(["help", "batch"])).stdout).toContain("`job` is the input itself");
   expect(stdout).toMatch(/^40 jobs, by the first 3: ~40 sub-calls, ~\d/m);
   expect(server.requests).toHaveLength(0);
-  expect(await type(["jobs"])).toMatchObject({ stdout: expect.stringContaining("no runs in ") });
+  const another = await type(["jobs", "--store", "a b"]);
+  expect(another.stdout).toMatch(
+    /^no runs in .*\nmake one: belay batch SCRIPT.js --jobs FILE.jsonl --store '.*a b'\n$/,
+  );
 });
 
 test("a run stops at its limit with 3, and a higher one goes on without paying again", async () => {

@@ -40,7 +40,7 @@ test("a load leaves documents out after half an hour, and fails after an hour", 
   const reason = "was not read: the load had taken 30 min; load again, and it goes on from here";
   expect(stats.skipped).toMatchObject({ unread: 1, files: [{ path: "b.ipynb", reason }] });
   now.mockReturnValueOnce(0).mockReturnValue(61 * 60_000);
-  const message = "loading took longer than 60 min (0 files, 0 MB were read)";
+  const message = "loading took longer than 60 min (0 files, 0.0 MB were read)";
   await expect(loadIn(folder, ".")).rejects.toMatchObject({ code: "context_too_large", message });
 });
 
