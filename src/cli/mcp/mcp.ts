@@ -109,6 +109,8 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
   const folder = storePlace(args);
   const signer = openSigner(folder, process.env);
   const opening = async () => (await import("./opening.ts")).openingOf(args, host, folder);
+  const signedIn = (row: SessionRow, field: KeptField) =>
+    signer.doubt(row.settings, row.id) === null ? keptBy(row, field) : null;
   return {
     named: chosenName(args, help),
     roots: args.get(ROOT),
@@ -116,16 +118,16 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
     home: userHome(),
     openStore: async () => (await opening()).openStore(),
     open: async (store, place) => (await opening()).open(store, place),
-    madeFor,
-    folderOf: (row) => (signer.doubt(row.settings, row.id) === null ? madeFor(row) : null),
-    clientOf: (row) => (signer.doubt(row.settings, row.id) === null ? keptBy(row, "client") : null),
+    madeFor: (row) => keptBy(row, "folder"),
+    folderOf: (row) => signedIn(row, "folder"),
+    clientOf: (row) => signedIn(row, "client"),
   };
 }
 
-const madeFor = (row: SessionRow) => keptBy(row, "folder");
-
 /** The folder that a server's session belongs to, and its client, are kept with its settings, under the same signature. */
-function keptBy({ origin, settings }: SessionRow, field: "folder" | "client"): string | null {
+type KeptField = "folder" | "client";
+
+function keptBy({ origin, settings }: SessionRow, field: KeptField): string | null {
   const kept: unknown = Reflect.get(Object(settings), field);
   return origin === "mcp" && typeof kept === "string" ? kept : null;
 }

@@ -65,9 +65,9 @@ export async function showingDamage(
 /** The store as messages and lines to type name it. */
 type Place = Pick<RunStore, "shown" | "flags">;
 
-/** The line that makes a session. */
-export const newLine = (flags: readonly string[]) =>
-  commandLine(["exec", "FILE", "-c", "PATH", "--session", "NAME", ...flags]);
+/** The line that makes a session, or loads a context into one. */
+export const newLine = (flags: readonly string[], name = "NAME") =>
+  commandLine(["exec", "FILE", "-c", "PATH", "--session", name, ...flags]);
 
 /** The session of this name. stderr names the one changed last. @throws RlmError `run_not_found`, `session_not_found` */
 export async function sessionAsked(store: Store, name: string | null, { shown, flags }: Place, stderr: Output) {

@@ -19,7 +19,6 @@ import { runStore } from "../batch/run-store.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { failureText, type Refusal, refusalJson, refusalOf } from "../jobs/refusals.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
@@ -28,7 +27,7 @@ import type { Output, Terminal } from "../render/terminal.ts";
 import { waitText } from "../render/waits.ts";
 import { inFlags } from "../render/wording.ts";
 import { type Page, resumeLine, showExecs, showLine } from "./exec-tree.ts";
-import { jobMeant, onlyName, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
+import { jobMeant, newLine, onlyName, sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 import { showSpans, spansTarget } from "./show-spans.ts";
 
@@ -55,8 +54,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;
       const { session, covered } = await describeWhole(store, id, { children, partly: true });
       if (own.unread && !covered) {
-        const line = ["exec", "FILE", "-c", "PATH", "--session", typedName(session), ...place.flags];
-        const suggestion = `Load one: \`${commandLine(line)}\`.`;
+        const suggestion = `Load one: \`${newLine(place.flags, typedName(session))}\`.`;
         const problem = `${displayName(session)} has no context, or it is lost`;
         throw new RlmError("context_not_loaded", problem, { suggestion });
       }

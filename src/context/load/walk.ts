@@ -138,11 +138,17 @@ function place(state: State, folder: Folder, entry: Dirent, pending: Folder[]): 
   if (isIgnored(folder.rules, join(state.base, name), entry.isDirectory())) state.ignored += 1;
   else if (!isAllowed(state.roots, found.path))
     state.skipped.push({ path: name, reason: forbiddenBy(found.path) ?? "outside the allowed roots" });
-  else if (!state.secrets && mayBeSecret(name)) state.skipped.push({ path: name, reason: MAY_BE_SECRET });
+  else if (isSecret(state, name, found.path)) state.skipped.push({ path: name, reason: MAY_BE_SECRET });
   else if (entry.isDirectory()) pending.push({ ...found, rules: folder.rules });
   else if (entry.isSymbolicLink()) state.links.push({ link: found, folder });
   else if (entry.isFile()) state.files.push({ ...found, ...rulesWithin(state, folder, name) });
   else state.skipped.push({ path: name, reason: kindOf(entry) });
+}
+
+/** True for what a walk leaves out by its name there, or by its own below the folder that is walked. */
+function isSecret({ base, secrets }: State, name: string, path: string): boolean {
+  if (secrets) return false;
+  return mayBeSecret(name) || mayBeSecret(isWithin(base, path) ? relative(base, path) : path);
 }
 
 /** The rules for the members of a file, as if it was unpacked where it is. */
@@ -160,7 +166,7 @@ function follow(state: State, link: WalkedFile, folder: Folder): Folder | undefi
   const path = canonical(link.path);
   if (!isAllowed(state.roots, path)) return skip("symlink that leaves the allowed roots");
   if (isInGit(path) && !isInGit(state.base)) return skip("symlink into .git");
-  if (!state.secrets && mayBeSecret(path)) return skip(MAY_BE_SECRET);
+  if (isSecret(state, link.relative, path)) return skip(MAY_BE_SECRET);
   const target = statOf(path);
   if ("reason" in target) return skip(target.reason);
   if (target.isFile()) {

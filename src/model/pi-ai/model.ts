@@ -32,14 +32,14 @@ export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
 
 /** A model that pi-ai sends to. */
 export function piAiModel(parts: PiAiModelParts): Model {
-  const { model, price, window, isNamed = false } = parts;
+  const { model, price, window, isNamed = false, near = [] } = parts;
   const { successor } = endOf(`${model.provider}/${model.id}`) ?? {};
   const place: Place = {
     id: `${model.provider}/${model.id}`,
     api: model.api,
     address: addressOf(model.baseUrl),
     isNamed,
-    near: parts.near ?? (successor === undefined ? [] : [successor]),
+    near: successor === undefined ? near : [successor, ...near],
   };
   const api = parts.takesBatches ? batchApiOf(model, isNamed) : undefined;
   const batchPrice = api && batchPriceOf(price, model);

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { load } from "../../../../src/context/load/load.ts";
 import { mayBeSecret } from "../../../../src/context/load/secrets.ts";
@@ -56,6 +56,18 @@ test("files that hold keys or passwords are known by their names, and others are
   plain.push("src/mcp.ts", "docs/mcp.md", "src/settings.json", "claude/settings.json", "schemas/mcp.schema.json");
   expect(secret.filter((path) => !mayBeSecret(path))).toEqual([]);
   expect(plain.filter(mayBeSecret)).toEqual([]);
+});
+
+test("what a symlink leads to is left out by its own name, and by no folder above the one that loads", async () => {
+  const folder = folderWith({ ".claude/work/package.json": "{}", ".claude/settings.json": "TOKEN", "app/a.txt": "a" });
+  symlinkSync("../.claude", `${folder}/app/agent`);
+  symlinkSync("package.json", `${folder}/.claude/work/linked.json`);
+  const loaded = async (path: string) => {
+    const { documents, stats } = await load({ kind: "path", path }, { roots: [folder], cwd: folder });
+    return [documents.map(({ id }) => id), stats.skipped.files.map(({ reason }) => reason)];
+  };
+  expect(await loaded("app")).toEqual([["a.txt"], Array(3).fill("may contain secrets")]);
+  expect(await loaded(".claude/work")).toEqual([["package.json"], ["symlink to a file that is already loaded"]]);
 });
 
 const TREE = { ".env": "TOKEN=1", ".ssh/id_rsa": "TOKEN=2", "a/b.pem": "TOKEN=3", "a/c.txt": "TOKEN=4" };
