@@ -1,15 +1,34 @@
-import { systemClock } from "../../runtime/index.ts";
+import type { Server } from "@modelcontextprotocol/server";
+import { type Clock, systemClock } from "../../runtime/index.ts";
 import { errorName } from "../platform/errors.ts";
 import { joinSignals } from "../platform/signals.ts";
-import type { Calls } from "./calls.ts";
-import type { AskedSession } from "./connection.ts";
-import type { ServerParts } from "./serve.ts";
+import type { Calls, CallsParts } from "./calls.ts";
+import type { AskedSession, ConnectionParts } from "./connection.ts";
+import type { Leaving } from "./leaving.ts";
 
-/** The session of Belay's in which a client over HTTP works. */
+/** Parts of a server. */
+export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limits"> {
+  readonly version: string;
+  readonly leaving: Leaving;
+  /** Default: that of the system. */
+  readonly clock?: Clock;
+  /** Takes one line for people, without contents. */
+  note(line: string): void;
+}
+
+/** The session of Belay's in which a client works. */
 export type ClientSession = ReturnType<typeof openClientSession>;
 
-/** Opens nothing before the first call. */
-export function openClientSession(parts: ServerParts, asked: AskedSession) {
+/**
+ * Opens nothing before the first call.
+ *
+ * @param rootsOf asks a client for its folders. One elsewhere names none: those of --root count, else the working folder
+ */
+export function openClientSession(
+  parts: ServerParts,
+  asked: AskedSession,
+  rootsOf: (server: Server) => ReturnType<ConnectionParts["askRoots"]> = async () => null,
+) {
   const { source, tools, limits, leaving, clock = systemClock } = parts;
   const leave = new AbortController();
   const left = joinSignals(leaving.suspend, leave.signal);
@@ -17,16 +36,17 @@ export function openClientSession(parts: ServerParts, asked: AskedSession) {
   let current: Calls | null = null;
   return {
     suspend: left.signal,
-    calls(): Promise<Calls> {
-      // A client elsewhere names no folders: those of --root count, else the working folder.
-      const askRoots = async () => null;
+    /** @param server through which the first call came */
+    calls(server: Server): Promise<Calls> {
+      const askRoots = () => rootsOf(server);
       opened ??= import("./calls.ts").then(({ openCalls }) => {
         current = openCalls({ source, tools, limits, clock, suspend: left.signal, askRoots, ...asked });
         return current;
       });
       return opened;
     },
-    isBusy: () => current?.runs.current() != null,
+    /** null: no call has come. */
+    current: (): Calls | null => current,
     /** Stops what runs where it is, and closes the session. Never rejects. */
     async end(): Promise<void> {
       leave.abort();

@@ -22,17 +22,16 @@ export function openClients(parts: OwnClientParts, bounds: HttpClientBounds) {
   const known = openKnownClients(clock, bounds);
   const busy = () => refusal(503, `${bounds.clients} clients are at work`, { "Retry-After": "60" });
   const own = (name: string | null, back: string | null) =>
-    openOwnClient(parts, back, { ...bounds, name, known: known.add, left: known.end });
+    openOwnClient(parts, back, { ...bounds, name, left: known.end });
 
   /** All clients of the newer era that ask at one address. */
   function openShared(name: string | null): Client {
     const sharers = openSharers(clock, bounds.idleMs);
     const session = openClientSession(parts, { name, shared: (named) => sharedBy(sharers.names(), named) });
-    const serve = () => serverFor(parts, session.calls, session.suspend, "cancels");
+    const serve = () => serverFor(parts, session, "cancels");
     const handler = createMcpHandler(serve, { legacy: "reject", maxRequestBodySize: bounds.bodyBytes });
     return {
       session,
-      name,
       answer({ request, body }) {
         sharers.note(body);
         return handler.fetch(request, { parsedBody: body });
@@ -58,8 +57,12 @@ export function openClients(parts: OwnClientParts, bounds: HttpClientBounds) {
       const client = own(asked.name, null);
       const response = await client.answer(asked);
       const id = response.headers.get("mcp-session-id");
-      if (id === null) await client.session.end();
-      else known.note(id, asked);
+      if (id === null) {
+        await client.session.end();
+        return response;
+      }
+      known.add(id, client);
+      known.note(id, asked);
       return response;
     },
     /** A request of the newer era. */
@@ -68,9 +71,8 @@ export function openClients(parts: OwnClientParts, bounds: HttpClientBounds) {
       answered(`/${asked.name ?? ""}`, asked, () => openShared(asked.name)),
     /** A request of the client that has this id, which an earlier process may have given it. */
     async answer(id: string, asked: Asked): Promise<Response> {
-      const isOurs =
-        known.get(id)?.name === asked.name || (!known.wasThere(id) && isGiven(parts.token, id, asked.name));
-      if (id.startsWith("/") || !isOurs) return refusal(404, "this client is not known any more: initialize again");
+      if (known.wasThere(id) || !isGiven(parts.token, id, asked.name))
+        return refusal(404, "this client is not known any more: initialize again");
       return answered(id, asked, () => own(asked.name, id));
     },
     end: known.endAll,

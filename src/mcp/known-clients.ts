@@ -23,7 +23,6 @@ export interface ClientBounds {
 /** Those who ask and have a session of Belay's. */
 export interface Client {
   readonly session: ClientSession;
-  readonly name: string | null;
   answer(asked: Asked): Promise<Response>;
   close(): Promise<void>;
 }
@@ -47,7 +46,7 @@ export function openKnownClients(clock: Clock, bounds: ClientBounds) {
   const clients = new Map<string, Known>();
   /** Ids of those that were forgotten. */
   const gone = new Set<string>();
-  const isFree = ({ client, open }: Known) => open === 0 && !client.session.isBusy();
+  const isFree = ({ client, open }: Known) => open === 0 && client.session.current()?.runs.current() == null;
 
   /** Forgets a client. The next one may then have its session. */
   async function end(id: string): Promise<void> {

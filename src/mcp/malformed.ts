@@ -1,4 +1,4 @@
-import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/server";
+import { INVALID_REQUEST, isJSONRPCNotification, isJSONRPCRequest, PARSE_ERROR } from "@modelcontextprotocol/server";
 import { isRecord, parseJson } from "../platform/json.ts";
 
 /** The error that answers a message which cannot be handled. */
@@ -11,8 +11,6 @@ export interface MessageError {
 
 /** As the SDK has it for batches over HTTP. */
 const MOST_MESSAGES = 100;
-const PARSE_ERROR = -32_700;
-const INVALID_REQUEST = -32_600;
 
 /**
  * Errors with which a line or a body of a client is answered in place of being handled; none if it is well formed.

@@ -4,14 +4,15 @@ import {
   WebStandardStreamableHTTPServerTransport as SessionTransport,
 } from "@modelcontextprotocol/server";
 import * as v from "valibot";
+import { LIMITS } from "../../runtime/index.ts";
 import { isRecord } from "../platform/json.ts";
 import { sealed, unsealed } from "../platform/sealed.ts";
 import { CALL_KEY, OF_CALL } from "./call-key.ts";
-import { openClientSession } from "./client-session.ts";
+import { openClientSession, type ServerParts } from "./client-session.ts";
 import type { Asked, Client } from "./known-clients.ts";
 import { refusal } from "./refusal.ts";
 import { type Due, openReplay, type ReplayBounds, RequestIdSchema } from "./replay.ts";
-import { type ServerParts, serverFor } from "./serve.ts";
+import { serverFor } from "./serve.ts";
 
 /** Parts of a server that knows its clients again after a restart. */
 export interface OwnClientParts extends ServerParts {
@@ -23,40 +24,29 @@ export interface OwnClientOptions extends ReplayBounds {
   /** The session that the client's address names; null: that of the folder. */
   readonly name: string | null;
   readonly bodyBytes: number;
-  /** Called when the client has its id. */
-  known(id: string, client: Client): void;
   /** Called when the client has said goodbye. */
   left(id: string): Promise<void>;
 }
 
+const Short = v.pipe(
+  v.string(),
+  v.transform((text) => text.slice(0, GREETING_UNITS)),
+);
+
 /** Words of a client about itself when it shook hands. Its id has them, so that no process need ask again. */
 const GreetingSchema = v.object({
-  protocolVersion: v.pipe(v.string(), v.transform(short)),
-  clientInfo: v.pipe(
-    v.object({ name: v.string() }),
-    v.transform(({ name }) => ({ name: short(name), version: "" })),
-  ),
+  protocolVersion: Short,
+  clientInfo: v.object({ name: Short, version: Short }),
 });
-
-type Greeting = v.InferOutput<typeof GreetingSchema>;
 
 const GREETING_UNITS = 60;
 
-function short(text: string): string {
-  return text.slice(0, GREETING_UNITS);
-}
-
 /** True if a process with this token has given the id to a client of this address. */
 export function isGiven(token: string, id: string, name: string | null): boolean {
-  return greetingIn(unsealed(token, clientOf(name), id)) !== null;
+  return unsealed(token, clientOf(name), id) !== undefined;
 }
 
 const clientOf = (name: string | null) => `client of ${name ?? ""}`;
-
-function greetingIn(value: unknown): Greeting | null {
-  const { success, output } = v.safeParse(GreetingSchema, value);
-  return success ? output : null;
-}
 
 /**
  * A client of the older era, which has a session of its own.
@@ -72,29 +62,27 @@ export function openOwnClient(parts: OwnClientParts, back: string | null, option
   const replay = openReplay({ ...options, token, of: () => `events of ${id()}` });
   let greeting: unknown = null;
   const transport: SessionTransport = new SessionTransport({
-    sessionIdGenerator: () => back ?? sealed(token, clientOf(name), { nonce: randomUUID(), ...greetingIn(greeting) }),
+    sessionIdGenerator: () =>
+      back ?? sealed(token, clientOf(name), { nonce: randomUUID(), ...v.parse(GreetingSchema, greeting) }),
     eventStore: replay.store,
     retryInterval: RETRY_MS,
     maxRequestBodySize: bodyBytes,
-    onsessioninitialized(given) {
-      if (back === null) options.known(given, client);
-    },
     onsessionclosed: options.left,
   });
   const connect = async () => {
-    await serverFor(parts, session.calls, session.suspend).connect(transport);
-    if (back !== null) await shakeHands(transport, greetingIn(unsealed(token, clientOf(name), back)));
+    await serverFor(parts, session).connect(transport);
+    if (back !== null) await shakeHands(transport, unsealed(token, clientOf(name), back));
   };
   const ready = connect();
 
-  const client: Client = {
+  return {
     session,
-    name,
     async answer({ request, body }: Asked): Promise<Response> {
       await ready;
       const last = request.method === "GET" ? request.headers.get("last-event-id") : null;
       if (last === null) {
-        if (id() === null && isRecord(body)) greeting = body.params;
+        const [first] = [body].flat();
+        if (id() === null && isRecord(first)) greeting = first.params;
         const { due, message } = withKey(body);
         return replay.answering(due, () => transport.handleRequest(request, { parsedBody: message }));
       }
@@ -108,7 +96,6 @@ export function openOwnClient(parts: OwnClientParts, back: string | null, option
     },
     close: () => transport.close(),
   };
-  return client;
 }
 
 const MARK_DIGITS = 24;
@@ -117,8 +104,8 @@ const MARK_DIGITS = 24;
 const RETRY_MS = 3_000;
 
 /** Has a transport know its client as if it had just shaken hands. */
-async function shakeHands(transport: SessionTransport, greeting: Greeting | null): Promise<void> {
-  const params = { ...greeting, capabilities: {} };
+async function shakeHands(transport: SessionTransport, greeting: unknown): Promise<void> {
+  const params = { ...Object(greeting), capabilities: {} };
   const body = { jsonrpc: "2.0", id: 0, method: "initialize", params };
   const answer = await transport.handleRequest(posted(new Headers()), { parsedBody: body });
   await answer.text();
@@ -145,10 +132,12 @@ function withKey(body: unknown): { readonly due: Due | null; readonly message: u
   const { success, output } = v.safeParse(RequestSchema, body);
   if (!success) return { due: null, message: body };
   const { id, method, params } = output;
-  const { progressToken: progress = null, [CALL_KEY]: given = randomUUID() } = params._meta;
-  if (method !== "tools/call" || typeof given !== "string") return { due: { id, key: null, progress }, message: body };
-  const message = { ...output, params: { ...params, _meta: { ...params._meta, [CALL_KEY]: given } } };
-  return { due: { id, key: given, progress }, message };
+  const { progressToken: progress = null, [CALL_KEY]: key = randomUUID() } = params._meta;
+  // A call with a wrong key is refused when it is made.
+  if (method !== "tools/call" || typeof key !== "string" || key.length > LIMITS.callKeyUnits)
+    return { due: { id, key: null, progress }, message: body };
+  params._meta[CALL_KEY] = key;
+  return { due: { id, key, progress }, message: output };
 }
 
 /** Asks again for what is due: the end of a call that an earlier process began. Other requests the client has to send again. */

@@ -10,25 +10,15 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import { type Clock, systemClock } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { whenAborted } from "../platform/signals.ts";
 import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
 import { CALL_KEY } from "./call-key.ts";
-import type { Calls, CallsParts } from "./calls.ts";
+import type { Calls } from "./calls.ts";
+import { type ClientSession, openClientSession, type ServerParts } from "./client-session.ts";
 import type { Leaving } from "./leaving.ts";
 import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
-
-/** Parts of a server. */
-export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limits"> {
-  readonly version: string;
-  readonly leaving: Leaving;
-  /** Default: that of the system. */
-  readonly clock?: Clock;
-  /** Takes one line for people, without contents. */
-  note(line: string): void;
-}
 
 /**
  * Serves MCP until the client goes away, in both eras of the protocol. What is listed is answered at once; what works
@@ -38,24 +28,14 @@ export interface ServerParts extends Pick<CallsParts, "source" | "tools" | "limi
  */
 export function serve(parts: ServerParts & { readonly transport?: Transport }): void {
   const { leaving, note, transport = stdioTransport() } = parts;
-  let calls: Promise<Calls> | null = null;
-  leaving.after(async () => (await calls)?.[Symbol.asyncDispose]());
-
-  function callsFor(server: Server): Promise<Calls> {
-    const { source, tools, limits, clock = systemClock } = parts;
-    const askRoots = () => clientRoots(server);
-    calls ??= import("./calls.ts").then(({ openCalls }) =>
-      openCalls({ source, tools, limits, clock, suspend: leaving.suspend, askRoots }),
-    );
-    return calls;
-  }
-
+  const session = openClientSession(parts, {}, clientRoots);
+  leaving.after(session.end);
   serveStdio(
     ({ era }) => {
-      const server = serverFor(parts, callsFor, leaving.suspend);
+      const server = serverFor(parts, session);
       if (era === "legacy") {
-        server.setNotificationHandler("notifications/roots/list_changed", async () => {
-          (await calls)?.connection.roots.changed();
+        server.setNotificationHandler("notifications/roots/list_changed", () => {
+          session.current()?.connection.roots.changed();
         });
       }
       return server;
@@ -68,22 +48,21 @@ export function serve(parts: ServerParts & { readonly transport?: Transport }): 
 /**
  * A server for one client, or for one request of any.
  *
- * @param suspend aborted when the server is going away @param closing what the end of the connection is to a request: over HTTP a
+ * @param closing what the end of the connection is to a request: over HTTP a
  * request of the newer era is given up by it
  */
 export function serverFor(
   { version, tools }: Pick<ServerParts, "version" | "tools">,
-  callsFor: (server: Server) => Promise<Calls>,
-  suspend: AbortSignal,
+  session: Pick<ClientSession, "calls" | "suspend">,
   closing: "cancels" | "suspends" = "suspends",
 ): Server {
   const server = new Server(
     { name: "belay", title: "Belay", version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   );
-  const calls = () => callsFor(server);
+  const calls = () => session.calls(server);
   listTools(server, tools);
-  answerCalls(server, calls, suspend, closing === "cancels");
+  answerCalls(server, calls, session.suspend, closing === "cancels");
   serveResources(server, calls);
   return server;
 }

@@ -128,6 +128,9 @@ test("ids of others, forged ones and those of clients that left are refused", as
   release();
   const last = await dropped(url, headers, callOf(2, "rlm_exec", CELL));
   const other = await greeted(url);
+  const keyed = { name: "rlm_status", arguments: {}, _meta: { "belay/idempotencyKey": "k".repeat(1e5) } };
+  const long = JSON.stringify({ jsonrpc: "2.0", id: 3, method: "tools/call", params: keyed });
+  expect((await dropped(url, headers, long)).length).toBeLessThan(500);
   for (const wrong of [last.replace(/^./, "X"), `${last}x`, last.split(".")[0] ?? "", "x", `${last}.${last}`])
     expect(await goneOn(url, headers, wrong), wrong).toMatchObject({ status: 400 });
   expect(await goneOn(url, other, last)).toMatchObject({ status: 400 });
