@@ -63,10 +63,7 @@ export function openConnection(parts: ConnectionParts) {
   /** The session as it is, for a call that only looks; opened if there is none. Calls at once open it once. @throws RlmError */
   async function look(): Promise<Session> {
     if (opened) return opened.session;
-    opening ??= roots
-      .owner()
-      .then((folder) => firstName(parts, folder, ofFolder))
-      .then(openOfFolder);
+    opening ??= roots.owner().then(async (folder) => openOfFolder(await firstName(parts, folder, await store())));
     try {
       opened = await opening;
     } finally {
@@ -119,13 +116,12 @@ export function openConnection(parts: ConnectionParts) {
 }
 
 /** The session that the client had in an earlier process, else the one of its address, of the user's choice or of the folder. */
-async function firstName({ source, name, mark }: ConnectionParts, folder: string, ofFolder: OfFolder): Promise<string> {
+async function firstName({ source, name, mark }: ConnectionParts, folder: string, store: Store): Promise<string> {
   const own = mark?.();
-  const before = own && (await ofFolder()).rows.find((row) => source.clientOf(row) === own)?.name;
+  const before =
+    own && (await sessionsOf(source, folder, store)).rows.find((row) => source.clientOf(row) === own)?.name;
   return before || (name ?? source.named ?? folderSession(folder));
 }
-
-type OfFolder = () => Promise<{ readonly rows: readonly SessionRow[] }>;
 
 async function sessionsOf(source: SessionSource, folder: string, store: Store) {
   const { found, damaged } = await readableRows(store);

@@ -66,6 +66,12 @@ export interface Unanswered {
   readonly isStopped: boolean;
 }
 
+/** A call while the branch is read. */
+interface OpenCall extends Omit<Unanswered, "isTail"> {
+  readonly starts: StartEntry[];
+  isStopped: boolean;
+}
+
 /** Facts about us that a branch has. */
 export type BranchView = ReturnType<typeof readBranch>;
 /** The state that a branch is at: `context` is the key of its context in the store; null: it has none. */
@@ -77,20 +83,16 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   const completed = new Map<string, CompleteEntry>();
   let openAsk: StartEntry | null = null;
   const open = openCalls();
-  const calls = new Map<string, Pick<Unanswered, "key" | "tool_call_id" | "tool" | "args">>();
-  /** The starts of each call that has no result yet. */
-  const begun = new Map<string, StartEntry[]>();
+  const calls = new Map<string, OpenCall>();
   /** Those at which the branch ends; if they were stopped, an answer without a word may follow them. */
   let tail = new Set<string>();
-  const stopped = new Set<string>();
   for (const entry of entries) {
     const { type, customType, data } = entry;
     if (type === "custom" && customType === "rlm_start") {
       const read = v.safeParse(StartSchema, data);
       if (!read.success) continue;
       starts.push(read.output);
-      const call = open.next(read.output.tool_call_id);
-      if (call) begun.set(call.key, [...(begun.get(call.key) ?? []), read.output]);
+      calls.get(open.next(read.output.tool_call_id)?.key ?? "")?.starts.push(read.output);
       openAsk = read.output.kind === "ask" ? read.output : null;
     } else if (type === "custom" && customType === "rlm_complete") {
       const read = v.safeParse(CompleteSchema, data);
@@ -102,24 +104,22 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
     } else {
       const said = messageOn(entry);
       if (!said) continue;
-      const answered = open.take(said);
-      if (answered && isStopped(said)) stopped.add(answered.key);
+      const answered = calls.get(open.take(said)?.key ?? "");
+      if (answered && isStopped(said)) answered.isStopped = true;
       else if (answered) calls.delete(answered.key);
       if (said.role === "user" || said.role === "assistant")
-        tail = new Set(isEmptyFailure(said) ? [...tail].filter((key) => stopped.has(key)) : []);
+        tail = new Set(isEmptyFailure(said) ? [...tail].filter((key) => calls.get(key)?.isStopped) : []);
       for (const { key, id, name, args } of callsOf(said)) {
         tail.add(key);
-        if (isOurs(name)) calls.set(key, { key, tool_call_id: id, tool: name, args });
+        if (isOurs(name)) calls.set(key, { key, tool_call_id: id, tool: name, args, starts: [], isStopped: false });
       }
     }
   }
   const unanswered = [...calls.values()].flatMap((call): Unanswered[] => {
-    const own = begun.get(call.key);
-    const newest = own?.at(-1);
-    const wasStopped = stopped.has(call.key);
-    if (!own || !newest || (wasStopped && completed.get(newest.exec_id)?.error_code === "cancelled")) return [];
-    const isTail = tail.has(call.key) && (!wasStopped || starts.at(-1) === newest);
-    return [{ ...call, starts: own, isTail, isStopped: wasStopped }];
+    const { key, isStopped: wasStopped } = call;
+    const newest = call.starts.at(-1);
+    if (!newest || (wasStopped && completed.get(newest.exec_id)?.error_code === "cancelled")) return [];
+    return [{ ...call, isTail: tail.has(key) && (!wasStopped || starts.at(-1) === newest) }];
   });
   const last = [...completed.values()].at(-1);
   return {

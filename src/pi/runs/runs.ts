@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type Clock, wordedEnvelope } from "../../../runtime/index.ts";
+import { whenAborted } from "../../platform/signals.ts";
 import type { JournalRecord, SessionEvent } from "../../session/index.ts";
 import { fitted, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
@@ -142,9 +143,8 @@ async function perform(parts: RunsParts, own: Running, work: Work, give: Give): 
   const { board, clock, announced, departure } = parts;
   const { run, phase, cancel } = own;
   const { tool, tool_call_id, signal } = run;
-  const onAbort = () => abort(parts, own, give);
   if (signal?.aborted) cancel.abort();
-  signal?.addEventListener("abort", onAbort);
+  const callOff = signal && whenAborted(signal, () => abort(parts, own, give));
   const shown = { tool: tool.name, tool_call_id, exec_id: null, phase, started_at: clock.now() };
   const unsubscribe = board.subscribe(({ running }) => {
     if (running && !own.isStopped && !departure.hasLeft()) run.onUpdate?.({ tool: tool.name, running });
@@ -159,7 +159,7 @@ async function perform(parts: RunsParts, own: Running, work: Work, give: Give): 
     if (own.isStopped) run.onLate?.(outcome);
     return outcome;
   } finally {
-    signal?.removeEventListener("abort", onAbort);
+    callOff?.();
     unsubscribe();
   }
 }
