@@ -1,8 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
-import { parseJson } from "../../platform/json.ts";
 import type { AnswerKey, NewAnswer } from "../jobs/answers.ts";
 import type { Bounds } from "./bounds.ts";
-import { unpackText } from "./pack.ts";
+import { jsonIn } from "./forms.ts";
 import { columnsOf, count, isSealed, number, type Row, seal, text } from "./seal.ts";
 
 /** Only shorter answers are kept (`MOST_KEPT_UNITS` in `src/session/sub-calls/cache.ts`). */
@@ -81,13 +80,11 @@ function sealedRow(columns: AnswerColumns, value: string): AnswerRow {
 
 /** `null` if the row is damaged: the model is asked then. */
 export function answerIn(row: Row): ReadAnswer | null {
-  const content = unpackText(row, "value", ANSWER_BOUNDS);
-  if (content === null) return null;
+  const content = jsonIn(row, "value", "any", ANSWER_BOUNDS);
+  if (!content) return null;
   try {
     const columns = columnsOf(row, COLUMNS);
-    if (!isSealed(row, [...answerFields(columns), content])) return null;
-    const value = parseJson(content);
-    return value === undefined ? null : { ...columns, value };
+    return isSealed(row, [...answerFields(columns), content.text]) ? { ...columns, value: content.value } : null;
   } catch {
     return null;
   }

@@ -1,8 +1,7 @@
 import type { ImageMeta } from "../../../runtime/index.ts";
 import { checkpointLost } from "../failure.ts";
 import type { CheckpointRow, NewCheckpoint } from "../port.ts";
-import { EXTRAS, IMAGE_META, jsonOf } from "./forms.ts";
-import { unpackText } from "./pack.ts";
+import { EXTRAS, IMAGE_META, jsonIn } from "./forms.ts";
 import type { PackedPages } from "./pages.ts";
 import { blob, columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
 
@@ -36,32 +35,30 @@ export function shown(checkpoint: Checkpoint): CheckpointRow {
 
 /** null if the row is damaged. @param row `seals_number` is 1 if the seal is over the number too */
 export function decodeCheckpoint(row: Row): Checkpoint | null {
-  const meta = unpackText(row, "meta");
-  const extras = unpackText(row, "beside");
+  const meta = jsonIn(row, "meta", IMAGE_META);
+  const extras = jsonIn(row, "beside", EXTRAS[String(row.kind)] ?? {});
+  if (!meta || !extras || !isImageMeta(meta.value)) return null;
   const columns = (names: readonly string[]) => names.map((name) => value(row, name));
-  if (meta === null || extras === null) return null;
-  if (!isSealed(row, [...columns(row.seals_number === 1 ? ["n", ...BEFORE] : BEFORE), meta, extras, ...columns(AFTER)]))
-    return null;
-  const parsed = jsonOf(meta, IMAGE_META);
-  const beside = jsonOf(extras, EXTRAS[String(row.kind)] ?? {});
-  if (!isImageMeta(parsed) || beside === undefined || !isMemory(parsed.linearBytes)) return null;
+  const before = columns(row.seals_number === 1 ? ["n", ...BEFORE] : BEFORE);
+  if (!isSealed(row, [...before, meta.text, extras.text, ...columns(AFTER)])) return null;
   return {
     ...columnsOf(row, CHECKPOINT),
     exec_id: textOrNull(row, "exec_id") ?? "",
-    ...{ meta: parsed, extras: beside, parts: blob(row, "parts") },
+    ...{ meta: meta.value, extras: extras.value, parts: blob(row, "parts") },
     chain: { length: number(row, "chain_length"), bytes: number(row, "chain_bytes") },
   };
 }
-
-const isImageMeta = (meta: unknown): meta is ImageMeta => meta !== undefined;
 
 const CHECKPOINT = {
   ...{ n: number, id: text, session: textOrNull, parent: textOrNull, base: textOrNull, seq: number, at: number },
   ...{ kind: wordOf("a checkpoint", ["step", "end", "baseline"]), pages: number, stored_bytes: number },
 };
 
-/** True for what memory of 32 bits can have. */
-const isMemory = (bytes: number) => Number.isInteger(bytes) && bytes > 0 && bytes <= 2 ** 32;
+/** True for what has the form of an image, if its memory is one of 32 bits. */
+function isImageMeta(meta: unknown): meta is ImageMeta {
+  const { linearBytes: bytes }: { readonly linearBytes?: number } = Object(meta);
+  return bytes !== undefined && Number.isInteger(bytes) && bytes > 0 && bytes <= 2 ** 32;
+}
 
 const BEFORE = ["id", "session", "parent", "base", "exec_id", "kind", "seq"];
 const AFTER = ["chain_length", "chain_bytes", "pages", "stored_bytes", "at", "parts"];

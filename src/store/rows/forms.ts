@@ -1,5 +1,8 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
+import { USUAL_BOUNDS } from "./bounds.ts";
+import { unpackText } from "./pack.ts";
+import type { Row } from "./seal.ts";
 
 /**
  * The form of a JSON value. `json` is a text that is JSON itself. A list has the form of its items, and an object those of the
@@ -30,10 +33,17 @@ function fits(value: unknown, form: Form): boolean {
 
 const isList = (form: readonly [Form] | Fields): form is readonly [Form] => Array.isArray(form);
 
-/** The value of a column's JSON; undefined if it is not JSON, or not of this form. */
-export function jsonOf(text: string, form: Form): Json | undefined {
-  const value = parseJson(text);
-  return value !== undefined && fits(value, form) ? value : undefined;
+/** A column of JSON. The seal of its row is over the text. */
+interface JsonColumn {
+  readonly text: string;
+  readonly value: Json;
+}
+
+/** The column of a row; null if it is damaged, not within the bounds, not JSON, or not of this form. */
+export function jsonIn(row: Row, column: string, form: Form = "any", bounds = USUAL_BOUNDS): JsonColumn | null {
+  const text = unpackText(row, column, bounds);
+  const value = text === null ? undefined : parseJson(text);
+  return text !== null && value !== undefined && fits(value, form) ? { text, value } : null;
 }
 
 const KIND = /^(?:cell|query|load|append|helpers|memory|ask|turn)$/;

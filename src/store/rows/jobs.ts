@@ -1,8 +1,8 @@
-import type { Json } from "../../../runtime/index.ts";
 import { parseJson } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { Amount, JobRow, JobState, RunLimits, RunRow, Tried } from "../jobs/port.ts";
 import { type Bounds, capped, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOUNDS } from "./bounds.ts";
+import { jsonIn } from "./forms.ts";
 import { checkJobSeal } from "./job-seal.ts";
 import { unpackText } from "./pack.ts";
 import { columnsOf, number, numberOrNull, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
@@ -71,7 +71,7 @@ export function decodeRun(row: Row): RunRow {
     ...columnsOf(row, RUN),
     files: { script, table },
     fresh: fresh !== 0,
-    spec: jsonOf(row, "spec", SPEC_BOUNDS),
+    spec: wholeJson(row, "spec", SPEC_BOUNDS).value,
     limits: amountIn(row, amountColumns("lim"), numberOrNull),
     ...{ spent: amountOf(row, "spent"), held: amountOf(row, "held"), doubtful: amountOf(row, "doubtful") },
   };
@@ -115,7 +115,7 @@ export function triedOf(row: Row): Tried[] {
 }
 
 function jobIn(row: Row): JobRow {
-  const told = row.told === null ? null : jsonOf(row, "told", TOLD_BOUNDS);
+  const told = row.told === null ? null : wholeJson(row, "told", TOLD_BOUNDS).value;
   return { ...columnsOf(row, JOB), spent: amountOf(row, "spent"), told };
 }
 
@@ -136,21 +136,14 @@ function amountIn<T>(row: Row, columns: readonly [string, string, string], read:
   return { nanodollars: read(row, usd), tokens: read(row, tokens), sub_calls: read(row, calls) };
 }
 
-function jsonOf(row: Row, column: string, bounds: Bounds): Json {
-  const json = parseJson(unpackText(row, column, bounds) ?? "");
-  if (json !== undefined) return json;
-  throw damagedColumn(row, column);
+function wholeJson(row: Row, column: string, bounds: Bounds) {
+  const json = jsonIn(row, column, "any", bounds);
+  if (json) return json;
+  throw corrupt(`the ${column} of ${String(row.name ?? row.id)} is damaged`);
 }
 
 /** The input of a job, as JSON. @throws RlmError `store_corrupt` */
-export function inputIn(row: Row): string {
-  const json = unpackText(row, "input", INPUT_BOUNDS);
-  if (json !== null && parseJson(json) !== undefined) return json;
-  throw damagedColumn(row, "input");
-}
-
-const damagedColumn = (row: Row, column: string) =>
-  corrupt(`the ${column} of ${String(row.name ?? row.id)} is damaged`);
+export const inputIn = (row: Row): string => wholeJson(row, "input", INPUT_BOUNDS).text;
 
 /** Time that the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
 export function keepMs(spec: string): number {

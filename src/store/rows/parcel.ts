@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { parseJson } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { NewParcel, Parcel, ParcelAnswer, ParcelRequest } from "../shipping/port.ts";
 import { BODY_BOUNDS } from "./bounds.ts";
+import { jsonIn } from "./forms.ts";
 import { unpackText } from "./pack.ts";
 import {
   blob,
@@ -58,10 +58,9 @@ const STATES = ["waiting", "out", "answered"] as const;
 export function answerOf(row: Row): ParcelAnswer | null {
   const kept = KEPT.map((column) => value(row, column));
   if (row.state !== "answered") return isSealed(row, kept) ? null : damaged(row);
-  const [status, answer] = [number(row, "status"), unpackText(row, "answer")];
-  const body = answer === null ? undefined : parseJson(answer);
-  if (answer === null || body === undefined || !isSealed(row, [...kept, status, answer])) return damaged(row);
-  return { status, body };
+  const [status, answer] = [number(row, "status"), jsonIn(row, "answer")];
+  if (!answer || !isSealed(row, [...kept, status, answer.text])) return damaged(row);
+  return { status, body: answer.value };
 }
 
 /** @throws RlmError `store_corrupt` if the parcel or its request is damaged */

@@ -3,8 +3,7 @@ import type { Json } from "../../../runtime/index.ts";
 import { corrupt, misuse } from "../failure.ts";
 import type { NewSession, SessionRow, Step } from "../port.ts";
 import { capped, SESSION_BOUNDS } from "./bounds.ts";
-import { jsonOf } from "./forms.ts";
-import { unpackText } from "./pack.ts";
+import { jsonIn } from "./forms.ts";
 import { columnsOf, isSealed, number, type Row, text, textOrNull, value, wordOf } from "./seal.ts";
 
 /** A row of `sessions` but its holder, which changes without it. JSON is still text. */
@@ -47,10 +46,10 @@ export function decodeSession(row: Row): Session {
     row,
     SESSION_COLUMNS.map((column) => value(row, column)),
   );
-  const [facts, settings] = ["facts", "settings"].map((column) => unpackText(row, column, SESSION_BOUNDS));
-  const isJson = [facts, settings].every((one) => typeof one === "string" && jsonOf(one, "any") !== undefined);
-  if (!sealed || !isJson) throw corrupt(`the row of session ${String(row.id)} is damaged`);
-  return { ...columnsOf(row, SESSION), facts: text(row, "facts"), settings: text(row, "settings") };
+  const facts = jsonIn(row, "facts", "any", SESSION_BOUNDS);
+  const settings = jsonIn(row, "settings", "any", SESSION_BOUNDS);
+  if (!sealed || !facts || !settings) throw corrupt(`the row of session ${String(row.id)} is damaged`);
+  return { ...columnsOf(row, SESSION), facts: facts.text, settings: settings.text };
 }
 
 const ORIGINS = [

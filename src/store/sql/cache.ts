@@ -1,7 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
-import { parseJson } from "../../platform/json.ts";
 import type { GcRule, Step } from "../port.ts";
-import { unpackText } from "../rows/pack.ts";
+import { jsonIn } from "../rows/forms.ts";
 import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import { get, type Plan, packed, run, sql } from "./sql.ts";
 
@@ -21,8 +20,7 @@ export function* keepText(hash: string, text: string, at: number): Plan<void> {
 /** null if the answer is missing or damaged: the model is then asked again. */
 export function* readAnswer(key: string): Plan<Json> {
   const row = yield* get(sql`SELECT * FROM cache WHERE key = ${key}`);
-  const content = row ? answerOf(row) : null;
-  return content === null ? null : (parseJson(content) ?? null);
+  return (row && answerOf(row)) ?? null;
 }
 
 /** Drops answers that are older than the rule allows, and texts that are too old. Returns how many they were. */
@@ -39,12 +37,8 @@ export const textKey = (hash: string) => `text:${hash}`;
 /** Texts are kept for so long, ms, whatever becomes of answers. */
 const TEXT_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** The answer's JSON; null if the row is damaged. */
-export function answerOf(row: Row): string | null {
-  const content = unpackText(row, "value");
-  return content !== null &&
-    parseJson(content) !== undefined &&
-    isSealed(row, [value(row, "key"), content, value(row, "at")])
-    ? content
-    : null;
+/** The answer; undefined if the row is damaged. */
+export function answerOf(row: Row): Json | undefined {
+  const content = jsonIn(row, "value");
+  return content && isSealed(row, [value(row, "key"), content.text, value(row, "at")]) ? content.value : undefined;
 }

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { freeBytes, type Json, LIMITS, pack } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { StoredContext } from "../port.ts";
-import { CONTEXT_INDEX, jsonOf } from "../rows/forms.ts";
-import { CHUNK_BYTES, unpack, unpackText } from "../rows/pack.ts";
+import { CONTEXT_INDEX, jsonIn } from "../rows/forms.ts";
+import { CHUNK_BYTES, unpack } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
 import { isSealed, number, type Row, seal, text, value } from "../rows/seal.ts";
 import { all, get, oneOf, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
@@ -153,9 +153,8 @@ interface ContextHead {
 
 /** The context without its bytes; null if it is damaged. */
 export function readHead(row: Row): ContextHead | null {
-  const [facts, listed] = [unpackText(row, "facts"), unpackText(row, "parts")];
-  if (facts === null || listed === null || !isSealed(row, [value(row, "hash"), value(row, "parts"), facts]))
-    return null;
-  const [parts, index] = [jsonOf(listed, ["text"]), jsonOf(facts, CONTEXT_INDEX)];
-  return isTexts(parts) && index !== undefined ? { parts, index } : null;
+  const [facts, listed] = [jsonIn(row, "facts", CONTEXT_INDEX), jsonIn(row, "parts", ["text"])];
+  if (!facts || !isTexts(listed?.value)) return null;
+  const isWhole = isSealed(row, [value(row, "hash"), value(row, "parts"), facts.text]);
+  return isWhole ? { parts: listed.value, index: facts.value } : null;
 }

@@ -1,8 +1,7 @@
 import { isRecord } from "../../platform/json.ts";
 import { corrupt } from "../failure.ts";
 import type { JournalRow, StoredRecord } from "../port.ts";
-import { jsonOf, RECORDS } from "../rows/forms.ts";
-import { unpackText } from "../rows/pack.ts";
+import { jsonIn, RECORDS } from "../rows/forms.ts";
 import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import { readSession } from "./sessions.ts";
@@ -63,13 +62,14 @@ export function* insertRecords(written: ReturnType<typeof packedRecords>["writte
 
 /** null if the row is damaged, or not a record of its kind. */
 export function wholeRecord(row: Row, session: string, seq: number): StoredRecord | null {
-  const content = unpackText(row, "content");
   const kind = value(row, "kind");
-  if (content === null || row.session !== session || row.seq !== seq) return null;
   const form = RECORDS.get(String(kind));
-  if (!form || !isSealed(row, [session, seq, kind, content])) return null;
-  const record = jsonOf(content, form);
-  return isStored(record) && record.record === kind ? record : null;
+  const content = form && jsonIn(row, "content", form);
+  if (!content || row.session !== session || row.seq !== seq) return null;
+  const record = content.value;
+  return isStored(record) && record.record === kind && isSealed(row, [session, seq, kind, content.text])
+    ? record
+    : null;
 }
 
 const isStored = (record: unknown): record is StoredRecord => isRecord(record) && typeof record.record === "string";

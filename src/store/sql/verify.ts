@@ -164,7 +164,7 @@ function* context(hash: string): Findings {
 
 function* answer(key: string): Findings {
   const row = yield* get(sql`SELECT * FROM cache WHERE key = ${key}`);
-  return !row || answerOf(row) !== null ? [] : [`cache: the answer ${key} is damaged`];
+  return !row || answerOf(row) !== undefined ? [] : [`cache: the answer ${key} is damaged`];
 }
 
 function* runAnswer(key: string): Findings {

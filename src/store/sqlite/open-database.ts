@@ -90,9 +90,13 @@ function connectionToRead(path: string): DatabaseSync {
 }
 
 function openedToRead(url: URL): DatabaseSync {
-  const connection = new DatabaseSync(url, { readOnly: true });
+  return begunWith(new DatabaseSync(url, { readOnly: true }), "SELECT count(*) FROM sqlite_schema");
+}
+
+/** The connection once it has done this and what goes for all of them; closed if that fails. */
+function begunWith(connection: DatabaseSync, statements: string): DatabaseSync {
   try {
-    connection.exec(`${PRAGMAS}; SELECT count(*) FROM sqlite_schema`);
+    connection.exec(`${PRAGMAS}; ${statements}`);
     return connection;
   } catch (error) {
     connection.close();
@@ -109,26 +113,23 @@ const PRAGMAS = "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA
 function checkSchema(connection: DatabaseSync, path: string): void {
   using own = new DatabaseSync(":memory:");
   for (const migration of MIGRATIONS) own.exec(migration);
-  const [found, expected] = [connection, own].map(
-    (one) =>
-      new Map(
-        one
-          .prepare(SCHEMA)
-          .all()
-          .map(({ name, said }) => [name, said]),
-      ),
-  );
-  const names = [...(found?.keys() ?? []), ...(expected?.keys() ?? [])];
-  const other = names.find((name) => found?.get(name) !== expected?.get(name));
+  const [found, expected] = [schemaOf(connection), schemaOf(own)];
+  const other = [...found, ...expected].find((one) => !found.has(one) || !expected.has(one));
   if (other === undefined) return;
   connection.close();
-  throw new RlmError("store_corrupt", `${path}: ${String(other)} is not what Belay makes there`, {
+  const { name } = JSON.parse(other);
+  throw new RlmError("store_corrupt", `${path}: ${name} is not what Belay makes there`, {
     suggestion: "Somebody has changed the schema of the store: put a copy from before there, or choose another folder.",
   });
 }
 
-/** Names of the schema with what each is. Statistics and the like, which SQLite adds by itself, are left out. */
-const SCHEMA = `SELECT name, type || ' ' || tbl_name || ' ' || coalesce(sql, '') AS said FROM sqlite_schema
+/** Entries of a schema, each as JSON. Statistics and the like, which SQLite adds by itself, are left out. */
+function schemaOf(connection: DatabaseSync): ReadonlySet<string> {
+  const rows = connection.prepare(SCHEMA).all();
+  return new Set(rows.map((row) => JSON.stringify(row)));
+}
+
+const SCHEMA = `SELECT name, type, tbl_name, sql FROM sqlite_schema
   WHERE type NOT IN ('table', 'index') OR name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`;
 
 /** Whoever can write to the folder can put another database into it. @throws RlmError `store_failed`, `store_corrupt` */
@@ -150,17 +151,8 @@ function checkOwn(folder: string, path: string): void {
 }
 
 function openConnection(path: string): DatabaseSync {
-  const connection = new DatabaseSync(path);
-  try {
-    connection.exec(`
-      PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES};
-      ${PRAGMAS};
-    `);
-    return connection;
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
+  const waits = `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES}`;
+  return begunWith(new DatabaseSync(path), waits);
 }
 
 const BUSY_MS = 10_000;
