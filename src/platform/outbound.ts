@@ -83,6 +83,9 @@ async function openDispatcher(proxy: string): Promise<Dispatcher> {
   return new Dispatcher1Wrapper(new ProxyAgent({ uri: proxy, allowH2: false }));
 }
 
+/** Codes of a connection that was never made, so that nothing was sent. ETIMEDOUT is of those that were made, too. */
+export const UNCONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT/;
+
 /** Returns why `fetch` failed: in words if a certificate or the proxy is at fault, else the error as it was. */
 function explained(error: unknown, url: URL, proxy: URL | null): unknown {
   const { cause }: { readonly cause?: unknown } = Object(error);
@@ -92,15 +95,14 @@ function explained(error: unknown, url: URL, proxy: URL | null): unknown {
   if (proxy === null || reasons === "") return error;
   const by = `the proxy ${shownAddress(proxy)}`;
   if (reasons.includes("(407)")) return new OutboundError(`${by} wants a user and a password, or other ones`, LOGIN);
-  const unsent = UNSENT.exec(reasons)?.[0];
+  const [unsent] = UNCONNECTED.exec(reasons) ?? NO_TUNNEL.exec(reasons) ?? [];
   const problem = `${by} made no connection to ${url.host} (${unsent ?? errorCode(cause)})`;
   const check = `Check ${variableOf(url)}; a server that needs no proxy belongs into NO_PROXY.`;
   return new OutboundError(problem, check, true, unsent !== undefined);
 }
 
 const UNTRUSTED = /(?:DEPTH_ZERO_)?SELF_SIGNED_CERT(?:_IN_CHAIN)?|UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF)/;
-const UNSENT =
-  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH|ETIMEDOUT|UND_ERR_(?:CONNECT_TIMEOUT|PRX_CONN)|Proxy response \(\d+\)/;
+const NO_TUNNEL = /UND_ERR_PRX_CONN|Proxy response \(\d+\)/;
 const TRUST = "Set NODE_EXTRA_CA_CERTS to the file of your company's certificates (PEM), then start again.";
 const LOGIN = "Write USER:PASSWORD@ before the host in its variable, with characters such as @ encoded as %40.";
 

@@ -1,6 +1,7 @@
 import { isContextOverflow } from "belay-pi-ai/utils/overflow";
 import { remedy } from "../../../runtime/index.ts";
 import { given, isRecord, parseJson } from "../../platform/json.ts";
+import { UNCONNECTED } from "../../platform/outbound.ts";
 import { redactedStart, withoutKeys } from "../../platform/redact.ts";
 import { type Cure, type FailureCode, failure } from "../failure.ts";
 import type { ModelAnswer } from "../port.ts";
@@ -90,12 +91,11 @@ function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse
 /** The connection was never made, so nothing was sent. */
 export function isUnreached({ status, networkError, outbound }: SeenResponse): boolean {
   if (outbound) return outbound.isUnsent;
-  return status === null && networkError !== null && UNREACHED.includes(networkError);
+  return status === null && networkError !== null && UNCONNECTED.test(networkError);
 }
 
 /** The first words of some SDKs if `fetch` refuses the address: a port of another protocol, for example. */
 const NO_CONNECTION = "Connection error.";
-const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
 
 function codeOf(api: string, said: string, status: number | null): FailureCode {
   if (status === 429 || status === 529 || ((status ?? 503) === 503 && BUSY.test(said))) return "rate_limited";

@@ -1,8 +1,8 @@
-import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { type Context, isWithin, load } from "../../context/index.ts";
 import { given } from "../../platform/json.ts";
+import { statsOf } from "../../platform/stats.ts";
 import type { Loading } from "../exec/request.ts";
 import type { Start } from "../journal/records.ts";
 import { readLoadInput, sourceIn, waysIn } from "./contexts.ts";
@@ -48,6 +48,6 @@ export async function changedFiles(
 /** True for the path of a file that is gone. A member of an archive is below a file. */
 function isGone(path: string): boolean {
   let place = path;
-  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
-  return place !== path && statSync(place).isDirectory();
+  while (!statsOf(place) && dirname(place) !== place) place = dirname(place);
+  return place !== path && statsOf(place)?.isDirectory() === true;
 }

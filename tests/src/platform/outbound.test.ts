@@ -75,6 +75,11 @@ test("a certificate that is not trusted has its cure, and other failures stay as
   });
   const ended = new DOMException("over", "TimeoutError");
   await expect(fetchOut(() => Promise.reject(ended), "https://a.example/")).rejects.toBe(ended);
+  // A connection that was made may end so, too, and the server may have worked on the request.
+  withEnv({ HTTPS_PROXY: "http://127.0.0.1:1" });
+  const late = new TypeError("fetch failed", { cause: Object.assign(new Error("read"), { code: "ETIMEDOUT" }) });
+  const failed = fetchOut(() => Promise.reject(late), "https://a.example/");
+  await expect(failed).rejects.toMatchObject({ message: expect.stringContaining("(ETIMEDOUT)"), isUnsent: false });
 });
 
 test("no redirect is followed, and the address that it leads to is named without secrets", async () => {
