@@ -46,7 +46,8 @@ export function* readContext(key: string): Plan<StoredContext> {
 /** True if parts would take more memory than a context may: a row can name one of them many times. */
 export function* areTooLarge(parts: readonly string[]): Plan<boolean> {
   const rows = yield* all(sql`SELECT hash, bytes FROM parts WHERE hash ${oneOf(parts)}`);
-  const sizes = new Map(rows.map((row) => [row.hash, number(row, "bytes")]));
+  // A negative length takes nothing off the others.
+  const sizes = new Map(rows.map((row) => [row.hash, Math.abs(number(row, "bytes"))]));
   return parts.reduce((sum, part) => sum + (sizes.get(part) ?? 0), 0) > MAX_BYTES;
 }
 

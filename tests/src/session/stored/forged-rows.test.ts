@@ -101,8 +101,8 @@ test("figures of forged rows are bounded before they are used, and a schema that
   undoMemory();
 
   const context: Row = database.prepare("SELECT * FROM contexts").get() ?? {};
-  database.exec("INSERT INTO parts (hash, bytes) VALUES ('zeros', 120000000)");
-  const twice = { table: "contexts", column: "parts", row: context, next: '["zeros","zeros"]' };
+  database.exec("INSERT INTO parts (hash, bytes) VALUES ('zeros', 120000000), ('less', -90000000)");
+  const twice = { table: "contexts", column: "parts", row: context, next: '["zeros","zeros","less"]' };
   const undoParts = forge(database, twice);
   const tooLarge = expect.stringContaining("its parts are larger than a context can be");
   await expect(store.context(String(context.hash))).rejects.toMatchObject({ code: "context_lost", message: tooLarge });
