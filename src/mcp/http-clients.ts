@@ -42,12 +42,9 @@ export function openClients(parts: OwnClientParts, bounds: HttpClientBounds) {
 
   /** The answer of a client, which is made if it is not known. */
   async function answered(id: string, asked: Asked, make: () => Client): Promise<Response> {
-    if (!known.get(id)) {
-      if (!(await known.hasRoom())) return busy();
-      if (!known.get(id)) known.add(id, make());
-    }
-    known.note(id, asked);
-    return known.get(id)?.answer(asked) ?? busy();
+    if (!known.has(id) && !(await known.hasRoom())) return busy();
+    if (!known.has(id)) known.add(id, make());
+    return known.note(id, asked)?.answer(asked) ?? busy();
   }
 
   return {

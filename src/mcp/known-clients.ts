@@ -72,7 +72,7 @@ export function openKnownClients(clock: Clock, bounds: ClientBounds) {
   return {
     /** True for a client that was forgotten: it is to shake hands again. */
     wasThere: (id: string): boolean => gone.has(id),
-    get: (id: string): Client | undefined => clients.get(id)?.client,
+    has: (id: string): boolean => clients.has(id),
     add(id: string, client: Client): void {
       clients.set(id, { client, open: 0, usedAt: clock.monotonic(), hasListened: false });
     },
@@ -83,10 +83,10 @@ export function openKnownClients(clock: Clock, bounds: ClientBounds) {
       if (oldest) await end(oldest[0]);
       return clients.size < bounds.clients;
     },
-    /** Notes that a client asks, from now on until its connection is done with the request. */
-    note(id: string, { request, gone }: Asked): void {
+    /** Notes that a client asks, from now on until its connection is done with the request; returns the client. */
+    note(id: string, { request, gone }: Asked): Client | undefined {
       const known = clients.get(id);
-      if (!known) return;
+      if (!known) return undefined;
       known.open++;
       onceAborted(gone, () => {
         known.open--;
@@ -94,6 +94,7 @@ export function openKnownClients(clock: Clock, bounds: ClientBounds) {
         known.hasListened ||= request.method === "GET";
         if (known.hasListened) clock.after(bounds.goneMs, () => void endUnused(id, bounds.goneMs));
       });
+      return known.client;
     },
     end,
     async endAll(): Promise<void> {

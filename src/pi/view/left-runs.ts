@@ -10,7 +10,7 @@ export function tellLeftRuns(ui: Pick<ExtensionUIContext, "setStatus" | "notify"
     const names = leftRuns().map(({ tool }) => tool);
     ui.setStatus(STATUS, names.length > 0 ? `rlm: running on after you left: ${names.join(", ")}` : undefined);
   };
-  if (leftRuns().length > 0) show();
+  show();
   return watchLeftRuns((over) => {
     show();
     if (!over) return;

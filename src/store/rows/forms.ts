@@ -107,10 +107,12 @@ const COVERAGE: Form = {
   "ranges?": { shown: "text", found: "text", ranked: "text", given: "text", printed: "text" },
 };
 
-/** Forms of the journal's records, by their kinds. */
+/** Fields of all records of the journal. */
+const OF_RECORDS: Fields = { exec_id: "text", at: "number" };
+
+/** The others, by the kinds of records. */
 const FORMS: Readonly<Record<string, Fields>> = {
   rlm_start: {
-    exec_id: "text",
     kind: KIND,
     "cell?": "text",
     "name?": "text",
@@ -121,20 +123,16 @@ const FORMS: Readonly<Record<string, Fields>> = {
     rest: [{ name: "text", source: "text" }],
     "helpers_hash?": "text",
     "history_hash?": "text",
-    at: "number",
   },
   rlm_resume: {
-    exec_id: "text",
     "checkpoint_id?": "text",
     replayed: "count",
     resent: ["text"],
     failed: ["text"],
     "call?": CALL_KEY,
-    at: "number",
   },
-  rlm_suspend: { exec_id: "text", still_running: ["text"], waited_ms: "number", at: "number" },
+  rlm_suspend: { still_running: ["text"], waited_ms: "number" },
   rlm_tool_call: {
-    exec_id: "text",
     call_id: "text",
     "checkpoint_id?": "text",
     name: "text",
@@ -145,11 +143,9 @@ const FORMS: Readonly<Record<string, Fields>> = {
     "effects?": "text",
     call_count: "count",
     output_bytes: "count",
-    at: "number",
   },
-  rlm_run: { exec_id: "text", call_id: "text", at: "number" },
+  rlm_run: { call_id: "text" },
   rlm_tool_result: {
-    exec_id: "text",
     call_id: "text",
     name: "text",
     success: "flag",
@@ -168,10 +164,8 @@ const FORMS: Readonly<Record<string, Fields>> = {
     "delivery?": { batch: "text", waited_ms: "number" },
     "misfit?": "text",
     elapsed_ms: "number",
-    at: "number",
   },
   rlm_complete: {
-    exec_id: "text",
     kind: KIND,
     success: "flag",
     "error_code?": "text",
@@ -190,10 +184,11 @@ const FORMS: Readonly<Record<string, Fields>> = {
     "coverage?": COVERAGE,
     "limits_met?": ["text"],
     "ended_by?": { code: "text", message: "text" },
-    at: "number",
   },
 };
-export const RECORDS: ReadonlyMap<string, Fields> = new Map(Object.entries(FORMS));
+export const RECORDS: ReadonlyMap<string, Fields> = new Map(
+  Object.entries(FORMS).map(([kind, own]) => [kind, { ...OF_RECORDS, ...own }]),
+);
 
 /** Forms of what a checkpoint keeps beside its image, by its kind. */
 export const EXTRAS: Readonly<Record<string, Form>> = {
