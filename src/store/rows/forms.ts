@@ -193,7 +193,13 @@ export const RECORDS: ReadonlyMap<string, Fields> = new Map(
 /** Forms of what a checkpoint keeps beside its image, by its kind. */
 export const EXTRAS: Readonly<Record<string, Form>> = {
   step: { state: STATE, "waiting?": ["text"], "elapsed_ms?": "number" },
-  end: { "memory?": {}, "helpers?": [{ name: "text", code: "text" }], "context_hash?": "text", "ledger?": SPENT },
+  end: {
+    "memory?": {},
+    "helpers?": [{ name: "text", code: "text" }],
+    "context_hash?": "text",
+    "ledger?": SPENT,
+    "cells?": "count",
+  },
   baseline: "any",
 };
 
