@@ -28,7 +28,7 @@ export const REMEDIES = {
   raiseSpace: "raise `maxSessionMb`",
   beginAnew: "begin a new session, or load the context again with `load()`",
   removeHelper: "remove it with `helpers.remove(*)`",
-  addFlags: "add `*` to the command",
+  addFlags: "go on with `*` in the command",
   nameModel: "set `model` to PROVIDER/ID",
   nameModels: 'name it in `models: ["*"]`',
   nameServer: "set `baseUrl` for a server of your own",
