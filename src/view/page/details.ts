@@ -147,7 +147,7 @@ function marked(shown: string, query: string): Child[] {
 
 /** The name of the session in a line to type; `RUN/ID` is that of a job. */
 const nameIn = ({ session }: Pick<Head, "session">) =>
-  session.name?.includes("/") ? session.name : typedName(session);
+  session.name !== null && /^[^-/][^/]*\//.test(session.name) ? session.name : typedName(session);
 
 /** Lines for a shell that go on from an instant of an exec. @param call its number; 0: none */
 function goOn(head: Head, exec: TracedExec | undefined, instant: number, call: number) {
