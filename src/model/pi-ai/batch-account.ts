@@ -45,7 +45,10 @@ export function batchAccount(
     for (const beta of betasOf(model)) headers.append("anthropic-beta", beta);
   }
   for (const [name, value] of Object.entries({ ...model.headers, ...own })) headers.set(name, value);
-  const secret = key ?? headers.get("authorization")?.replace(/^Bearer /, "") ?? "";
+  // Settings may give the key in a header.
+  const [usual = ""] = Object.keys(keyIn(api, ""));
+  const given = headers.get(usual) ?? headers.get("authorization");
+  const secret = key ?? given?.replace(/^Bearer /, "") ?? "";
   const id = `${api} ${address} ${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
   return {
     ...{ id, api, baseUrl: model.baseUrl, model: model.id, headers: Object.fromEntries(headers) },

@@ -241,6 +241,23 @@ test("logins and providers whose batches Belay does not know have no account, an
   }
 });
 
+test("an account is of its key, wherever settings give it", () => {
+  const [model] = getModels("anthropic");
+  if (!model) throw new Error("there is no model of Anthropic");
+  const proofOf = (headers: Readonly<Record<string, string>>) => {
+    const { id, prove } = batchAccount("anthropic-messages", model, "http://a", {
+      ...AUTHORIZATION,
+      key: null,
+      headers,
+    });
+    return [id, prove(["x"])];
+  };
+  const all = [{}, { "x-api-key": "k1" }, { "x-api-key": "k2" }, { authorization: "Bearer k3" }].map(proofOf);
+  expect(new Set(all.flat()).size).toBe(8);
+  const { id, prove } = batchAccount("anthropic-messages", model, "http://a", { ...AUTHORIZATION, key: "k1" });
+  expect(all[1]).toEqual([id, prove(["x"])]);
+});
+
 test("an account of Anthropic names all betas that any request of its model has, but for streams", async () => {
   const all = new Set<string>();
   for (const model of getModels("anthropic")) {
