@@ -9,15 +9,11 @@ import type { ReplayBounds } from "./replay.ts";
 import { serverFor } from "./serve.ts";
 import { openSharers } from "./sharers.ts";
 
-export interface HttpClientBounds extends ClientBounds, ReplayBounds {
-  readonly bodyBytes: number;
-}
-
 /**
  * Clients over HTTP. One of the older era is known by the id that it was given, and has a session of its own. Requests of the newer
  * era are bound to no client: those of one address share a session.
  */
-export function openClients(parts: OwnClientParts, bounds: HttpClientBounds) {
+export function openClients(parts: OwnClientParts, bounds: ClientBounds & ReplayBounds) {
   const { clock = systemClock } = parts;
   const known = openKnownClients(clock, bounds);
   const busy = () => refusal(503, `${bounds.clients} clients are at work`, { "Retry-After": "60" });
@@ -29,7 +25,7 @@ export function openClients(parts: OwnClientParts, bounds: HttpClientBounds) {
     const sharers = openSharers(clock, bounds.idleMs);
     const session = openClientSession(parts, { name, shared: (named) => sharedBy(sharers.names(), named) });
     const serve = () => serverFor(parts, session, "cancels");
-    const handler = createMcpHandler(serve, { legacy: "reject", maxRequestBodySize: bounds.bodyBytes });
+    const handler = createMcpHandler(serve, { legacy: "reject" });
     return {
       session,
       answer({ request, body }) {

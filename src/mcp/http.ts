@@ -74,7 +74,7 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
     const asked = { request, body: parseJson(text), gone, name };
     const id = request.headers.get("mcp-session-id");
     if (id !== null) return clients.answer(id, asked);
-    const isLegacy = await isLegacyRequest(request, asked.body, { maxRequestBodySize: bounds.bodyBytes });
+    const isLegacy = await isLegacyRequest(request, asked.body);
     return isLegacy ? clients.greet(asked) : clients.share(asked);
   }
 
@@ -144,7 +144,7 @@ async function send(response: Response, incoming: IncomingMessage, outgoing: Ser
 /** ms that a client may take to read what is there. */
 const DRAIN_MS = 60_000;
 
-/** A request of Node's as one of the web, with the text of its body; null: its body is too long. */
+/** A request of Node's as one of the web without a body, and the text of its body; null: its body is too long. */
 async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostBytes: number) {
   const { method = "GET", url = "", headers } = incoming;
   const bytes = await boundedBytes(method === "POST" ? incoming : [], mostBytes);
@@ -157,7 +157,6 @@ async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostByt
   const given = Object.entries(asked).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, [value].flat().join(", ")]],
   );
-  const sent = method === "POST" ? { body: bytes } : {};
-  const request = new Request(new URL(url, `http://${headers.host}`), { method, headers: given, signal, ...sent });
+  const request = new Request(new URL(url, `http://${headers.host}`), { method, headers: given, signal });
   return { request, text: new TextDecoder().decode(bytes) };
 }

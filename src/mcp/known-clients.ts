@@ -4,8 +4,9 @@ import type { ClientSession } from "./client-session.ts";
 
 /** A request with a token. */
 export interface Asked {
+  /** It is without its body. */
   readonly request: Request;
-  /** Its body, parsed; undefined if it is not JSON. */
+  /** Its body, parsed; undefined if it has none. */
   readonly body: unknown;
   /** Aborted when the connection is done with the request; the signal of a request may be collected before. */
   readonly gone: AbortSignal;

@@ -23,7 +23,6 @@ export interface OwnClientParts extends ServerParts {
 export interface OwnClientOptions extends ReplayBounds {
   /** The session that the client's address names; null: that of the folder. */
   readonly name: string | null;
-  readonly bodyBytes: number;
   /** Called when the client has said goodbye. */
   left(id: string): Promise<void>;
 }
@@ -55,7 +54,7 @@ const clientOf = (name: string | null) => `client of ${name ?? ""}`;
  */
 export function openOwnClient(parts: OwnClientParts, back: string | null, options: OwnClientOptions): Client {
   const { token } = parts;
-  const { name, bodyBytes } = options;
+  const { name } = options;
   const id = () => transport.sessionId ?? back;
   const mark = () => hash("sha256", id() ?? "").slice(0, MARK_DIGITS);
   const session = openClientSession(parts, { name, mark });
@@ -66,7 +65,6 @@ export function openOwnClient(parts: OwnClientParts, back: string | null, option
       back ?? sealed(token, clientOf(name), { nonce: randomUUID(), ...v.parse(GreetingSchema, greeting) }),
     eventStore: replay.store,
     retryInterval: RETRY_MS,
-    maxRequestBodySize: bodyBytes,
     onsessionclosed: options.left,
   });
   const connect = async () => {

@@ -34,8 +34,12 @@ const callOf = (id: number | string, name: string, args: object) =>
 /** A client that has shaken hands and loaded the project. */
 async function greeted(url: string, hello = HELLO_NOW) {
   const { headers } = await asked(url, BEARING, hello);
-  const version: string = JSON.parse(hello).params.protocolVersion;
-  return { ...BEARING, "Mcp-Session-Id": String(headers["mcp-session-id"]), "Mcp-Protocol-Version": version };
+  const [{ params }] = [JSON.parse(hello)].flat();
+  return {
+    ...BEARING,
+    "Mcp-Session-Id": String(headers["mcp-session-id"]),
+    "Mcp-Protocol-Version": String(params.protocolVersion),
+  };
 }
 
 type Headers = Awaited<ReturnType<typeof greeted>>;
@@ -96,7 +100,7 @@ test.each([64, 1])(
 test("each client of an earlier process has its session again, and the answer of its call", async () => {
   const of = project();
   const first = await scene({}, { of });
-  const other = await greeted(first.url);
+  const other = await greeted(first.url, `[${HELLO_NOW}]`);
   await asked(first.url, other, callOf(1, "rlm_load", { path: of.folder }));
   const [last, waiting] = [
     await dropped(first.url, first.headers, callOf(2, "rlm_exec", CELL)),
