@@ -30,7 +30,8 @@ export function boundedLines(answer: (lines: string, done: () => void) => void):
     const line = Buffer.concat(pieces)
       .toString("utf8")
       .replace(/^\ufeff/, "");
-    const errors = length > LINE_BYTES ? tooLong(frame.read()) : line.trim() === "" ? [] : refusalsOf(line, "refused");
+    const errors =
+      length > LINE_BYTES ? tooLong(frame.read()) : line.trim() === "" ? [] : refusalsOf(parseJson(line), "refused");
     pieces = [];
     length = 0;
     frame = openFrame();

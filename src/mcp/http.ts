@@ -68,13 +68,13 @@ export async function serveHttp(parts: HttpParts): Promise<string> {
     strangers.delete(incoming.socket);
     const read = await requestOf(incoming, gone, bounds.bodyBytes);
     if (read === null) return refusal(413, `a message has at most ${bounds.bodyBytes} bytes`);
-    const { request, text } = read;
-    const [wrong, ...more] = request.method === "POST" ? refusalsOf(text, "served") : [];
+    const { request, body } = read;
+    const [wrong, ...more] = request.method === "POST" ? refusalsOf(body, "served") : [];
     if (wrong) return Response.json(more.length > 0 ? [wrong, ...more] : wrong, { status: 400 });
-    const asked = { request, body: parseJson(text), gone, name };
+    const asked = { request, body, gone, name };
     const id = request.headers.get("mcp-session-id");
     if (id !== null) return clients.answer(id, asked);
-    const isLegacy = await isLegacyRequest(request, asked.body);
+    const isLegacy = await isLegacyRequest(request, body);
     return isLegacy ? clients.greet(asked) : clients.share(asked);
   }
 
@@ -144,7 +144,7 @@ async function send(response: Response, incoming: IncomingMessage, outgoing: Ser
 /** ms that a client may take to read what is there. */
 const DRAIN_MS = 60_000;
 
-/** A request of Node's as one of the web without a body, and the text of its body; null: its body is too long. */
+/** A request of Node's as one of the web without a body, and its body, parsed; null: its body is too long. */
 async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostBytes: number) {
   const { method = "GET", url = "", headers } = incoming;
   const bytes = await boundedBytes(method === "POST" ? incoming : [], mostBytes);
@@ -158,5 +158,5 @@ async function requestOf(incoming: IncomingMessage, signal: AbortSignal, mostByt
     value === undefined ? [] : [[name, [value].flat().join(", ")]],
   );
   const request = new Request(new URL(url, `http://${headers.host}`), { method, headers: given, signal });
-  return { request, text: new TextDecoder().decode(bytes) };
+  return { request, body: parseJson(new TextDecoder().decode(bytes)) };
 }

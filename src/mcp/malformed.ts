@@ -1,5 +1,5 @@
 import { INVALID_REQUEST, isJSONRPCNotification, isJSONRPCRequest, PARSE_ERROR } from "@modelcontextprotocol/server";
-import { isRecord, parseJson } from "../platform/json.ts";
+import { isRecord } from "../platform/json.ts";
 
 /** The error that answers a message which cannot be handled. */
 export interface MessageError {
@@ -15,10 +15,10 @@ const MOST_MESSAGES = 100;
 /**
  * Errors with which a line or a body of a client is answered in place of being handled; none if it is well formed.
  *
+ * @param value undefined: it is not JSON
  * @param batches a batch without a malformed message is "served" or "refused"
  */
-export function refusalsOf(text: string, batches: "served" | "refused"): readonly MessageError[] {
-  const value = parseJson(text);
+export function refusalsOf(value: unknown, batches: "served" | "refused"): readonly MessageError[] {
   if (value === undefined) return [messageError(null, "the message is not valid JSON", PARSE_ERROR)];
   if (!Array.isArray(value)) return [malformed(value)].filter((error) => error !== null);
   if (value.length === 0 || value.length > MOST_MESSAGES)
