@@ -15,8 +15,9 @@ export function openEnded() {
     keep(state: RunningState, envelope: ToolEnvelope): void {
       last = { name: nameOf(state), envelope };
       isNewest = true;
-      untold.push(last.name);
     },
+    /** Nobody has its answer. */
+    tell: (state: RunningState) => void untold.push(nameOf(state)),
     /** Another run has begun: without its id the last one is not meant any more. */
     passed(): void {
       isNewest = false;

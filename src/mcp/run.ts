@@ -36,6 +36,7 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
   const staying = Promise.withResolvers<void>();
   let isDetached = false;
   let isOver = false;
+  let waiters = 0;
   let exec_id: string | null = null;
   let seen: Seen = NOTHING_SEEN;
   // It may finish an interrupted exec before its own. When it is over, the session names the exec of another run.
@@ -77,6 +78,12 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
     stays: staying.resolve,
     isDetached: () => isDetached,
     isOver: () => isOver,
+    /** True if somebody waits for its answer, and will get it. */
+    isAwaited: () => waiters > 0,
+    /** Counts those who wait. */
+    count(change: 1 | -1): void {
+      waiters += change;
+    },
     /** It is answered before it is over: only rlm_wait with `discard` ends it from now on. */
     detach(): void {
       look();

@@ -30,12 +30,6 @@ export function openRuns(parts: RunParts) {
   const turns = openTurns(parts, ended);
   const listeners = new Set<() => void>();
 
-  /** Nobody need be told of an end whose answer somebody has. */
-  function given(own: Run, envelope: ToolEnvelope): ToolEnvelope {
-    if (envelope.running !== true) ended.forget(own.state());
-    return envelope;
-  }
-
   return {
     /** Waits for its turn, then runs `work`. The answer says so if it runs on, or if another one does. */
     async run(called: Called, work: Working): Promise<ToolEnvelope> {
@@ -44,7 +38,7 @@ export function openRuns(parts: RunParts) {
       if ("refused" in turn) return turn.refused;
       const { own } = turn;
       const patience = { clock, signal: NEVER, ms: deadline - clock.monotonic(), late: () => turns.detach(own) };
-      return given(own, await answerOf(own, patience));
+      return answerOf(own, patience);
     },
     /** The answer of what runs, or of the newest that was answered before it was over; null: neither is meant. */
     async wait({ signal, answerMs }: Called, exec_id: string | null): Promise<ToolEnvelope | null> {
@@ -52,7 +46,9 @@ export function openRuns(parts: RunParts) {
       if (!own || (exec_id !== null && exec_id !== own.state().exec_id)) return ended.answer(exec_id);
       const envelope = await answerOf(own, { clock, signal, ms: answerMs, late() {} });
       // It may first have finished another exec, which was the one that is meant.
-      return exec_id === null || exec_id === own.state().exec_id ? given(own, envelope) : null;
+      if (exec_id === null || exec_id === own.state().exec_id) return envelope;
+      if (own.isOver() && own.isDetached()) ended.tell(own.state());
+      return null;
     },
     current: (): RunningState | null => turns.running()?.state() ?? null,
     /** Ends what runs as cancelled, and waits for its end. False if nothing runs. */
@@ -87,7 +83,7 @@ export function openRuns(parts: RunParts) {
 }
 
 /** The one call that runs, and those that wait for their turn. None waits while nothing runs. */
-function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "passed">) {
+function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "tell" | "passed">) {
   const { clock, suspend } = parts;
   let running: Run | null = null;
   const waiting = openWaiting(clock);
@@ -102,7 +98,10 @@ function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "passed">) {
     const callOff = whenAborted(signal, giveUp);
     const over = (envelope: ToolEnvelope | null) => {
       callOff();
-      if (envelope && own.isDetached()) ended.keep(own.state(), envelope);
+      if (envelope && own.isDetached()) {
+        ended.keep(own.state(), envelope);
+        if (!own.isAwaited()) ended.tell(own.state());
+      }
       running = null;
       waiting.next();
     };
@@ -160,6 +159,7 @@ interface Patience {
 /** Its answer, or that it still runs when the client will not wait any longer. */
 async function answerOf(own: Run, { clock, ms, signal, late }: Patience): Promise<ToolEnvelope> {
   const { promise: isLeft, resolve: leave } = Promise.withResolvers<void>();
+  own.count(1);
   const callOff = afterMs(clock, ms, () => {
     late();
     leave();
@@ -170,6 +170,7 @@ async function answerOf(own: Run, { clock, ms, signal, late }: Patience): Promis
     ignore();
   });
   if (own.isOver()) return own.done;
+  own.count(-1);
   const { tool: _tool, ...state } = own.state();
   return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
 }
