@@ -130,7 +130,7 @@ test("after any sequence of nasty cells, 1+1 runs", { timeout: 240_000 }, async 
       expect(await afterAllOf(cells)).toBe("2");
     }),
     {
-      numRuns: 6,
+      numRuns: 4,
       examples: [
         [["a helper of 900 KB", "lists until the heap is full"]],
         [["a helper that fills the heap", "then for every object, for ever"]],
