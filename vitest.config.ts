@@ -30,7 +30,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
     // Many tests wait: for processes of their own, for commits, for times that must pass.
-    maxWorkers: availableParallelism() + 4,
+    maxWorkers: availableParallelism() + 3,
     // A module is loaded once for all files of a worker: no test may count on a fresh one.
     isolate: false,
     setupFiles: ["./tests/support/setup.ts"],

@@ -13,7 +13,7 @@ const plain = (text: string) =>
     .replace(/127\.0\.0\.1:\d+/, "127.0.0.1:PORT")
     .replace(/kill -9 \d+/, "kill -9 PID")
     .replace(/took [\d.]+ m?s/, "took TIME")
-    .replaceAll(/^(?:[█░]+ calls|turn \d+: waiting) .*\n/gm, "");
+    .replaceAll(/^(?:[█░]+ calls|calls|turn \d+ of|turn \d+: waiting) .*\n/gm, "");
 
 test("the demo prints what docs/durability.md shows, whatever the user's settings are, and leaves nothing", async () => {
   const [, shown = ""] =
