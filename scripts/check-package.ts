@@ -16,7 +16,7 @@ const CHECKS: readonly (readonly [string, ...string[]])[] = [
 ];
 
 const MOST_BYTES = 50e6;
-const MOST_PACKAGES = 30;
+const MOST_PACKAGES = 31;
 
 /** Passes on an option that may be undefined. */
 const CALLER = `import { openSession } from "belay-rlm";
@@ -86,7 +86,8 @@ async function checkSize(tarball: string): Promise<void> {
     if (/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@.][^/]*\/package\.json$/.test(path)) packages++;
   }
   const isSmall = bytes <= MOST_BYTES && packages <= MOST_PACKAGES;
-  console.log(`It installs ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages (at most 50 MB, 30 packages).`);
+  const most = `at most ${MOST_BYTES / 1e6} MB, ${MOST_PACKAGES} packages`;
+  console.log(`It installs ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages (${most}).`);
   if (!isSmall) process.exitCode = 1;
 }
 
