@@ -22,6 +22,7 @@ export const llm_query: Builtin = {
     rate_limited: "the provider limits requests for longer than the call may take",
     provider_error: "the provider failed",
     auth_failed: "the provider refused the key",
+    no_credit: "the account at the provider has no credit, or no plan",
     process_restarted: "the process ended meanwhile, and the call was not to be sent again",
     not_awaited: "the cell ended before the call was awaited",
   },

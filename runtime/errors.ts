@@ -69,6 +69,7 @@ export const ERROR_CODES = [
   "search_too_large",
   "function_failed",
   "function_missing",
+  "no_credit",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

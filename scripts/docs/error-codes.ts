@@ -112,6 +112,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     cure: "Check `--base-url` and the network, and make the call again.",
   },
   auth_failed: { meaning: "The provider refused the key.", cure: "Check the key of the provider." },
+  no_credit: {
+    meaning: "The provider refuses calls until somebody pays: the account has no credit, or no plan.",
+    cure: "Check the plan and the credit at the provider. A run pauses, and its line goes on with it.",
+  },
   schema_mismatch: {
     meaning: "The answer did not fit `schema`, also after one repair.",
     cure: "Simplify the schema, or describe it in the prompt.",

@@ -8,6 +8,7 @@ const FAILURES = {
   cancelled: { retriable: true, suggestion: "Make the call again." },
   rate_limited: { retriable: true, suggestion: "Wait, or lower the concurrency." },
   auth_failed: { retriable: false, suggestion: "Check the provider's API key and what it may use." },
+  no_credit: { retriable: false, suggestion: "Check the plan and the credit at the provider." },
   auth_expired: { retriable: false, suggestion: `${firstly("login")}.` },
   no_model_configured: { retriable: false, suggestion: `${firstly("nameModel")}.` },
   content_filtered: { retriable: false, suggestion: "Rephrase the prompt, or name another model." },

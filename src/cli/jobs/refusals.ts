@@ -18,7 +18,7 @@ export interface Refusal {
 
 /** Failures that a provider's answer, or its absence, causes. */
 const OF_PROVIDERS: ReadonlySet<unknown> = new Set([
-  ...["provider_error", "rate_limited", "auth_failed", "auth_expired", "no_model_configured"],
+  ...["provider_error", "rate_limited", "auth_failed", "no_credit", "auth_expired", "no_model_configured"],
 ]);
 
 const text = v.fallback(v.string(), "");

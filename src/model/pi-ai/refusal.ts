@@ -44,7 +44,7 @@ export function explain({ place, said: whole, seen, secrets }: Refusal): Explain
   const said = whole.slice(0, SEEN_CHARS);
   const status = statusOf(said, seen);
   const retryAfterMs = seen.retryAfterMs ?? waitIn(said);
-  const code = codeOf(place.api, said, status);
+  const code = codeOf(place.api, said, status, retryAfterMs);
   const shown = redactedStart(readable(whole), MESSAGE_CHARS, (words) => withoutKeys(words, secrets));
   const trouble = status === null ? troubleOf(place, shown, seen) : null;
   const error = failure(code, `${place.id}: ${trouble?.message ?? shown}`, cureOf(code, status, place, trouble));
@@ -52,11 +52,9 @@ export function explain({ place, said: whole, seen, secrets }: Refusal): Explain
     return { error: { ...error, retriable: false, suggestion: TOO_LONG }, isTooLong: true };
   }
   if (retryAfterMs !== null) return { error, retryAfterMs };
-  if (code === "rate_limited" && NO_CREDIT.test(said)) {
-    const suggestion = "Check the plan and credit at the provider.";
-    return { error: { ...error, retriable: false, suggestion }, isOfSetup: true };
-  }
-  return code === "auth_failed" || status === 404 || trouble?.isUnsent ? { error, isOfSetup: true } : { error };
+  return code === "auth_failed" || code === "no_credit" || status === 404 || trouble?.isUnsent
+    ? { error, isOfSetup: true }
+    : { error };
 }
 
 type Explained = Pick<Extract<ModelAnswer, { ok: false }>, "error" | "retryAfterMs" | "isTooLong" | "isOfSetup">;
@@ -97,7 +95,8 @@ export function isUnreached({ status, networkError, outbound }: SeenResponse): b
 /** The first words of some SDKs if `fetch` refuses the address: a port of another protocol, for example. */
 const NO_CONNECTION = "Connection error.";
 
-function codeOf(api: string, said: string, status: number | null): FailureCode {
+function codeOf(api: string, said: string, status: number | null, retryAfterMs: number | null): FailureCode {
+  if (status === 429 && retryAfterMs === null && NO_CREDIT.test(said)) return "no_credit";
   if (status === 429 || status === 529 || ((status ?? 503) === 503 && BUSY.test(said))) return "rate_limited";
   const isFiltered = FILTERED.test(said) || (said === UNNAMED && REFUSAL_IS_UNNAMED.test(api));
   if (isFiltered && (status ?? 400) < 500) return "content_filtered";

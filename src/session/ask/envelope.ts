@@ -81,6 +81,7 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
   budget_exceeded: `Ask a narrower question, or ${remedy("moreBudget")}.`,
   cancelled: "Ask again.",
   auth_failed: "Check the provider's API key, then resume.",
+  no_credit: "Check the plan and the credit at the provider, then resume.",
   auth_expired: `${firstly("login")}, then resume.`,
   rate_limited: "Wait, then resume.",
   provider_error: "Check the provider and the model, then resume.",

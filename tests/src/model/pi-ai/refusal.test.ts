@@ -14,7 +14,7 @@ const FAILURES: Readonly<Record<string, readonly [scripted: ScriptedAnswer, code
       status: 429,
       body: '{"error":{"message":"You exceeded your current quota, check your plan and billing details."}}',
     },
-    "rate_limited",
+    "no_credit",
     "charged",
     "429 You exceeded your current quota",
   ],
