@@ -62,6 +62,7 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   places_capped: ({ detail }) => `${detail} pages, cells and the like have no label: they lie behind the first 100,000`,
   files_skipped: ({ detail }) => `the load left files out: ${detail}`,
   history_elided: () => "the conversation was too long, so the output of its oldest cells was left out of it",
+  parameters_ignored: ({ detail }) => `a model does not take a parameter, and was asked without it: ${detail}`,
   protocol_fence: () => "the provider refused tools, so the model wrote its cells in fenced blocks",
   sections_clamped: ({ detail, cures }) => `${detail}; ${cures.moreSubCalls}`,
   sections_failed: ({ detail }) => `${amount(Number(detail), "section")} could not be read: the sub-call failed`,

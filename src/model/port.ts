@@ -1,4 +1,4 @@
-import type { Json, RlmError, Thinking } from "../../runtime/index.ts";
+import type { Json, RlmError, Sampling, Thinking } from "../../runtime/index.ts";
 import type { FailureCode } from "./failure.ts";
 
 /** A provider's charge for one request. Tokens; cost in USD by the model's price list. */
@@ -56,6 +56,8 @@ export interface ModelRequest {
   readonly maxTokens: number;
   /** The level of thinking; absent: off. */
   readonly thinking?: Thinking;
+  /** Parameters that the caller sets; absent: the provider's own. */
+  readonly sampling?: Sampling;
   /** From sending to the end of the answer, ms. */
   readonly timeoutMs: number;
   /**
@@ -141,6 +143,8 @@ export type ModelAnswer = {
   readonly usage: Usage;
   /** The provider reported usage, or certainly charged nothing; else usage is zero and the caller charges its estimate. */
   readonly charged: boolean;
+  /** Names of parameters that the model does not take: the request went without them. Absent: it had all. */
+  readonly ignored?: readonly string[];
 } & (
   | { readonly ok: true; readonly turn: ModelTurn }
   | {

@@ -116,6 +116,7 @@ export function showCall({ exec, call }: CallDetail, session: Named, page: Page,
   // A root model is asked with the conversation so far: its turns and their cells.
   if (prompt !== null) section("asked", prompt, output);
   if (options !== null && JSON.stringify(options) !== "{}") section("options", options, output);
+  if (call.ignored.length > 0) section("not taken by the model", call.ignored.join(", "), output, "yellow");
   if (call.turns) showTurns(call.turns, output);
   if (call.child) {
     title("answered by a child", output);

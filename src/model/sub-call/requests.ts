@@ -43,9 +43,18 @@ export interface Spent {
   readonly attempts: readonly SubCallAttempt[];
   /** When the first request left, ms since the epoch; null: none has. */
   readonly sent_at: number | null;
+  /** Names of parameters that the model does not take: it was asked without them. */
+  readonly ignored: readonly string[];
 }
 
-export const NOTHING_SENT: Spent = { usage: NO_USAGE, requests: 0, turns: [], attempts: [], sent_at: null };
+export const NOTHING_SENT: Spent = {
+  usage: NO_USAGE,
+  requests: 0,
+  turns: [],
+  attempts: [],
+  sent_at: null,
+  ignored: [],
+};
 
 export type Asked =
   | { readonly ok: true; readonly turn: ModelTurn }
@@ -98,6 +107,7 @@ export function openRequests(
       const delivery = post ? { post: post(spent.requests - 1) } : {};
       const answer = await model.complete({ ...request, timeoutMs, ...delivery }, signal);
       usage = chargeOf(answer, estimate, price);
+      spent = { ...spent, ignored: [...new Set([...spent.ignored, ...(answer.ignored ?? [])])] };
       if (!answer.ok && answer.error.code === "rate_limited") {
         await reservation.limited?.(answer.retryAfterMs ?? null, answer.error);
       }

@@ -9,6 +9,7 @@ import { type ExecEnvelope, SKIPS_IN_ANSWERS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { type RemainingBudget, treeOf } from "../journal/ledger.ts";
 import { limitsMetIn } from "../journal/limits-met.ts";
+import { repliesTold } from "../journal/replies-told.ts";
 import type { Setup } from "../setup.ts";
 import { type CoveredContext, coveredOf, sumCoverage } from "../stored/coverage.ts";
 import type { AskEnvelope, TrajectoryCall, TrajectoryTurn, TurnProgress } from "./api.ts";
@@ -100,7 +101,11 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
     question: readAsk(ask).question,
     ...countsOf(ask),
     limits_met: ask.complete ? (ask.complete.limits_met ?? []) : limitsMetIn(ask),
-    warnings: [...(hasFence ? ["protocol_fence"] : []), ...(hasElided ? ["history_elided"] : [])],
+    warnings: [
+      ...(hasFence ? ["protocol_fence"] : []),
+      ...(hasElided ? ["history_elided"] : []),
+      ...repliesTold(ask.execs.flatMap(({ results }) => results)),
+    ],
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget,
     coverage: context && coverageIn(context, ask),

@@ -19,6 +19,7 @@ import { codeOf, type ExecEnvelope, envelope, queryCodeOf } from "../journal/env
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { IN_ALL, isScarcer, limitIn, limitsMetBy, limitWarning } from "../journal/limits-met.ts";
 import type { Complete } from "../journal/records.ts";
+import { repliesTold } from "../journal/replies-told.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
@@ -209,6 +210,7 @@ async function runCell(
   if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
   const results = recorder.state().account.last?.results ?? [];
   for (const field of results.flatMap(({ as_text = [] }) => as_text)) warn(over.state, `number_as_text: ${field}`);
+  for (const notice of repliesTold(results)) warn(over.state, notice);
   const asked = results.map(({ model }) => model);
   // An ask tells its caller, and not its model.
   const tells = request.kind === "query" || request.ask === undefined;

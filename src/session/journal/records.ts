@@ -176,6 +176,8 @@ export interface ToolResult {
   readonly turns?: readonly SubCallTurn[];
   /** The last answer, whole, if it did not fit the schema of the call; absent in records of earlier builds. */
   readonly misfit?: string;
+  /** Names of parameters that its model does not take: it was asked without them. Absent: it was asked with all. */
+  readonly ignored?: readonly string[];
   /** Wall time of the exec so far, without the time in which no process ran it, ms. */
   readonly elapsed_ms: number;
   readonly at: number;

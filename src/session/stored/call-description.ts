@@ -28,6 +28,8 @@ export interface CallDescription {
   readonly answer: Json;
   /** The last answer of the model, if it did not fit the schema; else null. */
   readonly misfit: string | null;
+  /** Names of parameters that its model does not take: it was asked without them. */
+  readonly ignored: readonly string[];
   /** When the call was recorded. */
   readonly asked_at: number;
   /** When its first request left; null: none did, or the record is of an earlier build. */
@@ -95,6 +97,7 @@ export function describeCall(
     error_code: result && !result.success ? v.parse(Failure, result.value).code : null,
     answer: result?.value ?? null,
     misfit: result?.misfit ?? null,
+    ignored: result?.ignored ?? [],
     asked_at: at,
     sent_at: result?.sent_at ?? null,
     ended_at: result?.at ?? null,

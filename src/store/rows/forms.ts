@@ -163,6 +163,7 @@ const FORMS: Readonly<Record<string, Fields>> = {
     "turns?": [TURN],
     "delivery?": { batch: "text", waited_ms: "number" },
     "misfit?": "text",
+    "ignored?": ["text"],
     elapsed_ms: "number",
   },
   rlm_complete: {

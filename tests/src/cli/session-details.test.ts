@@ -39,6 +39,7 @@ const CALL: CallDescription = {
     turns: null,
     child: null,
     misfit: null,
+    ignored: [],
     effects: null,
   },
   usage: { input: 90, output: 10, cache_read: 0, cache_write: 0, cost_usd: 0.001 },
