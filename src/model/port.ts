@@ -136,6 +136,8 @@ export interface ModelTurn {
   /** `length`: cut at maxTokens, thinking included. */
   readonly stop: "end" | "tools" | "length";
   readonly raw: unknown;
+  /** Kinds of what was put right in it when it came in, which a warning names. Absent: nothing was. */
+  readonly mended?: readonly string[];
 }
 
 /** A request that was sent, whatever came of it. */

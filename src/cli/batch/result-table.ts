@@ -2,6 +2,7 @@ import { RlmError } from "../../index.ts";
 import { fieldOf, hasFields, readJson, type WrittenJson } from "../../platform/written-json.ts";
 import type { JobRow } from "../../store/index.ts";
 import { toldOf } from "../jobs/refusals.ts";
+import { jobWarnings } from "../render/warnings.ts";
 import { type FinalJobs, finalJobs } from "./result-lines.ts";
 
 /**
@@ -13,27 +14,36 @@ export async function* tableLines(asked: FinalJobs, isPlain = false): AsyncItera
 }
 
 /**
- * Names of columns, then a row for each job that is over: the job, its status, its input, its result, its error and its cost. The
- * results are read twice, since all of them say which columns there are.
+ * Names of columns, then a row for each job that is over: the job, its status, its input, its result, its error and its cost, and
+ * its warnings if any job has some. The results are read twice, since all of them say which columns there are.
  */
 export async function* tableRows(asked: FinalJobs): AsyncIterable<readonly Cell[]> {
   const inputs = openFields("input");
   const results = openFields("result");
   const over: number[] = [];
+  let hasWarnings = false;
   for await (const job of finalJobs(asked)) {
     const { input, result } = await contentsOf(asked, job);
     inputs.add(input);
     results.add(result);
     over.push(job.n);
+    hasWarnings ||= warningsOf(job) !== null;
   }
-  yield headerOf(inputs.columns(), results.columns());
+  yield [...headerOf(inputs.columns(), results.columns()), ...(hasWarnings ? [WARNINGS] : [])];
   // A job that is tried again meanwhile has no line.
   for await (const job of finalJobs({ ...asked, order: over })) {
     const { input, result, error } = await contentsOf(asked, job);
     const { cost_usd: cost } = toldOf(job);
     const cells = [...inputs.cells(input), ...results.cells(result)];
-    yield [job.id, job.state, ...cells, error, typeof cost === "number" ? cost : 0];
+    const after = [error, typeof cost === "number" ? cost : 0, ...(hasWarnings ? [warningsOf(job)] : [])];
+    yield [job.id, job.state, ...cells, ...after];
   }
+}
+
+/** The warnings of a job in one cell, with their codes; null: it has none. */
+function warningsOf(job: JobRow): string | null {
+  const warnings = jobWarnings(toldOf(job));
+  return warnings.length === 0 ? null : warnings.join("; ");
 }
 
 async function contentsOf({ jobs }: Pick<FinalJobs, "jobs">, job: JobRow) {
@@ -88,10 +98,11 @@ function cellOf(value: WrittenJson | undefined): Cell {
 
 const BEFORE = ["job", "status"];
 const AFTER = ["error", "cost_usd"];
+const WARNINGS = "warnings";
 
 /** A name that another column has already gets `input.` or `result.` before it. */
 function headerOf(...groups: readonly ReturnType<Fields["columns"]>[]): readonly string[] {
-  const taken = new Set([...BEFORE, ...AFTER]);
+  const taken = new Set([...BEFORE, ...AFTER, WARNINGS]);
   const named = groups.flatMap(({ kind, names }) =>
     names.map((name) => {
       let free = name;

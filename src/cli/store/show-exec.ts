@@ -98,7 +98,7 @@ function showTurnOf({ messages, text, closing }: TurnDescription, output: Output
 /** A call whole: what was asked, with which options, and what was answered. */
 export function showCall({ exec, call }: CallDetail, session: Named, page: Page, output: Output): void {
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd } = call;
-  const { cached, refused, attempts, resent, delivery } = call;
+  const { cached, refused, attempts, resent, delivery, mended } = call;
   heading(`call ${number} of exec ${exec.number} of ${displayName(session)}`, error_code ?? status, output);
   output.write(`asked by  ${inLine(`${name}${model ? `, of ${model}` : ""}`)}\n`);
   const took = [
@@ -109,6 +109,7 @@ export function showCall({ exec, call }: CallDetail, session: Named, page: Page,
     ...(attempts > 0 ? [`sent ${attempts + 1} times`] : []),
     ...(resent > 0 ? ["sent again by a resume"] : []),
     ...(delivery ? [`by batch ${delivery.batch}`] : []),
+    ...(mended.length > 0 ? [`mended: ${mended.join(", ")}`] : []),
     ...waitOf(call),
   ];
   output.write(`took      ${took.join(" · ")}\n`);

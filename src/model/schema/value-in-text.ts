@@ -8,7 +8,12 @@ const MAX_DEPTH = 200;
 const MAX_STARTS = 20;
 
 export type ReadValue =
-  | { readonly ok: true; readonly value: Json }
+  | {
+      readonly ok: true;
+      readonly value: Json;
+      /** Kinds of what was put right in its text. Absent: nothing was. */
+      readonly mended?: readonly string[];
+    }
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**

@@ -15,7 +15,8 @@ export interface FailedAnswer {
   readonly misfit?: string;
 }
 
-type Answer = { readonly ok: true; readonly value: Json } | FailedAnswer;
+/** `mended`: what was put right in the text of its value, as kinds; absent: nothing was. */
+type Answer = { readonly ok: true; readonly value: Json; readonly mended?: readonly string[] } | FailedAnswer;
 
 interface Conversation extends Pick<SubCall, "prompt" | "system" | "schema" | "or_text" | "max_tokens"> {
   readonly tools: readonly AgentTool[];

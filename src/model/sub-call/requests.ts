@@ -45,6 +45,8 @@ export interface Spent {
   readonly sent_at: number | null;
   /** Names of parameters that the model does not take: it was asked without them. */
   readonly ignored: readonly string[];
+  /** Kinds of what was put right in its replies. */
+  readonly mended: readonly string[];
 }
 
 export const NOTHING_SENT: Spent = {
@@ -54,6 +56,7 @@ export const NOTHING_SENT: Spent = {
   attempts: [],
   sent_at: null,
   ignored: [],
+  mended: [],
 };
 
 export type Asked =
@@ -148,7 +151,8 @@ export function openRequests(
         await budget.answered?.(answer.error);
       if (!answer.ok) return { ok: false, error: answer.error, ...(answer.isTooLong ? { isTooLong: true } : {}) };
       const took = { at: left.at, ms: clock.monotonic() - left.monotonic };
-      spent = { ...spent, turns: [...spent.turns, turnOf(answer.turn, took, before, spent.usage)] };
+      const turns = [...spent.turns, turnOf(answer.turn, took, before, spent.usage)];
+      spent = { ...spent, turns, mended: [...spent.mended, ...(answer.turn.mended ?? [])] };
       return { ok: true, turn: answer.turn };
     },
     spent: () => spent,

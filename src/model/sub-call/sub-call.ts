@@ -85,7 +85,7 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   // With a reason of its own: making an AbortError for each call is not free.
   done.abort("done");
   const outcome = { ...requests.spent(), model: model.id };
-  if (answer.ok) return { ...outcome, ...answer };
+  if (answer.ok) return { ...outcome, ...answer, mended: [...outcome.mended, ...(answer.mended ?? [])] };
   return { ...outcome, ...answer, error: whatEndedIt(answer.error) };
 
   /** Aborted work reports `cancelled`, also if the call's time was the reason. */

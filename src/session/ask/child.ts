@@ -2,11 +2,18 @@ import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
 import { failure, isFailureCode, type SubCallError } from "../../model/index.ts";
 import type { Session } from "../api.ts";
+import { mendedBy } from "../journal/replies-told.ts";
 import type { AskEnvelope, CellSettings, Citation } from "./api.ts";
 
 /** The answer of a child. Citations are places of the child's P. */
 export type ChildEnd =
-  | { readonly ok: true; readonly answer: Json; readonly citations: readonly Citation[] }
+  | {
+      readonly ok: true;
+      readonly answer: Json;
+      readonly citations: readonly Citation[];
+      /** Kinds of what was put right in the replies below it; undefined: nothing was. */
+      readonly mended: readonly string[] | undefined;
+    }
   | { readonly ok: false; readonly error: SubCallError };
 
 /** Turns of a child whose call names no number. */
@@ -59,9 +66,9 @@ async function askOnce(
 
 function endOf(envelope: AskEnvelope, request: SubCallRequest, { signal, suspend }: ChildSignals): ChildEnd {
   if (envelope.success) {
-    const { answer, citations } = envelope;
+    const { answer, citations, warnings } = envelope;
     const isValue = request.schema !== undefined || typeof answer === "string";
-    return { ok: true, answer: isValue ? answer : JSON.stringify(answer), citations };
+    return { ok: true, answer: isValue ? answer : JSON.stringify(answer), citations, mended: mendedBy(warnings) };
   }
   const { error_code, error_message, suggestion } = envelope;
   if (suspend?.aborted) return { ok: false, error: failure("cancelled", error_message) };

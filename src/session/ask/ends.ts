@@ -8,6 +8,7 @@ import { plainEnd, resumeOf } from "../exec/work.ts";
 import { type Account, type AskRecords, openAskIn } from "../journal/account.ts";
 import { limitsMetIn } from "../journal/limits-met.ts";
 import type { Complete } from "../journal/records.ts";
+import { repliesTold } from "../journal/replies-told.ts";
 import type { Setup } from "../setup.ts";
 import { citationsCapped, citationsOf } from "./cite.ts";
 import { countsOf } from "./envelope.ts";
@@ -68,8 +69,10 @@ export function endingOf({ answers, state }: Setup, { settings }: AskInput, endi
   const citations = context ? citationsOf(answer.cite, context).map((one) => ({ ...one })) : [];
   const models = [settings.model, settings.sub_model];
   const toCaller = () => [...(answers.noticesOf?.(models, true) ?? []), ...loadWarnings(state())];
-  const all = [...warnings, ...citationsCapped(answer.cite), ...(settings.depth === 0 ? toCaller() : [])];
-  const { turns, cells, depth_reached } = countsOf(askIn(state()));
+  const ask = askIn(state());
+  const told = repliesTold([...ask.execs.flatMap(({ results }) => results), given({ mended: ending.mended })]);
+  const all = [...warnings, ...citationsCapped(answer.cite), ...told, ...(settings.depth === 0 ? toCaller() : [])];
+  const { turns, cells, depth_reached } = countsOf(ask);
   const recorded = { value: answer.value, answered_by, citations, warnings: all, turns, cells, depth_reached };
   return { success: true, error_code: null, error_message: null, answer: recorded };
 }

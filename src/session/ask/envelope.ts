@@ -104,7 +104,8 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
     warnings: [
       ...(hasFence ? ["protocol_fence"] : []),
       ...(hasElided ? ["history_elided"] : []),
-      ...repliesTold(ask.execs.flatMap(({ results }) => results)),
+      // The end of an ask that was answered has recorded them, with those of its answer.
+      ...(ask.complete?.success ? [] : repliesTold(ask.execs.flatMap(({ results }) => results))),
     ],
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget,

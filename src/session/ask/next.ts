@@ -21,6 +21,8 @@ export interface AskView {
   readonly misfit: string | null;
   /** The value in that answer that fits the schema; undefined without a schema: the answer is then taken as it is. */
   readonly fitting: Json | undefined;
+  /** Kinds of what was put right in the text of that value; undefined: nothing was. */
+  readonly mended?: readonly string[] | undefined;
   /** True if the caller already knows of the provider's failure. The turn is then sent again. */
   readonly isRetry: boolean;
 }
@@ -39,6 +41,8 @@ export type Ending =
       readonly answered_by: "answer" | "text" | "closing";
       readonly answer: GivenAnswer;
       readonly warnings: readonly string[];
+      /** Kinds of what was put right in its text; undefined: nothing was. */
+      readonly mended?: readonly string[] | undefined;
     }
   | {
       readonly ok: false;

@@ -37,9 +37,9 @@ export async function takeTurn(
   const deadline = parts.clock.monotonic() + TURN_MS;
   const requests = openRequests(parts.model, request, parts, { deadline, signal });
   const asked = await requests.ask(system, messages, protocol === "tools" ? [CELL_TOOL_SPEC] : []);
-  const { usage, attempts, sent_at } = requests.spent();
+  const { usage, attempts, sent_at, mended } = requests.spent();
   const outcome: Round["outcome"] = asked.ok ? await usable(asked.turn, request) : failed(asked, protocol);
-  return { outcome, usage, attempts, sent_at };
+  return { outcome, usage, attempts, sent_at, mended };
 }
 
 /** Protocol `tools`: one tool. The closing turn keeps it, since Anthropic refuses tool calls in a request without tools. */

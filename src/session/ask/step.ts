@@ -50,6 +50,7 @@ export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, 
   const start = interruptedIn(state().account)?.start;
   const begun = start?.kind === "turn" ? readTurn(start.input) : null;
   const step = begun ? ({ kind: "turn", ...begun } as const) : next(view);
+  if (step.kind === "end" && step.ok) return { ...step, mended: view.mended };
   if (step.kind === "pause" && isChild) return { ...step, kind: "end", ok: false };
   if (step.kind !== "turn") return step;
   return { ...step, maxTokens: Math.max(1, step.closing || room !== "turn" ? closingTokens : turnTokens) };
@@ -146,7 +147,7 @@ async function judged(
   schema: Json,
   answer: Candidate | null,
   signal: AbortSignal,
-): Promise<Pick<AskView, "misfit" | "fitting">> {
+): Promise<Pick<AskView, "misfit" | "fitting" | "mended">> {
   if (schema === null || answer === null) return { misfit: null, fitting: undefined };
   const { taskThread, valueIn } = await loadSubCallLayer();
   const { value, isText } = answer;
@@ -155,7 +156,7 @@ async function judged(
   // A cell may give a value, or the JSON of one.
   for (const text of readings) {
     const read = await valueIn(text, schema, taskThread(), signal);
-    if (read.ok) return { misfit: null, fitting: read.value };
+    if (read.ok) return { misfit: null, fitting: read.value, mended: read.mended };
     misfit ??= "error" in read ? read.error.message : read.problems.join("; ");
   }
   return { misfit: misfit ?? null, fitting: undefined };

@@ -86,7 +86,7 @@ const TIME_IS_SPENT = {
 /** ▣ Keeps a reply and the end of its turn. */
 export async function keepReply(
   work: Work,
-  { outcome, usage, attempts, model, sent_at, elapsed_ms }: Awaited<ReturnType<typeof sendTurn>>,
+  { outcome, usage, attempts, model, sent_at, mended, elapsed_ms }: Awaited<ReturnType<typeof sendTurn>>,
 ): Promise<void> {
   const result: ToolResult = {
     record: "rlm_tool_result",
@@ -98,6 +98,7 @@ export async function keepReply(
     ...{ ...FREE, usage, attempts, model },
     ...(outcome.ok ? {} : limitOf(outcome)),
     ...(sent_at === null ? {} : { sent_at }),
+    ...(mended.length === 0 ? {} : { mended }),
     elapsed_ms,
     at: work.setup.env.clock.now(),
   };

@@ -178,6 +178,8 @@ export interface ToolResult {
   readonly misfit?: string;
   /** Names of parameters that its model does not take: it was asked without them. Absent: it was asked with all. */
   readonly ignored?: readonly string[];
+  /** Kinds of what was put right in its replies, such as `punctuation`. Absent: nothing was. */
+  readonly mended?: readonly string[];
   /** Wall time of the exec so far, without the time in which no process ran it, ms. */
   readonly elapsed_ms: number;
   readonly at: number;

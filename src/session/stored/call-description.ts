@@ -30,6 +30,8 @@ export interface CallDescription {
   readonly misfit: string | null;
   /** Names of parameters that its model does not take: it was asked without them. */
   readonly ignored: readonly string[];
+  /** Kinds of what was put right in its replies, such as `punctuation`. */
+  readonly mended: readonly string[];
   /** When the call was recorded. */
   readonly asked_at: number;
   /** When its first request left; null: none did, or the record is of an earlier build. */
@@ -98,6 +100,7 @@ export function describeCall(
     answer: result?.value ?? null,
     misfit: result?.misfit ?? null,
     ignored: result?.ignored ?? [],
+    mended: result?.mended ?? [],
     asked_at: at,
     sent_at: result?.sent_at ?? null,
     ended_at: result?.at ?? null,

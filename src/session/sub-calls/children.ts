@@ -2,6 +2,7 @@ import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../bui
 import { type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { failure, isFailureCode } from "../../model/index.ts";
+import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { Session } from "../api.ts";
 import type { CellSettings, Citation } from "../ask/api.ts";
@@ -118,12 +119,13 @@ async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise
   const time = timeOf(asked.request, context, before?.time_ms ?? 0);
   using stop = openStop(context, env.clock, time);
   if (!place) {
-    const given = context.suspend?.aborted ? null : await discard(parts, name, asked);
-    return { ...(given ?? answeredBy(CANCELLED, before)), settlement: { ok: false, error: guestError(stop.why()) } };
+    const left = context.suspend?.aborted ? null : await discard(parts, name, asked);
+    return { ...(left ?? answeredBy(CANCELLED, before)), settlement: { ok: false, error: guestError(stop.why()) } };
   }
   context.begun();
-  const settlement = await settled(parts, name, { ...asked, time, stop });
-  return answeredBy(settlement, await spentBy(env.store, name, depth));
+  const { settlement, mended } = await settled(parts, name, { ...asked, time, stop });
+  const answered = answeredBy(settlement, await spentBy(env.store, name, depth));
+  return { ...answered, record: { ...answered.record, ...given({ mended }) } };
 }
 
 type Settlement = Answered["settlement"];
@@ -176,7 +178,7 @@ async function settled(
   parts: ChildrenParts,
   name: string,
   asked: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
-): Promise<Settlement> {
+): Promise<{ readonly settlement: Settlement; readonly mended?: readonly string[] | undefined }> {
   const { calls, request, context, settings, time, stop } = asked;
   const { budget, history, suspend } = context;
   const max_sub_calls = Math.min(calls - 1, LIMITS.childSubCalls);
@@ -185,10 +187,13 @@ async function settled(
   return withChild(parts, name, { ...asked, budget, history, limits }, async ({ session, toCaller }) => {
     const ownSettings = { ...settings, thinking: request.thinking ?? context.thinking };
     const end = await askChild(session, request, ownSettings, { signal: stop.signal, suspend });
-    if (end.ok) return { ok: true, value: request.cites ? withCites(end, request, toCaller) : end.answer };
+    if (end.ok) {
+      const value = request.cites ? withCites(end, request, toCaller) : end.answer;
+      return { settlement: { ok: true, value }, mended: end.mended };
+    }
     // The child's time is that of its call.
     const isOver = end.error.code === "budget_exceeded" && session.budget().remaining_time_ms <= 0;
-    return { ok: false, error: guestError(isOver ? stop.why() : end.error) };
+    return { settlement: { ok: false, error: guestError(isOver ? stop.why() : end.error) } };
   });
 }
 

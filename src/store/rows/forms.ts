@@ -164,6 +164,7 @@ const FORMS: Readonly<Record<string, Fields>> = {
     "delivery?": { batch: "text", waited_ms: "number" },
     "misfit?": "text",
     "ignored?": ["text"],
+    "mended?": ["text"],
     elapsed_ms: "number",
   },
   rlm_complete: {

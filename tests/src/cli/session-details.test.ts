@@ -40,6 +40,7 @@ const CALL: CallDescription = {
     child: null,
     misfit: null,
     ignored: [],
+    mended: [],
     effects: null,
   },
   usage: { input: 90, output: 10, cache_read: 0, cache_write: 0, cost_usd: 0.001 },

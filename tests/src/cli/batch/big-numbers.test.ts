@@ -18,9 +18,9 @@ test("numbers that JavaScript would round come out as they went in, and cells ge
   expect(typed).toMatchObject({ code: 0 });
   expect(typed.stderr).toContain("warning: id, user.ids, pi: JavaScript would round the number");
   const table = [
-    "job,status,id,n,user,pi,next,half,error,cost_usd",
-    '1234567890123456788,done,1234567890123456788,1.50,"{""ids"":[1,18446744073709551615]}",,1234567890123456789,0.75,,0',
-    "1234567890123456789,done,1234567890123456789,1e3,,3.14159265358979323846,1234567890123456790,500,,0\n",
+    "job,status,id,n,user,pi,next,half,error,cost_usd,warnings",
+    '1234567890123456788,done,1234567890123456788,1.50,"{""ids"":[1,18446744073709551615]}",,1234567890123456789,0.75,,0,number_as_text: id; number_as_text: user.ids',
+    "1234567890123456789,done,1234567890123456789,1e3,,3.14159265358979323846,1234567890123456790,500,,0,number_as_text: id; number_as_text: pi\n",
   ].join("\n");
   expect(readFileSync(join(folder, "out.csv"), "utf8")).toBe(table);
   await type(["jobs", "out", "mine", "-o", "out.jsonl"]);

@@ -47,7 +47,7 @@ test("a plain call keeps no turns, a sub-agent keeps each of its turns with the 
 
 test("the turns of a record are bounded, and so are the names of tools, which a model gives", () => {
   const turn = { at: 1, ms: 2, input: 3, output: 4, cost_usd: 0, tools: Array<string>(30).fill(`${"t".repeat(63)}😀`) };
-  const { turns = [] } = traceOf({ sent_at: 1, turns: Array(60).fill(turn), ignored: [] }, ["grep"]);
+  const { turns = [] } = traceOf({ sent_at: 1, turns: Array(60).fill(turn), ignored: [], mended: [] }, ["grep"]);
   expect(turns).toHaveLength(50);
   expect(turns[0]?.tools).toEqual(Array(20).fill(`${"t".repeat(63)}\uFFFD`));
 });
