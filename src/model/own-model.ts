@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { RlmError, type Thinking } from "../../runtime/index.ts";
+import { type Json, RlmError, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { failure, isFailureCode } from "./failure.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
@@ -17,6 +17,8 @@ export interface CompletionRequest {
   /** Output tokens, thinking included. */
   readonly maxTokens: number;
   readonly thinking: Thinking;
+  /** The JSON Schema that the answer must fit: the last message states it too. Absent: the answer is text. */
+  readonly schema?: Json | undefined;
 }
 
 export type CompletionMessage =
@@ -91,9 +93,10 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
 
 function requestOf(
   model: string,
-  { system, messages, tools, maxTokens, thinking = "off" }: ModelRequest,
+  { system, messages, tools, maxTokens, thinking = "off", schema }: ModelRequest,
 ): CompletionRequest {
-  return { model, system, messages: messages.map(said), tools, maxTokens, thinking };
+  const asked = { model, system, messages: messages.map(said), tools, maxTokens, thinking };
+  return schema === undefined ? asked : { ...asked, schema };
 }
 
 function said(message: ModelMessage): CompletionMessage {

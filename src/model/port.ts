@@ -58,6 +58,13 @@ export interface ModelRequest {
   readonly thinking?: Thinking;
   /** Parameters that the caller sets; absent: the provider's own. */
   readonly sampling?: Sampling;
+  /**
+   * A JSON Schema that the answer is to fit: the provider is asked to keep to it if its API can. The prompt states it too, and the
+   * caller checks the answer. Absent: none.
+   */
+  readonly schema?: Json;
+  /** The tools may be left out if the API does not take them together with the schema. */
+  readonly mayDropTools?: true;
   /** From sending to the end of the answer, ms. */
   readonly timeoutMs: number;
   /**
@@ -147,6 +154,8 @@ export type ModelAnswer = {
   readonly charged: boolean;
   /** Names of parameters that the model does not take: the request went without them. Absent: it had all. */
   readonly ignored?: readonly string[];
+  /** The provider was asked to keep the answer to the request's schema. Absent: it was not. */
+  readonly isConstrained?: true;
 } & (
   | { readonly ok: true; readonly turn: ModelTurn }
   | {
@@ -156,6 +165,8 @@ export type ModelAnswer = {
       readonly retryAfterMs?: number;
       /** The request has more tokens than the model's window. Absent: it failed for another reason. */
       readonly isTooLong?: true;
+      /** The provider refused a part of the request that can be left out: sent again, the request goes without it. */
+      readonly isAdapted?: true;
       /** Not the request is at fault but the key, the credit, the address or the model's name: others fail in the same way. */
       readonly isOfSetup?: true;
     }

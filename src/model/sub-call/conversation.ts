@@ -3,7 +3,7 @@ import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
-import type { Requests } from "./requests.ts";
+import type { Asked, Requests } from "./requests.ts";
 import { schemaProblem, valueIn } from "./schema-answer.ts";
 import type { SubCall } from "./sub-call.ts";
 import { answerTools } from "./tool-answers.ts";
@@ -38,8 +38,14 @@ export async function converse(
   const messages = [...first.messages];
   let turnsLeft = maxTurns;
   let repaired = false;
+  /** The schema that the provider is asked to keep to; null: there is none, or it has not kept to it. */
+  let form = schema;
   for (;;) {
-    const asked = await requests.ask(first.system, messages, first.tools);
+    const asked = await requests.ask(first.system, messages, first.tools, formOf(form, repaired));
+    if (asked.isConstrained && isBlank(asked)) {
+      form = null;
+      continue;
+    }
     if (!asked.ok) return asked;
     const { turn } = asked;
     turnsLeft -= 1;
@@ -58,9 +64,24 @@ export async function converse(
     if (repaired && or_text) return { ok: true, value: turn.text };
     if (repaired) return { ok: false, error: mismatch(read.problems, turn.text), misfit: turn.text };
     repaired = true;
+    if (asked.isConstrained) form = null;
     turnsLeft = Math.max(turnsLeft, 1);
     messages.push({ role: "user", text: repairRequest(read.problems) });
   }
+}
+
+/** The fields that ask a provider to keep to a schema. The answer to a repair counts for more than its tools. */
+function formOf(schema: Json | null, isRepair: boolean): Pick<ModelRequest, "schema" | "mayDropTools"> {
+  if (schema === null) return {};
+  return isRepair ? { schema, mayDropTools: true } : { schema };
+}
+
+/** True for white space in place of an answer: grammars of servers allow it without end. */
+function isBlank(asked: Asked): boolean {
+  const MOST_SPACES = 200;
+  if (!asked.ok) return asked.error.code === "empty_answer";
+  const { text, stop } = asked.turn;
+  return stop === "length" && text.length - text.trimEnd().length >= MOST_SPACES;
 }
 
 /** The request that a sub-call begins with. */

@@ -59,9 +59,11 @@ export const NOTHING_SENT: Spent = {
   mended: [],
 };
 
-export type Asked =
-  | { readonly ok: true; readonly turn: ModelTurn }
-  | { readonly ok: false; readonly error: SubCallError; readonly isTooLong?: true };
+export type Asked = Pick<ModelAnswer, "isConstrained"> &
+  (
+    | { readonly ok: true; readonly turn: ModelTurn }
+    | { readonly ok: false; readonly error: SubCallError; readonly isTooLong?: true }
+  );
 
 /** The requests of one sub-call. */
 export type Requests = ReturnType<typeof openRequests>;
@@ -123,7 +125,12 @@ export function openRequests(
 
   return {
     /** One turn of the model. It is sent again if that may help. Each request is reserved first. */
-    async ask(system: string | null, messages: readonly ModelMessage[], tools: readonly ToolSpec[]): Promise<Asked> {
+    async ask(
+      system: string | null,
+      messages: readonly ModelMessage[],
+      tools: readonly ToolSpec[],
+      form: Pick<ModelRequest, "schema" | "mayDropTools"> = {},
+    ): Promise<Asked> {
       if (signal.aborted) return { ok: false, error: failure("cancelled", "the call was cancelled") };
       const before = spent.usage;
       const request = {
@@ -134,6 +141,7 @@ export function openRequests(
         thinking,
         cache: conversation === undefined ? ("none" as const) : ("short" as const),
         ...(conversation === undefined ? {} : { conversation }),
+        ...form,
       };
       const { answer, attempts } = await withRetries(() => send(request), {
         clock,
@@ -149,11 +157,13 @@ export function openRequests(
       // Rows of a batch are sent again by who collects them, and are given up then.
       else if (answer.isOfSetup || (!post && answer.error.code === "rate_limited"))
         await budget.answered?.(answer.error);
-      if (!answer.ok) return { ok: false, error: answer.error, ...(answer.isTooLong ? { isTooLong: true } : {}) };
+      const asked = answer.isConstrained ? { isConstrained: true as const } : {};
+      if (!answer.ok)
+        return { ...asked, ok: false, error: answer.error, ...(answer.isTooLong ? { isTooLong: true } : {}) };
       const took = { at: left.at, ms: clock.monotonic() - left.monotonic };
       const turns = [...spent.turns, turnOf(answer.turn, took, before, spent.usage)];
       spent = { ...spent, turns, mended: [...spent.mended, ...(answer.turn.mended ?? [])] };
-      return { ok: true, turn: answer.turn };
+      return { ...asked, ok: true, turn: answer.turn };
     },
     spent: () => spent,
   };

@@ -5,6 +5,8 @@ import type { RequestParts } from "./requests.ts";
 /** The first wait is up to this long; it doubles with each retry. */
 const BASE_MS = 500;
 const CAP_MS = 8000;
+/** Refusals of parts of a request, after which it is sent without them. It has no more such parts. */
+const MOST_ADAPTED = 6;
 
 export interface RetryOptions extends Pick<RequestParts, "clock" | "sleep" | "random"> {
   /** Default 3. */
@@ -24,7 +26,8 @@ export interface SubCallAttempt {
 /**
  * Sends until an answer comes that a retry would not change: transient failures (`rate_limited` and `provider_error`
  * that say so) are sent again after exponential backoff with full jitter, or after the server's Retry-After. A wait that
- * would go beyond the deadline is not begun: the failure is the answer. `attempt` counts from 0.
+ * would go beyond the deadline is not begun: the failure is the answer. A request whose part was refused is sent again at once, since
+ * the refusal was free. `attempt` counts from 0.
  *
  * @returns the last answer, without the usage of earlier attempts: each was an answer to `send`
  */
@@ -33,12 +36,17 @@ export async function withRetries(
   options: RetryOptions,
 ): Promise<{ readonly answer: ModelAnswer; readonly attempts: readonly SubCallAttempt[] }> {
   const attempts: SubCallAttempt[] = [];
+  let adapted = 0;
   for (;;) {
     const answer = await send(attempts.length);
-    if (answer.ok || !isTransient(answer.error) || attempts.length >= (options.maxRetries ?? 3)) {
-      return { answer, attempts };
+    if (!answer.ok && answer.isAdapted && adapted < MOST_ADAPTED && !options.signal.aborted) {
+      adapted += 1;
+      attempts.push({ code: answer.error.code, waited_ms: 0 });
+      continue;
     }
-    const wait = waitOf(answer.retryAfterMs, attempts.length, options.random());
+    const retries = attempts.length - adapted;
+    if (answer.ok || !isTransient(answer.error) || retries >= (options.maxRetries ?? 3)) return { answer, attempts };
+    const wait = waitOf(answer.retryAfterMs, retries, options.random());
     if (options.clock.monotonic() + wait >= options.deadline) return { answer, attempts };
     await options.sleep(wait, options.signal);
     attempts.push({ code: answer.error.code, waited_ms: wait });

@@ -128,7 +128,7 @@ test("a plain completion: one request, its text and what it cost", async () => {
   const model = script(says("A"));
   const budget = budgetOf();
   expect(await run(model, { system: "S", max_tokens: 100 }, { budget })).toEqual({
-    ...{ ok: true, value: "A", usage: USAGE, requests: 1, turns: replies(1), attempts: [] },
+    ...{ ok: true, value: "A", usage: USAGE, requests: 1, turns: replies(1), attempts: [], ignored: [], mended: [] },
     ...{ sent_at: EPOCH + 1000, model: "test/model" },
   });
   const limits = { maxTokens: 100, thinking: "off", timeoutMs: 120_000 };
@@ -292,6 +292,43 @@ test("a schema and tools: the repair has a turn beyond the limit", async () => {
   const model = script(uses(["look", { at: "x" }]), says("no JSON"), says('{"n": 1}'));
   const more = { tools: [TOOL], maxTurns: 2 };
   expect(await run(model, { ...AGENT, schema: SCHEMA }, more)).toMatchObject({ value: { n: 1 }, turns: replies(3) });
+});
+
+/** The schema of each request, and whether it may drop its tools. */
+const formsOf = ({ requests }: ReturnType<typeof script>) =>
+  requests.map(({ schema, mayDropTools = false }) => [schema !== undefined, mayDropTools]);
+
+test("the provider is asked for the schema; a repair may drop its tools, and one that kept to no schema is asked for text", async () => {
+  const free = script(says("hm"), says('{"n":1}'));
+  await run(free, { ...AGENT, schema: SCHEMA }, { tools: [TOOL] });
+  expect(free.requests[0]?.schema).toEqual(SCHEMA);
+  expect(formsOf(free)).toEqual([
+    [true, false],
+    [true, true],
+  ]);
+  const constrained = (answer: ModelAnswer): ModelAnswer => ({ ...answer, isConstrained: true });
+  const ignoring = script(constrained(says("hm")), says('{"n":1}'));
+  expect(await run(ignoring, { schema: SCHEMA })).toMatchObject({ value: { n: 1 }, requests: 2 });
+  expect(formsOf(ignoring)).toEqual([
+    [true, false],
+    [false, false],
+  ]);
+  // A grammar allows white space without end.
+  for (const blank of [turn({ text: `{${" ".repeat(400)}`, stop: "length" }), fails("empty_answer", true)]) {
+    const spaces = script(constrained(blank), says('{"n":2}'));
+    expect(await run(spaces, { schema: SCHEMA })).toMatchObject({ value: { n: 2 }, requests: 2 });
+    expect(spaces.requests[1]).toMatchObject({ messages: spaces.requests[0]?.messages });
+    expect(formsOf(spaces)[1]).toEqual([false, false]);
+  }
+});
+
+test("a request whose part was refused is sent again at once, a bounded number of times", async () => {
+  const error: SubCallError = { code: "provider_error", message: "no such field", suggestion: "", retriable: false };
+  const adapted: ModelAnswer = { ok: false, usage: NONE, charged: true, error, isAdapted: true };
+  const parts = partsOf(script(adapted, adapted, fails("provider_error", true), says("A")));
+  expect(await runSubCall(CALL, parts, NEVER)).toMatchObject({ value: "A", requests: 4 });
+  expect(parts.waits).toEqual([250]);
+  expect(await run(script(adapted))).toMatchObject({ ok: false, requests: 7 });
 });
 
 test("nothing is sent for an invalid schema, an unknown model, or a tool that is not there", async () => {
