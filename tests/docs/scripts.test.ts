@@ -42,6 +42,7 @@ const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] |
   "check:agents": BY_HAND,
   "check:hosts": BY_HAND,
   "check:postgres": BY_HAND,
+  "check:servers": BY_HAND,
   release: BY_HAND,
 };
 
