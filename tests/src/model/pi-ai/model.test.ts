@@ -57,7 +57,7 @@ test("a text cut at the token limit says so, also where thinking took all tokens
   });
 });
 
-test("system prompt, tools, tool calls and their results go to the model as they are", async () => {
+test("system prompt, tools, tool calls and their results go to the model, with ids of calls by their places", async () => {
   const use = { id: "call_7", name: "read", arguments: { path: "a.txt", deep: { list: [1, null] } } };
   const { server, model } = await serve([{ text: "let me see", tools: [use] }, { text: "done" }]);
   const question: ModelMessage = { role: "user", text: "what is in a.txt?" };
@@ -76,8 +76,8 @@ test("system prompt, tools, tool calls and their results go to the model as they
   expect(second?.body.messages).toMatchObject([
     { role: "system", content: "Be brief." },
     { role: "user", content: "what is in a.txt?" },
-    { role: "assistant", content: "let me see", tool_calls: [{ id: "call_7", function: { name: "read" } }] },
-    { role: "tool", tool_call_id: "call_7", content: "(empty)" },
+    { role: "assistant", content: "let me see", tool_calls: [{ id: "call00001", function: { name: "read" } }] },
+    { role: "tool", tool_call_id: "call00001", content: "(empty)" },
   ]);
   expect(JSON.stringify(second?.body.messages)).toContain(JSON.stringify(JSON.stringify(use.arguments)));
 });
