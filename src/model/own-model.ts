@@ -1,8 +1,10 @@
 import * as v from "valibot";
 import { type Json, RlmError, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
+import { isRecord } from "../platform/json.ts";
 import { failure, isFailureCode } from "./failure.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
+import { type GivenUse, toolUses as usesOf } from "./replies/tool-use.ts";
 import { limited } from "./tasks/time-limit.ts";
 import { NO_USAGE } from "./usage.ts";
 
@@ -35,7 +37,8 @@ export type CompletionMessage =
 /** An answer of such a function; a text alone is one without usage. */
 export interface Completion {
   readonly text: string;
-  readonly toolUses?: readonly ToolUse[] | undefined;
+  /** Ids and names may be missing, and `arguments` may be JSON: what cannot be read is told to the model. */
+  readonly toolUses?: readonly GivenUse[] | undefined;
   /** It was cut at `maxTokens`. */
   readonly isCut?: boolean | undefined;
   /** Tokens, and USD if they are known; else they are by the session's `price`. Without it an estimate is charged. */
@@ -54,10 +57,9 @@ export type Complete = (
 ) => Promise<Completion | string>;
 
 const figure = v.pipe(v.number(), v.finite(), v.minValue(0));
-const toolArguments = v.custom<ToolUse["arguments"]>((given) => typeof given === "object" && given !== null);
 const CompletionSchema = v.object({
   text: v.string(),
-  toolUses: v.optional(v.array(v.object({ id: v.string(), name: v.string(), arguments: toolArguments })), []),
+  toolUses: v.optional(v.array(v.custom<GivenUse>(isRecord)), []),
   isCut: v.optional(v.boolean(), false),
   usage: v.optional(v.object({ input: figure, output: figure, cost_usd: v.optional(figure) })),
 });
@@ -78,7 +80,7 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
       const limit = limited(signal, request.timeoutMs);
       try {
         const given = await Promise.race([complete(requestOf(id, request), { signal: limit.signal }), limit.overdue]);
-        if (given !== null && limit.ended() === null) return answerOf(id, given, price);
+        if (given !== null && limit.ended() === null) return answerOf(id, given, price, request);
       } catch (error) {
         if (limit.ended() === null) return failed(id, error);
       } finally {
@@ -109,7 +111,7 @@ function said(message: ModelMessage): CompletionMessage {
   return { role: "tool", id: use.id, name: use.name, text, isError };
 }
 
-function answerOf(id: string, given: unknown, price: Model["price"]): ModelAnswer {
+function answerOf(id: string, given: unknown, price: Model["price"], { tools }: ModelRequest): ModelAnswer {
   const read = v.safeParse(CompletionSchema, typeof given === "string" ? { text: given } : given);
   if (!read.success) {
     const [issue] = read.issues;
@@ -118,7 +120,8 @@ function answerOf(id: string, given: unknown, price: Model["price"]): ModelAnswe
     const message = `${id}: complete() gave what is not an answer: ${place}: ${issue.message}`;
     return noAnswer("provider_error", message, { retriable: false, suggestion });
   }
-  const { text, toolUses, isCut, usage: told } = read.output;
+  const { text, isCut, usage: told } = read.output;
+  const toolUses = usesOf(read.output.toolUses, tools);
   const usage = told ? usageOf(told, price) : NO_USAGE;
   const charged = told !== undefined;
   const stop = toolUses.length > 0 ? "tools" : isCut ? "length" : "end";

@@ -35,6 +35,8 @@ export interface ToolUse {
   readonly name: string;
   /** The model's arguments, unchecked. */
   readonly arguments: { readonly [key: string]: Json };
+  /** Why its arguments could not be read, as a clause. They are empty, and the call is not run. Absent: they are whole. */
+  readonly problem?: string | undefined;
 }
 
 export type ModelMessage =

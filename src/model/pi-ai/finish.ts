@@ -17,16 +17,24 @@ const UNCHECKED: Readonly<Record<string, Unfinished>> = {
   "azure-openai-responses": "length",
 };
 
+/** Facts that the events of an answer tell beside its message. Its functions are asked once the message is there. */
+export interface WatchedReply {
+  /** null: the provider told a stop reason, or pi-ai checks that itself. */
+  unfinished(message: AssistantMessage): Unfinished | null;
+  /**
+   * Resolves with the arguments of tool calls as they were sent, by the place of the call in the message. Older copies of
+   * pi-ai complete the ones that end too early.
+   */
+  argumentTexts(): Promise<ReadonlyMap<number, string>>;
+}
+
 /**
  * Watches whether the provider tells a stop reason: the message of the stream's first event is the one that grows into the
- * answer, and pi-ai sets its `stopReason`, which begins as "stop", when the reason comes. Ask once the message is there.
+ * answer, and pi-ai sets its `stopReason`, which begins as "stop", when the reason comes.
  */
-export function watchFinish(
-  api: string,
-  stream: AsyncIterable<AssistantMessageEvent>,
-): (message: AssistantMessage) => Unfinished | null {
+export function watchReply(api: string, stream: AsyncIterable<AssistantMessageEvent>): WatchedReply {
   const unfinished = UNCHECKED[api];
-  if (unfinished === undefined) return () => null;
+  const texts = new Map<number, string>();
   let told = true;
   const begin = (message: AssistantMessage) => {
     if (message.content.length > 0 || message.responseId !== undefined) return;
@@ -41,16 +49,22 @@ export function watchFinish(
       },
     });
   };
-  void (async () => {
+  const end = (async () => {
     for await (const event of stream) {
-      if (event.type === "start") begin(event.partial);
-      return;
+      if (event.type === "start" && unfinished !== undefined) begin(event.partial);
+      if (event.type === "done" || event.type === "error") break;
+      if (event.type !== "toolcall_delta") continue;
+      texts.set(event.contentIndex, (texts.get(event.contentIndex) ?? "") + event.delta);
     }
+    return texts;
   })();
-  return (message) => {
-    const { stopReason } = message;
-    Object.defineProperty(message, "stopReason", { ...ORDINARY, value: stopReason, writable: true });
-    return told ? null : unfinished;
+  return {
+    argumentTexts: () => end,
+    unfinished(message) {
+      const { stopReason } = message;
+      Object.defineProperty(message, "stopReason", { ...ORDINARY, value: stopReason, writable: true });
+      return told ? null : (unfinished ?? null);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
 import { isRecord } from "../../platform/json.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
+import { toolUses } from "../replies/tool-use.ts";
 import { NO_USAGE } from "../usage.ts";
 
 /** The request as pi-ai takes it. Timestamps are not sent to any provider. */
@@ -12,17 +13,30 @@ export function toContext(request: ModelRequest): Context {
   };
 }
 
-/** The model's turn. `cut`: the answer is not whole. */
-export function toTurn(message: AssistantMessage, cut: boolean): ModelTurn {
+/** Facts of an answer beside the message that pi-ai made of it. */
+interface AnswerFacts extends Pick<ModelRequest, "tools"> {
+  /** The answer is not whole. */
+  readonly isCut: boolean;
+  /** The arguments of tool calls as they were sent, by the place of the call in the message. */
+  readonly argumentTexts: ReadonlyMap<number, string>;
+}
+
+/** The model's turn. */
+export function toTurn(message: AssistantMessage, { tools, isCut, argumentTexts }: AnswerFacts): ModelTurn {
   const text = message.content.filter((part): part is TextContent => part.type === "text");
-  const uses = message.content.filter(isCall);
+  const uses = message.content.flatMap((part, at) =>
+    isCall(part) ? [{ ...part, text: argumentTexts.get(at) ?? refusedArguments(part) }] : [],
+  );
   return {
     text: text.map((part) => part.text).join(""),
-    toolUses: uses.map((use) => ({ id: use.id, name: use.name, arguments: use.arguments })),
-    stop: cut ? "length" : uses.length > 0 ? "tools" : "end",
+    toolUses: toolUses(uses, tools),
+    stop: isCut ? "length" : uses.length > 0 ? "tools" : "end",
     raw: message,
   };
 }
+
+/** The text of arguments that pi-ai could not read: it stands at the end of pi-ai's words about them. */
+const refusedArguments = ({ argumentsError }: ToolCall) => argumentsError?.split("\n\nReceived arguments:\n")[1];
 
 /** The turn with the first `units` of its text, and without its tool calls, as if the model had stopped there. */
 export function cutTurn(turn: ModelTurn, units: number): ModelTurn {
@@ -58,7 +72,7 @@ function toMessages(messages: readonly ModelMessage[]): Message[] {
   return messages.map((message): Message => {
     if (message.role === "user") return { role: "user", content: message.text, timestamp: 0 };
     if (message.role === "assistant") {
-      const reply = withPlacedIds(toAssistant(message.answer.raw), calls);
+      const reply = withPlacedIds(withUses(message.answer), calls);
       unanswered = reply.content.filter(isCall).map(({ id }) => id);
       calls += unanswered.length;
       return reply;
@@ -101,6 +115,18 @@ function toResult({ use, text, isError }: Extract<ModelMessage, { role: "tool" }
   // pi-ai takes an empty result for an image and says so to the model.
   const content = [{ type: "text" as const, text: text || "(empty)" }];
   return { role: "toolResult", toolCallId, toolName: use.name, content, isError, timestamp: 0 };
+}
+
+/** An earlier answer whose tool calls have the names and arguments that were read. */
+function withUses({ raw, toolUses: uses }: ModelTurn): AssistantMessage {
+  const message = toAssistant(raw);
+  const left = uses.values();
+  const content = message.content.map((part) => {
+    if (!isCall(part)) return part;
+    const { name, arguments: read } = left.next().value ?? part;
+    return { ...part, name, arguments: { ...read } };
+  });
+  return { ...message, content };
 }
 
 function toAssistant(raw: unknown): AssistantMessage {

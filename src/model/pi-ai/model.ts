@@ -1,16 +1,16 @@
-import type { Api, AssistantMessage, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
+import type { Api, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { shownAddress } from "../../platform/outbound.ts";
 import { failure, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
 import { endOf } from "../model-ends.ts";
-import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "../port.ts";
+import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
 import { batchAccount, batchApiOf, batchPriceOf } from "./batch-account.ts";
 import type { ListedModel } from "./catalog.ts";
-import { watchFinish } from "./finish.ts";
+import { watchReply } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
 import { type Posting, posting } from "./posting.ts";
@@ -74,12 +74,12 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets };
         if (!post || !api) {
           const bounds = replyBounds(withinModel(model, request.maxTokens));
-          const answer = await receive(boundReplies(bounds, seen, send), request.timeoutMs, limit, refusal);
+          const answer = await receive(boundReplies(bounds, seen, send), request, limit, refusal);
           return bounds.isTooLong && !answer.ok ? { ...answer, error: tooMuch(place, bounds) } : answer;
         }
         const account = batchAccount(api, model, place.address, authorization);
         const call: Posting = { account, model: place.id, post, signal: limit.signal, seen };
-        const answer = await receive(posting(call, send), request.timeoutMs, limit, refusal);
+        const answer = await receive(posting(call, send), request, limit, refusal);
         return asRow(answer, call, batchPrice ? 0.5 : 1);
       } catch (error) {
         const answer = unsent(unsendable(error, { place, seen, secrets }));
@@ -126,25 +126,26 @@ function withinModel({ maxTokens }: PiModel<Api>, wanted: number): number {
 
 async function receive(
   stream: AssistantMessageEventStream,
-  timeoutMs: number,
+  { tools, timeoutMs }: ModelRequest,
   limit: Limited,
   refusal: Omit<Refusal, "said">,
 ): Promise<ModelAnswer> {
   const { place, seen } = refusal;
-  const unfinishedOf = watchFinish(place.api, stream);
+  const watched = watchReply(place.api, stream);
   const message = await Promise.race([stream.result(), limit.overdue]);
   const usage = toUsage(message);
   const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen) } as const;
   if (limit.ended() === "cancelled") return { ...failed, error: cancelled(place) };
   if (limit.ended() === "timeout" || !message)
     return { ...failed, error: failure("timeout", `${place.id}: no whole answer within ${timeoutMs} ms`) };
-  const unfinished = unfinishedOf(message);
+  const unfinished = watched.unfinished(message);
   if (message.stopReason === "error" || message.stopReason === "aborted") {
     return { ...failed, ...explain({ ...refusal, said: message.errorMessage ?? "no reason given" }) };
   }
   if (unfinished === "broken")
     return { ...failed, error: failure("provider_error", `${place.id}: the answer broke off before its end`) };
-  return answerOf(message, place, usage, unfinished === "length" || message.stopReason === "length");
+  const isCut = unfinished === "length" || message.stopReason === "length";
+  return answerOf(toTurn(message, { tools, isCut, argumentTexts: await watched.argumentTexts() }), place, usage);
 }
 
 /** The answer of a row. A key or rate that was at fault may be right by now: the failure is of this request alone. */
@@ -155,8 +156,7 @@ function asRow(answer: ModelAnswer, { failure: error }: Posting, ofCost: number)
   return { ...failed, usage, error: error ?? answer.error };
 }
 
-function answerOf(message: AssistantMessage, { id }: Place, usage: Usage, cut: boolean): ModelAnswer {
-  const turn = toTurn(message, cut);
+function answerOf(turn: ModelTurn, { id }: Place, usage: Usage): ModelAnswer {
   const charged = isReported(usage);
   if (turn.stop !== "end" || turn.text.trim() !== "") return { ok: true, usage, charged, turn };
   return { ok: false, usage, charged, error: failure("empty_answer", `${id}: the answer is empty`) };

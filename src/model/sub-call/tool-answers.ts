@@ -32,6 +32,7 @@ async function answerTool(
   if (tool === undefined) {
     return failure(`There is no tool ${use.name}. Tools: ${tools.map(({ name }) => name).join(", ")}`);
   }
+  if (use.problem !== undefined) return failure(`${tool.name} was not run: ${use.problem}. Send one JSON object.`);
   try {
     const { args, problems } = await thread.run("arguments", [tool.parameters, use.arguments], signal);
     if (problems.length > 0) return failure(`${tool.name}: wrong arguments: ${problems.join("; ")}`);

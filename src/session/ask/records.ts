@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtime/index.ts";
-import type { BudgetLimit, ModelTurn } from "../../model/index.ts";
+import { type BudgetLimit, type GivenUse, type ModelTurn, toolUses } from "../../model/index.ts";
+import { isRecord } from "../../platform/json.ts";
 import { remembered } from "../../platform/remembered.ts";
 import type { SessionState } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
@@ -111,7 +112,11 @@ export interface RanCell {
 
 const ReplySchema = v.object({
   text: v.string(),
-  toolUses: v.array(v.object({ ...use.entries, arguments: v.record(v.string(), json) })),
+  // Earlier builds recorded what servers had sent, in any form.
+  toolUses: v.pipe(
+    v.array(v.custom<GivenUse>(isRecord)),
+    v.transform((uses) => toolUses(uses, [])),
+  ),
   stop: v.picklist(["end", "tools", "length"]),
   raw: v.unknown(),
 });

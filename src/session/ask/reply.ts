@@ -45,12 +45,14 @@ export function proseIn({ text, toolUses }: Pick<ModelTurn, "text" | "toolUses">
 
 const LANGUAGES: ReadonlySet<string> = new Set(["", "js", "javascript", "ts", "typescript", "repl"]);
 
-function cellOfUse({ id, name, arguments: given }: ToolUse): AskedCell {
+function cellOfUse({ id, name, arguments: given, problem }: ToolUse): AskedCell {
   const use = { id, name };
   if (name !== CELL_TOOL) return { use, asked: { ok: false, problem: `there is no tool ${name}: call ${CELL_TOOL}` } };
   const code: Json | undefined = given.code;
   if (typeof code === "string" && code.trim() !== "") return { use, asked: { ok: true, source: code } };
-  return { use, asked: { ok: false, problem: `${CELL_TOOL} takes { code }, a text of JavaScript that is not empty` } };
+  const why = problem === undefined ? "" : `${problem}; `;
+  const takes = `${CELL_TOOL} takes { code }, a text of JavaScript that is not empty`;
+  return { use, asked: { ok: false, problem: `${why}${takes}` } };
 }
 
 interface Block {

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { watchReply } from "../../../../src/model/pi-ai/finish.ts";
 import { piAiModel } from "../../../../src/model/pi-ai/model.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { ask, faux } from "../../../support/scripted-model.ts";
@@ -65,3 +66,19 @@ test.each<[string, string, readonly object[], object]>([
 function eventLine(event: object): string {
   return "type" in event ? `event: ${event.type}\n` : "";
 }
+
+test("arguments that end too early are not completed, whatever the copy of pi-ai makes of them", async () => {
+  const cut = ['{"code":', '"globalThis.x = 12'];
+  const server = await startModelServer([{ tools: [{ id: "1", name: "rlm_exec", arguments: cut.join("") }] }]);
+  onTestFinished(() => server.close());
+  const { parts } = faux();
+  const model = piAiModel({ ...parts, model: { ...parts.model, api: "openai-completions", baseUrl: server.url } });
+  const problem = expect.stringContaining("not valid JSON");
+  expect(await ask(model)).toMatchObject({ turn: { toolUses: [{ arguments: {}, problem }] } });
+
+  async function* events() {
+    for (const delta of cut) yield Object({ type: "toolcall_delta", contentIndex: 1, delta });
+    yield Object({ type: "done" });
+  }
+  expect(await watchReply("anthropic-messages", events()).argumentTexts()).toEqual(new Map([[1, cut.join("")]]));
+});

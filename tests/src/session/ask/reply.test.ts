@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { roundsOf } from "../../../../src/session/ask/records.ts";
 import { endOfFirstCell, proseIn, readReply } from "../../../../src/session/ask/reply.ts";
 
 const fence = (text: string) => readReply({ text, toolUses: [] });
@@ -55,4 +56,19 @@ test("what a person reads of a reply is its text without the block that is run",
   expect(proseIn({ text: "```js\n1\n```", toolUses: [] })).toBe("");
   const beside = { text: "Like\n```js\n1\n```", toolUses: [{ id: "1", name: "rlm_exec", arguments: { code: "x" } }] };
   expect(proseIn(beside)).toBe(beside.text);
+});
+
+test("odd calls that an earlier build recorded as they were sent can be read", () => {
+  const input = { turn: 1, closing: false, protocol: "tools", messages: [], elide: [] };
+  const uses = [
+    { id: 7, name: "rlm_exec", arguments: null },
+    { name: null, arguments: "x" },
+  ];
+  const value = { text: "", toolUses: uses, stop: "tools", raw: null };
+  const turn = { start: { kind: "turn", input }, results: [{ success: true, value }], complete: null };
+  const [round] = roundsOf(Object({ execs: [turn] }));
+  expect(round?.outcome).toMatchObject({
+    ok: true,
+    reply: { toolUses: [{ id: "7", arguments: {}, problem: expect.stringContaining("null") }, { name: "unnamed" }] },
+  });
 });
