@@ -8,13 +8,14 @@ import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
+import { type AskedModel, type Asking, openAsking } from "./asking.ts";
 import { batchAccount, batchApiOf, batchPriceOf } from "./batch-account.ts";
 import type { ListedModel } from "./catalog.ts";
 import { watchReply } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
 import { type Posting, posting } from "./posting.ts";
-import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
+import { explain, isUnreached, type Place, type Refusal, statusOf } from "./refusal.ts";
 import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import type { SeenResponse } from "./response-watch.ts";
 import { thinkingOptions } from "./thinking.ts";
@@ -24,6 +25,8 @@ export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
   readonly isNamed?: boolean;
   /** Requests may go by batches of its provider, if Belay knows these. */
   readonly takesBatches?: boolean;
+  /** Parts of requests that the user has taken away. */
+  readonly leavesOut?: AskedModel["leavesOut"];
   /** Asked before each request. @throws RlmError, which becomes the answer */
   authorize(): Promise<Authorization> | Authorization;
   /** The copy of pi-ai that sends. Asked before each request, outside of its time. */
@@ -32,7 +35,7 @@ export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
 
 /** A model that pi-ai sends to. */
 export function piAiModel(parts: PiAiModelParts): Model {
-  const { model, price, window, isNamed = false, near = [] } = parts;
+  const { model, price, window, isNamed = false, near = [], leavesOut = [] } = parts;
   const { successor } = endOf(`${model.provider}/${model.id}`) ?? {};
   const place: Place = {
     id: `${model.provider}/${model.id}`,
@@ -69,9 +72,10 @@ export function piAiModel(parts: PiAiModelParts): Model {
           baseUrl,
           ...(isNamed ? { reasoning: request.thinking !== undefined && request.thinking !== "off" } : {}),
         };
-        const options = optionsOf(request, sent, authorization, limit.signal);
-        const send = () => streamSimple(sent, toContext(request), options);
-        const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets };
+        const asking = openAsking({ model: sent, isNamed, leavesOut }, request);
+        const options = { ...optionsOf(request, sent, authorization, limit.signal), onPayload: asking.shape };
+        const send = () => streamSimple(sent, toContext({ ...request, tools: asking.tools }), options);
+        const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets, asking };
         if (!post || !api) {
           const bounds = replyBounds(withinModel(model, request.maxTokens));
           const answer = await receive(boundReplies(bounds, seen, send), request, limit, refusal);
@@ -126,26 +130,30 @@ function withinModel({ maxTokens }: PiModel<Api>, wanted: number): number {
 
 async function receive(
   stream: AssistantMessageEventStream,
-  { tools, timeoutMs }: ModelRequest,
+  { timeoutMs }: ModelRequest,
   limit: Limited,
-  refusal: Omit<Refusal, "said">,
+  refusal: Omit<Refusal, "said"> & { readonly asking: Asking },
 ): Promise<ModelAnswer> {
-  const { place, seen } = refusal;
+  const { place, seen, asking } = refusal;
   const watched = watchReply(place.api, stream);
   const message = await Promise.race([stream.result(), limit.overdue]);
   const usage = toUsage(message);
-  const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen) } as const;
+  const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen), ...asking.sent() } as const;
   if (limit.ended() === "cancelled") return { ...failed, error: cancelled(place) };
   if (limit.ended() === "timeout" || !message)
     return { ...failed, error: failure("timeout", `${place.id}: no whole answer within ${timeoutMs} ms`) };
   const unfinished = watched.unfinished(message);
   if (message.stopReason === "error" || message.stopReason === "aborted") {
-    return { ...failed, ...explain({ ...refusal, said: message.errorMessage ?? "no reason given" }) };
+    const said = message.errorMessage ?? "no reason given";
+    const explained = explain({ ...refusal, said });
+    const isAdapted = !explained.isTooLong && asking.adapt(said, statusOf(said, seen));
+    return { ...failed, ...explained, ...(isAdapted ? { isAdapted } : {}) };
   }
   if (unfinished === "broken")
     return { ...failed, error: failure("provider_error", `${place.id}: the answer broke off before its end`) };
   const isCut = unfinished === "length" || message.stopReason === "length";
-  return answerOf(toTurn(message, { tools, isCut, argumentTexts: await watched.argumentTexts() }), place, usage);
+  const turn = toTurn(message, { tools: asking.tools, isCut, argumentTexts: await watched.argumentTexts() });
+  return { ...answerOf(turn, place, usage), ...asking.sent() };
 }
 
 /** The answer of a row. A key or rate that was at fault may be right by now: the failure is of this request alone. */

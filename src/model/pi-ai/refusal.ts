@@ -141,7 +141,7 @@ function notFound({ id, address, isNamed, near }: Place): string {
 }
 
 /** The status of failure. One of success says nothing about a body that broke off or held an error. */
-function statusOf(said: string, seen: SeenResponse): number | null {
+export function statusOf(said: string, seen: SeenResponse): number | null {
   // pi-ai's messages begin with the status; an error inside of a stream has it as a field, if at all.
   const stated = /^([45]\d\d)\b/.exec(said)?.[1] ?? /"code"\s*:\s*"?([45]\d\d)\b/.exec(said)?.[1];
   const status = (seen.status ?? 0) >= 400 ? seen.status : Number(stated ?? 0);

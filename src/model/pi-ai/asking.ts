@@ -1,0 +1,218 @@
+import type { Api, Model as PiModel } from "belay-pi-ai";
+import type { Json } from "../../../runtime/index.ts";
+import { isRecord } from "../../platform/json.ts";
+import type { ModelAnswer, ModelRequest } from "../port.ts";
+import { type NativeRules, nativeSchema } from "../schema/native.ts";
+
+/** A model as its requests are shaped for it. */
+export interface AskedModel {
+  readonly model: PiModel<Api>;
+  /** The address of the model came from --base-url. */
+  readonly isNamed: boolean;
+  /** Parts of requests that the user has taken away: `schema`, `cache`. */
+  readonly leavesOut: readonly string[];
+}
+
+/** The part of a request that depends on its provider. */
+export interface Asking {
+  /** The tools of the request; none if they give way to the form of the answer. */
+  readonly tools: ModelRequest["tools"];
+  /** Changes the body that pi-ai has written. */
+  shape(body: unknown): unknown;
+  /** Facts about the body as it was sent. */
+  sent(): Pick<ModelAnswer, "isConstrained" | "ignored">;
+  /**
+   * True if the provider refused a part of the request that it can do without. The process remembers it, so the next request goes
+   * without the part.
+   */
+  adapt(said: string, status: number | null): boolean;
+}
+
+/** A part of a request that a server may refuse. Servers refuse some schemas and take others, so a schema is a part by its text. */
+type Part = "schema" | `schema ${string}` | "schema beside tools" | "limit" | Droppable;
+
+/** Fields of chat completions that a server may not know, and that an answer does not need. */
+const DROPPABLE = ["stream_options", "reasoning_effort"] as const;
+type Droppable = (typeof DROPPABLE)[number];
+
+/** Decides what a request asks of its provider, by the API and by what the model has refused before. */
+export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
+  const { model } = asked;
+  const key = `${model.baseUrl} ${model.provider}/${model.id}`;
+  const refused = REFUSED.get(key) ?? NONE;
+  const form = formOf(asked, request, refused);
+  const sent = new Set<Part>();
+  const ignored: string[] = [];
+  let isConstrained = false;
+
+  function shape(given: unknown): unknown {
+    if (!isRecord(given)) return given;
+    let body = model.api === "openai-completions" ? knownFields(given, refused, sent, ignored) : given;
+    if (form === null || form.isRefused) return body;
+    for (const [place, value] of Object.entries(form.fields)) body = withField(body, place.split("."), value);
+    sent.add(form.part);
+    isConstrained = true;
+    return body;
+  }
+
+  return {
+    tools: form?.tools ?? request.tools,
+    shape,
+    sent: () => ({
+      ...(isConstrained ? { isConstrained } : {}),
+      ...(ignored.length > 0 ? { ignored } : {}),
+    }),
+    adapt(said, status) {
+      if (status === null || !REFUSING.includes(status)) return false;
+      const words = said.slice(0, SEEN_CHARS);
+      // The row of a batch may have been written before the process learned of the refusal.
+      const parts: readonly Part[] = request.post ? [...sent, ...(form ? [form.part] : []), "limit"] : [...sent];
+      const part = parts.find((one) => isAbout(words, one));
+      if (part === undefined) return false;
+      remember(key, part);
+      if (part.startsWith("schema {") && !(OF_SCHEMA.test(words) && isFirstSchema(key))) remember(key, "schema");
+      return true;
+    },
+  };
+}
+
+/** The way of an API to ask for the form of an answer. */
+interface FormApi extends Omit<NativeRules, "takesPlain"> {
+  /** The fields of the body, by their places in it. */
+  fields(schema: Json): { readonly [place: string]: Json };
+  /** True if the model can call tools while its text is kept to a schema. */
+  takesTools(model: PiModel<Api>): boolean;
+}
+
+const named = (schema: Json) => ({ name: "answer", strict: true, schema });
+
+/** Servers that imitate OpenAI's keep every reply to the schema, so that their models could call no tool. */
+const CHAT: FormApi = {
+  requiresAll: true,
+  isClosed: true,
+  fields: (schema) => ({ response_format: { type: "json_schema", json_schema: named(schema) } }),
+  takesTools: ({ baseUrl }) => /(?:^|\.)openai\.(?:azure\.)?com$/.test(URL.parse(baseUrl)?.hostname ?? ""),
+};
+const RESPONSES: FormApi = {
+  requiresAll: true,
+  isClosed: true,
+  fields: (schema) => ({ "text.format": { type: "json_schema", ...named(schema) } }),
+  takesTools: () => true,
+};
+const ANTHROPIC: FormApi = {
+  requiresAll: false,
+  isClosed: true,
+  fields: (schema) => ({ "output_config.format": { type: "json_schema", schema } }),
+  takesTools: () => true,
+};
+const GOOGLE: FormApi = {
+  requiresAll: false,
+  isClosed: false,
+  fields: (schema) => ({ "config.responseMimeType": "application/json", "config.responseJsonSchema": schema }),
+  takesTools: ({ id }) => /gemini-(?:[3-9]|\d\d)/.test(id),
+};
+
+const FORMS: Readonly<Record<string, FormApi>> = {
+  "openai-completions": CHAT,
+  "openai-responses": RESPONSES,
+  "azure-openai-responses": RESPONSES,
+  "openai-codex-responses": RESPONSES,
+  "anthropic-messages": ANTHROPIC,
+  "google-generative-ai": GOOGLE,
+  "google-vertex": GOOGLE,
+};
+
+/** The form that a request asks for. */
+interface Form {
+  readonly fields: { readonly [place: string]: Json };
+  readonly part: Part;
+  readonly tools: ModelRequest["tools"];
+  readonly isRefused: boolean;
+}
+
+/** The form of a request's answer; null: the API has none, the schema has no such form, or tools go before it. */
+function formOf(asked: AskedModel, request: ModelRequest, refused: ReadonlySet<Part>): Form | null {
+  const { model, isNamed, leavesOut } = asked;
+  const { schema, tools, mayDropTools } = request;
+  const api = FORMS[model.api];
+  if (!api || schema === undefined || leavesOut.includes("schema")) return null;
+  const isBeside = tools.length > 0 && api.takesTools(model);
+  if (tools.length > 0 && !isBeside && !mayDropTools) return null;
+  const native = nativeSchema(schema, { ...api, takesPlain: isNamed });
+  if (native === null) return null;
+  const ofSchema = `schema ${JSON.stringify(native)}` as const;
+  const part = isBeside ? "schema beside tools" : ofSchema;
+  const isRefused = refused.has("schema") || refused.has(ofSchema) || refused.has(part);
+  return { fields: api.fields(native), part, tools: isBeside || isRefused ? tools : [], isRefused };
+}
+
+/** Parts that models have refused in this process, by their addresses and names. */
+const REFUSED = new Map<string, Set<Part>>();
+const MOST_MODELS = 200;
+const NONE: ReadonlySet<Part> = new Set();
+
+function remember(key: string, part: Part): void {
+  const parts = REFUSED.get(key) ?? new Set();
+  REFUSED.delete(key);
+  REFUSED.set(key, parts.add(part));
+  const [oldest] = REFUSED.keys();
+  if (REFUSED.size > MOST_MODELS && oldest !== undefined) REFUSED.delete(oldest);
+}
+
+/** True until a second schema was refused: then the model takes none. */
+const isFirstSchema = (key: string) =>
+  [...(REFUSED.get(key) ?? [])].filter((part) => part.startsWith("schema {")).length < 2;
+
+/** Statuses of servers that refuse a field; some call it a fault of theirs. */
+const REFUSING: readonly number[] = [400, 404, 422, 500, 501];
+/** Characters of a refusal that patterns look at. */
+const SEEN_CHARS = 16_384;
+const NOT_KNOWN =
+  /un(?:supported|recognized|known|expected)|not (?:be )?(?:support|permit)|n't support|extra (?:inputs|fields)|instead/i;
+const NOT_TAKEN = /not (?:be )?(?:allow|accept|available)|cannot|deprecated|invalid|must be/i;
+/** Words of servers about the form of an answer. */
+const FORM: readonly RegExp[] = [
+  /response_?(?:format|schema|json_?schema)|json_?schema|text\.format|output[_ ]?(?:config|format)/i,
+  /mime_? ?type|json (?:mode|output|object|format)|json_object|structured|guided|constrain|grammar/i,
+  /additional_?properties|\bschemas?\b(?! (?:for|of) (?:function|tool))/i,
+  /(?:for|in|unknown|unsupported) ['"`]?format\b|\bformat['"`]? (?:is|type|param|field)/i,
+];
+/** Words about one schema, and not about schemas. */
+const OF_SCHEMA = /\bschema'?s? |grammar|nest|complex/i;
+
+function isAbout(said: string, part: Part): boolean {
+  if (part.startsWith("schema")) return FORM.some((words) => words.test(said));
+  // A limit that is too high is known all the same.
+  if (part === "limit") return LIMITS.some((name) => said.includes(name)) && NOT_KNOWN.test(said);
+  return said.includes(part) && (NOT_KNOWN.test(said) || NOT_TAKEN.test(said));
+}
+
+/** Names of the limit of tokens. A server that refuses one may know the other. */
+const LIMITS = ["max_tokens", "max_completion_tokens"] as const;
+
+type Fields = { readonly [field: string]: unknown };
+
+/** The body for a server that does not know all fields: without some, and with the limit of tokens by its other name. */
+function knownFields(body: Fields, refused: ReadonlySet<Part>, sent: Set<Part>, ignored: string[]): Fields {
+  const known: { [field: string]: unknown } = {};
+  for (const [field, value] of Object.entries(body)) {
+    const droppable = DROPPABLE.find((one) => one === field);
+    const limit = LIMITS.find((one) => one === field);
+    if (droppable && refused.has(droppable)) {
+      if (droppable === "reasoning_effort") ignored.push("thinking");
+    } else if (limit && refused.has("limit")) {
+      known[LIMITS.find((one) => one !== limit) ?? limit] = value;
+    } else {
+      known[field] = value;
+      if (droppable) sent.add(droppable);
+      if (limit) sent.add("limit");
+    }
+  }
+  return known;
+}
+
+/** The fields with the value at a place in them. */
+function withField(fields: Fields, [name = "", ...rest]: readonly string[], value: Json): Fields {
+  const inner = fields[name];
+  return { ...fields, [name]: rest.length === 0 ? value : withField(isRecord(inner) ? inner : {}, rest, value) };
+}
