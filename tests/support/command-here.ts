@@ -16,13 +16,19 @@ export interface Surroundings {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** All of stdin. */
   readonly input?: string | Uint8Array | undefined;
+  /** Called with all that was printed so far, whenever more was. */
+  readonly onWritten?: ((text: string) => void) | undefined;
 }
 
 /** Runs a command in this process. It takes the streams, the folder and the variables of the process until it ends. */
-export async function commandHere(args: readonly string[], { cwd, home, env, input = "" }: Surroundings): Promise<Ran> {
+export async function commandHere(
+  args: readonly string[],
+  { cwd, home, env, input = "", onWritten = () => {} }: Surroundings,
+): Promise<Ran> {
   const [folder, variables] = [process.cwd(), { ...process.env }];
   const written = { stdout: "", stderr: "" };
-  const undo = [taking("stdout", written), taking("stderr", written), giving(input)];
+  const tell = () => onWritten(written.stdout + written.stderr);
+  const undo = [taking("stdout", written, tell), taking("stderr", written, tell), giving(input)];
   Object.assign(process.env, { BELAY_HOME: home, ...env });
   if (cwd !== undefined) process.chdir(cwd);
   try {
@@ -37,12 +43,13 @@ export async function commandHere(args: readonly string[], { cwd, home, env, inp
 }
 
 /** Collects what is written to one of the process's streams. Gives what gives the stream back. */
-function taking(name: "stdout" | "stderr", written: Record<typeof name, string>): () => void {
+function taking(name: "stdout" | "stderr", written: Record<typeof name, string>, tell: () => void): () => void {
   const value = new Writable({
     decodeStrings: false,
     write(chunk, _encoding, done) {
       written[name] += String(chunk);
       done();
+      tell();
     },
   });
   return replacing(name, value);
