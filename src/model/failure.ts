@@ -47,3 +47,12 @@ export function failure(code: FailureCode, message: string, cure: Cure = {}): Su
 export function unsent(error: SubCallError): Extract<ModelAnswer, { ok: false }> {
   return { ok: false, usage: NO_USAGE, charged: true, error };
 }
+
+/** True if a provider has refused a request because of its tools, or because of calls of them that it tells of. */
+export function refusesTools({ code, message, retriable }: SubCallError): boolean {
+  return code === "provider_error" && (retriable ? UNKNOWN_PARAMETER : TOOLS_NAMED).test(message);
+}
+
+/** llama.cpp without --jinja refuses tools with 500. Of a request only the roles of results do not alternate. */
+const UNKNOWN_PARAMETER = /\btools param requires\b|\bunsupported param: tools\b|\broles must alternate\b/i;
+const TOOLS_NAMED = /\b(?:tools?|functions?)\b|\broles must alternate\b/i;

@@ -1,5 +1,5 @@
 export type { AgentTool } from "./agent-tools/index.ts";
-export { failure, isFailureCode } from "./failure.ts";
+export { failure, isFailureCode, refusesTools } from "./failure.ts";
 export { fetchedProblem } from "./fetched.ts";
 export type { Authorization } from "./keys/authorize.ts";
 export { defaultModels } from "./keys/default-model.ts";

@@ -5,6 +5,7 @@ import { isRecord } from "../platform/json.ts";
 import { failure, isFailureCode } from "./failure.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
 import { type GivenUse, toolUses as usesOf } from "./replies/tool-use.ts";
+import { sentMessages } from "./sent-messages.ts";
 import { limited } from "./tasks/time-limit.ts";
 import { NO_USAGE } from "./usage.ts";
 
@@ -93,11 +94,9 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
   };
 }
 
-function requestOf(
-  model: string,
-  { system, messages, tools, maxTokens, thinking = "off", schema }: ModelRequest,
-): CompletionRequest {
-  const asked = { model, system, messages: messages.map(said), tools, maxTokens, thinking };
+function requestOf(model: string, request: ModelRequest): CompletionRequest {
+  const { system, tools, maxTokens, thinking = "off", schema } = request;
+  const asked = { model, system, messages: sentMessages(request).map(said), tools, maxTokens, thinking };
   return schema === undefined ? asked : { ...asked, schema };
 }
 

@@ -1,7 +1,7 @@
 import type { ChatBody } from "./model-server.ts";
 
 /** What chat templates refuse, in their own words: those of Mistral, Gemma and Llama 3 among them. */
-export type TemplateRule = "alternating" | "nine letters" | "one call" | "no system" | "no tools";
+export type TemplateRule = "alternating" | "nine letters" | "one call" | "no system" | "no tools" | "no results";
 
 /** The words with which a template that has these rules refuses a request; null: it takes it. */
 export function refusalByTemplate({ messages, tools }: ChatBody, rules: readonly TemplateRule[]): string | null {
@@ -16,16 +16,20 @@ export function refusalByTemplate({ messages, tools }: ChatBody, rules: readonly
     "nine letters": ids.some((id) => !/^[A-Za-z0-9]{9}$/.test(id)) || JSON.stringify(ids) !== JSON.stringify(results),
     "one call": calls.some(({ length }) => length > 1),
     "no system": first?.role === "system",
-    "no tools": tools !== undefined || results.length > 0,
+    "no tools": tools !== undefined,
+    "no results": results.length > 0,
   };
   const broken = rules.find((rule) => isRefused[rule]);
   return broken === undefined ? null : WORDS[broken];
 }
 
+const ALTERNATE = "Conversation roles must alternate user/assistant/user/assistant/...";
+
 const WORDS: Readonly<Record<TemplateRule, string>> = {
-  alternating: "Conversation roles must alternate user/assistant/user/assistant/...",
+  alternating: ALTERNATE,
   "nine letters": "Tool call IDs should be alphanumeric strings with length 9!",
   "one call": "This model only supports single tool-calls at once!",
   "no system": "System role not supported",
   "no tools": "this model does not support tools",
+  "no results": ALTERNATE,
 };

@@ -1,8 +1,9 @@
-import type { Api, Model as PiModel } from "belay-pi-ai";
+import type { Api, Context, Model as PiModel } from "belay-pi-ai";
 import type { Json } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { ModelAnswer, ModelRequest } from "../port.ts";
 import { type NativeRules, nativeSchema } from "../schema/native.ts";
+import { oneByOne, withoutSystem } from "./chat-template.ts";
 
 /** A model as its requests are shaped for it. */
 export interface AskedModel {
@@ -17,6 +18,8 @@ export interface AskedModel {
 export interface Asking {
   /** The tools of the request; none if they give way to the form of the answer. */
   readonly tools: ModelRequest["tools"];
+  /** Puts a conversation as the chat template of the model takes it. */
+  put(context: Context): Context;
   /** Changes the body that pi-ai has written. */
   shape(body: unknown): unknown;
   /** Facts about the body as it was sent. */
@@ -29,11 +32,19 @@ export interface Asking {
 }
 
 /** A part of a request that a server may refuse. Servers refuse some schemas and take others, so a schema is a part by its text. */
-type Part = "schema" | `schema ${string}` | "schema beside tools" | "limit" | Droppable;
+type Part = "schema" | `schema ${string}` | "schema beside tools" | "limit" | Droppable | TemplatePart;
 
 /** Fields of chat completions that a server may not know, and that an answer does not need. */
 const DROPPABLE = ["stream_options", "reasoning_effort"] as const;
 type Droppable = (typeof DROPPABLE)[number];
+
+/** Words of chat templates about what they have no place for. Some count a system prompt among the roles that alternate. */
+const TEMPLATES = {
+  "system prompt":
+    /system role (?:is )?not supported|only user and assistant roles are supported!|roles must alternate/i,
+  "calls together": /single tool-?calls? at once/i,
+} as const;
+type TemplatePart = keyof typeof TEMPLATES;
 
 /** Decides what a request asks of its provider, by the API and by what the model has refused before. */
 export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
@@ -57,6 +68,14 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
 
   return {
     tools: form?.tools ?? request.tools,
+    put(given) {
+      const hasSystem = !refused.has("system prompt");
+      const isTogether = !refused.has("calls together");
+      if (hasSystem) sent.add("system prompt");
+      if (isTogether) sent.add("calls together");
+      const context = hasSystem ? given : withoutSystem(given);
+      return isTogether ? context : { ...context, messages: oneByOne(context.messages) };
+    },
     shape,
     sent: () => ({
       ...(isConstrained ? { isConstrained } : {}),
@@ -181,6 +200,7 @@ const FORM: readonly RegExp[] = [
 const OF_SCHEMA = /\bschema'?s? |grammar|nest|complex/i;
 
 function isAbout(said: string, part: Part): boolean {
+  if (part === "system prompt" || part === "calls together") return TEMPLATES[part].test(said);
   if (part.startsWith("schema")) return FORM.some((words) => words.test(said));
   // A limit that is too high is known all the same.
   if (part === "limit") return LIMITS.some((name) => said.includes(name)) && NOT_KNOWN.test(said);

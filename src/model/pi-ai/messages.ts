@@ -2,13 +2,14 @@ import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "
 import { isRecord } from "../../platform/json.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
 import { toolUses } from "../replies/tool-use.ts";
+import { sentMessages } from "../sent-messages.ts";
 import { NO_USAGE } from "../usage.ts";
 
 /** The request as pi-ai takes it. Timestamps are not sent to any provider. */
 export function toContext(request: ModelRequest): Context {
   return {
     ...(request.system === null ? {} : { systemPrompt: request.system }),
-    messages: toMessages(request.messages),
+    messages: toMessages(sentMessages(request)),
     ...(request.tools.length === 0 ? {} : { tools: [...request.tools] }),
   };
 }
@@ -40,7 +41,7 @@ const refusedArguments = ({ argumentsError }: ToolCall) => argumentsError?.split
 
 /** The turn with the first `units` of its text, and without its tool calls, as if the model had stopped there. */
 export function cutTurn(turn: ModelTurn, units: number): ModelTurn {
-  const message = toAssistant(turn.raw);
+  const message = toAssistant(turn);
   let left = units;
   const content = message.content.flatMap((part): AssistantMessage["content"] => {
     if (part.type === "toolCall") return [];
@@ -87,25 +88,25 @@ function toMessages(messages: readonly ModelMessage[]): Message[] {
 /** The reply whose calls are named by their places. @param before calls that the conversation has before it */
 function withPlacedIds(reply: AssistantMessage, before: number): AssistantMessage {
   const given = reply.content.filter(isCall).map(({ id }) => id);
-  if (given.length === 0) return reply;
   // In the Responses API the id of an item follows, which its reasoning belongs to.
   const itemOf = (id: string) => (reply.api.includes("responses") && id.includes("|") ? id.slice(id.indexOf("|")) : "");
   const placed = given.map((id, at) => `call${String(before + at + 1).padStart(5, "0")}${itemOf(id)}`);
-  const ids = placed[Symbol.iterator]();
+  // Signatures such as those of OpenRouter name the call that they belong to.
+  const renamed = (signature: string) =>
+    signature.replace(/"id":"([^"\\]*)"/g, (whole, id) => {
+      const name = placed[given.indexOf(id)];
+      return name === undefined ? whole : `"id":"${name}"`;
+    });
+  const left = placed.values();
   const content = reply.content.map((part): Part => {
-    if (part.type === "toolCall") return { ...part, id: ids.next().value ?? part.id };
-    if (part.type !== "thinking" || part.thinkingSignature === undefined) return part;
-    return { ...part, thinkingSignature: renamed(part.thinkingSignature, given, placed) };
+    if (part.type === "thinking" && part.thinkingSignature !== undefined)
+      return { ...part, thinkingSignature: renamed(part.thinkingSignature) };
+    if (part.type !== "toolCall") return part;
+    const { thoughtSignature } = part;
+    const signed = thoughtSignature === undefined ? {} : { thoughtSignature: renamed(thoughtSignature) };
+    return { ...part, ...signed, id: left.next().value ?? part.id };
   });
   return { ...reply, content };
-}
-
-/** A signature that names the calls which it belongs to, as those of OpenRouter do, with their new ids. */
-function renamed(signature: string, given: readonly string[], placed: readonly string[]): string {
-  return given.reduce(
-    (text, id, at) => text.replaceAll(`"id":${JSON.stringify(id)}`, `"id":${JSON.stringify(placed[at])}`),
-    signature,
-  );
 }
 
 type Part = AssistantMessage["content"][number];
@@ -118,9 +119,9 @@ function toResult({ use, text, isError }: Extract<ModelMessage, { role: "tool" }
 }
 
 /** An earlier answer whose tool calls have the names and arguments that were read. */
-function withUses({ raw, toolUses: uses }: ModelTurn): AssistantMessage {
-  const message = toAssistant(raw);
-  const left = uses.values();
+function withUses(answer: ModelTurn): AssistantMessage {
+  const message = toAssistant(answer);
+  const left = answer.toolUses.values();
   const content = message.content.map((part) => {
     if (!isCall(part)) return part;
     const { name, arguments: read } = left.next().value ?? part;
@@ -129,10 +130,27 @@ function withUses({ raw, toolUses: uses }: ModelTurn): AssistantMessage {
   return { ...message, content };
 }
 
-function toAssistant(raw: unknown): AssistantMessage {
+/** An earlier answer as pi-ai gave it, or written anew if another adapter did or if it is told in other words. */
+function toAssistant({ raw, text, toolUses }: ModelTurn): AssistantMessage {
   if (isAssistantMessage(raw)) return raw;
-  throw new TypeError("an earlier answer was not given by this adapter");
+  const said = text === "" ? [] : [{ type: "text" as const, text }];
+  const calls = toolUses.map((use) => ({ type: "toolCall" as const, ...use, arguments: { ...use.arguments } }));
+  return { ...NO_ANSWER, content: [...said, ...calls], stopReason: "stop" };
 }
+
+const NO_TOKENS = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+/** A message of pi-ai that failed and says nothing. */
+export const NO_ANSWER: AssistantMessage = {
+  role: "assistant",
+  content: [],
+  api: "",
+  provider: "",
+  model: "",
+  usage: { ...NO_TOKENS, cost: { ...NO_TOKENS, total: 0 }, totalTokens: 0 },
+  stopReason: "error",
+  timestamp: 0,
+};
 
 function isAssistantMessage(value: unknown): value is AssistantMessage {
   return isRecord(value) && value.role === "assistant" && Array.isArray(value.content);

@@ -74,7 +74,7 @@ export function piAiModel(parts: PiAiModelParts): Model {
         };
         const asking = openAsking({ model: sent, isNamed, leavesOut }, request);
         const options = { ...optionsOf(request, sent, authorization, limit.signal), onPayload: asking.shape };
-        const send = () => streamSimple(sent, toContext({ ...request, tools: asking.tools }), options);
+        const send = () => streamSimple(sent, asking.put(toContext({ ...request, tools: asking.tools })), options);
         const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets, asking };
         if (!post || !api) {
           const bounds = replyBounds(withinModel(model, request.maxTokens));

@@ -5,6 +5,7 @@ import { UNCONNECTED } from "../../platform/outbound.ts";
 import { redactedStart, withoutKeys } from "../../platform/redact.ts";
 import { type Cure, type FailureCode, failure } from "../failure.ts";
 import type { ModelAnswer } from "../port.ts";
+import { NO_ANSWER } from "./messages.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
 /** Characters of a provider's message that are kept: a gateway may answer with a whole page. */
@@ -177,7 +178,7 @@ function readable(text: string): string {
  * @param status of the response if it was one of failure
  */
 function isTooLong(said: string, status: number | null): boolean {
-  return status === 413 || OTHERS.test(said) || isContextOverflow(failedWith(said));
+  return status === 413 || OTHERS.test(said) || isContextOverflow({ ...NO_ANSWER, errorMessage: said });
 }
 
 /**
@@ -196,20 +197,3 @@ const OTHERS = new RegExp(
   ].join("|"),
   "i",
 );
-
-/** A message of pi-ai that failed so. */
-function failedWith(errorMessage: string): Parameters<typeof isContextOverflow>[0] {
-  return {
-    role: "assistant",
-    content: [],
-    api: "",
-    provider: "",
-    model: "",
-    usage: { ...NOTHING, cost: { ...NOTHING, total: 0 }, totalTokens: 0 },
-    stopReason: "error",
-    errorMessage,
-    timestamp: 0,
-  };
-}
-
-const NOTHING = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };

@@ -1,6 +1,6 @@
 import { type Json, LIMITS } from "../../../runtime/index.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
-import { failure } from "../failure.ts";
+import { failure, refusesTools } from "../failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
 import type { Asked, Requests } from "./requests.ts";
@@ -46,7 +46,7 @@ export async function converse(
       form = null;
       continue;
     }
-    if (!asked.ok) return asked;
+    if (!asked.ok) return { ...asked, error: withCure(asked.error, tools) };
     const { turn } = asked;
     turnsLeft -= 1;
     messages.push({ role: "assistant", answer: turn });
@@ -69,6 +69,14 @@ export async function converse(
     messages.push({ role: "user", text: repairRequest(read.problems) });
   }
 }
+
+/** A failure with what a caller can do, if the tools of the call are at fault. */
+function withCure(error: SubCallError, tools: readonly AgentTool[]): SubCallError {
+  return tools.length > 0 && refusesTools(error) ? { ...error, suggestion: WITHOUT_TOOLS } : error;
+}
+
+const WITHOUT_TOOLS =
+  "Pass tools: [] and put the text into the prompt, or start the server with a parser of calls (vLLM --enable-auto-tool-choice --tool-call-parser NAME, llama-server --jinja).";
 
 /** The fields that ask a provider to keep to a schema. The answer to a repair counts for more than its tools. */
 function formOf(schema: Json | null, isRepair: boolean): Pick<ModelRequest, "schema" | "mayDropTools"> {

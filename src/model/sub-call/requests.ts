@@ -135,7 +135,7 @@ export function openRequests(
       const before = spent.usage;
       const request = {
         system,
-        messages: joined(messages),
+        messages,
         tools,
         maxTokens: max_tokens,
         thinking,
@@ -192,15 +192,4 @@ function chargeOf(answer: ModelAnswer, estimate: RequestEstimate, price: Model["
   const output = estimateTokens(chars);
   const cost_usd = costOf(price, estimate.input_tokens, output);
   return { ...NO_USAGE, input: estimate.input_tokens, output, cost_usd };
-}
-
-/** The messages with each note joined to what stands before it: many chat templates refuse a user who speaks twice. */
-function joined(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  const result: ModelMessage[] = [];
-  for (const message of messages) {
-    const before = result.at(-1);
-    if (message.role !== "user" || before === undefined || before.role === "assistant") result.push(message);
-    else result.splice(-1, 1, { ...before, text: `${before.text}\n\n${message.text}` });
-  }
-  return result;
 }

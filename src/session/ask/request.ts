@@ -6,6 +6,7 @@ import {
   type ModelMessage,
   type ModelTurn,
   type RequestParts,
+  refusesTools,
 } from "../../model/index.ts";
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
 import type { FailedTurn, Protocol, Round } from "./records.ts";
@@ -42,7 +43,7 @@ export async function takeTurn(
   return { outcome, usage, attempts, sent_at, mended };
 }
 
-/** Protocol `tools`: one tool. The closing turn keeps it, since Anthropic refuses tool calls in a request without tools. */
+/** Protocol `tools`: one tool. The closing turn keeps it, so that the conversation keeps its calls. */
 const CELL_TOOL_SPEC = {
   name: CELL_TOOL,
   description: "Runs a JavaScript cell over P and shows its output.",
@@ -65,12 +66,8 @@ async function usable(reply: ModelTurn, { protocol, max_tokens }: TurnRequest): 
 }
 
 function failed({ error, isTooLong }: Extract<Asked, { ok: false }>, protocol: Protocol): FailedTurn {
-  const { code, message, retriable, limit } = error;
+  const { code, message, limit } = error;
   if (isTooLong) return { ok: false, code: TOO_LONG, message };
-  const namesTools = retriable ? UNKNOWN_PARAMETER.test(message) : /\b(?:tools?|functions?)\b/i.test(message);
-  const isRefusal = protocol === "tools" && code === "provider_error" && namesTools;
+  const isRefusal = protocol === "tools" && refusesTools(error);
   return { ok: false, code: isRefusal ? TOOLS_REFUSED : code, message, ...(limit === undefined ? {} : { limit }) };
 }
-
-/** llama.cpp without --jinja refuses tools with 500: "tools param requires --jinja flag", "Unsupported param: tools". */
-const UNKNOWN_PARAMETER = /\btools param requires\b|\bunsupported param: tools\b/i;

@@ -490,3 +490,15 @@ test("by a batch a call has no deadline", async () => {
   expect(outcome).toMatchObject({ ok: true, value: "A" });
   expect(slept).toEqual([]);
 });
+
+test("a provider that refuses tools: the call is told how to do without them", async () => {
+  const message = '400 "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set';
+  const error: SubCallError = { code: "provider_error", message, suggestion: "Change it.", retriable: false };
+  const model = script({ ok: false, error, usage: NONE, charged: true });
+  const refused = await run(model, AGENT, { tools: [TOOL] });
+  expect(refused).toMatchObject({
+    ok: false,
+    error: { message, suggestion: expect.stringMatching(/^Pass tools: \[\]/) },
+  });
+  expect(await run(model)).toMatchObject({ error: { suggestion: "Change it." } });
+});

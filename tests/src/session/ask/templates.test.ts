@@ -6,6 +6,8 @@ import { refusalByTemplate, type TemplateRule } from "../../../support/templates
 
 process.env.ASK_KEY = "k";
 
+let servers = 0;
+
 /**
  * An ask of a model whose template has these rules.
  * @param stops numbers of requests at which the ask is suspended, and then resumed by another session
@@ -29,8 +31,10 @@ async function asked(script: readonly ScriptedAnswer[], rules: readonly Template
   onTestFinished(() => server.close());
   const store = await openStore(null);
   onTestFinished(() => store[Symbol.asyncDispose]());
+  // What a process learns of one model is nothing to another.
+  const model = `local/root-${++servers}`;
   for (let isFirst = true; ; isFirst = false) {
-    const named = { model: "local/root", baseUrl: server.url, apiKeyEnv: "ASK_KEY", session: "s", store: "-" };
+    const named = { model, baseUrl: server.url, apiKeyEnv: "ASK_KEY", session: "s", store: "-" };
     const session = await openSessionWith(named, { store });
     onTestFinished(() => session.close());
     if (isFirst) await session.load({ text: "four", name: "notes" });
@@ -76,4 +80,38 @@ test("an ask that is resumed sends the bytes that it would have sent", async () 
   expect(bytes[2]).toBe(bytes[1]);
   const expected = whole.taken.map(({ messages }) => JSON.stringify(messages));
   expect([...new Set(bytes)]).toEqual(expected);
+});
+
+test("calls of one reply follow one another once a template has refused them together, for the rest of the process", async () => {
+  const { envelope, taken, refused } = await asked(TROUBLE, ["alternating", "nine letters", "one call"]);
+  expect(envelope).toMatchObject({ success: true, answer: 4 });
+  expect(refused).toHaveLength(1);
+  const roles = taken.at(-1)?.messages.map(({ role, tool_call_id: id }) => (id === undefined ? role : `result ${id}`));
+  const inTurn = ["assistant", "result call00001", "assistant", "result call00002", "assistant", "result call00003"];
+  expect(roles?.slice(-6)).toEqual(inTurn);
+});
+
+const BLOCKS: readonly ScriptedAnswer[] = [
+  { text: "```js\nprint(P.length)\n```" },
+  { text: "```js\nanswer(P.length)\n```" },
+];
+
+test("a template without tools and system prompts is asked by fences, with the system prompt in the first message", async () => {
+  const { envelope, taken, refused } = await asked(BLOCKS, ["no system", "no tools", "alternating"]);
+  expect(envelope).toMatchObject({ success: true, answer: 4 });
+  expect(refused).toEqual(["System role not supported", "this model does not support tools"]);
+  expect(taken[0]?.messages).toMatchObject([
+    { role: "user", content: expect.stringMatching(/^You answer.*How long\?/s) },
+  ]);
+});
+
+test("a template that takes tools and no results goes on by fences, with the calls so far as blocks", async () => {
+  const script = [{ text: "I look.", tools: [cell("print(P.length)", "a")] }, ...BLOCKS.slice(1)];
+  const { envelope, taken, refused } = await asked(script, ["no results", "alternating"]);
+  expect(envelope).toMatchObject({ success: true, answer: 4 });
+  // The system prompt counts among the roles of some templates, so a request without it is tried first.
+  expect(refused).toHaveLength(2);
+  const last = taken.at(-1)?.messages ?? [];
+  expect(last.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+  expect(last[1]?.content).toBe("I look.\n```js\nprint(P.length)\n```");
 });
