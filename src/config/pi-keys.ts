@@ -80,7 +80,7 @@ export const INGEST_DEFAULTS = { max_ingest_files: 1000, max_ingest_bytes: 100_0
 
 /** Pi has models and keys of its own. */
 export const MODELS_OF_PI: readonly string[] = ["model", "models", "base_url", "api_key_env"];
-const NOT_IN_PI: readonly string[] = [...MODELS_OF_PI, "price", "otlp", "max_session_budgets"];
+const NOT_IN_PI: readonly string[] = [...MODELS_OF_PI, "price", "leave_out", "otlp", "max_session_budgets"];
 
 export const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);
 

@@ -23,7 +23,9 @@ const LEAST_PART = 0.1;
 const MOST_DEPTH = 3;
 
 /** Settings inside Pi: limits and roots as everywhere, and keys that only Pi has. */
-export type PiSettings = Readonly<Omit<Settings, "model" | "models" | "base_url" | "api_key_env" | "price"> & PiKeys>;
+export type PiSettings = Readonly<
+  Omit<Settings, "model" | "models" | "base_url" | "api_key_env" | "price" | "leave_out"> & PiKeys
+>;
 
 /** Keys that a project may lower. */
 const LOWERED_KEYS = ["confirm_calls", "max_ingest_files", "max_ingest_bytes"] as const;

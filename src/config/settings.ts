@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
+import { isLeftOutPart, leftOutParts } from "../platform/left-out.ts";
 import { nearest } from "../platform/nearest.ts";
 
 /** A number from `least` to `most`; the message says what it must be. */
@@ -21,6 +22,8 @@ const isModelList = (text: string) => text.split(",").every((name) => /^[^/\s]+\
 const ADDRESS = "must be an address such as http://127.0.0.1:8080/v1";
 const VARIABLE = "must be the name of an environment variable, not the key itself";
 const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
+const LEFT_OUT = "must be schema or cache, each for all models or as PART@PROVIDER/ID, with commas between";
+const areLeftOutParts = (text: string) => leftOutParts(text).every(isLeftOutPart);
 const PATHS = "must be a list of folders";
 const CONVERT = 'must be an object such as { "pdf": ["pdftotext", "{}", "-"], "html": false }: each list has {} once';
 const COLLECTOR = "must be env, or an address such as http://127.0.0.1:4318 without user and password";
@@ -55,6 +58,8 @@ export const SettingsSchema = v.strictObject({
   delivery: v.exactOptional(v.picklist(["now", "batch"], 'must be "now" or "batch"')),
   /** USD per million tokens, in and out, of models whose price no list knows. */
   price: v.exactOptional(v.pipe(v.string(PRICE), v.regex(/^\d{1,6}(\.\d{1,6})?\/\d{1,6}(\.\d{1,6})?$/, PRICE))),
+  /** Parts that models, or some of them, are not asked with: the form of a schema, the order of calls for caches. */
+  leave_out: v.exactOptional(v.pipe(v.string(LEFT_OUT), v.check(areLeftOutParts, LEFT_OUT))),
   max_sub_calls: v.exactOptional(count),
   max_tokens: v.exactOptional(count),
   /** Wall time inside execs, ms. */
@@ -117,13 +122,14 @@ export const USER_ONLY: readonly string[] = [
   "base_url",
   "api_key_env",
   "price",
+  "leave_out",
   "delivery",
   "otlp",
   "convert",
 ];
 
 /** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */
-export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd", "otlp"];
+export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "leave_out", "max_cost_usd", "otlp"];
 
 /** The variable of a key: `BELAY_MAX_TOKENS`. */
 export const variableOf = (key: string) => `BELAY_${key.toUpperCase()}`;

@@ -28,6 +28,7 @@ export type WorkerSession = Pick<
   | "baseUrl"
   | "apiKeyEnv"
   | "price"
+  | "leaveOut"
   | "limits"
   | "budget"
   | "memoryMb"

@@ -211,6 +211,6 @@ async function spentBy(store: Store, session: string): Promise<{ readonly [field
 
 /** The models that the worker's own flags reach. */
 export function modelsBy(own: WorkerSession, env: NodeJS.ProcessEnv): (model: string | null) => Models {
-  const { baseUrl, apiKeyEnv, price, also: models } = own;
-  return (model) => openModels({ model: model ?? undefined, models, baseUrl, apiKeyEnv, price, env });
+  const { baseUrl, apiKeyEnv, price, leaveOut, also: models } = own;
+  return (model) => openModels({ model: model ?? undefined, models, baseUrl, apiKeyEnv, price, leaveOut, env });
 }

@@ -8,12 +8,12 @@ import type { RunSpec } from "./spec.ts";
 /** Options of the sessions of a run's jobs: what the run asks for, within what this process allows. Nothing of a row widens it. */
 export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
   const { model, limits, budget, memory_mb, max_session_mb, call_concurrency, max_depth, max_turns } = spec;
-  const { cwd, indexDir, baseUrl, apiKeyEnv, price } = own;
+  const { cwd, indexDir, baseUrl, apiKeyEnv, price, leaveOut } = own;
   return {
     // A job sees its context alone, and reads no files.
     roots: [],
     ...given({
-      ...{ cwd, indexDir, baseUrl, apiKeyEnv, price },
+      ...{ cwd, indexDir, baseUrl, apiKeyEnv, price, leaveOut },
       model: model ?? undefined,
       thinking: spec.thinking,
       delivery: spec.delivery,

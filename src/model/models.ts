@@ -1,4 +1,5 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
+import { isLeftOutPart, leftOutParts } from "../platform/left-out.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import { defaultModels } from "./keys/default-model.ts";
 import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
@@ -17,6 +18,8 @@ export interface ModelsOptions {
   readonly apiKeyEnv?: string | undefined;
   /** `IN/OUT`: dollars per million tokens of models whose price no list knows. */
   readonly price?: string | undefined;
+  /** Parts that models are not asked with, with commas between: `schema`, `cache`, or `PART@PROVIDER/ID`. */
+  readonly leaveOut?: string | undefined;
   readonly env: Env;
   /** Pi's folder with auth.json and models.json (default: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`). */
   readonly agentDir?: string | undefined;
@@ -27,7 +30,7 @@ export interface ModelsOptions {
 /**
  * Models by name. Nothing is read or loaded before the first `resolve`.
  *
- * @throws RlmError `invalid_argument` if the base URL is not one
+ * @throws RlmError `invalid_argument` if the base URL is not one, or a part cannot be left out
  */
 export function openModels(options: ModelsOptions): Models {
   const { baseUrl, env, apiKeyEnv, now = Date.now } = options;
@@ -37,6 +40,7 @@ export function openModels(options: ModelsOptions): Models {
     apiKeyEnv,
     now,
     price: priceOf(options.price),
+    leaveOut: leftOut(options.leaveOut),
     agentDir: options.agentDir ?? agentDirOf(env),
   };
   const cure = () =>
@@ -99,6 +103,16 @@ export function noModelCure(env: Env, agentDir?: string): string {
 export function priceOf(text: string | undefined): Model["price"] {
   const [input, output] = (text ?? "").split("/").map(Number);
   return input === undefined || output === undefined || text === undefined ? null : { input, output };
+}
+
+/** @throws RlmError `invalid_argument` for what is not a part of requests */
+function leftOut(text: string | undefined): readonly string[] {
+  const parts = text === undefined ? [] : leftOutParts(text);
+  const odd = parts.find((part) => !isLeftOutPart(part));
+  if (odd === undefined) return parts;
+  throw new RlmError("invalid_argument", `leaveOut: ${odd || "an empty text"} is not a part that can be left out`, {
+    suggestion: "Pass schema or cache, each for all models or as PART@PROVIDER/ID, with commas between.",
+  });
 }
 
 function checkBaseUrl(baseUrl: string): void {

@@ -123,6 +123,11 @@ interface CommonOptions extends RemarkOptions {
   readonly apiKeyEnv?: string | undefined;
   /** `IN/OUT`: dollars per million tokens of models whose price no list knows. */
   readonly price?: string | undefined;
+  /**
+   * Parts that models are not asked with, with commas between: `schema`, so that the prompt alone states it, and `cache`, so that calls
+   * which share a beginning go at once. Each is for all models, or as `schema@local/NAME` and `schema@local/*`.
+   */
+  readonly leaveOut?: string | undefined;
   /** The host has chosen the model for the user: the first answer says so in the warning `model_chosen`. */
   readonly modelChosen?: boolean | undefined;
   /** The level of thinking of calls that name none (default `off`: as little as each model can). */

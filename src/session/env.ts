@@ -104,12 +104,13 @@ export interface Root {
 /** The models that a host lends, or those of the options. @throws RlmError `invalid_argument` for a base URL that is none */
 export function modelsOf(options: HostedOptions, host: Host): Models {
   if (host.models) return host.models;
-  const { complete, model, baseUrl, price } = options;
+  const { complete, model, baseUrl, price, leaveOut } = options;
   if (!complete) return openModels({ ...options, env: process.env });
-  if (baseUrl === undefined) return ownModels(complete, model, priceOf(price));
+  if (baseUrl === undefined && leaveOut === undefined) return ownModels(complete, model, priceOf(price));
+  const [option, cure] = baseUrl === undefined ? ["leaveOut", "ignore it"] : ["baseUrl", "call that server"];
   throw refused(
-    "openSession(): baseUrl has no effect beside complete, which answers all requests",
-    "Leave baseUrl out, or call that server in complete().",
+    `openSession(): ${option} has no effect beside complete, which answers all requests`,
+    `Leave ${option} out, or ${cure} in complete().`,
   );
 }
 

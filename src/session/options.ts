@@ -173,6 +173,7 @@ export const SESSION_OPTIONS = options({
   complete: callback,
   apiKeyEnv: v.optional(text),
   price: v.optional(text),
+  leaveOut: v.optional(text),
   modelChosen: flag,
   thinking: oneOf(THINKING),
   delivery: oneOf(DELIVERIES),

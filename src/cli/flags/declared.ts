@@ -78,6 +78,10 @@ const MODEL = settings("model", {
     word: "IN/OUT",
     help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
   },
+  leave_out: {
+    word: "PARTS",
+    help: "what models are not asked with: schema (the prompt alone states it), cache (calls that share a beginning go at once), each for all or as schema@local/NAME or schema@local/*, with commas between; empty: none",
+  },
   thinking: {
     word: "LEVEL",
     help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",

@@ -84,7 +84,7 @@ export const OF_JOBS: readonly Flag[] = [
 ];
 
 /** The address and the key of a server, what it costs, and who gets spans are this host's, and never a row's. */
-const SHARED: readonly string[] = ["base-url", "api-key-env", "price", "max-cost-usd", "otlp"];
+const SHARED: readonly string[] = ["base-url", "api-key-env", "price", "leave-out", "max-cost-usd", "otlp"];
 
 /** Settings that it takes by flags. */
 export const OF_WORKER: readonly Flag[] = withHelps(

@@ -67,6 +67,7 @@ export function configPlaces(): ConfigPlaces {
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
   const { model, base_url: baseUrl, api_key_env: apiKeyEnv, thinking, delivery, price, concurrency } = settings;
+  const { leave_out: leaveOut } = settings;
   const { userFile } = configPlaces();
   const { model: usual } = readUserFile(userFile);
   const models = settings.models?.split(",") ?? [];
@@ -86,6 +87,7 @@ export function sessionOptions(settings: Settings): SessionOptions {
       thinking,
       delivery,
       price,
+      leaveOut,
       concurrency,
       memoryMb,
       maxSessionMb,
@@ -102,8 +104,9 @@ export function documentOptions(): DocumentOptions {
 }
 
 /** The models that sub-calls will ask. */
-export function modelsOf({ model, base_url, api_key_env, price }: Settings): Models {
-  return openModels({ model, baseUrl: base_url, apiKeyEnv: api_key_env, price, env: process.env });
+export function modelsOf({ model, base_url, api_key_env, price, leave_out }: Settings): Models {
+  const options = { model, baseUrl: base_url, apiKeyEnv: api_key_env, price, leaveOut: leave_out };
+  return openModels({ ...options, env: process.env });
 }
 
 /** Cancels batches that nobody wants any more at their providers, and says if some go on. */

@@ -11,6 +11,8 @@ export interface RegistryOptions extends Pick<KeySources, "env" | "apiKeyEnv" | 
   readonly agentDir: string;
   /** The price of models whose price no list knows. */
   readonly price?: Model["price"];
+  /** Parts that models are not asked with: `schema`, `schema@local/m`, `schema@local/*`. */
+  readonly leaveOut?: readonly string[];
 }
 
 /** The key that is sent if a server is named without one: OpenAI's SDK does not send without a key. */
@@ -21,7 +23,14 @@ export function serverModel(name: string, baseUrl: string, options: RegistryOpti
   const listed = pricedBy(modelAt(baseUrl, readModelName(name)), options);
   const key = options.apiKeyEnv === undefined ? PLACEHOLDER_KEY : namedKey(options.apiKeyEnv, options.env);
   const authorization: Authorization = { key, headers: {}, expires: Number.POSITIVE_INFINITY };
-  return piAiModel({ ...listed, isNamed: true, takesBatches: true, authorize: () => authorization, load: loadPiAi });
+  return piAiModel({
+    ...listed,
+    isNamed: true,
+    leavesOut: leftOutOf(listed, options),
+    takesBatches: true,
+    authorize: () => authorization,
+    load: loadPiAi,
+  });
 }
 
 /**
@@ -41,6 +50,7 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
   let authorization = find(files);
   return piAiModel({
     ...listed,
+    leavesOut: leftOutOf(listed, options),
     takesBatches: !isLogin(authorization),
     authorize: () => {
       if (now() >= authorization.expires) authorization = find(readPiFiles(agentDir));
@@ -91,6 +101,15 @@ function pricedBy(listed: ListedModel, { price }: RegistryOptions): ListedModel 
   const { input, output } = price;
   const cost = { input, output, cacheRead: input, cacheWrite: input };
   return { ...listed, model: { ...listed.model, cost }, price };
+}
+
+/** The parts that this model is not asked with. */
+function leftOutOf({ model }: ListedModel, { leaveOut = [] }: RegistryOptions): readonly string[] {
+  const names = [undefined, `${model.provider}/${model.id}`, `${model.provider}/*`];
+  return leaveOut.flatMap((one) => {
+    const [part = "", name] = one.split(/@(.*)/);
+    return names.includes(name) ? [part] : [];
+  });
 }
 
 /** Some logins (GitHub Copilot) say at which address their models are. */

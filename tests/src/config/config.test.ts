@@ -57,6 +57,7 @@ test("every key but that of converters has its variable", () => {
   const values: Record<string, string> = {
     ...{ model: "a/b", base_url: "http://c", api_key_env: "KEY", thinking: "low", delivery: "batch", max_depth: "4" },
     price: "3/15",
+    leave_out: "schema,cache@local/*",
     models: "a/b,c/*",
     otlp: "env",
     roots: ["/x", "/y"].join(delimiter),
@@ -151,6 +152,12 @@ test.each<[Case, string]>([
   [{ env: { BELAY_MAX_DEPTH: "-1" } }, "BELAY_MAX_DEPTH must be a whole number from 0 to 5 | "],
   [{ user: { memory_mb: 4 } }, `${USER}: memory_mb must be a whole number from 8 to 2048 |`],
   [{ user: { roots: "src" } }, `${USER}: roots must be a list of folders |`],
+  [
+    { user: { leave_out: "form" } },
+    `${USER}: leave_out must be schema or cache, each for all models or as PART@PROVIDER/ID, with commas between |`,
+  ],
+  [{ env: { BELAY_LEAVE_OUT: "schema@m" } }, "BELAY_LEAVE_OUT must be schema or cache,"],
+  [{ project: { leave_out: "cache" } }, `${PROJECT}: a project may not set leave_out |`],
   [{ user: '{\n  "model": sk-secret\n}' }, `${USER} is not valid JSON`],
   [{ user: "[1]" }, `${USER} does not hold a JSON object | Write {`],
   [{ env: { BELAY_MAX_TOKENS: "1e9" } }, "BELAY_MAX_TOKENS must be a whole number from 1 | "],

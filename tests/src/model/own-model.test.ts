@@ -33,8 +33,11 @@ test("a function of the program answers sub-calls, and what it says of tokens an
   expect(await session.exec(ASK)).toMatchObject({ success: true, result_json: "an answer" });
   expect(seen).toMatchObject([{ model: "mine/small", tools: [], messages: [{ role: "user", text: "hi" }] }]);
   expect(session.budget()).toMatchObject({ remaining_tokens: 999_991, remaining_cost_usd: 1.5 });
-  await session.exec("await llm_query('hi', { tools: [], model: 'other/one' })");
-  expect(seen[1]?.model).toBe("other/one");
+  expect(seen[0]).not.toHaveProperty("schema");
+  await session.exec(
+    "await llm_query('hi', { tools: [], model: 'other/one', schema: { type: 'string' }, or_text: true })",
+  );
+  expect(seen[1]).toMatchObject({ model: "other/one", schema: { type: "string" } });
 });
 
 test("a recorded answer is not asked for again, and an ask is driven by the function too", async () => {
