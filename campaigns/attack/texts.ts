@@ -44,7 +44,7 @@ export const READERS: readonly TextReader[] = [
   },
   {
     ...{ id: "an error of a provider", units: 900_000, known: ["-eyJ", "eyJ.", "input token count "] },
-    read: (said) => explain({ place: PLACE, said, seen: { ...SEEN }, secrets: ["secret-key"] }),
+    read: (said) => explain({ place: PLACE, said, seen: { ...SEEN }, secrets: ["secret-key"], tokens: 1 }),
   },
   {
     ...{ id: "an answer that is scored", units: ANSWER, known: [" ", " .", "1,"] },

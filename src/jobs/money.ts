@@ -13,7 +13,7 @@ export interface MoneyParts {
   readonly limitsCost: boolean;
   readonly rates: Rates;
   readonly parking: Parking;
-  readonly troubles: Pick<Troubles, "answered" | "isOwn">;
+  readonly troubles: Pick<Troubles, "answered" | "isOwn" | "mark">;
   /** Aborted when the job is suspended: requests that are out then may have been charged. */
   readonly suspended: AbortSignal;
   /** From 0 to 1. */
@@ -47,6 +47,8 @@ export function openMoney(parts: MoneyParts): RunPart {
   const { hold, give, place } = openHolds(parts);
   /** Calls that are held as a sub-call, by the hold of their first request, and what that has spent. */
   const counted = new Map<string, Counted>();
+  /** Marks of the newest requests of calls. */
+  const sent = new Map<string, number>();
 
   function reservation(call: Call, held: Hold, model: string | undefined): Reservation {
     let isFree = false;
@@ -86,15 +88,16 @@ export function openMoney(parts: MoneyParts): RunPart {
         return refusal;
       }
       parking.sent(call.id);
+      sent.set(call.id, parts.troubles.mark());
       return reservation(call, held, model);
     },
     async answered(call, trouble) {
       const own = counted.get(call.id);
       const { model = "" } = own ?? {};
-      if (trouble === null) return parts.troubles.answered(key.run, model);
+      if (trouble === null) return parts.troubles.answered(key.run, model, sent.get(call.id) ?? 0);
       // Answers to other calls do not show that the provider has room for this one.
       const isBusy = trouble.code === "rate_limited";
-      if (!isBusy && parts.troubles.isOwn(key)) return;
+      if (!isBusy && parts.troubles.isOwn(key, trouble.code)) return;
       // The call is made again, and counts then.
       await own?.given;
       if (own) await give(own.held, { ...own.spent, sub_calls: 0 });

@@ -4,32 +4,42 @@ export type Troubles = ReturnType<typeof openTroubles>;
 
 /** The number of equal failures in a row that pause a run. */
 const IN_A_ROW = 3;
+/** An account without credit refuses every call: one failure pauses a run, and is never a job's own. */
+const AT_ONCE = "no_credit";
 
 interface Trouble {
   code: string;
   count: number;
-  /** Numbers of the jobs that went back, and of those among them since when a call was answered. */
-  readonly back: Set<number>;
+  /** Jobs that went back, by number, with the marks at which they did; and those since when a call was sent and answered. */
+  readonly back: Map<number, number>;
   readonly own: Set<number>;
   /** Numbers of the jobs that went back for each model, for one reason, since it answered or a job was done. */
   readonly silent: Map<string, { readonly code: string; readonly jobs: Set<number> }>;
 }
 
 /**
- * Failures of calls that are no fault of a job: a wrong key, a dead server, an unknown model. A job that meets one goes back as it
- * is, unless calls of other jobs have been answered since it went back for one before: then the failure is its own.
+ * Failures of calls that are no fault of a job: no credit, a wrong key, a dead server, an unknown model. A job that meets one goes
+ * back as it is, unless calls of other jobs have been sent and answered since it went back for one before: then the failure is
+ * its own.
  */
 export function openTroubles() {
   const runs = new Map<string, Trouble>();
   const pausing = new Set<string>();
+  let marks = 0;
   return {
-    /** A model has answered a call of the run. */
-    answered(run: string, model: string): void {
+    /** A mark for a request that is sent now. */
+    mark: () => ++marks,
+    /** A model has answered a call of the run, whose request has the mark. */
+    answered(run: string, model: string, mark: number): void {
       const trouble = runs.get(run);
       if (!trouble) return;
       trouble.count = 0;
-      for (const n of trouble.back) trouble.own.add(n);
-      trouble.back.clear();
+      for (const [n, at] of trouble.back) {
+        // What was on its way when the job went back says nothing of the time since.
+        if (mark < at) continue;
+        trouble.own.add(n);
+        trouble.back.delete(n);
+      }
       trouble.silent.delete(model);
     },
     /** A job of the run is done. */
@@ -37,22 +47,29 @@ export function openTroubles() {
       runs.get(run)?.silent.clear();
     },
     /** True if the failure is to reach the job's cell. */
-    isOwn: ({ run, n }: JobKey): boolean => runs.get(run)?.own.has(n) ?? false,
+    isOwn: ({ run, n }: JobKey, code: string): boolean => code !== AT_ONCE && (runs.get(run)?.own.has(n) ?? false),
     /**
      * The job goes back. True: as many went back in a row, for the same reason, as pause a run. As many jobs also do that went back
      * for the same model while it answered nothing and no job was done, whatever other models answered.
      */
     wentBack({ run, n }: JobKey, code: string, model: string): boolean {
-      const trouble = runs.get(run) ?? { code, count: 0, back: new Set(), own: new Set(), silent: new Map() };
+      const trouble = runs.get(run) ?? {
+        code,
+        count: 0,
+        back: new Map<number, number>(),
+        own: new Set(),
+        silent: new Map(),
+      };
       const before = trouble.silent.get(model);
       const jobs = before?.code === code ? before.jobs : new Set<number>();
       jobs.add(n);
       trouble.silent.set(model, { code, jobs });
-      trouble.back.add(n);
+      trouble.back.set(n, ++marks);
       trouble.count = trouble.code === code ? trouble.count + 1 : 1;
       trouble.code = code;
       runs.set(run, trouble);
-      return (trouble.count >= IN_A_ROW || jobs.size >= IN_A_ROW) && runs.delete(run);
+      const isPaused = code === AT_ONCE || trouble.count >= IN_A_ROW || jobs.size >= IN_A_ROW;
+      return isPaused && runs.delete(run);
     },
     /** Pauses a run, unless that is under way: of jobs that go back at the same time one pauses it. */
     async pausing(run: string, pause: () => Promise<void>): Promise<void> {

@@ -169,8 +169,10 @@ export type ModelAnswer = {
       readonly isTooLong?: true;
       /** The provider refused a part of the request that can be left out: sent again, the request goes without it. */
       readonly isAdapted?: true;
-      /** Not the request is at fault but the key, the credit, the address or the model's name: others fail in the same way. */
-      readonly isOfSetup?: true;
+      /** Other requests fail in the same way: their run pauses, or their jobs are parked. Absent: this one alone is at fault. */
+      readonly ends?: "run" | "job";
+      /** The model replied, and its server could not read it: the length of what the server says of it, UTF-16 units. */
+      readonly unread?: number;
     }
 );
 

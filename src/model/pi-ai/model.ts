@@ -6,6 +6,7 @@ import { failure, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
 import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
+import { estimateRequest } from "../sub-call/estimate.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
 import { type AskedModel, type Asking, openAsking } from "./asking.ts";
@@ -75,7 +76,8 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const asking = openAsking({ model: sent, isNamed, leavesOut }, request);
         const options = { ...optionsOf(request, sent, authorization, limit.signal), onPayload: asking.shape };
         const send = () => streamSimple(sent, asking.put(toContext({ ...request, tools: asking.tools })), options);
-        const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets, asking };
+        const tokens = estimateRequest(request, null).input_tokens;
+        const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets, tokens, asking };
         if (!post || !api) {
           const bounds = replyBounds(withinModel(model, request.maxTokens));
           const answer = await receive(boundReplies(bounds, seen, send), request, limit, refusal);
@@ -86,8 +88,8 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const answer = await receive(posting(call, send), request, limit, refusal);
         return asRow(answer, call, batchPrice ? 0.5 : 1);
       } catch (error) {
-        const answer = unsent(unsendable(error, { place, seen, secrets }));
-        return error instanceof RlmError ? { ...answer, isOfSetup: true } : answer;
+        const answer = unsent(unsendable(error, { place, seen, secrets, tokens: 0 }));
+        return error instanceof RlmError ? { ...answer, ends: "run" } : answer;
       } finally {
         limit?.release();
       }
@@ -146,6 +148,8 @@ async function receive(
   if (message.stopReason === "error" || message.stopReason === "aborted") {
     const said = message.errorMessage ?? "no reason given";
     const explained = explain({ ...refusal, said });
+    // What the model has said is paid for, whatever its server makes of it.
+    if (explained.unread !== undefined) return { ...failed, ...explained, charged: isReported(usage) };
     const isAdapted = !explained.isTooLong && asking.adapt(said, statusOf(said, seen));
     return { ...failed, ...explained, ...(isAdapted ? { isAdapted } : {}) };
   }
@@ -160,7 +164,7 @@ async function receive(
 function asRow(answer: ModelAnswer, { failure: error }: Posting, ofCost: number): ModelAnswer {
   const usage = { ...answer.usage, cost_usd: answer.usage.cost_usd * ofCost };
   if (answer.ok) return { ...answer, usage };
-  const { retryAfterMs, isOfSetup, ...failed } = answer;
+  const { retryAfterMs, ends, ...failed } = answer;
   return { ...failed, usage, error: error ?? answer.error };
 }
 

@@ -3,8 +3,9 @@ import { remedy } from "../../../runtime/index.ts";
 import { given, isRecord, parseJson } from "../../platform/json.ts";
 import { UNCONNECTED } from "../../platform/outbound.ts";
 import { redactedStart, withoutKeys } from "../../platform/redact.ts";
-import { type Cure, type FailureCode, failure } from "../failure.ts";
+import { type Cure, failure } from "../failure.ts";
 import type { ModelAnswer } from "../port.ts";
+import { REFUSALS, type RefusalKind, refusalKind } from "../replies/refusal-kinds.ts";
 import { NO_ANSWER } from "./messages.ts";
 import type { SeenResponse } from "./response-watch.ts";
 
@@ -35,32 +36,47 @@ export interface Refusal {
   readonly seen: SeenResponse;
   /** Never shown. */
   readonly secrets: readonly string[];
+  /** Tokens of the request's input, estimated. */
+  readonly tokens: number;
 }
 
 /**
  * Tells why a provider gave no answer: by the HTTP status if it was one of failure, else by the words of the
  * provider's SDK.
  */
-export function explain({ place, said: whole, seen, secrets }: Refusal): Explained {
+export function explain({ place, said: whole, seen, secrets, tokens }: Refusal): Explained {
   const said = whole.slice(0, SEEN_CHARS);
   const status = statusOf(said, seen);
-  const retryAfterMs = seen.retryAfterMs ?? waitIn(said);
-  const code = codeOf(place.api, said, status, retryAfterMs);
   const shown = redactedStart(readable(whole), MESSAGE_CHARS, (words) => withoutKeys(words, secrets));
   const trouble = status === null ? troubleOf(place, shown, seen) : null;
-  const error = failure(code, `${place.id}: ${trouble?.message ?? shown}`, cureOf(code, status, place, trouble));
-  if (code === "provider_error" && (status ?? 400) < 500 && isTooLong(said, status)) {
-    return { error: { ...error, retriable: false, suggestion: TOO_LONG }, isTooLong: true };
-  }
-  if (retryAfterMs !== null) return { error, retryAfterMs };
-  return code === "auth_failed" || code === "no_credit" || status === 404 || trouble?.isUnsent
-    ? { error, isOfSetup: true }
-    : { error };
+  const words = wordsOf(said);
+  const retryAfterMs = seen.retryAfterMs ?? waitIn(words);
+  const kind = trouble
+    ? troubleKind(trouble)
+    : said === UNNAMED && REFUSAL_IS_UNNAMED.test(place.api)
+      ? "filtered"
+      : refusalKind({ status, words, hasWait: retryAfterMs !== null, isTooLong: isTooLong(said), tokens });
+  const { code, ends, cure } = REFUSALS[kind];
+  const message = `${place.id}: ${kind === "malformed" ? UNREAD : ""}${trouble?.message ?? shown}`;
+  return {
+    error: failure(code, message, { ...cure, ...ownCure(kind, place, trouble) }),
+    ...(ends === "row" ? {} : { ends }),
+    ...(retryAfterMs === null || !PASSES.has(kind) ? {} : { retryAfterMs }),
+    ...(kind === "too_large" ? { isTooLong: true as const } : {}),
+    ...(kind === "malformed" ? { unread: said.length } : {}),
+  };
 }
 
-type Explained = Pick<Extract<ModelAnswer, { ok: false }>, "error" | "retryAfterMs" | "isTooLong" | "isOfSetup">;
+type Explained = Pick<Extract<ModelAnswer, { ok: false }>, "error" | "retryAfterMs" | "isTooLong" | "ends" | "unread">;
 
-const TOO_LONG = "Send less, or name a model with a larger window.";
+const UNREAD = "the server could not read the model's reply: ";
+/** Failures that a server may ask to wait for. */
+const PASSES: ReadonlySet<RefusalKind> = new Set<RefusalKind>(["rate", "overload", "failed"]);
+
+function ownCure(kind: RefusalKind, place: Place, trouble: Trouble | null): Cure {
+  if (trouble) return given({ suggestion: trouble.suggestion, retriable: trouble.retriable });
+  return kind === "model" ? { suggestion: notFound(place) } : {};
+}
 
 interface Trouble {
   /** There was no connection at all. */
@@ -96,18 +112,8 @@ export function isUnreached({ status, networkError, outbound }: SeenResponse): b
 /** The first words of some SDKs if `fetch` refuses the address: a port of another protocol, for example. */
 const NO_CONNECTION = "Connection error.";
 
-function codeOf(api: string, said: string, status: number | null, retryAfterMs: number | null): FailureCode {
-  if (status === 429 && retryAfterMs === null && NO_CREDIT.test(said)) return "no_credit";
-  if (status === 429 || status === 529 || ((status ?? 503) === 503 && BUSY.test(said))) return "rate_limited";
-  const isFiltered = FILTERED.test(said) || (said === UNNAMED && REFUSAL_IS_UNNAMED.test(api));
-  if (isFiltered && (status ?? 400) < 500) return "content_filtered";
-  if (status === 401 || status === 403 || (status === null && NO_KEY.test(said))) return "auth_failed";
-  return "provider_error";
-}
+const troubleKind = ({ isUnsent }: Trouble): RefusalKind => (isUnsent ? "unreached" : "failed");
 
-/** Finish reasons and error codes of content filters. A gateway also says that a connection was refused, with a status of its own fault. */
-const FILTERED =
-  /\b(?:refusal|refused)\b|content[_ ](?:filter|management policy|policy)|responsible ?ai|\bsafety\b|\bflagged\b/i;
 /** The only words of pi-ai about a stop reason such as `refusal` or `SAFETY` in these protocols. */
 const UNNAMED = "An unknown error occurred";
 const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
@@ -115,20 +121,6 @@ const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
 const BROKEN_OFF = /stream ended (?:before|without)/i;
 /** The words of pi-ai about an answer that a filter has ended: a code in place of a sentence. */
 const WITHHELD = /^Provider (?:finish|stop)_?reason: (?:content_filter|refusal|safety)$/i;
-const BUSY = /rate.?limit|too many requests|throttl|resource_exhausted|overloaded/i;
-const NO_KEY = /no api key|api key is required|invalid.{0,9}api.?key|authentication_error/i;
-const NO_CREDIT = /insufficient_quota|billing|credit balance/i;
-
-/** Statuses of the client's fault that pass by themselves. */
-const PASSING = [408, 409, 425];
-
-function cureOf(code: FailureCode, status: number | null, place: Place, trouble: Trouble | null): Cure {
-  if (code !== "provider_error") return {};
-  if (status === null) return trouble ? given({ suggestion: trouble.suggestion, retriable: trouble.retriable }) : {};
-  if (status >= 500 || PASSING.includes(status)) return {};
-  const suggestion = status === 404 ? notFound(place) : "Change the request: the provider does not accept it.";
-  return { retriable: false, suggestion };
-}
 
 /** The part of a name before its first `/` is the provider: a server that users name is asked for the rest alone. */
 function notFound({ id, address, isNamed, near }: Place): string {
@@ -149,13 +141,17 @@ export function statusOf(said: string, seen: SeenResponse): number | null {
   return status || null;
 }
 
-/** Some providers tell the wait in words only: `try again in 1.5s`. */
-function waitIn(said: string): number | null {
-  const found = /(?:try again|retry) in (?:(\d+)m)?(\d+(?:\.\d+)?)(ms|s)\b/i.exec(said);
-  if (!found) return null;
-  const [, minutes = "0", value = "0", unit] = found;
-  return Number(minutes) * 60_000 + Number(value) * (unit === "ms" ? 1 : 1000);
+/** Some providers tell the wait in words only: `try again in 1m2.5s`, `retry after 26 seconds`, `"retryDelay":"38s"`. */
+function waitIn(words: string): number | null {
+  const wait = WAIT.exec(words)?.[1];
+  if (wait === undefined) return null;
+  const parts = [...wait.matchAll(/(\d{1,9}(?:\.\d{1,9})?) ?(ms|[smhd])/gi)];
+  return parts.reduce((sum, [, value, unit]) => sum + Number(value) * (UNIT_MS[unit?.toLowerCase() ?? ""] ?? 0), 0);
 }
+
+const WAIT =
+  /(?:try again|retry|wait|"retrydelay":)(?: in| after| for)?[ "](?:about )?((?:\d{1,9}(?:\.\d{1,9})? ?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?![a-z])(?: and)? ?){1,4})/i;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** For people: the `message` inside of a JSON error, after the status that stands before it. */
 function readable(text: string): string {
@@ -164,21 +160,39 @@ function readable(text: string): string {
   if (WITHHELD.test(text)) return "the provider's filter withheld the answer";
   // Newer copies of pi-ai write a colon after the status.
   const said = text.replace(/^(\d{3}): /, "$1 ");
-  const at = said.indexOf("{");
-  const body = at < 0 ? undefined : parseJson(said.slice(at));
-  if (!isRecord(body)) return said;
-  const { message } = isRecord(body.error) ? body.error : body;
-  return typeof message === "string" ? `${said.slice(0, at)}${message}` : said;
+  const found = errorIn(said);
+  if (typeof found === "string") return found;
+  if (found === null) return said;
+  const { message, metadata } = found;
+  if (typeof message !== "string") return said;
+  // A router hands on what the provider behind it has said.
+  const raw = isRecord(metadata) && typeof metadata.raw === "string" ? `: ${metadata.raw}` : "";
+  return `${said.slice(0, said.indexOf("{"))}${message}${raw}`;
 }
 
-/**
- * True if a provider's message says that the request has more tokens than its model takes. pi-ai knows the words of most
- * providers; what it misses is below.
- *
- * @param status of the response if it was one of failure
- */
-function isTooLong(said: string, status: number | null): boolean {
-  return status === 413 || OTHERS.test(said) || isContextOverflow({ ...NO_ANSWER, errorMessage: said });
+/** The error that a message of pi-ai holds as JSON: its fields, or its words alone; null: there is none. */
+function errorIn(said: string): { readonly [key: string]: unknown } | string | null {
+  const at = said.indexOf("{");
+  const body = at < 0 ? undefined : parseJson(said.slice(at));
+  if (!isRecord(body)) return null;
+  const { error } = body;
+  if (typeof error === "string") return `${said.slice(0, at)}${error}`;
+  return isRecord(error) ? error : body;
+}
+
+/** The words by which a failure is sorted: what a server repeats of a request or a reply, and addresses, are not among them. */
+function wordsOf(said: string): string {
+  const found = errorIn(said);
+  const own = found === null || typeof found === "string" ? (found ?? said) : JSON.stringify(found, withoutEcho);
+  return own.replaceAll(/https?:\/\/\S+/g, "");
+}
+
+const withoutEcho = (key: string, value: unknown) => (ECHOES.has(key) ? undefined : value);
+const ECHOES: ReadonlySet<string> = new Set(["input", "failed_generation", "ctx", "loc", "param"]);
+
+/** True if a provider's message says that the request has more tokens than its model takes. */
+function isTooLong(said: string): boolean {
+  return OTHERS.test(said) || isContextOverflow({ ...NO_ANSWER, errorMessage: said });
 }
 
 /**

@@ -40,10 +40,14 @@ export async function converse(
   let repaired = false;
   /** The schema that the provider is asked to keep to; null: there is none, or it has not kept to it. */
   let form = schema;
+  /** A reply that its server could not read says nothing of the next one. */
+  let isAskedAgain = false;
   for (;;) {
     const asked = await requests.ask(first.system, messages, first.tools, formOf(form, repaired));
-    if (asked.isConstrained && isBlank(asked)) {
-      form = null;
+    const isUnread: boolean = !asked.ok && asked.unread !== undefined && !isAskedAgain;
+    if ((asked.isConstrained && isBlank(asked)) || isUnread) {
+      if (asked.isConstrained) form = null;
+      isAskedAgain ||= isUnread;
       continue;
     }
     if (!asked.ok) return { ...asked, error: withCure(asked.error, tools) };

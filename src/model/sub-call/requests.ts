@@ -1,4 +1,5 @@
 import type { Clock, Thinking } from "../../../runtime/index.ts";
+import { given } from "../../platform/json.ts";
 import { failure, unsent } from "../failure.ts";
 import type {
   Model,
@@ -9,7 +10,6 @@ import type {
   Post,
   RequestBudget,
   RequestEstimate,
-  SubCallError,
   ToolSpec,
   Usage,
 } from "../port.ts";
@@ -62,7 +62,7 @@ export const NOTHING_SENT: Spent = {
 export type Asked = Pick<ModelAnswer, "isConstrained"> &
   (
     | { readonly ok: true; readonly turn: ModelTurn }
-    | { readonly ok: false; readonly error: SubCallError; readonly isTooLong?: true }
+    | ({ readonly ok: false } & Pick<Extract<ModelAnswer, { ok: false }>, "error" | "isTooLong" | "unread">)
   );
 
 /** The requests of one sub-call. */
@@ -155,11 +155,12 @@ export function openRequests(
       spent = { ...spent, attempts: [...spent.attempts, ...attempts] };
       if (answer.ok) await budget.answered?.(null);
       // Rows of a batch are sent again by who collects them, and are given up then.
-      else if (answer.isOfSetup || (!post && answer.error.code === "rate_limited"))
-        await budget.answered?.(answer.error);
+      else if (answer.ends === "run" || (!post && answer.ends === "job")) await budget.answered?.(answer.error);
       const asked = answer.isConstrained ? { isConstrained: true as const } : {};
-      if (!answer.ok)
-        return { ...asked, ok: false, error: answer.error, ...(answer.isTooLong ? { isTooLong: true } : {}) };
+      if (!answer.ok) {
+        const { error, isTooLong, unread } = answer;
+        return { ...asked, ok: false, error, ...given({ isTooLong, unread }) };
+      }
       const took = { at: left.at, ms: clock.monotonic() - left.monotonic };
       const turns = [...spent.turns, turnOf(answer.turn, took, before, spent.usage)];
       spent = { ...spent, turns, mended: [...spent.mended, ...(answer.turn.mended ?? [])] };
@@ -182,14 +183,17 @@ function turnOf(
 }
 
 /**
- * A failed request costs what the provider said, else nothing. An answer without usage (servers that report none) costs
- * its estimate: the input as it was reserved, the output by its length.
+ * A failed request costs what the provider said, else nothing. A reply without usage (servers that report none) costs
+ * its estimate: the input as it was reserved, the output by its length, as far as the server shows it.
  */
 function chargeOf(answer: ModelAnswer, estimate: RequestEstimate, price: Model["price"]): Usage {
-  if (answer.charged || !answer.ok) return answer.usage;
-  const { text, toolUses } = answer.turn;
-  const chars = toolUses.reduce((total, use) => total + JSON.stringify(use.arguments).length, text.length);
+  const chars = answer.ok ? charsOf(answer.turn) : answer.unread;
+  if (answer.charged || chars === undefined) return answer.usage;
   const output = estimateTokens(chars);
   const cost_usd = costOf(price, estimate.input_tokens, output);
   return { ...NO_USAGE, input: estimate.input_tokens, output, cost_usd };
+}
+
+function charsOf({ text, toolUses }: ModelTurn): number {
+  return toolUses.reduce((total, use) => total + JSON.stringify(use.arguments).length, text.length);
 }

@@ -61,7 +61,9 @@ const FAILED_CELLS = 5;
 const SAME_TURNS = 3;
 
 /** Failures of a reply: it is not run and not in the conversation, and its usage is charged. */
-const REPLY_FAILURES: ReadonlySet<string> = new Set(["empty_answer", "truncated_answer", "content_filtered"]);
+const REPLY_FAILURES: ReadonlySet<string> = new Set([
+  ...["empty_answer", "truncated_answer", "content_filtered", notes.UNREAD],
+]);
 
 /** The provider refused a request with tools. */
 export const TOOLS_REFUSED = "tools_refused";

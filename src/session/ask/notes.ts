@@ -19,11 +19,17 @@ export function closing(hasSchema: boolean): string {
   return `Answer now, ${how}, from what you have seen. No code is run any more.`;
 }
 
+/** The server could not read the model's reply. */
+export const UNREAD = "unread_reply";
+
 /** Why a reply could not be used. @param tokens that a reply may have */
 export function failedReply(code: string, tokens: number): string {
   if (code === "truncated_answer") {
     return `Your reply was cut at ${tokens} tokens, and nothing of it was run: write a shorter cell.`;
   }
   if (code === "content_filtered") return "Your reply was withheld by the provider's filter: put it differently.";
+  if (code === UNREAD) {
+    return "Your server could not read your reply: write one call of the tool, exactly in its form, or answer in text.";
+  }
   return "Your reply was empty: run a cell, or answer.";
 }

@@ -9,6 +9,7 @@ import {
   refusesTools,
 } from "../../model/index.ts";
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
+import { UNREAD } from "./notes.ts";
 import type { FailedTurn, Protocol, Round } from "./records.ts";
 import { CELL_TOOL, endOfFirstCell } from "./reply.ts";
 
@@ -65,9 +66,10 @@ async function usable(reply: ModelTurn, { protocol, max_tokens }: TurnRequest): 
   return { ok: true, reply: cutTurn(reply, end) };
 }
 
-function failed({ error, isTooLong }: Extract<Asked, { ok: false }>, protocol: Protocol): FailedTurn {
+function failed({ error, isTooLong, unread }: Extract<Asked, { ok: false }>, protocol: Protocol): FailedTurn {
   const { code, message, limit } = error;
   if (isTooLong) return { ok: false, code: TOO_LONG, message };
+  if (unread !== undefined) return { ok: false, code: UNREAD, message };
   const isRefusal = protocol === "tools" && refusesTools(error);
   return { ok: false, code: isRefusal ? TOOLS_REFUSED : code, message, ...(limit === undefined ? {} : { limit }) };
 }

@@ -53,7 +53,7 @@ function scene(more: Partial<MoneyParts> = {}) {
     limitsCost: false,
     rates: openRates({ jobs, rates: [{ provider: "p", perMinute: 60, of: "requests" }], account }),
     parking,
-    troubles: { answered: () => log.push("answered"), isOwn: () => false },
+    troubles: { answered: () => log.push("answered"), isOwn: () => false, mark: () => 1 },
     suspended: suspended.signal,
     random: () => 1,
     async sleep(ms, signal) {
@@ -155,7 +155,7 @@ test("a call that is made again after a wrong key or a dead server does not coun
 });
 
 test("a job whose provider stays too busy waits for a minute, whether or not others were answered", async () => {
-  const { money, call, reserve, reasons } = scene({ troubles: { answered() {}, isOwn: () => true } });
+  const { money, call, reserve, reasons } = scene({ troubles: { answered() {}, isOwn: () => true, mark: () => 1 } });
   (await held(reserve("c1"))).settle({ ...USAGE, cost_usd: 0, input: 0, output: 0 });
   await money.answered(call("c1"), BUSY);
   expect(reasons).toEqual([{ why: "provider", afterMs: 60_000, error: BUSY }]);

@@ -10,15 +10,20 @@ const b = await llm_query("b" + job, { tools: [] }); a + b`;
 
 const pauses = (told: readonly WorkProgress[]) => told.flatMap((one) => (one.kind === "paused" ? [one.text] : []));
 
-test("three equal failures in a row count, and an answer between makes those before the jobs' own", () => {
+test("three equal failures in a row count, and an answer to a later call makes those before the jobs' own", () => {
   const troubles = openTroubles();
   const job = (n: number) => ({ run: "R", n });
+  const isOwn = (n: number) => troubles.isOwn(job(n), "auth_failed");
+  const before = troubles.mark();
   expect([0, 1].map((n) => troubles.wentBack(job(n), "auth_failed", "p/m"))).toEqual([false, false]);
-  expect(troubles.isOwn(job(0))).toBe(false);
-  troubles.answered("R", "p/m");
-  expect([troubles.isOwn(job(0)), troubles.isOwn(job(2))]).toEqual([true, false]);
+  troubles.answered("R", "p/m", before);
+  expect(isOwn(0)).toBe(false);
+  troubles.answered("R", "p/m", troubles.mark());
+  expect([isOwn(0), isOwn(2)]).toEqual([true, false]);
+  expect(troubles.isOwn(job(0), "no_credit")).toBe(false);
   expect([2, 3, 4].map((n) => troubles.wentBack(job(n), "auth_failed", "p/m"))).toEqual([false, false, true]);
   expect([5, 6, 7].map((n) => troubles.wentBack(job(n), n === 6 ? "other" : "auth_failed", "p/m"))).not.toContain(true);
+  expect(troubles.wentBack(job(8), "no_credit", "p/m")).toBe(true);
 });
 
 test("a key that stops working pauses the run, no job has failed, and resuming asks for no recorded answer again", async () => {
@@ -48,6 +53,27 @@ test("a key that stops working pauses the run, no job has failed, and resuming a
   expect(firsts()).toHaveLength(6);
   const nothing = { nanodollars: 0, tokens: 0, sub_calls: 0 };
   expect(await store.jobs.run(run.id)).toMatchObject({ held: nothing, doubtful: nothing, spent: { sub_calls: 12 } });
+});
+
+test("an account without credit pauses the run at its first refusal, whatever it answered before, and no job fails", async () => {
+  const BROKE = { status: 402, body: '{"error":{"message":"Insufficient Balance"}}' };
+  let paid = 2;
+  const { submit, works, jobs, results, server, runs, store } = await runScene(
+    'await llm_query("x" + job, { tools: [] })',
+    { script: ({ prompt, index }) => (index < paid ? { text: prompt } : BROKE) },
+  );
+  const { run } = await submit([0, 1, 2, 3]);
+  await works({ run, concurrency: 1 });
+  expect(await store.jobs.run(run.id)).toMatchObject({
+    state: "paused",
+    why: "no_credit: local/m: 402 Insufficient Balance. Check the plan and the credit at the provider.",
+  });
+  expect((await jobs(run)).map(({ state }) => state).toSorted()).toEqual(["done", "done", "waiting", "waiting"]);
+  expect(server.requests).toHaveLength(3);
+  paid = 9;
+  await runs.change(run, { to: "resume" }, null);
+  await works({ run });
+  expect(await results(run)).toEqual(["x0", "x1", "x2", "x3"]);
 });
 
 test("a server that is dead pauses a run of one job too", async () => {

@@ -13,7 +13,7 @@ async function refused(status: number, headers: Readonly<Record<string, string>>
   const made = await scene({ "in.csv": "id,text\na,one\nb,two\nc,three\n" }, () => ({
     status,
     headers,
-    body: JSON.stringify({ error: { message: SAID, type: "insufficient_quota" } }),
+    body: JSON.stringify({ error: { message: SAID, type: "quota" } }),
   }));
   vi.stubEnv("MINE_KEY", KEY);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -73,11 +73,11 @@ test("a provider that refuses the key pauses the run, and its jobs tell in which
 });
 
 test("what a job failed by is the last refusal of its run too", async () => {
-  const { line, type } = await refused(402);
+  const { line, type } = await refused(400);
   expect((await type(line)).code).toBe(1);
   expect(json(await type(["jobs", "--json"])).runs[0].refusal).toMatchObject({
     error_code: "provider_error",
-    error: expect.stringContaining("402 You exceeded"),
+    error: expect.stringContaining("400 You exceeded"),
   });
-  expect((await type(["jobs"])).stdout).toMatch(/^mine: refused: provider_error: .*402 You exceeded/m);
+  expect((await type(["jobs"])).stdout).toMatch(/^mine: refused: provider_error: .*400 You exceeded/m);
 });

@@ -66,7 +66,7 @@ test.each(Object.entries(PROTOCOLS))("%s takes no key and no prompt to where a r
   expect(answer).toMatchObject({
     ok: false,
     charged: true,
-    isOfSetup: true,
+    ends: "run",
     error: { message: expect.stringContaining(`redirects to ${url}/`), retriable: false },
   });
   expect(asked).toEqual([]);

@@ -41,7 +41,7 @@ function uses(...list: [name: string, args: { [name: string]: Json }][]): ModelA
   return turn({ toolUses: list.map(([name, args], index) => ({ id: `use-${index}`, name, arguments: args })) });
 }
 
-function fails(code: SubCallCode, retriable: boolean, retryAfterMs?: number): ModelAnswer {
+function fails(code: SubCallCode, retriable: boolean, retryAfterMs?: number): Extract<ModelAnswer, { ok: false }> {
   const error: SubCallError = { code, message: `it was ${code}`, suggestion: "Wait.", retriable };
   return { ok: false, error, usage: NONE, charged: false, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
@@ -501,4 +501,21 @@ test("a provider that refuses tools: the call is told how to do without them", a
     error: { message, suggestion: expect.stringMatching(/^Pass tools: \[\]/) },
   });
   expect(await run(model)).toMatchObject({ error: { suggestion: "Change it." } });
+});
+
+test("a reply that its server could not read is asked for once again, at once, and is charged by estimate", async () => {
+  const unread: ModelAnswer = { ...fails("empty_answer", true), unread: 400 };
+  const model = script(unread, says("A"));
+  const parts = partsOf(model);
+  expect(await runSubCall(CALL, parts, NEVER)).toMatchObject({
+    ...{ ok: true, value: "A", requests: 2, attempts: [] },
+    usage: { input: 15, output: 102, cost_usd: 0.705 },
+  });
+  expect(parts.waits).toEqual([]);
+  expect(await run(script(unread), AGENT, { tools: [TOOL] })).toMatchObject({
+    ok: false,
+    error: { code: "empty_answer" },
+    requests: 2,
+  });
+  expect(await run(script({ ...unread, charged: true }))).toMatchObject({ usage: NONE, requests: 2 });
 });

@@ -245,6 +245,7 @@ describe("failed turns", () => {
   test.each([
     ["truncated_answer", "cut at 16000 tokens"],
     ["empty_answer", "was empty"],
+    ["unread_reply", "could not read your reply"],
     ["content_filtered", "withheld"],
   ])("%s: the next turn says what was wrong", (code, said) => {
     const step = stepAfter([failed(code)]);
