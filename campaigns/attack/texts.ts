@@ -9,6 +9,7 @@ import { parseRoutes } from "../../src/context/routes/entries.ts";
 import { tokensOf } from "../../src/context/search/tokens.ts";
 import { SCORE_NAMES, scoreOf } from "../../src/eval/scores.ts";
 import { explain } from "../../src/model/pi-ai/refusal.ts";
+import { withoutThinking } from "../../src/model/replies/thinking.ts";
 import { readValue } from "../../src/model/schema/value-in-text.ts";
 import { keysIn, redacted, redactedStart, withoutKeys } from "../../src/platform/redact.ts";
 import { withoutPasswords } from "../../src/platform/store-place.ts";
@@ -49,6 +50,18 @@ export const READERS: readonly TextReader[] = [
   {
     ...{ id: "an answer that is scored", units: ANSWER, known: [" ", " .", "1,"] },
     read: (text) => SCORE_NAMES.map((name) => scoreOf(name, `a${text}b`, name === "count" ? 1 : ["x"])),
+  },
+  {
+    ...{ id: "the thinking of a reply", units: 2 * ANSWER },
+    known: [
+      "<think>a</think>",
+      "<think ",
+      "</think>\n",
+      "<|channel|>analysis<|message|><|end|>",
+      "[THINK][/THINK]",
+      " ",
+    ],
+    read: (text) => withoutThinking(text, [text.slice(0, 1000)]),
   },
   {
     ...{ id: "a reply of a root model", units: ANSWER, known: ["~", "```\t", "~~~\r", "```\t a"] },

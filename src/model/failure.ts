@@ -56,3 +56,8 @@ export function refusesTools({ code, message, retriable }: SubCallError): boolea
 /** llama.cpp without --jinja refuses tools with 500. Of a request only the roles of results do not alternate. */
 const UNKNOWN_PARAMETER = /\btools param requires\b|\bunsupported param: tools\b|\broles must alternate\b/i;
 const TOOLS_NAMED = /\b(?:tools?|functions?)\b|\broles must alternate\b/i;
+
+/** The failure of a model, `provider/id`, that answered with no text. @param isThought it only thought */
+export function nothingSaid(id: string, isThought: boolean): SubCallError {
+  return failure("empty_answer", `${id}: the answer is empty${isThought ? ": the model only thought" : ""}`);
+}

@@ -2,8 +2,10 @@ import * as v from "valibot";
 import { type Json, RlmError, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
-import { failure, isFailureCode } from "./failure.ts";
+import { failure, isFailureCode, nothingSaid } from "./failure.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
+import { shownTexts } from "./replies/shown-texts.ts";
+import { withoutThinking } from "./replies/thinking.ts";
 import { type GivenUse, toolUses as usesOf } from "./replies/tool-use.ts";
 import { sentMessages } from "./sent-messages.ts";
 import { limited } from "./tasks/time-limit.ts";
@@ -110,7 +112,7 @@ function said(message: ModelMessage): CompletionMessage {
   return { role: "tool", id: use.id, name: use.name, text, isError };
 }
 
-function answerOf(id: string, given: unknown, price: Model["price"], { tools }: ModelRequest): ModelAnswer {
+function answerOf(id: string, given: unknown, price: Model["price"], request: ModelRequest): ModelAnswer {
   const read = v.safeParse(CompletionSchema, typeof given === "string" ? { text: given } : given);
   if (!read.success) {
     const [issue] = read.issues;
@@ -119,14 +121,15 @@ function answerOf(id: string, given: unknown, price: Model["price"], { tools }: 
     const message = `${id}: complete() gave what is not an answer: ${place}: ${issue.message}`;
     return noAnswer("provider_error", message, { retriable: false, suggestion });
   }
-  const { text, isCut, usage: told } = read.output;
-  const toolUses = usesOf(read.output.toolUses, tools);
+  const { isCut, usage: told } = read.output;
+  const { text, isThought, mended } = withoutThinking(read.output.text, shownTexts(request));
+  const toolUses = usesOf(read.output.toolUses, request.tools);
   const usage = told ? usageOf(told, price) : NO_USAGE;
   const charged = told !== undefined;
   const stop = toolUses.length > 0 ? "tools" : isCut ? "length" : "end";
-  if (stop === "end" && text.trim() === "")
-    return { ok: false, usage, charged, error: failure("empty_answer", `${id}: the answer is empty`) };
-  return { ok: true, usage, charged, turn: { text, toolUses, stop, raw: null } };
+  if (stop === "end" && text.trim() === "") return { ok: false, usage, charged, error: nothingSaid(id, isThought) };
+  const turn = { text, toolUses, stop, raw: null, ...(mended === undefined ? {} : { mended: [mended] }) } as const;
+  return { ok: true, usage, charged, turn };
 }
 
 function usageOf({ input, output, cost_usd }: NonNullable<Completion["usage"]>, price: Model["price"]): Usage {

@@ -1,6 +1,8 @@
 import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
 import { isRecord } from "../../platform/json.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
+import { shownTexts } from "../replies/shown-texts.ts";
+import { withoutThinking } from "../replies/thinking.ts";
 import { toolUses } from "../replies/tool-use.ts";
 import { sentMessages } from "../sent-messages.ts";
 import { NO_USAGE } from "../usage.ts";
@@ -16,24 +18,43 @@ export function toContext(request: ModelRequest): Context {
 
 /** Facts of an answer beside the message that pi-ai made of it. */
 interface AnswerFacts extends Pick<ModelRequest, "tools"> {
+  /** The request that it answers. */
+  readonly request: Pick<ModelRequest, "system" | "messages">;
   /** The answer is not whole. */
   readonly isCut: boolean;
   /** The arguments of tool calls as they were sent, by the place of the call in the message. */
   readonly argumentTexts: ReadonlyMap<number, string>;
 }
 
-/** The model's turn. */
-export function toTurn(message: AssistantMessage, { tools, isCut, argumentTexts }: AnswerFacts): ModelTurn {
-  const text = message.content.filter((part): part is TextContent => part.type === "text");
+/** The model's turn, and whether it holds thinking, in a part of its own or in its text. */
+export function toTurn(
+  message: AssistantMessage,
+  { tools, isCut, argumentTexts, request }: AnswerFacts,
+): { readonly turn: ModelTurn; readonly isThought: boolean } {
+  const texts = message.content.filter((part): part is TextContent => part.type === "text");
+  const said = texts.map((part) => part.text).join("");
+  const { text, isThought, mended } = withoutThinking(said, shownTexts(request));
   const uses = message.content.flatMap((part, at) =>
     isCall(part) ? [{ ...part, text: argumentTexts.get(at) ?? refusedArguments(part) }] : [],
   );
-  return {
-    text: text.map((part) => part.text).join(""),
+  const turn: ModelTurn = {
+    text,
     toolUses: toolUses(uses, tools),
     stop: isCut ? "length" : uses.length > 0 ? "tools" : "end",
-    raw: message,
+    raw: text === said ? message : withText(message, text),
+    ...(mended === undefined ? {} : { mended: [mended] }),
   };
+  return { turn, isThought: isThought || message.content.some(({ type }) => type === "thinking") };
+}
+
+/** The message with this text in the place of its first one. */
+function withText(message: AssistantMessage, text: string): AssistantMessage {
+  const first = message.content.find((part) => part.type === "text");
+  const content = message.content.flatMap((part): AssistantMessage["content"] => {
+    if (part.type !== "text") return [part];
+    return part === first && text !== "" ? [{ ...part, text }] : [];
+  });
+  return { ...message, content };
 }
 
 /** The text of arguments that pi-ai could not read: it stands at the end of pi-ai's words about them. */

@@ -2,7 +2,7 @@ import type { Api, AssistantMessageEventStream, Model as PiModel } from "belay-p
 import { RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { shownAddress } from "../../platform/outbound.ts";
-import { failure, unsent } from "../failure.ts";
+import { failure, nothingSaid, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
 import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
@@ -132,7 +132,7 @@ function withinModel({ maxTokens }: PiModel<Api>, wanted: number): number {
 
 async function receive(
   stream: AssistantMessageEventStream,
-  { timeoutMs }: ModelRequest,
+  request: ModelRequest,
   limit: Limited,
   refusal: Omit<Refusal, "said"> & { readonly asking: Asking },
 ): Promise<ModelAnswer> {
@@ -143,7 +143,7 @@ async function receive(
   const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen), ...asking.sent() } as const;
   if (limit.ended() === "cancelled") return { ...failed, error: cancelled(place) };
   if (limit.ended() === "timeout" || !message)
-    return { ...failed, error: failure("timeout", `${place.id}: no whole answer within ${timeoutMs} ms`) };
+    return { ...failed, error: failure("timeout", `${place.id}: no whole answer within ${request.timeoutMs} ms`) };
   const unfinished = watched.unfinished(message);
   if (message.stopReason === "error" || message.stopReason === "aborted") {
     const said = message.errorMessage ?? "no reason given";
@@ -156,8 +156,12 @@ async function receive(
   if (unfinished === "broken")
     return { ...failed, error: failure("provider_error", `${place.id}: the answer broke off before its end`) };
   const isCut = unfinished === "length" || message.stopReason === "length";
-  const turn = toTurn(message, { tools: asking.tools, isCut, argumentTexts: await watched.argumentTexts() });
-  return { ...answerOf(turn, place, usage), ...asking.sent() };
+  const argumentTexts = await watched.argumentTexts();
+  const { turn, isThought } = toTurn(message, { request, tools: asking.tools, isCut, argumentTexts });
+  const answer: ModelAnswer = isEmpty(turn)
+    ? { ok: false, usage, charged: isReported(usage), error: nothingSaid(place.id, isThought) }
+    : { ok: true, usage, charged: isReported(usage), turn };
+  return { ...answer, ...asking.sent() };
 }
 
 /** The answer of a row. A key or rate that was at fault may be right by now: the failure is of this request alone. */
@@ -168,10 +172,8 @@ function asRow(answer: ModelAnswer, { failure: error }: Posting, ofCost: number)
   return { ...failed, usage, error: error ?? answer.error };
 }
 
-function answerOf(turn: ModelTurn, { id }: Place, usage: Usage): ModelAnswer {
-  const charged = isReported(usage);
-  if (turn.stop !== "end" || turn.text.trim() !== "") return { ok: true, usage, charged, turn };
-  return { ok: false, usage, charged, error: failure("empty_answer", `${id}: the answer is empty`) };
+function isEmpty({ stop, text }: ModelTurn): boolean {
+  return stop === "end" && text.trim() === "";
 }
 
 function isReported(usage: Usage): boolean {

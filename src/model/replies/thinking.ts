@@ -1,0 +1,202 @@
+/** The words of a reply that are for its reader. */
+export interface Spoken {
+  /** Without the thinking; as it came if there was none. */
+  readonly text: string;
+  /** Thinking was taken off. */
+  readonly isThought: boolean;
+  /** The kind of mending that a warning names; absent: its beginning and its end were both there. */
+  readonly mended?: string;
+}
+
+const UNOPENED = "thinking without its beginning";
+
+/** Tags that models think between. Those that a prompt may ask for itself do not count if it has them. */
+const OPENING_TAG =
+  /<((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/iy;
+const ANY_OPENING =
+  /<(?:(?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/i;
+const CLOSING_TAG =
+  /<\/((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|analysis|reflection|scratchpad)>/gi;
+const ASKED_FOR = new Set(["analysis", "reflection", "scratchpad"]);
+
+/** Marks of models that think between special tokens. */
+const MARKS: readonly (readonly [opening: string, closing: string])[] = [
+  ["[THINK]", "[/THINK]"],
+  ["◁think▷", "◁/think▷"],
+  ["<|START_THINKING|>", "<|END_THINKING|>"],
+  ["<|begin_of_thought|>", "<|end_of_thought|>"],
+  ["<|channel>thought", "<channel|>"],
+];
+
+/** Words that models think between, and what Harmony leaves without its tokens. They count only if both are there. */
+const WORDS: readonly (readonly [opening: string, closing: string])[] = [
+  ["Here is my thought process:", "Here is my response:"],
+  ["Here's my thought process:", "Here's my response:"],
+  ["Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"],
+  ["analysis", "assistantfinal"],
+];
+
+/** Harmony's channels. One with `to=` is a call. */
+const CHANNEL =
+  /(?:<\|start\|>assistant)?<\|channel\|>(analysis|commentary|final)\s?(?:<\|constrain\|>\w{1,20})?<\|message\|>/y;
+const CHANNEL_END = /<\|(end|start|channel)\|>/g;
+
+/** Frames of what is for the reader. Tags count only behind thinking. */
+const FRAMES: readonly (readonly [opening: string, closing: string])[] = [
+  ["<|begin_of_solution|>", "<|end_of_solution|>"],
+  ["<|START_RESPONSE|>", "<|END_RESPONSE|>"],
+  ["<|START_TEXT|>", "<|END_TEXT|>"],
+  ["<response>", "</response>"],
+  ["<answer>", "</answer>"],
+];
+const ENDS = ["<|return|>", "<|end|>", "[END FINAL RESPONSE]"];
+
+/**
+ * Takes off the thinking that a server left in a text. It counts at the beginning, also several times in a row; what is not closed
+ * is all of the text. A closing tag without its opening, which the server's template wrote, counts if it stands alone on its line
+ * outside of fences, with text behind it. Elsewhere a text speaks of such tags.
+ *
+ * @param shown the texts that the model was shown: a tag that stands there may be quoted
+ */
+export function withoutThinking(text: string, shown: readonly string[]): Spoken {
+  const isShown = shownAmong(shown);
+  let at = 0;
+  for (let end = thinkingEnd(text, at, isShown); end !== at; end = thinkingEnd(text, at, isShown)) at = end;
+  const unopened = at < text.length ? unopenedEnd(text, at, isShown) : null;
+  at = unopened ?? at;
+  const isThought = at > 0;
+  const start = finalStart(text, at);
+  if (!isThought && start === 0 && !isFramed(text)) return { text, isThought };
+  return {
+    text: withoutFrames(text.slice(start).trim()),
+    isThought,
+    ...(unopened === null ? {} : { mended: UNOPENED }),
+  };
+}
+
+/** The offset behind the block of thinking that begins at `at`, white space aside; `at`: none does. */
+function thinkingEnd(text: string, at: number, isShown: IsShown): number {
+  const start = at + spacesAt(text, at);
+  const channel = matchAt(CHANNEL, text, start);
+  if (channel) return channelEnd(text, start, channel) ?? at;
+  const tag = matchAt(OPENING_TAG, text, start);
+  if (tag) {
+    const [opening, name = ""] = tag;
+    const isAskedFor = ASKED_FOR.has(name.toLowerCase()) && isShown(`<${name}`);
+    return isAskedFor ? at : closingEnd(text, start + opening.length, name);
+  }
+  const mark = MARKS.find(([opening]) => text.startsWith(opening, start));
+  if (mark) return behind(text, mark[1], start) ?? text.length;
+  const words = WORDS.find(([opening]) => text.startsWith(opening, start));
+  return (words && behind(text, words[1], start)) ?? at;
+}
+
+/** The offset behind the closing tag of this name; the text's length if there is none. */
+function closingEnd(text: string, from: number, name: string): number {
+  CLOSING_TAG.lastIndex = from;
+  for (let tag = CLOSING_TAG.exec(text); tag !== null; tag = CLOSING_TAG.exec(text))
+    if (tag[1]?.toLowerCase() === name.toLowerCase()) return tag.index + tag[0].length;
+  return text.length;
+}
+
+/** The offset behind a channel of thinking; null: it is the reply. A preamble is thinking if something follows it. */
+function channelEnd(text: string, start: number, [opening, name]: RegExpExecArray): number | null {
+  if (name === "final") return null;
+  CHANNEL_END.lastIndex = start + opening.length;
+  const end = CHANNEL_END.exec(text);
+  if (end === null) return name === "analysis" ? text.length : null;
+  const next = end[1] === "end" ? end.index + end[0].length : end.index;
+  return name === "analysis" || next + spacesAt(text, next) < text.length ? next : null;
+}
+
+/** The offset at which the reply begins: behind the opening of its channel. */
+function finalStart(text: string, at: number): number {
+  const start = at + spacesAt(text, at);
+  const channel = matchAt(CHANNEL, text, start);
+  return channel ? start + channel[0].length : at;
+}
+
+/** The offset behind the last closing tag of thinking that has no opening; null: there is none. */
+function unopenedEnd(text: string, from: number, isShown: IsShown): number | null {
+  let found: number | null = null;
+  let isFenced = false;
+  const first = from + spacesAt(text, from);
+  const last = text.trimEnd().length;
+  for (let at = first; at < last; ) {
+    const end = text.indexOf("\n", at);
+    const next = end < 0 ? text.length : end + 1;
+    const line = text.slice(at, Math.min(next, at + LONGEST_LINE)).trim();
+    const isFence = line.startsWith("```") || line.startsWith("~~~");
+    if (isFence) isFenced = !isFenced;
+    const isAlone = next - at < LONGEST_LINE && isClosing(line);
+    if (isAlone && !isFenced && next < last && !isShown(line)) found = next;
+    at = next;
+  }
+  if (found === null) return emptyEnd(text, first, isShown);
+  return ANY_OPENING.test(text.slice(from, found)) ? null : found;
+}
+
+/** The offset behind a closing tag that the text begins with: the thinking was empty. */
+function emptyEnd(text: string, start: number, isShown: IsShown): number | null {
+  CLOSING_TAG.lastIndex = 0;
+  const tag = CLOSING_TAG.exec(text.slice(start, start + LONGEST_LINE));
+  const closing = tag?.index === 0 ? tag[0] : MARKS.find((mark) => text.startsWith(mark[1], start))?.[1];
+  if (closing === undefined || isShown(closing)) return null;
+  return start + closing.length < text.length ? start + closing.length : null;
+}
+
+/** No line of a closing tag is longer. */
+const LONGEST_LINE = 100;
+
+function isClosing(line: string): boolean {
+  CLOSING_TAG.lastIndex = 0;
+  return CLOSING_TAG.exec(line)?.[0] === line || MARKS.some(([, closing]) => closing === line);
+}
+
+type IsShown = (tag: string) => boolean;
+
+/** Tells whether a tag stands in these texts. Each tag is looked for once: a reply may repeat it on all its lines. */
+function shownAmong(shown: readonly string[]): IsShown {
+  const known = new Map<string, boolean>();
+  return (tag) => {
+    const wanted = tag.toLowerCase();
+    const isThere = known.get(wanted) ?? shown.some((text) => text.toLowerCase().includes(wanted));
+    known.set(wanted, isThere);
+    return isThere;
+  };
+}
+
+/** True if a text without thinking stands between special tokens. */
+function isFramed(text: string): boolean {
+  return FRAMES.some(([opening]) => opening.startsWith("<|") && text.trimStart().startsWith(opening));
+}
+
+function withoutFrames(text: string): string {
+  let rest = text;
+  const trailing = ENDS.find((end) => rest.endsWith(end));
+  if (trailing !== undefined) rest = rest.slice(0, -trailing.length).trim();
+  const frame = FRAMES.find(([opening]) => rest.startsWith(opening));
+  if (!frame) return rest;
+  const [opening, closing] = frame;
+  if (!rest.endsWith(closing)) return opening.startsWith("<|") ? rest.slice(opening.length).trim() : rest;
+  return rest.slice(opening.length, -closing.length).trim();
+}
+
+/** The offset behind the next occurrence of these words; null: there is none. */
+function behind(text: string, words: string, from: number): number | null {
+  const found = text.indexOf(words, from);
+  return found < 0 ? null : found + words.length;
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+/** The number of characters of white space at an offset. */
+function spacesAt(text: string, at: number): number {
+  SPACES.lastIndex = at;
+  return SPACES.exec(text)?.[0].length ?? 0;
+}
+
+const SPACES = /\s*/y;
