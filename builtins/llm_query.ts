@@ -5,7 +5,7 @@ export const llm_query: Builtin = {
   name: "llm_query",
   signature: "function llm_query(prompt: string, options?: SubCallOptions | ChildOptions | string[]): Promise<string>",
   summary:
-    "Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files. With `schema`, a JSON Schema, it resolves to the validated value instead of text. With `context` it does what rlm_query does. Rejects with an error that has `code` and `retriable`. Each call counts against budget().",
+    "Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files. With `schema`, a JSON Schema, it resolves to the checked value. With `context` it does what rlm_query does. Its errors have `code` and `retriable`. Each call counts against budget().",
   example: 'await llm_query("Summarise:\\n" + peek(0, 2000), { tools: [] }).catch((error) => error.code)',
   errors: {
     js_error: "an argument or an option is wrong; nothing was sent",
@@ -36,6 +36,14 @@ export const llm_query: Builtin = {
   max_tokens?: number;
   /** The level of thinking; default: the session's, which is "off" (as little as the model can) unless it is set. */
   thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+  /** 0 to 2. What the model does not take, of this and the next three, it is asked without, with a warning. */
+  temperature?: number;
+  /** 0 to 1. */
+  top_p?: number;
+  /** A whole number: where the provider can, the same one gives the same answer. */
+  seed?: number;
+  /** A text, or up to 4, at which the answer ends, without it. */
+  stop?: string | string[];
   /** For the whole call; default 120,000. */
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */

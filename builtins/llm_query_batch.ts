@@ -15,7 +15,7 @@ export const llm_query_batch: Builtin = {
   signature:
     "function llm_query_batch(prompts: (string | ({ prompt: string } & (SubCallOptions | ChildOptions)))[], options?: BatchOptions | number): Promise<BatchAnswer>",
   summary:
-    "Many sub-calls at once, in parallel; await it. `results` keep the order of the prompts; one that failed is `{ error: { code, message, retriable } }` in its place. A batch that is larger than the budget is refused whole, unless `partial: true`. A number is `max_concurrent`.",
+    "Many sub-calls at once; await it. `results` keep the order of the prompts; one that failed is `{ error: { code, message, retriable } }`. A batch that is larger than the budget is refused whole, unless `partial: true`. A number is `max_concurrent`.",
   example: 'await llm_query_batch(["a", "b"], { tools: [], max_concurrent: 2 }).catch((error) => error.code)',
   errors: {
     js_error: "a prompt or an option is wrong, or there are more than 1,000 prompts; nothing was sent",

@@ -1,5 +1,14 @@
 import * as v from "valibot";
-import { argumentError, type CallScope, type Json, LIMITS, RlmError, remedy, THINKING } from "../runtime/index.ts";
+import {
+  argumentError,
+  type CallScope,
+  type Json,
+  LIMITS,
+  RlmError,
+  remedy,
+  SAMPLING,
+  THINKING,
+} from "../runtime/index.ts";
 import { type ChildContext, checkContext, readContext } from "./child-context.ts";
 import { factsOf } from "./facts.ts";
 import type { Services } from "./services.ts";
@@ -16,6 +25,7 @@ const Options = v.strictObject({
   max_tokens: v.exactOptional(countable("must be a whole number above 0")),
   timeout_ms: v.exactOptional(countable("must be a whole number of ms above 0")),
   thinking: v.exactOptional(v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`)),
+  ...SAMPLING,
   schema: v.exactOptional(v.record(v.string(), json, "must be a JSON Schema, an object")),
   or_text: v.exactOptional(v.boolean("must be true or false")),
   delivery: v.exactOptional(v.picklist(["now", "batch"], 'must be "now" or "batch"')),
@@ -29,7 +39,7 @@ type Options = v.InferOutput<typeof Options>;
 
 /** Options that only a call with a context of its own takes, and those that it does not take. */
 const NEED_CONTEXT = ["max_turns", "max_sub_calls", "cites"] as const;
-const WITHOUT_CONTEXT = ["tools", "system", "max_tokens", "or_text"] as const;
+const WITHOUT_CONTEXT = ["tools", "system", "max_tokens", "or_text", ...Object.keys(SAMPLING)];
 
 /** The batch that a call belongs to: the guest's own number of it, and how many of it may be in flight at once. */
 const Batch = v.object({ id: v.number(), max_concurrent: v.exactOptional(v.number()) });

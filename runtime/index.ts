@@ -47,7 +47,7 @@ export type {
 export { hasEngine } from "./quickjs/build.ts";
 export { firstly, remedy, type Wording, worded, wordedEnvelope } from "./remedies.ts";
 export { roundedIn } from "./rounded.ts";
-export type { Sampling } from "./sampling.ts";
+export { SAMPLING, type Sampling, samplingIn } from "./sampling.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";
 export { THINKING, THINKING_TOKENS, type Thinking } from "./thinking.ts";

@@ -1,5 +1,5 @@
 import { delimiter } from "node:path";
-import { given } from "../platform/json.ts";
+import { given, parseJson } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
 import { findProjectFile, projectSettings, readProjectObject, readUserFile } from "./files.ts";
 import { lowered } from "./lowered.ts";
@@ -68,8 +68,12 @@ export function settingsFromTexts(
   return { ...checkSettings(values, "", spelling), ...takenBack };
 }
 
-/** A value as a text has it; the schema judges it. */
+/** Keys beside limits whose values are numbers. */
+const NUMBERS = ["temperature", "top_p", "seed"];
+
+/** A value as a text has it; the schema judges it. Several texts of `stop` are a JSON list. */
 function fromText(key: string, text: string): unknown {
-  if (isLimit(key)) return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (isLimit(key) || NUMBERS.includes(key)) return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (key === "stop" && text.startsWith("[")) return parseJson(text) ?? text;
   return key === "roots" ? text.split(delimiter) : text;
 }

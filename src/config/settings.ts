@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
+import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS, RlmError, SAMPLING, THINKING } from "../../runtime/index.ts";
 import { isLeftOutPart, leftOutParts } from "../platform/left-out.ts";
 import { nearest } from "../platform/nearest.ts";
 
@@ -54,6 +54,8 @@ export const SettingsSchema = v.strictObject({
   api_key_env: v.exactOptional(v.pipe(v.string(VARIABLE), v.regex(/^[A-Za-z_]\w*$/, VARIABLE))),
   /** The level of thinking of calls that name none. */
   thinking: v.exactOptional(v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`)),
+  /** Parameters of calls that name none. */
+  ...SAMPLING,
   /** Delivery of calls that name none. */
   delivery: v.exactOptional(v.picklist(["now", "batch"], 'must be "now" or "batch"')),
   /** USD per million tokens, in and out, of models whose price no list knows. */
@@ -122,6 +124,7 @@ export const USER_ONLY: readonly string[] = [
   "base_url",
   "api_key_env",
   "price",
+  ...Object.keys(SAMPLING),
   "leave_out",
   "delivery",
   "otlp",
@@ -129,7 +132,14 @@ export const USER_ONLY: readonly string[] = [
 ];
 
 /** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */
-export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "leave_out", "max_cost_usd", "otlp"];
+export const TAKEN_BACK: readonly string[] = [
+  "base_url",
+  "api_key_env",
+  ...Object.keys(SAMPLING),
+  "leave_out",
+  "max_cost_usd",
+  "otlp",
+];
 
 /** The variable of a key: `BELAY_MAX_TOKENS`. */
 export const variableOf = (key: string) => `BELAY_${key.toUpperCase()}`;

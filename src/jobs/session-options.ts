@@ -16,6 +16,7 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
       ...{ cwd, indexDir, baseUrl, apiKeyEnv, price, leaveOut },
       model: model ?? undefined,
       thinking: spec.thinking,
+      sampling: spec.sampling,
       delivery: spec.delivery,
       memoryMb: least(memory_mb, own.memoryMb),
       maxSessionMb: least(max_session_mb, own.maxSessionMb),

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
-import { type Json, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
+import { type Json, LIMITS, RlmError, SAMPLING, THINKING } from "../../runtime/index.ts";
 
 /**
  * The work of each job of a run, as the run's row has it. Whoever can write to the store can write a row, so nothing here is
@@ -31,6 +31,8 @@ const Spec = v.object({
   model: orNull(Label),
   /** The level of thinking of calls that name none. */
   thinking: v.optional(v.picklist(THINKING), "off"),
+  /** Parameters of calls that name none. */
+  sampling: v.optional(v.object(SAMPLING)),
   /** Delivery of calls that name none. It makes no other run. */
   delivery: v.optional(v.picklist(["now", "batch"]), "now"),
   /** Limits of the cell, as in {@link ExecLimits}. */
@@ -108,10 +110,11 @@ export function newSpec(spec: v.InferInput<typeof Spec>): RunSpec {
 }
 
 /** SHA-256, hex, of what makes a run another one: script, model, limits, budget of a job, what its contexts are, and how they were decoded. */
-export function hashOfRun({ script, model, thinking, limits, budget, context, decoding }: RunSpec): string {
+export function hashOfRun({ script, model, thinking, sampling, limits, budget, context, decoding }: RunSpec): string {
   const what = [script.source, model, sorted(limits), sorted(budget), context];
   // Runs of earlier builds keep their hash.
   if (thinking !== "off") what.push(thinking);
+  if (sampling) what.push(JSON.stringify(sampling));
   if (decoding) what.push(sorted(decoding));
   return createHash("sha256").update(JSON.stringify(what)).digest("hex");
 }

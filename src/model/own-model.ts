@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { type Json, RlmError, type Thinking } from "../../runtime/index.ts";
+import { type Json, RlmError, type Sampling, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
-import { isRecord } from "../platform/json.ts";
+import { given, isRecord } from "../platform/json.ts";
 import { failure, isFailureCode, nothingSaid } from "./failure.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
 import { shownTexts } from "./replies/shown-texts.ts";
@@ -24,6 +24,8 @@ export interface CompletionRequest {
   readonly thinking: Thinking;
   /** The JSON Schema that the answer must fit: the last message states it too. Absent: the answer is text. */
   readonly schema?: Json | undefined;
+  /** Parameters that the caller sets; absent: none. */
+  readonly sampling?: Sampling | undefined;
 }
 
 export type CompletionMessage =
@@ -97,9 +99,9 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
 }
 
 function requestOf(model: string, request: ModelRequest): CompletionRequest {
-  const { system, tools, maxTokens, thinking = "off", schema } = request;
+  const { system, tools, maxTokens, thinking = "off", schema, sampling } = request;
   const asked = { model, system, messages: sentMessages(request).map(said), tools, maxTokens, thinking };
-  return schema === undefined ? asked : { ...asked, schema };
+  return { ...asked, ...given({ schema, sampling }) };
 }
 
 function said(message: ModelMessage): CompletionMessage {

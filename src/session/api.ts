@@ -1,5 +1,5 @@
 import type { FunctionFacts } from "../../builtins/index.ts";
-import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
+import type { ExecLimits, Json, Sampling, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats, Converters } from "../context/index.ts";
 import type { AgentTool, Complete } from "../model/index.ts";
 import type { ObjectToRead, QueryOptions, ReadingOptions } from "../query/index.ts";
@@ -132,6 +132,8 @@ interface CommonOptions extends RemarkOptions {
   readonly modelChosen?: boolean | undefined;
   /** The level of thinking of calls that name none (default `off`: as little as each model can). */
   readonly thinking?: Thinking | undefined;
+  /** Parameters of sub-calls that name none (default: the provider's own). Turns of an ask are taken without them. */
+  readonly sampling?: Sampling | undefined;
   /** Delivery of sub-calls that name none (default `now`). */
   readonly delivery?: Delivery | undefined;
   /** Sub-calls in flight at once (default 5). */

@@ -65,7 +65,7 @@ async function placeholders({ answers, env, rules, state, granted, loading, opti
       functions++;
       return { settlement: { ok: true, value: PLACEHOLDER }, record: FREE, cacheKey: null };
     }
-    const request = readSubCall(call.name, call.args);
+    const request = { ...options.sampling, ...readSubCall(call.name, call.args) };
     const known = await recorded?.(sumOfQuestion(request, answers.thinking ?? "off", asking, of));
     if (known !== undefined) {
       reused++;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type ExecLimits, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
+import { type ExecLimits, LIMITS, RlmError, SAMPLING, type Sampling, THINKING } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { isEncoding } from "../platform/encodings.ts";
 import { meantBy } from "../platform/nearest.ts";
@@ -35,7 +35,7 @@ export function checkOptions(place: string, schema: v.GenericSchema, given: unkn
     const meant = meantBy(option.slice(option.lastIndexOf(".") + 1), issue.message.split(", "));
     throw refused(`${place}: unknown option ${option}${meant}`, `Options here are ${issue.message}.`);
   }
-  const problem = `${option} must be ${issue.message}, and is ${shown(issue.input)}`;
+  const problem = `${option} must be ${issue.message.replace(/^must be /, "")}, and is ${shown(issue.input)}`;
   throw refused(`${place}: ${problem}`, "Correct it, or leave it out.");
 }
 
@@ -176,6 +176,7 @@ export const SESSION_OPTIONS = options({
   leaveOut: v.optional(text),
   modelChosen: flag,
   thinking: oneOf(THINKING),
+  sampling: v.optional(options(SAMPLING satisfies SchemaOf<Sampling>)),
   delivery: oneOf(DELIVERIES),
   concurrency: whole(1, LIMITS.maxConcurrency),
   maxDepth: depth,

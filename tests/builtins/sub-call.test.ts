@@ -73,6 +73,21 @@ test.each<[Json, string]>([
     "TypeError: llm_query: max_sub_calls must be a whole number from 0 to 1000",
   ],
   [{ context: [0, 1], cites: 1 }, "TypeError: llm_query: cites must be true or false"],
+  [{ context: [0, 1], temperature: 0 }, "TypeError: llm_query: context and temperature do not go together"],
+  [{ context: [0, 1], stop: "x" }, "TypeError: llm_query: context and stop do not go together"],
+  [{ temperature: 9 }, "TypeError: llm_query: temperature must be a number from 0 to 2"],
+  [{ temperature: "0" }, "TypeError: llm_query: temperature must be a number from 0 to 2"],
+  // NaN and Infinity of a cell.
+  [{ temperature: null }, "TypeError: llm_query: temperature must be a number from 0 to 2"],
+  [{ top_p: 2 }, "TypeError: llm_query: top_p must be a number from 0 to 1"],
+  ...[0.5, 2 ** 53, 1e300, "7"].map((seed): [Json, string] => [
+    { seed },
+    "TypeError: llm_query: seed must be a whole number from -(2^53 - 1) to 2^53 - 1",
+  ]),
+  ...["", [], [""], ["a", "b", "c", "d", "e"], ["a", 1], "x".repeat(1001), 7].map((stop): [Json, string] => [
+    { stop },
+    "TypeError: llm_query: stop must be a text, or a list of 1 to 4, each of 1 to 1000 characters",
+  ]),
 ])("the options %j are refused", (options, message) => {
   expect(failure(() => readSubCall("llm_query", ["Which?", options]))).toBe(message);
 });

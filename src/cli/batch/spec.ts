@@ -1,4 +1,5 @@
 import { basename, extname } from "node:path";
+import { samplingIn } from "../../../runtime/index.ts";
 import { newSpec, type RunSpec } from "../../jobs/index.ts";
 import { given } from "../../platform/json.ts";
 import { type Cell, readCells } from "../input/cells.ts";
@@ -24,6 +25,7 @@ export function specOf(
     ...(isUsual ? {} : { decoding: given({ encoding, lossy: lossy || undefined }) }),
     ...given({
       thinking: settings.thinking,
+      sampling: samplingIn(settings),
       delivery: settings.delivery,
       memory_mb: settings.memory_mb,
       max_session_mb: settings.max_session_mb,

@@ -86,6 +86,13 @@ const MODEL = settings("model", {
     word: "LEVEL",
     help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
   },
+  temperature: { help: "of sub-calls, 0 to 2, as their models take it; empty: the provider's own" },
+  top_p: { help: "of sub-calls, 0 to 1; empty: the provider's own" },
+  seed: { help: "of sub-calls, a whole number: where a provider can, the same one gives the same answer; empty: none" },
+  stop: {
+    word: "TEXT",
+    help: "a text at which answers of sub-calls end, or up to 4 as a JSON list; empty: none",
+  },
   delivery: {
     word: "HOW",
     help: "now (default), or batch: calls go by batches of their provider at half the price, which answers within minutes to 24 hours; the command may end meanwhile, and the same line goes on",

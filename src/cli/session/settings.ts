@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { systemClock } from "../../../runtime/index.ts";
+import { samplingIn, systemClock } from "../../../runtime/index.ts";
 import { type ConfigPlaces, readConfig, readUserFile, type Settings } from "../../config/index.ts";
 import type { DocumentOptions } from "../../context/index.ts";
 import type { SessionOptions } from "../../index.ts";
@@ -85,6 +85,7 @@ export function sessionOptions(settings: Settings): SessionOptions {
       baseUrl,
       apiKeyEnv,
       thinking,
+      sampling: samplingIn(settings),
       delivery,
       price,
       leaveOut,

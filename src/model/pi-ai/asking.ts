@@ -4,6 +4,7 @@ import { isRecord } from "../../platform/json.ts";
 import type { ModelAnswer, ModelRequest } from "../port.ts";
 import { type NativeRules, nativeSchema } from "../schema/native.ts";
 import { oneByOne, withoutSystem } from "./chat-template.ts";
+import { type ParameterPart, placedParameters, refusedParameter } from "./parameters.ts";
 
 /** A model as its requests are shaped for it. */
 export interface AskedModel {
@@ -32,7 +33,7 @@ export interface Asking {
 }
 
 /** A part of a request that a server may refuse. Servers refuse some schemas and take others, so a schema is a part by its text. */
-type Part = "schema" | `schema ${string}` | "schema beside tools" | "limit" | Droppable | TemplatePart;
+type Part = "schema" | `schema ${string}` | "schema beside tools" | "limit" | Droppable | TemplatePart | ParameterPart;
 
 /** Fields of chat completions that a server may not know, and that an answer does not need. */
 const DROPPABLE = ["stream_options", "reasoning_effort"] as const;
@@ -55,10 +56,15 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
   const sent = new Set<Part>();
   const ignored: string[] = [];
   let isConstrained = false;
+  let parameters: readonly ParameterPart[] = [];
 
   function shape(given: unknown): unknown {
     if (!isRecord(given)) return given;
     let body = model.api === "openai-completions" ? knownFields(given, refused, sent, ignored) : given;
+    const placed = placedParameters(model.api, body, request, refused);
+    for (const [place, value] of Object.entries(placed.fields)) body = withField(body, place.split("."), value);
+    ignored.push(...placed.ignored);
+    parameters = request.post ? placedParameters(model.api, body, request, NONE).parts : placed.parts;
     if (form === null || form.isRefused) return body;
     for (const [place, value] of Object.entries(form.fields)) body = withField(body, place.split("."), value);
     sent.add(form.part);
@@ -86,7 +92,9 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
       const words = said.slice(0, SEEN_CHARS);
       // The row of a batch may have been written before the process learned of the refusal.
       const parts: readonly Part[] = request.post ? [...sent, ...(form ? [form.part] : []), "limit"] : [...sent];
-      const part = parts.find((one) => isAbout(words, one));
+      const about = parts.filter((one) => isAbout(words, one));
+      const ofForm = about.find((one) => one.startsWith("schema"));
+      const part = ofForm ?? refusedParameter(words, parameters) ?? about[0];
       if (part === undefined) return false;
       remember(key, part);
       if (part.startsWith("schema {") && !(OF_SCHEMA.test(words) && isFirstSchema(key))) remember(key, "schema");

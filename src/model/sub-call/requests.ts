@@ -1,4 +1,4 @@
-import type { Clock, Thinking } from "../../../runtime/index.ts";
+import type { Clock } from "../../../runtime/index.ts";
 import { given } from "../../platform/json.ts";
 import { failure, unsent } from "../failure.ts";
 import type {
@@ -65,6 +65,9 @@ export type Asked = Pick<ModelAnswer, "isConstrained"> &
     | ({ readonly ok: false } & Pick<Extract<ModelAnswer, { ok: false }>, "error" | "isTooLong" | "unread">)
   );
 
+/** The fields that all requests of a call have in common. */
+type OfAllRequests = Pick<ModelRequest, "conversation" | "thinking" | "sampling">;
+
 /** The requests of one sub-call. */
 export type Requests = ReturnType<typeof openRequests>;
 
@@ -85,11 +88,7 @@ export interface RequestParts {
  */
 export function openRequests(
   model: Model,
-  {
-    max_tokens,
-    conversation,
-    thinking = "off",
-  }: { readonly max_tokens: number; readonly conversation?: string; readonly thinking?: Thinking },
+  { max_tokens, ...asking }: OfAllRequests & { readonly max_tokens: number },
   { budget, clock, random, sleep, post }: RequestParts,
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
 ) {
@@ -133,14 +132,14 @@ export function openRequests(
     ): Promise<Asked> {
       if (signal.aborted) return { ok: false, error: failure("cancelled", "the call was cancelled") };
       const before = spent.usage;
-      const request = {
+      const request: Omit<ModelRequest, "timeoutMs"> = {
         system,
         messages,
         tools,
         maxTokens: max_tokens,
-        thinking,
-        cache: conversation === undefined ? ("none" as const) : ("short" as const),
-        ...(conversation === undefined ? {} : { conversation }),
+        thinking: "off",
+        cache: asking.conversation === undefined ? "none" : "short",
+        ...asking,
         ...form,
       };
       const { answer, attempts } = await withRetries(() => send(request), {

@@ -1,5 +1,6 @@
-import { type Json, RlmError, type Thinking } from "../../../runtime/index.ts";
+import { type Json, RlmError, type Sampling, type Thinking } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
+import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
@@ -24,6 +25,8 @@ export interface SubCall {
   readonly timeout_ms: number;
   readonly model: string | null;
   readonly thinking: Thinking;
+  /** Parameters that the caller sets. Absent: the provider's own. */
+  readonly sampling?: Sampling;
 }
 
 export interface SubCallParts extends RequestParts {
@@ -71,9 +74,9 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   using stopped = joinSignals(signal, timeOver.signal);
   const stop = stopped.signal;
   const deadline = parts.clock.monotonic() + timeoutMs;
-  const { max_tokens, thinking } = call;
+  const { max_tokens, thinking, sampling } = call;
   // A plain completion is one request: a cache of it would be written for nothing.
-  const asked = { max_tokens, thinking };
+  const asked = { max_tokens, thinking, ...given({ sampling }) };
   const asking = tools.length === 0 ? asked : { ...asked, conversation: parts.conversation };
   const requests = openRequests(model, asking, parts, { deadline, signal: stop });
   const answer = await converse(

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Clock, DEFAULT_BUDGET, type Json } from "../../../runtime/index.ts";
+import { type Clock, DEFAULT_BUDGET, type Json, samplingIn } from "../../../runtime/index.ts";
 import { type PiSettings, readPiConfig } from "../../config/index.ts";
 import { agentDirOf } from "../../model/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
@@ -126,7 +126,14 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
     limits: limitsIn(settings),
     budget: budgetIn(settings),
     subAgents: { ...own.subAgents, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
-    ...given({ thinking, concurrency, maxDepth: max_depth, memoryMb: memory_mb, convert }),
+    ...given({
+      thinking,
+      sampling: samplingIn(settings),
+      concurrency,
+      maxDepth: max_depth,
+      memoryMb: memory_mb,
+      convert,
+    }),
     ...given({ maxSessionMb: max_session_mb }),
   };
 }
@@ -134,7 +141,16 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
 /** The settings that are kept with the session, so that the command can go on with it. */
 function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
   const { roots = [], thinking, memory_mb, max_session_mb, concurrency, max_turns, max_depth } = settings;
-  const limits = { ...limitsIn(settings), thinking, memory_mb, max_session_mb, concurrency, max_turns, max_depth };
+  const limits = {
+    ...limitsIn(settings),
+    thinking,
+    ...samplingIn(settings),
+    memory_mb,
+    max_session_mb,
+    concurrency,
+    max_turns,
+    max_depth,
+  };
   const kept = { ...(model === null ? {} : { model }), ...limits, ...budgetIn(settings), roots: [cwd, ...roots] };
   return JSON.parse(JSON.stringify({ settings: kept, cwd }));
 }

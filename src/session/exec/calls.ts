@@ -1,5 +1,6 @@
 import type { Json, PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
+import { given } from "../../platform/json.ts";
 import { callIn } from "../journal/exec-records.ts";
 import type { ToolCall } from "../journal/records.ts";
 import type { Budget, SharedBudget } from "../sub-calls/budget.ts";
@@ -40,11 +41,12 @@ export function openCalls(options: ExecCallsOptions) {
     setup.env.emit({ kind: "calls", done, running: running.size, left, ...spent, ...lent });
   };
   return {
-    /** The facts of a new call that its record keeps: the level of thinking of one that names none, the effects of a function. */
-    marks(call: Pick<PendingCall, "name">): Pick<ToolCall, "thinking" | "effects"> {
+    /** The facts of a new call that its record keeps: how it is asked if it does not say it itself, the effects of a function. */
+    marks(call: Pick<PendingCall, "name">): Pick<ToolCall, "thinking" | "sampling" | "effects"> {
       const effects = setup.answers.effectsOf?.(call);
       const { thinking = "off" } = setup.answers;
-      return { ...(thinking === "off" ? {} : { thinking }), ...(effects === undefined ? {} : { effects }) };
+      const { sampling } = setup.options;
+      return { ...(thinking === "off" ? {} : { thinking }), ...given({ sampling, effects }) };
     },
     /** The session's facts as they stand now. */
     facts: (): Json => ({
@@ -63,13 +65,14 @@ export function openCalls(options: ExecCallsOptions) {
       if (hasChild) children.add(call.id);
       const isAgain = from?.recorded.has(call.id) === true;
       const interrupted = isAgain && !hasChild;
-      const { thinking = "off", effects } = callIn(account().last, call.id) ?? {};
+      const { thinking = "off", sampling = {}, effects } = callIn(account().last, call.id) ?? {};
       const mayRepeat = effects === "once" ? !once.hasBegun(call.id) : setup.answers.repeatable(call);
       const fails = interrupted && (setup.rules.onRestart === "fail" || !mayRepeat);
       if (fails && !(await setup.answers.isUnderWay?.(call.id))) return once.processRestarted(call);
       return setup.answers.answer(call, {
         budget: toldOf(budget.open(call.id), tell),
         thinking,
+        sampling,
         isAgain,
         signal,
         hold,

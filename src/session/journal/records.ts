@@ -6,6 +6,7 @@ import {
   type ExecLimits,
   type ExecState,
   type Json,
+  type Sampling,
   type Thinking,
 } from "../../../runtime/index.ts";
 import type { BudgetLimit, SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
@@ -117,6 +118,8 @@ export interface ToolCall {
   readonly counts?: number;
   /** The level of thinking, if the call names none itself. Absent: off. */
   readonly thinking?: Thinking;
+  /** Parameters for what the call does not name itself. Absent: the provider's own. */
+  readonly sampling?: Sampling;
   /** Those of a function of the program. A call with `once` is run by one process alone: its `rlm_run` says that it was. */
   readonly effects?: FunctionFacts["effects"];
   /** Calls that the exec has made, this one included. */

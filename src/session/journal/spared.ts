@@ -73,4 +73,5 @@ function answersOf({ calls, results }: ExecRecords, holds: (call: ToolCall) => b
   return Map.groupBy(answers, ({ asked }) => asked);
 }
 
-const askedBy = ({ name, args_hash, thinking = "off" }: ToolCall) => `${name} ${args_hash} ${thinking}`;
+const askedBy = ({ name, args_hash, thinking = "off", sampling = {} }: ToolCall) =>
+  `${name} ${args_hash} ${thinking} ${JSON.stringify(sampling)}`;

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { SAMPLING } from "../../../runtime/index.ts";
 import type { CallDescription } from "./call-description.ts";
 import { type Asked, type CallPlace, isSameText, type pairsOf, placeOf, promptOf } from "./common-past.ts";
 import type { DocumentsFound } from "./compared-documents.ts";
@@ -91,5 +92,8 @@ function usedIn({ settings }: SessionDescription): { readonly cache: boolean; re
 
 const Used = v.object({
   cache: v.optional(v.boolean(), false),
-  settings: v.object({ base_url: v.optional(v.string()), thinking: v.optional(v.string(), "off") }),
+  settings: v.object({
+    ...{ base_url: v.optional(v.string()), thinking: v.optional(v.string(), "off") },
+    ...SAMPLING,
+  }),
 });

@@ -76,7 +76,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
       const beyond = beyondLimits(session, call);
       if (beyond) return refused(beyond);
       if (isFunctionCall(call.name)) return functions.answer(call, context);
-      const request = readSubCall(call.name, call.args);
+      const request = { ...context.sampling, ...readSubCall(call.name, call.args) };
       const foreign = foreignModel(models, request);
       if (foreign) return refused(foreign);
       if (isForChild(request) && (above?.depth ?? 0) >= settings.max_depth) return refused(TOO_DEEP);

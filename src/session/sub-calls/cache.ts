@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { type Json, LIMITS, type Thinking } from "../../../runtime/index.ts";
+import { type Json, LIMITS, samplingIn, type Thinking } from "../../../runtime/index.ts";
 import type { Models } from "../../model/index.ts";
 import type { AnswerKey, JobKey, Store } from "../../store/index.ts";
 import { callCount, callsFrom, type ExecRecords } from "../journal/exec-records.ts";
@@ -97,9 +97,9 @@ function openKeyed(of: CachedJob, asking: Asking): (records: ExecRecords | null,
       keys.clear();
       times.clear();
     }
-    for (const { call_id, name, args, thinking = "off" } of callsFrom(records, seen)) {
+    for (const { call_id, name, args, sampling, thinking = "off" } of callsFrom(records, seen)) {
       if (!isSubCall(name)) continue;
-      const asked = digest(questionOf(readSubCall(name, args), thinking, asking, of));
+      const asked = digest(questionOf({ ...sampling, ...readSubCall(name, args) }, thinking, asking, of));
       const k = times.get(asked) ?? 0;
       times.set(asked, k + 1);
       keys.set(call_id, { ...of.job, asked, k });
@@ -127,7 +127,8 @@ function questionOf(
 ): readonly unknown[] {
   const { prompt, system, schema, or_text, model, max_tokens, tools, context, thinking } = request;
   const { max_turns, max_sub_calls, cites } = request;
-  const parameters = [max_tokens ?? null, thinking ?? usual, or_text ?? false];
+  const sampling = samplingIn(request);
+  const parameters = [max_tokens ?? null, thinking ?? usual, or_text ?? false, ...(sampling ? [sampling] : [])];
   const own = context && [
     "text" in context ? context.text : [contextKey(), context],
     [max_turns ?? null, max_sub_calls ?? null, cites ?? false, maxDepth],
@@ -140,12 +141,14 @@ function questionOf(
  * itself depends on its turns.
  */
 function plainQuestion(
-  { prompt, system, schema, or_text, model, max_tokens, tools, context, thinking }: SubCallRequest,
+  request: SubCallRequest,
   usual: Thinking,
   { models, baseUrl }: Asking,
-): readonly Json[] | null {
+): readonly unknown[] | null {
+  const { prompt, system, schema, or_text, model, max_tokens, tools, context, thinking } = request;
   if (tools?.length !== 0 || context) return null;
   const level = thinking ?? usual;
+  const sampling = samplingIn(request);
   return [
     model ?? models.fallback,
     baseUrl ?? null,
@@ -156,6 +159,7 @@ function plainQuestion(
     ...(or_text ? [{ or_text }] : []),
     // Answers of earlier builds stay known.
     ...(level === "off" ? [] : [{ thinking: level }]),
+    ...(sampling ? [sampling] : []),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
-import { type CallError, LIMITS, remedy, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
+import { type CallError, LIMITS, remedy, samplingIn, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import {
   failure,
   knownPrice,
@@ -10,6 +10,7 @@ import {
   type SubCallError,
   type ToolOverrideEvent,
 } from "../../model/index.ts";
+import { given } from "../../platform/json.ts";
 import type { SubAgentPolicy } from "../api.ts";
 import type { ToolResult } from "../journal/records.ts";
 import type { Answered } from "./port.ts";
@@ -54,6 +55,7 @@ export async function planSubCall(
     thinking,
     timeout_ms: request.timeout_ms ?? LIMITS.subCallTimeoutMs,
     model: request.model ?? null,
+    ...given({ sampling: samplingIn(request) }),
   };
   return { call, event };
 }

@@ -1,4 +1,4 @@
-import type { Json, PendingCall, Settlement, Thinking } from "../../../runtime/index.ts";
+import type { Json, PendingCall, Sampling, Settlement, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type { ToolCall, ToolResult } from "../journal/records.ts";
@@ -41,6 +41,8 @@ export interface CallContext {
   readonly budget: SharedBudget;
   /** The level of thinking that the call was recorded with, for a call that names none. */
   readonly thinking: Thinking;
+  /** The parameters that the call was recorded with, for those that it does not name. */
+  readonly sampling: Sampling;
   /** An earlier process, or try, has made the call. */
   readonly isAgain: boolean;
   /** Aborted when the exec ends or is cancelled. */

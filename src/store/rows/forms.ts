@@ -140,6 +140,7 @@ const FORMS: Readonly<Record<string, Fields>> = {
     args_hash: "text",
     "counts?": "count",
     "thinking?": "text",
+    "sampling?": { "temperature?": "number", "top_p?": "number", "seed?": "number", "stop?": ["text"] },
     "effects?": "text",
     call_count: "count",
     output_bytes: "count",

@@ -58,6 +58,7 @@ test("every key but that of converters has its variable", () => {
     ...{ model: "a/b", base_url: "http://c", api_key_env: "KEY", thinking: "low", delivery: "batch", max_depth: "4" },
     price: "3/15",
     leave_out: "schema,cache@local/*",
+    ...{ temperature: "0.2", top_p: "1", seed: "-7", stop: '["\\n", "END"]' },
     models: "a/b,c/*",
     otlp: "env",
     roots: ["/x", "/y"].join(delimiter),
@@ -66,14 +67,20 @@ test("every key but that of converters has its variable", () => {
   const { settings } = read({ env });
   expect(Object.keys(settings).toSorted()).toEqual(keys.toSorted());
   expect(() => read({ env: { ...env, BELAY_CONVERT: "{}" } })).toThrow("BELAY_CONVERT");
-  expect(settings).toMatchObject({ roots: ["/x", "/y"], memory_mb: 9 });
+  expect(settings).toMatchObject({
+    roots: ["/x", "/y"],
+    memory_mb: 9,
+    temperature: 0.2,
+    seed: -7,
+    stop: ["\n", "END"],
+  });
 });
 
 test("an empty variable or flag takes back a server, its key and a limit of cost, and leaves the rest alone", () => {
   const user = { model: "user/a", base_url: "http://user", api_key_env: "K", max_cost_usd: 2 };
   const model = { model: user.model };
   const env = { BELAY_BASE_URL: "", BELAY_API_KEY_ENV: "", BELAY_MAX_COST_USD: "", BELAY_MODEL: "", BELAY_ROOTS: "" };
-  expect(read({ user: { otlp: "env" }, env: { BELAY_OTLP: "" } }).settings).toStrictEqual({});
+  expect(read({ user: { otlp: "env", seed: 7 }, env: { BELAY_OTLP: "", BELAY_SEED: "" } }).settings).toStrictEqual({});
   expect(read({ user, env }).settings).toStrictEqual(model);
   expect(read({ user, project: { max_cost_usd: 1 }, env }).settings).toStrictEqual(model);
   const flags = { base_url: undefined, max_cost_usd: undefined };
@@ -119,6 +126,10 @@ const elsewhere = (key: string) => `Set it in ${USER}, as BELAY_${key}, or with 
 
 test.each<[Case, string]>([
   [{ project: { base_url: "http://x" } }, `${PROJECT}: a project may not set base_url | ${elsewhere("BASE_URL")}`],
+  [{ project: { seed: 7 } }, `${PROJECT}: a project may not set seed | ${elsewhere("SEED")}`],
+  [{ project: { stop: "x" } }, `${PROJECT}: a project may not set stop | ${elsewhere("STOP")}`],
+  [{ env: { BELAY_TEMPERATURE: "hot" } }, "BELAY_TEMPERATURE must be a number from 0 to 2"],
+  [{ user: { top_p: 1.1 } }, `${USER}: top_p must be a number from 0 to 1`],
   [{ project: { otlp: "env" } }, `${PROJECT}: a project may not set otlp | ${elsewhere("OTLP")}`],
   [{ project: { api_key_env: "K" } }, `${PROJECT}: a project may not set api_key_env | ${elsewhere("API_KEY_ENV")}`],
   [{ project: { roots: [".", ".."] } }, `${PROJECT}: the root ~ lies outside the project | ${elsewhere("ROOTS")}`],

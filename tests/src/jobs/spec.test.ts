@@ -4,7 +4,7 @@ import { hashOfRun, newSpec, readSpec } from "../../../src/jobs/spec.ts";
 const SCRIPT = { script: { name: "scan.js", source: "1" }, context: "none" } as const;
 
 test("a specification gets its defaults, and reads back as it was", () => {
-  const spec = newSpec({ ...SCRIPT, model: "p/m" });
+  const spec = newSpec({ ...SCRIPT, model: "p/m", sampling: { seed: 7, stop: ["END"] } });
   expect(spec).toMatchObject({ retries: 2, on_budget: "park", on_restart: "send", cache: false, rates: [] });
   expect(readSpec(JSON.parse(JSON.stringify(spec)))).toEqual(spec);
 });
@@ -26,8 +26,10 @@ test("a run is another one if its script, model, limits or contexts differ, and 
     { context: "each" },
     { decoding: { encoding: "latin1" } },
     { decoding: { lossy: true } },
+    { sampling: { temperature: 0 } },
+    { sampling: { temperature: 0, stop: "END" } },
   ];
-  expect(new Set(others.map(hash).concat(hash({}))).size).toBe(8);
+  expect(new Set(others.map(hash).concat(hash({}))).size).toBe(10);
 });
 
 test("a hostile row grants nothing and is refused by the name of its field", () => {

@@ -73,6 +73,7 @@ test("each reason for which a prompt is asked again", async () => {
   expect(await reasons({}, { is: "failed" })).toEqual(again("failed before"));
   expect(await reasons({}, { model: "a/c" })).toEqual(again("model changed"));
   expect(await reasons({}, {}, { ...cache, settings: { thinking: "high" } })).toEqual(again("settings changed"));
+  expect(await reasons({}, {}, { ...cache, settings: { temperature: 0 } })).toEqual(again("settings changed"));
   expect(await reasons({}, {}, {})).toEqual(again("cache off"));
   expect(await reasons({ options: [] }, {}, cache, {})).toEqual(again("not in the cache"));
 });
