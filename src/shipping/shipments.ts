@@ -1,5 +1,5 @@
 import { type Clock, firstly, RlmError, remedy } from "../../runtime/index.ts";
-import { type BatchAccount, failure } from "../model/index.ts";
+import { type BatchAccount, failure, refusalKind } from "../model/index.ts";
 import { amount } from "../platform/figures.ts";
 import type { ParcelAnswer, Rest, RowAnswer, Shipment, ShipmentChange, Shipping } from "../store/index.ts";
 import { type Carrier, CarrierError, nullIfGone, type ResultRow, type RowRequest } from "./carrier.ts";
@@ -39,9 +39,10 @@ export async function advance(parts: Advancing, shipment: Shipment): Promise<voi
   } catch (error) {
     if (!(error instanceof CarrierError)) throw error;
     const problem = `batches of ${shipment.account}: ${error.message}`;
-    if (isAuth(error)) parts.hindered(new RlmError("auth_failed", problem, { suggestion: CHECK_KEY }));
-    else parts.failing(new RlmError("provider_error", problem, { suggestion: CHECK_NETWORK }));
-    const lookMs = isAuth(error) ? HINDERED_MS : lookDelay(shipment.madeMs ?? shipment.closedMs, parts.random());
+    const code = hindranceOf(error);
+    if (code === null) parts.failing(new RlmError("provider_error", problem, { suggestion: CHECK_NETWORK }));
+    else parts.hindered(new RlmError(code, problem, failure(code, problem)));
+    const lookMs = code ? HINDERED_MS : lookDelay(shipment.madeMs ?? shipment.closedMs, parts.random());
     await step(parts, shipment, { lookMs: Math.max(lookMs, doubtMs(parts, shipment)) });
   }
 }
@@ -66,7 +67,7 @@ async function leave(parts: Advancing, found: Shipment): Promise<void> {
     await step(parts, asked, { state: "out", batch, lookMs: lookDelay(0, parts.random()) }); // ▣ its name
   } catch (error) {
     if (error instanceof NotProven) return withoutThem(parts, shipment, error.numbers);
-    if (!(error instanceof CarrierError) || !isRefusal(error) || isAuth(error)) throw error;
+    if (!(error instanceof CarrierError) || !isRefusal(error) || hindranceOf(error)) throw error;
     parts.hindered(refused(shipment, error));
     await end(parts, shipment, { kind: "refused", afterMs: 0, most: null }); // ▣ nothing was run
   }
@@ -238,7 +239,14 @@ async function* requestsOf({ shipping, account }: Advancing, shipment: Shipment)
   }
 }
 
-const isAuth = ({ status }: CarrierError) => status === 401 || status === 403;
+/** The failure of all requests of an account until somebody acts; null: it is not that. */
+function hindranceOf({ status, message: words }: CarrierError): "no_credit" | "auth_failed" | null {
+  if (status === null) return null;
+  const kind = refusalKind({ status, words, hasWait: false, isTooLong: false, tokens: 0 });
+  if (kind === "credit") return "no_credit";
+  return status === 401 || status === 403 ? "auth_failed" : null;
+}
+
 const isMissing = ({ status }: CarrierError) => status === 404 || status === 405;
 /** The provider has answered that it did not do it, and would not do it later. */
 const isRefusal = ({ status }: CarrierError) =>
@@ -253,7 +261,6 @@ function answerOf(error: ReturnType<typeof failure>): ParcelAnswer {
   return { status: 0, body: { ...error } };
 }
 
-const CHECK_KEY = "Check the provider's API key and what it may use.";
 const CHECK_NETWORK = `Belay asks again. Check the network, and ${remedy("checkServer")}.`;
 
 function notProven(what: string): RlmError {

@@ -109,8 +109,9 @@ function whyOf(job: JobRow): string {
   const { error } = toldOf(job);
   if (typeof error === "string") return oneLine(error, WHY_UNITS);
   const refusal = refusalOf(job);
-  const parts = [waitText(job), refusal && failureText(refusal)].filter((part) => part !== null);
-  return parts.length === 0 ? "-" : oneLine(parts.join(": "), WHY_UNITS);
+  const wait = waitText(job);
+  const parts = [wait === refusal?.error_code ? null : wait, refusal && failureText(refusal)];
+  return oneLine(parts.filter((part) => part !== null).join(": ") || "-", WHY_UNITS);
 }
 
 const INPUT_UNITS = 48;

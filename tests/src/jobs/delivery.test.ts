@@ -196,15 +196,17 @@ test("a batch that nobody waits for any more is cancelled at its provider", asyn
   expect(batches.steps.filter(({ kind }) => kind === "cancel")).toHaveLength(1);
 });
 
-test("a wrong key pauses the run and says why, nothing is lost, and the right one goes on", async () => {
+test.each([
+  [401, "auth_failed"],
+  [402, "no_credit"],
+])("a batch refused with %i pauses the run by %s, nothing is lost, and it goes on", async (status, code) => {
   let isWrong = true;
-  const fault = () => (isWrong ? { status: 401 } : undefined);
+  const fault = () => (isWrong ? { status } : undefined);
   const { submit, works, results, batches, store } = await scene(ASK, { fault });
   const { run } = await submit(inputs(2));
   const told = await works({ run, on: (progress, stop) => progress.kind === "paused" && stop() });
-  const why = expect.stringMatching(
-    /^auth_failed: batches of .*: POST \/v1\/files failed \(401\): scripted 401\. Check /,
-  );
+  const words = `POST /v1/files failed \\(${status}\\): scripted ${status}\\. Check `;
+  const why = expect.stringMatching(new RegExp(`^${code}: batches of .*: ${words}`));
   expect(told).toContainEqual({ kind: "paused", text: why });
   expect(await store.jobs.run(run.id)).toMatchObject({ state: "paused", why });
   isWrong = false;
