@@ -71,6 +71,7 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
 
 /** Warnings whose detail is a sentence already. */
 const TOLD = [
+  "tools_unused",
   "list_docs_capped",
   "variables_lost",
   "query_sampled",

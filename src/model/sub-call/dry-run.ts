@@ -1,4 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
+import { type AgentTool, readOnlyTools } from "../agent-tools/index.ts";
 import { TaskEnded, type TaskThread } from "../tasks/task-thread.ts";
 import { firstRequest } from "./conversation.ts";
 import { estimateRequest, knownPrice } from "./estimate.ts";
@@ -16,6 +17,14 @@ export function estimateSubCall(
   const { input_tokens, max_tokens, cost_usd } = estimateRequest({ ...first, maxTokens: call.max_tokens }, price);
   const max_requests = (granted.length > 0 ? maxTurns : 1) + (call.schema === null ? 0 : 1);
   return { input_tokens, max_output_tokens: max_tokens, max_requests, cost_usd };
+}
+
+/** Tokens that the tools of a call that names none take in each of its requests, by their characters. */
+export function tokensOfTools(maxTurns: number): number {
+  const call = { prompt: "", system: null, schema: null };
+  const inputOf = (tools: readonly AgentTool[]) =>
+    estimateRequest({ ...firstRequest({ ...call, tools }, maxTurns), maxTokens: 0 }, null).input_tokens;
+  return inputOf(readOnlyTools({ roots: [], cwd: "", documents: {} })) - inputOf([]);
 }
 
 /**

@@ -10,6 +10,7 @@ import type { ExecRecords } from "../journal/exec-records.ts";
 import { type RemainingBudget, treeOf } from "../journal/ledger.ts";
 import { limitsMetIn } from "../journal/limits-met.ts";
 import { repliesTold } from "../journal/replies-told.ts";
+import { toolsUnusedIn } from "../journal/tools-unused.ts";
 import type { Setup } from "../setup.ts";
 import { type CoveredContext, coveredOf, sumCoverage } from "../stored/coverage.ts";
 import type { AskEnvelope, TrajectoryCall, TrajectoryTurn, TurnProgress } from "./api.ts";
@@ -106,6 +107,7 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
       ...(hasElided ? ["history_elided"] : []),
       // The end of an ask that was answered has recorded them, with those of its answer.
       ...(ask.complete?.success ? [] : repliesTold(ask.execs.flatMap(({ results }) => results))),
+      ...toolsUnusedIn(ask.execs),
     ],
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget,

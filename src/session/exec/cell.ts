@@ -21,6 +21,7 @@ import { IN_ALL, isScarcer, limitIn, limitsMetBy, limitWarning } from "../journa
 import type { Complete } from "../journal/records.ts";
 import { repliesTold } from "../journal/replies-told.ts";
 import { openSpared } from "../journal/spared.ts";
+import { toolsUnused } from "../journal/tools-unused.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
 import { isFull } from "../space.ts";
@@ -219,6 +220,8 @@ async function runCell(
   const { last: records } = recorder.state().account;
   const failed = tells && request.kind === "cell" && over.end.kind === "ok" && records && failedInBatches(records);
   if (failed) warn(over.state, failed);
+  const unused = records && (await toolsUnused(records));
+  if (unused) warn(over.state, unused);
   const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
   tellLimits(work, over.state, isOut);
   return isOut ? { ...over, end: spent, whole: null, asides: [] } : over;

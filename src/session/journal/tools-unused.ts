@@ -1,0 +1,29 @@
+import { LIMITS } from "../../../runtime/index.ts";
+import { loadSubCallLayer } from "../../model/index.ts";
+import { isRecord } from "../../platform/json.ts";
+import type { ExecRecords } from "./exec-records.ts";
+
+/** Fewer calls that need no tools cost little. */
+const LEAST_CALLS = 10;
+const CODE = "tools_unused";
+
+/**
+ * The warning for an exec whose calls named no tools, so that they had those that read files, and used none. Tools are a part of every
+ * request. null: it had fewer such calls, or one has used a tool.
+ */
+export async function toolsUnused({ calls, results }: Pick<ExecRecords, "calls" | "results">): Promise<string | null> {
+  const named = new Set(calls.filter(({ args: [, options] }) => namesTools(options)).map(({ call_id }) => call_id));
+  // Only a call with tools has turns and named none.
+  const turns = results.flatMap(({ call_id, turns: taken }) => (taken && !named.has(call_id) ? [taken] : []));
+  if (turns.length < LEAST_CALLS || turns.flat().some(({ tools }) => tools.length > 0)) return null;
+  const { tokensOfTools } = await loadSubCallLayer();
+  const tokens = tokensOfTools(LIMITS.subAgentTurns) * turns.flat().length;
+  const saved = `with tools: [] they take about ${tokens.toLocaleString("en")} tokens less`;
+  return `${CODE}: ${turns.length} sub-calls had tools that read files, and used none; ${saved}`;
+}
+
+const namesTools = (options: unknown) => isRecord(options) && options.tools !== undefined;
+
+/** The warnings of this kind that execs have recorded. */
+export const toolsUnusedIn = (execs: readonly Pick<ExecRecords, "complete">[]): readonly string[] =>
+  execs.flatMap(({ complete }) => (complete?.state?.warnings ?? []).filter((warning) => warning.startsWith(CODE)));
