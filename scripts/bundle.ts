@@ -54,7 +54,11 @@ const TOGETHER = [
   { name: "guard", test: /\/src\/(cli\/node-version|platform\/sqlite-warning)\.ts$/, priority: 3 },
   { name: "first", test: /\/src\/cli\/(startup|run)\.ts$/, priority: 2 },
   { name: "runtime", test: /\/runtime\/index\.ts$/, priority: 1 },
-  { name: "shared", test: /\/src\/(platform|query)\/|\/builtins\/|usingCtx/, priority: 1 },
+  {
+    name: "shared",
+    test: /\/src\/(platform|query)\/|\/builtins\/|\/schema\/(?:compare|pointer)\.ts|usingCtx/,
+    priority: 1,
+  },
   { name: "library", test: /\/src\/(session\/)?index\.ts$/ },
 ];
 
