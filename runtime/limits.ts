@@ -70,6 +70,10 @@ export const LIMITS = {
   subCallTimeoutMs: 120_000,
   /** One use of a tool that reads, one check of a schema or answer. */
   taskMs: 10_000,
+  /** UTF-16 units of a beginning in common from which one call goes ahead: providers cache those of 1,024 to 4,096 tokens and more. */
+  leadUnits: 8192,
+  /** Time for which the others wait for the beginning of its answer, ms. */
+  leadMs: 15_000,
   /** Sub-calls in flight at once. */
   concurrency: 5,
   maxConcurrency: 100,

@@ -65,6 +65,11 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
     what: 'a graceful stop that waits for a running function with the effects "once" (`onceWaitMs`)',
     unit: "ms",
   },
+  leadUnits: {
+    what: "characters that calls begin with in common, from which the first goes ahead for the provider's cache",
+    unit: "count",
+  },
+  leadMs: { what: "wait of the others for the beginning of its answer", unit: "ms" },
   rateWaitMs: { what: "wait of a job for a rate before it is parked", unit: "ms" },
 };
 

@@ -76,6 +76,10 @@ export interface ModelRequest {
   readonly cache: "none" | "short";
   /** The conversation that the request is of, for providers that find their cache by it; absent: none. */
   readonly conversation?: string;
+  /** UTF-16 units at the beginning of the first message that other calls share, which the provider is to cache. Absent: none. */
+  readonly shared?: number;
+  /** Called when the answer begins. */
+  begun?(): void;
   /** Takes the request instead of the network: it goes by a batch, at the batch price and without a timeout. Absent: it is sent. */
   readonly post?: Post;
 }
@@ -186,6 +190,8 @@ export interface Model {
   readonly window: number | null;
   /** No list has it. */
   readonly unlisted?: boolean;
+  /** Once an answer has begun, its provider reads the same beginning of other requests from a cache. Absent: it does not. */
+  readonly caches?: boolean;
   /**
    * The price of requests that go by a batch: their estimates and charges are by it. Absent: it is not known to be lower, so
    * they are by `price`, and the caller warns.

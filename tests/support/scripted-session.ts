@@ -43,6 +43,7 @@ export async function openScripted(
   const seen = { prompts: [] as string[], flying: 0, peak: 0 };
   const model: Model = {
     id: "test/scripted",
+    caches: true,
     price,
     window: null,
     async complete(request, signal) {

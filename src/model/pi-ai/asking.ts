@@ -6,6 +6,8 @@ import { type NativeRules, nativeSchema } from "../schema/native.ts";
 import { oneByOne, withoutSystem } from "./chat-template.ts";
 import { type ParameterPart, placedParameters, refusedParameter } from "./parameters.ts";
 
+import { withSharedBeginning } from "./shared-beginning.ts";
+
 /** A model as its requests are shaped for it. */
 export interface AskedModel {
   readonly model: PiModel<Api>;
@@ -61,6 +63,7 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
   function shape(given: unknown): unknown {
     if (!isRecord(given)) return given;
     let body = model.api === "openai-completions" ? knownFields(given, refused, sent, ignored) : given;
+    if (request.shared !== undefined) body = withSharedBeginning(model.api, body, request.shared);
     const placed = placedParameters(model.api, body, request, refused);
     for (const [place, value] of Object.entries(placed.fields)) body = withField(body, place.split("."), value);
     ignored.push(...placed.ignored);

@@ -31,8 +31,14 @@ export interface WatchedReply {
 /**
  * Watches whether the provider tells a stop reason: the message of the stream's first event is the one that grows into the
  * answer, and pi-ai sets its `stopReason`, which begins as "stop", when the reason comes.
+ *
+ * @param begun called with each event of the answer
  */
-export function watchReply(api: string, stream: AsyncIterable<AssistantMessageEvent>): WatchedReply {
+export function watchReply(
+  api: string,
+  stream: AsyncIterable<AssistantMessageEvent>,
+  begun: () => void = () => {},
+): WatchedReply {
   const unfinished = UNCHECKED[api];
   const texts = new Map<number, string>();
   let told = true;
@@ -53,6 +59,7 @@ export function watchReply(api: string, stream: AsyncIterable<AssistantMessageEv
     for await (const event of stream) {
       if (event.type === "start" && unfinished !== undefined) begin(event.partial);
       if (event.type === "done" || event.type === "error") break;
+      if (event.type !== "start") begun();
       if (event.type !== "toolcall_delta") continue;
       texts.set(event.contentIndex, (texts.get(event.contentIndex) ?? "") + event.delta);
     }

@@ -19,6 +19,7 @@ import { type Posting, posting } from "./posting.ts";
 import { explain, isUnreached, type Place, type Refusal, statusOf } from "./refusal.ts";
 import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import type { SeenResponse } from "./response-watch.ts";
+import { cachesBeginnings } from "./shared-beginning.ts";
 import { thinkingOptions } from "./thinking.ts";
 
 export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
@@ -52,6 +53,7 @@ export function piAiModel(parts: PiAiModelParts): Model {
     price,
     window,
     unlisted: parts.near !== undefined,
+    caches: cachesBeginnings(model.api) && !leavesOut.includes("cache"),
     ...(batchPrice ? { batchPrice } : {}),
     ...(api ? { batchAccount: async () => batchAccount(api, model, place.address, await parts.authorize()) } : {}),
     async complete(request, signal) {
@@ -137,7 +139,7 @@ async function receive(
   refusal: Omit<Refusal, "said"> & { readonly asking: Asking },
 ): Promise<ModelAnswer> {
   const { place, seen, asking } = refusal;
-  const watched = watchReply(place.api, stream);
+  const watched = watchReply(place.api, stream, request.begun);
   const message = await Promise.race([stream.result(), limit.overdue]);
   const usage = toUsage(message);
   const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen), ...asking.sent() } as const;

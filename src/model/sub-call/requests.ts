@@ -66,7 +66,7 @@ export type Asked = Pick<ModelAnswer, "isConstrained"> &
   );
 
 /** The fields that all requests of a call have in common. */
-type OfAllRequests = Pick<ModelRequest, "conversation" | "thinking" | "sampling">;
+type OfAllRequests = Pick<ModelRequest, "conversation" | "thinking" | "sampling" | "shared" | "begun">;
 
 /** The requests of one sub-call. */
 export type Requests = ReturnType<typeof openRequests>;

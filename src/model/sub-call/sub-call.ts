@@ -4,7 +4,7 @@ import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
-import type { Model, Models, SubCallError } from "../port.ts";
+import type { Model, ModelRequest, Models, SubCallError } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
 import { converse, type FailedAnswer } from "./conversation.ts";
 import { NOTHING_SENT, openRequests, type RequestParts, type Spent } from "./requests.ts";
@@ -29,7 +29,7 @@ export interface SubCall {
   readonly sampling?: Sampling;
 }
 
-export interface SubCallParts extends RequestParts {
+export interface SubCallParts extends RequestParts, Pick<ModelRequest, "shared" | "begun"> {
   readonly models: Models;
   /** Holds at least the tools that the call names. */
   readonly tools: readonly AgentTool[];
@@ -76,7 +76,8 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   const deadline = parts.clock.monotonic() + timeoutMs;
   const { max_tokens, thinking, sampling } = call;
   // A plain completion is one request: a cache of it would be written for nothing.
-  const asked = { max_tokens, thinking, ...given({ sampling }) };
+  const { shared, begun } = parts;
+  const asked = { max_tokens, thinking, ...given({ sampling, shared, begun }) };
   const asking = tools.length === 0 ? asked : { ...asked, conversation: parts.conversation };
   const requests = openRequests(model, asking, parts, { deadline, signal: stop });
   const answer = await converse(

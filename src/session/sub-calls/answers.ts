@@ -8,6 +8,7 @@ import {
   type Spent,
   type SubCallError,
 } from "../../model/index.ts";
+import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
@@ -20,6 +21,7 @@ import { CANCELLED, openCallClock, TIME_OVER } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
+import { type Led, openLeads } from "./lead.ts";
 import { type Limiter, openLimiter, withPlaces } from "./places.ts";
 import { FREE, guestError, limitOf, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
@@ -54,6 +56,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
   const parts = partsOf(session, asking);
   const { policy } = parts;
   const gateOf = openGates(rules.concurrency);
+  const leadOf = openLeads(models, session.env.clock);
   const cure = openCure(models, session.env);
   const functions = openFunctions(options.functions, session);
 
@@ -81,6 +84,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
       if (foreign) return refused(foreign);
       if (isForChild(request) && (above?.depth ?? 0) >= settings.max_depth) return refused(TOO_DEEP);
       if (isForChild(request)) return answerByChild(call, request, context);
+      using led = leadOf(request);
       using stopped = joinSignals(context.signal, context.timeOver);
       const stop = stopped.signal;
       const asked = { id: call.id, request };
@@ -93,7 +97,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
       const answered = await entry.gate.run(stop, async () => {
         // A cell may ask for more of its batch at once than the session's limit.
         using _wide = session.places.requests.widen(entry.width);
-        return await ask(parts, asked, context, stop);
+        return await ask(parts, { ...asked, led }, context, stop);
       });
       const isCancelled = answered?.settlement.ok === false && answered.settlement.error.code === "cancelled";
       if (answered && !(context.timeOver.aborted && isCancelled)) return answered;
@@ -215,7 +219,7 @@ function openGates(concurrency: number) {
 
 async function ask(
   parts: AnswersParts,
-  { id, request }: { readonly id: string; readonly request: SubCallRequest },
+  { id, request, led }: { readonly id: string; readonly request: SubCallRequest; readonly led?: Led | undefined },
   context: CallContext,
   signal: AbortSignal,
   delivery: ByBatch | null = null,
@@ -228,6 +232,7 @@ async function ask(
   if ("settlement" in plan) return plan;
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
   const { requests } = session.places;
+  await led?.turn(signal);
   // The call's own time begins with its first place.
   using place = delivery ? undefined : await requests.take(signal);
   if (!place && !delivery) return refused(CANCELLED);
@@ -244,6 +249,7 @@ async function ask(
       tools: [...threadedTools(readableBy(session), taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
       conversation: id,
+      ...(led ? given({ shared: led.shared(), begun: led.begun }) : {}),
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
       clock: time,
       random: session.env.random,
