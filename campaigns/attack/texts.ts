@@ -10,7 +10,7 @@ import { tokensOf } from "../../src/context/search/tokens.ts";
 import { SCORE_NAMES, scoreOf } from "../../src/eval/scores.ts";
 import { explain } from "../../src/model/pi-ai/refusal.ts";
 import { withoutThinking } from "../../src/model/replies/thinking.ts";
-import { readValue } from "../../src/model/schema/value-in-text.ts";
+import { readValue } from "../../src/model/replies/value-in-text.ts";
 import { keysIn, redacted, redactedStart, withoutKeys } from "../../src/platform/redact.ts";
 import { withoutPasswords } from "../../src/platform/store-place.ts";
 import { inLine } from "../../src/platform/visible.ts";
@@ -71,8 +71,8 @@ export const READERS: readonly TextReader[] = [
     },
   },
   {
-    ...{ id: "an answer with a schema", isApart: true, units: ANSWER, known: ['\\"', '{"'] },
-    read: (text) => readValue(`{"${text}`, { type: "array" }),
+    ...{ id: "an answer with a schema", isApart: true, units: ANSWER, known: ['\\"', '{"', "{'a':1}", "```\n", "<a"] },
+    read: (text) => [`{"${text}`, `{'a':1}${text}{'a':2}`].map((one) => readValue(one, {}, [one])),
   },
   {
     ...{ id: "a value of a table of results", units: ANSWER, known: ["1"] },

@@ -118,7 +118,7 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
   },
   schema_mismatch: {
     meaning: "The answer did not fit `schema`, also after one repair.",
-    cure: "Simplify the schema, or describe it in the prompt.",
+    cure: "Simplify the schema, or describe it in the prompt. Ask for figures of more than 15 digits as texts.",
   },
   not_awaited: {
     meaning: "The cell ended before this call was awaited.",

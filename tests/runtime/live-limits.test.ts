@@ -147,7 +147,7 @@ const HERE: Readonly<Record<string, () => Promise<void>>> = {
     await using thread = openTaskThread();
     const slow = { type: "string", pattern: "^(x{500}){6}y" };
     let end: unknown;
-    const task = thread.run("value", [JSON.stringify("x".repeat(2e6)), slow], new AbortController().signal);
+    const task = thread.run("value", [JSON.stringify("x".repeat(2e6)), slow, []], new AbortController().signal);
     const ended = task.catch((error: unknown) => {
       end = error;
     });

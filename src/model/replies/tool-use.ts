@@ -87,18 +87,22 @@ export function parseArguments(text: string): unknown {
  * JSON whose strings have their raw line breaks, and the backslashes that JSON does not know, as JSON writes them. null: a
  * string has escapes of both kinds, as `C:\new\x` does, so nobody knows what is meant.
  */
-function withCleanStrings(text: string): string | null {
+export function withCleanStrings(text: string): string | null {
   let isUnclear = false;
-  const clean = text.replace(STRING, (literal) => {
-    const doubled = literal.replace(ESCAPES, "$&$1");
-    const hasLetter = literal.match(ESCAPES)?.some((one) => /\w/.test(one)) === true;
-    if (doubled !== literal && hasLetter) isUnclear = true;
+  const clean = text.replace(STRING, (literal, end: string) => {
+    if (end === "") return literal;
+    // Python escapes apostrophes, and nothing else can be meant.
+    const plain = literal.replace(PAIRS, (pair) => (pair === "\\'" ? "'" : pair));
+    const doubled = plain.replace(ESCAPES, "$&$1");
+    const hasLetter = plain.match(ESCAPES)?.some((one) => /\w/.test(one)) === true;
+    if (doubled !== plain && hasLetter) isUnclear = true;
     return doubled.replace(CONTROL, (control) => JSON.stringify(control).slice(1, -1));
   });
   return isUnclear ? null : clean;
 }
 
-const STRING = /"(?:[^"\\]|\\.)*"?/gs;
+const STRING = /"(?:[^"\\]|\\.)*("?)/gs;
+const PAIRS = /\\./gs;
 /** Escapes that JSON knows, and backslashes before anything else. */
 const ESCAPES = /\\(?:u[\da-fA-F]{4}|["\\/bfnrt])|(\\)/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is mended

@@ -2,6 +2,9 @@ import { type Json, LIMITS } from "../../../runtime/index.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure, refusesTools } from "../failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../port.ts";
+import { shownTexts } from "../replies/shown-texts.ts";
+import type { ReadValue } from "../replies/value-in-text.ts";
+import { NULL_FOR_ABSENT } from "../schema/fitted.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
 import type { Asked, Requests } from "./requests.ts";
 import { schemaProblem, valueIn } from "./schema-answer.ts";
@@ -63,10 +66,12 @@ export async function converse(
     const flaw = flawOf(turn, max_tokens);
     if (flaw !== undefined) return { ok: false, error: flaw };
     if (schema === null) return { ok: true, value: turn.text };
-    const read = await valueIn(turn.text, schema, thread, signal);
-    if (read.ok || "error" in read) return read;
-    if (repaired && or_text) return { ok: true, value: turn.text };
-    if (repaired) return { ok: false, error: mismatch(read.problems, turn.text), misfit: turn.text };
+    const given = { text: turn.text, shown: shownTexts({ system: first.system, messages }) };
+    const read = await valueIn(given, schema, thread, signal);
+    if (read.ok) return asked.isConstrained ? withoutNulls(read) : read;
+    if ("error" in read) return read;
+    if ((repaired || read.isFinal) && or_text) return { ok: true, value: turn.text };
+    if (repaired || read.isFinal) return { ok: false, error: mismatch(read, turn.text), misfit: turn.text };
     repaired = true;
     if (asked.isConstrained) form = null;
     turnsLeft = Math.max(turnsLeft, 1);
@@ -81,6 +86,12 @@ function withCure(error: SubCallError, tools: readonly AgentTool[]): SubCallErro
 
 const WITHOUT_TOOLS =
   "Pass tools: [] and put the text into the prompt, or start the server with a parser of calls (vLLM --enable-auto-tool-choice --tool-call-parser NAME, llama-server --jinja).";
+
+/** A provider that keeps to a schema is asked for null where a property may be absent: that is not told. */
+function withoutNulls({ value, mended = [] }: Extract<ReadValue, { ok: true }>): Answer {
+  const kinds = mended.filter((kind) => kind !== NULL_FOR_ABSENT);
+  return kinds.length === 0 ? { ok: true, value } : { ok: true, value, mended: kinds };
+}
 
 /** The fields that ask a provider to keep to a schema. The answer to a repair counts for more than its tools. */
 function formOf(schema: Json | null, isRepair: boolean): Pick<ModelRequest, "schema" | "mayDropTools"> {
@@ -133,9 +144,11 @@ function withNote(answers: readonly ModelMessage[]): ModelMessage[] {
 /** Characters of an answer that the error shows. */
 const SHOWN_UNITS = 200;
 
-function mismatch(problems: readonly string[], text: string): SubCallError {
+function mismatch({ problems, isFinal }: Extract<ReadValue, { ok: false }>, text: string): SubCallError {
   const shown = `${text.slice(0, SHOWN_UNITS).toWellFormed()}${text.length > SHOWN_UNITS ? "…" : ""}`;
-  return failure("schema_mismatch", `the answer does not fit the schema: ${problems.join("; ")}; it is: ${shown}`);
+  const message = `the answer does not fit the schema: ${problems.join("; ")}; it is: ${shown}`;
+  if (!isFinal) return failure("schema_mismatch", message);
+  return failure("schema_mismatch", message, { suggestion: "Ask for such a figure as a text.", retriable: false });
 }
 
 /** System prompt of a sub-agent, before the caller's own. */

@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import { failure } from "../failure.ts";
 import type { SubCallError } from "../port.ts";
-import type { ReadValue } from "../schema/value-in-text.ts";
+import type { ReadValue } from "../replies/value-in-text.ts";
 import { TaskEnded, type TaskThread } from "../tasks/task-thread.ts";
 
 const SIMPLER = "Simplify the schema: fewer patterns, alternatives and references.";
@@ -20,15 +20,22 @@ export async function schemaProblem(
   }
 }
 
+/** The answer of a model, or the value that a program gave as one. */
+export interface GivenText {
+  readonly text: string;
+  /** Texts that the model was shown. null: the text is the JSON of a program's value, which is taken as it is. */
+  readonly shown: readonly string[] | null;
+}
+
 /** The value in an answer. It is not the model's fault if the comparison was ended: asking again would not help. */
 export async function valueIn(
-  text: string,
+  { text, shown }: GivenText,
   schema: Json,
   thread: TaskThread,
   signal: AbortSignal,
 ): Promise<ReadValue | { readonly ok: false; readonly error: SubCallError }> {
   try {
-    return await thread.run("value", [text, schema], signal);
+    return await thread.run("value", [text, schema, shown], signal);
   } catch (error) {
     return { ok: false, error: endOf(error, "the answer could not be compared with the schema") };
   }

@@ -2,9 +2,9 @@ import { type Json, RlmError } from "../../../runtime/index.ts";
 import { type DocumentHits, findInDocuments } from "../../context/index.ts";
 import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
 import { checkArguments } from "../agent-tools/tool.ts";
+import { readValue } from "../replies/value-in-text.ts";
 import { placeholderFor } from "../schema/placeholder.ts";
 import { checkSchema } from "../schema/schema.ts";
-import { readValue } from "../schema/value-in-text.ts";
 
 /**
  * Work whose time a model, a guest or a file decides: it runs in the thread of `thread-entry.ts`, which can be ended. Arguments and

@@ -81,6 +81,7 @@ function failed(facts: AskFacts, code: string, message: string): AskEnvelope & {
 const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
   no_answer: "Ask a narrower question, allow more turns, or name another model.",
   budget_exceeded: `Ask a narrower question, or ${remedy("moreBudget")}.`,
+  schema_mismatch: "Ask for such a figure as a text.",
   cancelled: "Ask again.",
   auth_failed: "Check the provider's API key, then resume.",
   no_credit: "Check the plan and the credit at the provider, then resume.",

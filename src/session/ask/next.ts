@@ -85,7 +85,7 @@ export function next(ask: AskView): Next {
   return reply.cells.length > 0 ? afterCells(ask, last, reply) : afterText(ask, reply);
 }
 
-/** The answer that the last round gives, which the driver checks against the schema before it asks for what comes next. */
+/** The answer that the last round gives, a value of a cell or the text of a reply, which the driver checks against the schema before it asks for what comes next. */
 export function candidate({ rounds }: Pick<AskView, "rounds">) {
   const last = rounds.at(-1);
   if (!last?.outcome.ok) return null;
@@ -95,9 +95,6 @@ export function candidate({ rounds }: Pick<AskView, "rounds">) {
   const text = last.closing || reply.cells.length === 0 ? textOf(reply) : undefined;
   return text === undefined ? null : { value: text, isText: true };
 }
-
-/** The value that a cell gave to `answer`, or the text of a reply. */
-export type Candidate = NonNullable<ReturnType<typeof candidate>>;
 
 function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
   if (code === TOOLS_REFUSED) return turnWith(ask, []);

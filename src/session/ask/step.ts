@@ -9,7 +9,7 @@ import { type AskRecords, interruptedIn } from "../journal/account.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
 import { conversationOf, unitsOfMessage } from "./conversation.ts";
-import { type AskView, type Candidate, candidate, type Next, next, turnsDone } from "./next.ts";
+import { type AskView, candidate, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
 import { type AskInput, askIn, type Round, readTurn, roundsOf } from "./records.ts";
@@ -36,6 +36,7 @@ export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, 
     () => roomFor(input, settings.turn_tokens, left(), env.models.price(settings.model)),
     () => requestSettled(setup, stop.signal),
   );
+  const judgement = await judged(settings.schema, rounds, stop.signal);
   const view: AskView = {
     settings,
     rounds,
@@ -43,13 +44,13 @@ export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, 
     footer: footerOf(turnsDone(rounds), settings.max_turns, left()),
     room,
     scarce,
-    ...(await judged(settings.schema, candidate({ rounds }), stop.signal)),
+    ...judgement,
     isRetry: isRetry && !isChild,
   };
   // A turn that was sent goes out again as it was: another budget would put other words into it.
   const start = interruptedIn(state().account)?.start;
   const begun = start?.kind === "turn" ? readTurn(start.input) : null;
-  const step = begun ? ({ kind: "turn", ...begun } as const) : next(view);
+  const step = begun ? ({ kind: "turn", ...begun } as const) : (judgement.end ?? next(view));
   if (step.kind === "end" && step.ok) return { ...step, mended: view.mended };
   if (step.kind === "pause" && isChild) return { ...step, kind: "end", ok: false };
   if (step.kind !== "turn") return step;
@@ -142,22 +143,33 @@ async function requestSettled({ above }: Setup, signal: AbortSignal): Promise<bo
   return !signal.aborted;
 }
 
+interface Judgement extends Pick<AskView, "misfit" | "fitting" | "mended"> {
+  /** The end of the ask, if no other answer would fit. */
+  readonly end?: Extract<Next, { kind: "end" }>;
+}
+
 /** The judgement on an answer by the schema of the ask. It is compared in a thread that can be ended. */
-async function judged(
-  schema: Json,
-  answer: Candidate | null,
-  signal: AbortSignal,
-): Promise<Pick<AskView, "misfit" | "fitting" | "mended">> {
+async function judged(schema: Json, rounds: readonly Round[], signal: AbortSignal): Promise<Judgement> {
+  const answer = candidate({ rounds });
   if (schema === null || answer === null) return { misfit: null, fitting: undefined };
   const { taskThread, valueIn } = await loadSubCallLayer();
   const { value, isText } = answer;
-  const readings = [...(isText ? [] : [JSON.stringify(value)]), ...(typeof value === "string" ? [value] : [])];
-  let misfit: string | undefined;
+  const shown = rounds.flatMap(({ messages }) => messages.map((message) => message.text));
   // A cell may give a value, or the JSON of one.
-  for (const text of readings) {
-    const read = await valueIn(text, schema, taskThread(), signal);
+  const readings = [
+    ...(isText ? [] : [{ text: JSON.stringify(value), shown: null }]),
+    ...(typeof value === "string" ? [{ text: value, shown }] : []),
+  ];
+  let misfit: string | undefined;
+  for (const reading of readings) {
+    const read = await valueIn(reading, schema, taskThread(), signal);
     if (read.ok) return { misfit: null, fitting: read.value, mended: read.mended };
     misfit ??= "error" in read ? read.error.message : read.problems.join("; ");
+    if ("isFinal" in read) {
+      // The model could only give another figure.
+      const message = `the answer does not fit the schema: ${misfit}`;
+      return { misfit, fitting: undefined, end: { kind: "end", ok: false, code: "schema_mismatch", message } };
+    }
   }
   return { misfit: misfit ?? null, fitting: undefined };
 }

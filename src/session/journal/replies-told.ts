@@ -16,7 +16,7 @@ type Told = Partial<Pick<ToolResult, "mended" | "ignored" | "model">>;
 /** The kinds of mending that these warnings name; undefined: they name none. */
 export function mendedBy(warnings: readonly string[]): readonly string[] | undefined {
   for (const warning of warnings) {
-    const [, kinds] = /^replies_mended: \d+ \((.*)\)$/s.exec(warning) ?? [];
+    const [, kinds] = /^replies_mended: \d{1,9} \(([^)]*)/.exec(warning) ?? [];
     if (kinds !== undefined) return kinds.split(", ");
   }
   return undefined;

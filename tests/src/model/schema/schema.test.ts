@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { placeholderFor } from "../../../../src/model/schema/placeholder.ts";
 import { checkSchema } from "../../../../src/model/schema/schema.ts";
-import { readValue } from "../../../../src/model/schema/value-in-text.ts";
 import { violations } from "../../../../src/model/schema/violations.ts";
 
 type Schema = { [keyword: string]: Json };
@@ -208,22 +207,4 @@ test.each<[string, Json, RegExp]>([
   expect(() => checkSchema(schema)).toThrow(
     expect.objectContaining({ message: expect.stringMatching(message), guestName: "TypeError" }),
   );
-});
-
-test.each<[string, string, Json]>([
-  ["alone", ' {"n": 1} ', { n: 1 }],
-  ["fenced", 'Here:\n```json\n{"n": 1}\n```\nDone.', { n: 1 }],
-  ["in prose, after brackets that do not fit", 'As in [1], {"x": 2}: {"n": 1}.', { n: 1 }],
-  ["with brackets in strings", 'So: {"n": 1, "s": "}]"}', { n: 1, s: "}]" }],
-])("an answer is read: %s", (_, text, value) => {
-  expect(readValue(text, { type: "object", required: ["n"] })).toEqual({ ok: true, value });
-});
-
-test("an answer that is not JSON, does not fit or is too deep is refused with the reason", () => {
-  const schema = { type: "object", required: ["n"] };
-  expect(readValue("I cannot.", schema)).toEqual({ ok: false, problems: ["the answer is not JSON"] });
-  expect(readValue('{"n": 1', schema)).toEqual({ ok: false, problems: ["the answer is not JSON"] });
-  expect(readValue('{"m": 1}', schema)).toEqual({ ok: false, problems: ['the value lacks "n"'] });
-  const deep = `${"[".repeat(90_000)}${"]".repeat(90_000)}`;
-  expect(readValue(deep, {})).toEqual({ ok: false, problems: ["the value is nested more than 200 deep"] });
 });

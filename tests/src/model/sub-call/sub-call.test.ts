@@ -288,6 +288,40 @@ test("a schema: one repair that names the problems, then an error with them", as
   expect(await run(wordy, { schema: SCHEMA, or_text: true })).toMatchObject({ value: "It is three.", requests: 2 });
 });
 
+test("a schema: a mended answer says so, and nothing that the model was shown counts against another value", async () => {
+  expect(await run(script(says("{'n': 3,}")), { schema: SCHEMA })).toMatchObject({
+    ...{ value: { n: 3 }, mended: ["punctuation"], requests: 1 },
+  });
+  const quoting = says('{"n": 3}\nNote that the row has:\n{"n": 4}');
+  expect(await run(script(quoting, says('{"n": 3}')), { schema: SCHEMA, prompt: 'Count: {"n": 4}' })).toMatchObject({
+    ...{ value: { n: 3 }, mended: [], requests: 2 },
+  });
+  expect(await run(script(quoting), { schema: SCHEMA, prompt: "Count.", system: '{"n":4}' })).toMatchObject({
+    ...{ ok: false, error: { code: "schema_mismatch", message: expect.stringContaining("they differ") }, requests: 2 },
+  });
+  const agent = script(uses(["look", { at: "x" }]), quoting, says('{"n": 3}'));
+  const reads: AgentTool = { ...TOOL, run: async () => ({ ok: true, text: '{"n": 4}' }) };
+  expect(await run(agent, { ...AGENT, schema: SCHEMA }, { tools: [reads] })).toMatchObject({
+    value: { n: 3 },
+    requests: 3,
+  });
+});
+
+test("a schema: a figure that JavaScript cannot hold is not asked for again", async () => {
+  const digits = '{"n": 12345678901234567890}';
+  expect(await run(script(says(digits)), { schema: SCHEMA })).toMatchObject({
+    error: {
+      ...{ code: "schema_mismatch", message: expect.stringContaining("12345678901234567890 has more digits") },
+      ...{ retriable: false, suggestion: "Ask for such a figure as a text." },
+    },
+    requests: 1,
+  });
+  expect(await run(script(says(digits)), { schema: SCHEMA, or_text: true })).toMatchObject({
+    value: digits,
+    requests: 1,
+  });
+});
+
 test("a schema and tools: the repair has a turn beyond the limit", async () => {
   const model = script(uses(["look", { at: "x" }]), says("no JSON"), says('{"n": 1}'));
   const more = { tools: [TOOL], maxTurns: 2 };

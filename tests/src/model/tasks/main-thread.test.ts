@@ -126,9 +126,9 @@ test("within the call's time the call's own limit counts", async () => {
 test("one thread serves all calls, one after the other, and a new one takes its place when it was ended", async () => {
   await using thread = openTaskThread({ limitMs: 2000 });
   const never = new AbortController().signal;
-  const slow = thread.run("value", [JSON.stringify("x".repeat(150_000)), BOMB], never);
-  const waiting = thread.run("value", ['{"a":1}', WORDS], never);
-  const aborted = thread.run("value", ["{}", WORDS], AbortSignal.abort());
+  const slow = thread.run("value", [JSON.stringify("x".repeat(150_000)), BOMB, []], never);
+  const waiting = thread.run("value", ['{"a":1}', WORDS, []], never);
+  const aborted = thread.run("value", ["{}", WORDS, []], AbortSignal.abort());
   await expect(aborted).rejects.toMatchObject({ reason: "cancelled" });
   await expect(slow).rejects.toMatchObject({ reason: "time" });
   expect(await waiting).toEqual({ ok: true, value: { a: 1 } });

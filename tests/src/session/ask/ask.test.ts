@@ -124,6 +124,27 @@ test("an answer that fits the schema is its value; one that does not goes back",
   expect(await session.ask("What is the code?", { schema })).toMatchObject({ answer: { code: 4711 }, turns: 3 });
 });
 
+test("a text that is nearly JSON is mended, which is told; a value that a cell gives is taken as it is", async () => {
+  const schema = { type: "object", properties: { code: { type: "integer" } }, required: ["code"] };
+  const draft = "It may be {\"code\": 17}.\nNo, the output has\n{'code': '4711'}";
+  const mended = await scene([cell(FIND), { text: draft }]);
+  expect(await mended.session.ask("What is the code?", { schema })).toMatchObject({
+    ...{ answer: { code: 4711 }, turns: 2 },
+    warnings: ["replies_mended: 1 (punctuation, figures in quotes, a draft beside it)"],
+  });
+  const given = await scene([cell(FIND), cell("answer({ code: '4711' })"), cell("answer({ code: 4711 })")]);
+  expect(await given.session.ask("What is the code?", { schema })).toMatchObject({ turns: 3, warnings: [] });
+});
+
+test("a figure that JavaScript cannot hold ends an ask", async () => {
+  const schema = { type: "object", properties: { code: { type: "integer" } }, required: ["code"] };
+  const { session } = await scene([cell(FIND), { text: '{"code": 12345678901234567890}' }, { text: '{"code": 1e19}' }]);
+  expect(await session.ask("What is the code?", { schema })).toMatchObject({
+    ...{ success: false, error_code: "schema_mismatch", turns: 2, suggestion: "Ask for such a figure as a text." },
+    error_message: expect.stringContaining("12345678901234567890 has more digits"),
+  });
+});
+
 test("a budget for one turn is kept for the answer", async () => {
   const { session } = await scene([{ text: "No idea." }], { budget: { max_tokens: 6000 } });
   expect(await session.ask("What is the code?")).toMatchObject({ answered_by: "closing", turns: 1 });

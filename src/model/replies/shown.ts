@@ -1,0 +1,19 @@
+import type { Json } from "../../../runtime/index.ts";
+import { isJsonObject } from "../schema/pointer.ts";
+
+/**
+ * True if a value stands in one of the texts that a model was shown. White space, quotes and backslashes do not count, and
+ * neither does the order of an object's fields.
+ */
+export function isShown(value: Json, shown: readonly string[]): boolean {
+  const texts = shown.map(withoutQuotes);
+  const parts = isJsonObject(value)
+    ? Object.entries(value).map(([name, field]) => `${name}:${JSON.stringify(field)}`)
+    : [JSON.stringify(value)];
+  return parts.map(withoutQuotes).every((part) => texts.some((text) => text.includes(part)));
+}
+
+/** A text without its white space, quotes and backslashes: what is left of it where it is quoted. */
+function withoutQuotes(text: string): string {
+  return text.replace(/[\s"'`\\“”„‘’]+/g, "");
+}
