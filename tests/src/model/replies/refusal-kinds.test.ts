@@ -70,6 +70,7 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
     [400, "ValidationException: The provided model identifier is invalid."],
     [404, { code: "DeploymentNotFound", message: "The API deployment for this resource does not exist." }],
     [410, "gone"],
+    [405, "405 <html>Not Allowed"],
   ],
   rate: [
     [429, openAi("Rate limit reached for requests per day (RPD): Limit 100, Used 100, Requested 1.")],
@@ -156,6 +157,7 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
     [422, { detail: [{ loc: ["body"], msg: "bad", input: "insufficient balance, rate limit, model_not_found" }] }],
     [400, { message: "this model does not support tools" }],
     [400, { message: "failed to parse grammar" }],
+    [400, { message: "stop upper bound" }],
   ],
   failed: [
     [500, { message: "The server had an error while processing your request." }],
