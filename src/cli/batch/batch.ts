@@ -7,7 +7,7 @@ import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
 import { jobsLine } from "../jobs/jobs-asked.ts";
-import { lossLine, openReadableJobs } from "../jobs/readable-jobs.ts";
+import { openReadableJobs, warningLines } from "../jobs/readable-jobs.ts";
 import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -66,7 +66,7 @@ export interface EndedRun extends Pick<ReadyRun, "asked" | "terminal"> {
   /** Lines for people: the last one is the line to type next. */
   readonly lines: string[];
   readonly code: number;
-  readonly among: Pick<Among, "inputs" | "forecast" | "loss">;
+  readonly among: Pick<Among, "inputs" | "forecast" | "loss" | "replies">;
 }
 
 /** Submits the run, works on it, and ends with it. Gives the exit code. @param report prints the end @throws RlmError */
@@ -103,7 +103,7 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   if (asked.own.detach) {
     await offering;
     const counted = await countedRun(store, submitted.run.id);
-    const among = { inputs: submitted.order.length, forecast: null, loss: null };
+    const among = { inputs: submitted.order.length, forecast: null, ...NO_WARNINGS };
     const watch = jobsLine({ place: asked.store }, submitted.run.name, "--watch");
     const [lines, code] = [[workLine(asked, submitted.run), `follow it: ${watch}`], RUN_EXIT.done];
     await tell({ asked, terminal, store, submitted, counted, lines, code, among });
@@ -113,15 +113,17 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
   const first = own.first !== undefined && submitted.order.length < spooled.count && stop.exitCode === undefined;
   const forecast = first ? await forecastOf({ ...ready, submitted, runs, store }) : null;
-  const loss =
-    stateOf(end.counted) === "over" ? await lossLine(openReadableJobs(store.jobs, submitted.run).list) : null;
+  const isOver = stateOf(end.counted) === "over";
+  const warned = isOver ? await warningLines(openReadableJobs(store.jobs, submitted.run).list) : NO_WARNINGS;
   const reason = await openTopReason(store.jobs, submitted.run.id)(end.counted.counts.failed);
-  const among = { left, loss, reason, inputs: submitted.order.length, forecast };
+  const among = { ...warned, left, reason, inputs: submitted.order.length, forecast };
   const ended = endOf(ready, end, among);
   await report({ ...ended, asked, terminal, store, submitted, among });
   if (end.isLate) stop.leaving.leave(ended.code);
   return ended.code;
 }
+
+const NO_WARNINGS = { loss: null, replies: null };
 
 function submittedLine({ run, order, added }: Submitted): string {
   const all = order.length;
@@ -168,8 +170,8 @@ async function tell(ended: EndedRun): Promise<void> {
 /** The end of a run for programs. */
 export function endJson({ counted, lines, code, among }: EndedRun) {
   const { name, why } = counted.run;
-  const { inputs, forecast, loss } = among;
-  const told = { inputs, ...(forecast ? { forecast } : {}), loss };
+  const { inputs, forecast, loss, replies } = among;
+  const told = { inputs, ...(forecast ? { forecast } : {}), loss, replies };
   const next = lines.at(-1) ?? null;
   return {
     ...{ success: code === RUN_EXIT.done, run: name, state: stateOf(counted), why, ...told },

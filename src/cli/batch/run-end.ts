@@ -5,6 +5,7 @@ import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
+import type { WarningLines } from "../jobs/readable-jobs.ts";
 import type { TopReason } from "../jobs/reasons.ts";
 import { failureText } from "../jobs/refusals.ts";
 import { waitLines } from "../render/waits.ts";
@@ -15,13 +16,11 @@ import { type Forecast, forecastText } from "./forecast.ts";
 import { type CountedRun, jobsIn, overIn, progressText, RUN_EXIT, reusedText, runExitCode } from "./run-state.ts";
 
 /** Which jobs of a run are meant. */
-export interface Among {
+export interface Among extends WarningLines {
   /** Inputs of this line. */
   readonly inputs: number;
   /** Jobs that wait for another build, if no others do. */
   readonly left: number;
-  /** A line about jobs that are done without a part of what was asked for; null: there are none. */
-  readonly loss: string | null;
   /** Why most of the failed jobs failed; null: none did. */
   readonly reason: TopReason | null;
   /** The likely cost of all inputs, if only the first were run. */
@@ -41,7 +40,7 @@ export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError
 }
 
 function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
-  const { inputs, left, loss, reason } = among;
+  const { inputs, left, loss, reason, replies } = among;
   const { run, counts, waits } = counted;
   // Failed jobs have lines of their own.
   const refusal = overIn(counts) < jobsIn(counts) ? (counted.refusal ?? null) : null;
@@ -50,7 +49,7 @@ function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | nu
   const reused = reusedText(counted);
   const lines = [`${name}: ${progressText({ counts, run, refusal })}`, ...(reused === null ? [] : [reused])];
   lines.push(...otherJobs(asked, jobsIn(counts) - inputs));
-  if (loss !== null) lines.push(loss);
+  lines.push(...[loss, replies].filter((line) => line !== null));
   if (problem) {
     lines.push(`error: ${problem.message} (${problem.code})`);
     lines.push(`results: ${about("out", name, "--out", "FILE")}`);

@@ -3,7 +3,7 @@ import { amount } from "../../platform/figures.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { type DamagedRow, type JobPage, type JobRow, type Jobs, type RunRow, readablePart } from "../../store/index.ts";
 import { damageError, outcomeOf, showFailure } from "../render/failure.ts";
-import { hasLoss, jobWarnings, jobWarningText } from "../render/warnings.ts";
+import { hasLoss, isAboutReplies, jobWarnings, jobWarningText } from "../render/warnings.ts";
 import { type JobsAsked, jobsLine } from "./jobs-asked.ts";
 import { refusalJson, refusalOf, toldOf } from "./refusals.ts";
 
@@ -79,18 +79,35 @@ export function attemptsOf({ attempts, begun_at, state }: JobRow): number {
   return attempts + (isBeingTried ? 1 : 0);
 }
 
-/** A line about jobs that are done without a part of what was asked for; null: there are none. */
-export async function lossLine(list: (page: JobPage) => Promise<readonly JobRow[]>): Promise<string | null> {
-  let count = 0;
-  let first = "";
+/** Lines about the warnings of jobs that are done. */
+export interface WarningLines {
+  /** The line about jobs without a part of what was asked for; null: there are none. */
+  readonly loss: string | null;
+  /** The line about jobs whose models replied otherwise than asked; null: there are none. */
+  readonly replies: string | null;
+}
+
+export async function warningLines(list: (page: JobPage) => Promise<readonly JobRow[]>): Promise<WarningLines> {
+  const losses: string[] = [];
+  const replies: string[] = [];
   for await (const job of jobsOf((page) => list({ ...page, states: ["done"] }))) {
-    const lost = jobWarnings(toldOf(job)).find((warning) => hasLoss([warning], false));
-    if (lost === undefined) continue;
-    count += 1;
-    first ||= `${job.id}: ${jobWarningText(lost)}`;
+    const warnings = jobWarnings(toldOf(job));
+    const note = (noted: string[], warning: string | undefined) => {
+      // The first is shown, and the others are counted.
+      if (warning !== undefined) noted.push(noted.length > 0 ? "" : `${job.id}: ${jobWarningText(warning)}`);
+    };
+    note(
+      losses,
+      warnings.find((warning) => hasLoss([warning], false)),
+    );
+    note(replies, warnings.find(isAboutReplies));
   }
-  const lack = amount(count, "job lacks", "jobs lack");
-  return count === 0 ? null : `${lack} a part of what was asked for, such as ${first}`;
+  const lack = amount(losses.length, "job lacks", "jobs lack");
+  const warn = amount(replies.length, "job warns", "jobs warn");
+  return {
+    loss: losses.length === 0 ? null : `${lack} a part of what was asked for, such as ${losses[0]}`,
+    replies: replies.length === 0 ? null : `${warn} about replies of models, such as ${replies[0]}`,
+  };
 }
 
 /** A job for programs, without its input and its result. */

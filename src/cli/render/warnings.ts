@@ -39,6 +39,11 @@ export const jobWarnings = ({ warnings }: { readonly warnings?: unknown }) => [w
 export const jobWarningText = (warning: string) =>
   warningText(warning, {}, { ...CURES, largeResult: "--max-result-bytes N lets it in" });
 
+/** True for a warning about replies that were not as they were asked for. */
+export const isAboutReplies = (warning: string) => ABOUT_REPLIES.includes(partsOfWarning(warning).code);
+
+const ABOUT_REPLIES = ["replies_mended", "parameters_ignored"];
+
 /** @param isWritten the result is whole in a file */
 export function hasLoss(warnings: readonly string[], isWritten: boolean): boolean {
   const codes = warnings.map((warning) => partsOfWarning(warning).code);

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { belay, json, said } from "../belay.ts";
 import { scene } from "./scene.ts";
@@ -18,6 +20,24 @@ test("jobs that lack a part of what was asked for end a batch with 3, as a cell 
   ]);
   expect((await type(["jobs", "part", "a"])).code).toBe(3);
   expect((await type(["jobs", "part", "b"])).code).toBe(0);
+});
+
+test("a batch says at its end how many jobs had replies that were mended, and its table says which", async () => {
+  const cell =
+    "(await llm_query(job.text, { tools: [], schema: { properties: { n: { type: 'integer' } }, required: ['n'] } }))";
+  const files = { "in.csv": "id,text\na,plain\nb,python\n", "n.js": cell };
+  const { folder, type } = await scene(files, ({ prompt }) => ({
+    text: prompt.startsWith("plain") ? '{"n":1}' : "{'n': 2}",
+  }));
+  const line = ["batch", "n.js", "--jobs", "in.csv", "--name", "n"];
+  const ended = await type([...line, "-o", "out.csv"]);
+  expect(readFileSync(join(folder, "out.csv"), "utf8")).toBe(
+    "job,status,id,text,n,error,cost_usd,warnings\na,done,a,plain,1,,0,\nb,done,b,python,2,,0,replies_mended: 1 (punctuation)\n",
+  );
+  const told =
+    "1 job warns about replies of models, such as b: replies of models were not quite right, and were mended: 1 (";
+  expect(ended).toMatchObject(said(0, told));
+  expect(json(await type([...line, "--json"]))).toMatchObject({ loss: null, replies: expect.stringContaining(told) });
 });
 
 test("files that a folder leaves out change no exit code, as in a cell", async () => {
