@@ -2,7 +2,9 @@ import * as v from "valibot";
 import { type Json, RlmError, type Sampling, type Thinking } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { given, isRecord } from "../platform/json.ts";
+import { isClientTimeout, untimed } from "../platform/outbound.ts";
 import { failure, isFailureCode, nothingSaid } from "./failure.ts";
+import { type Fetching, fetchingBy } from "./pi-ai/fetching.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
 import { shownTexts } from "./replies/shown-texts.ts";
 import { withoutThinking } from "./replies/thinking.ts";
@@ -84,7 +86,9 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
     async complete(request, signal) {
       const limit = limited(signal, request.timeoutMs);
       try {
-        const given = await Promise.race([complete(requestOf(id, request), { signal: limit.signal }), limit.overdue]);
+        const { signal: ended, overdue } = limit;
+        const asked = fetchingBy(patiently, () => complete(requestOf(id, request), { signal: ended }));
+        const given = await Promise.race([asked, overdue]);
         if (given !== null && limit.ended() === null) return answerOf(id, given, price, request);
       } catch (error) {
         if (limit.ended() === null) return failed(id, error);
@@ -97,6 +101,9 @@ function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete
     },
   };
 }
+
+/** Only the time of the call limits what the function fetches. A dispatcher that it names keeps its own limits. */
+const patiently: Fetching = (plain, input, init) => plain(input, { ...untimed(), ...init });
 
 function requestOf(model: string, request: ModelRequest): CompletionRequest {
   const { system, tools, maxTokens, thinking = "off", schema, sampling } = request;
@@ -141,6 +148,8 @@ function usageOf({ input, output, cost_usd }: NonNullable<Completion["usage"]>, 
 
 function failed(id: string, error: unknown): ModelAnswer {
   const message = `${id}: ${messageOf(error)}`;
+  // Its server may be at work: only who made the call decides whether to ask and pay once more.
+  if (isClientTimeout(error)) return noAnswer("timeout", message);
   if (!(error instanceof RlmError)) return noAnswer("provider_error", message);
   const { code, suggestion, retriable = false } = error;
   const known = isFailureCode(code) ? code : "provider_error";

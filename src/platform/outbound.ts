@@ -18,15 +18,15 @@ export class OutboundError extends RlmError {
 
 /**
  * Sends a request by `plain`, through the proxy that the environment names. No redirect is followed: it would take keys and
- * texts to an address that the user has not named.
+ * texts to an address that the user has not named. Only the signal of `init` limits the time.
  *
  * @throws OutboundError
  */
 export async function fetchOut(plain: Fetch, ...[input, init]: Parameters<Fetch>): Promise<Response> {
   const url = new URL(input instanceof Request ? input.url : input);
   const proxy = proxyFor(url);
-  const through = proxy === null ? {} : { dispatcher: await dispatcherOf(proxy.href) };
-  const answer = await plain(input, { ...init, redirect: "manual", ...through }).catch((error: unknown) => {
+  const through = proxy === null ? usualDispatcher() : await dispatcherOf(proxy.href);
+  const answer = await plain(input, { ...init, redirect: "manual", ...untimed(through) }).catch((error: unknown) => {
     throw explained(error, url, proxy);
   });
   const location = answer.status > 300 && answer.status < 400 ? answer.headers.get("location") : null;
@@ -82,6 +82,37 @@ async function openDispatcher(proxy: string): Promise<Dispatcher> {
   const { Dispatcher1Wrapper, ProxyAgent } = await import("undici");
   return new Dispatcher1Wrapper(new ProxyAgent({ uri: proxy, allowH2: false }));
 }
+
+/**
+ * Options of a `fetch` that waits for a server as long as its caller does. Node's own ends a request after 300 s without headers,
+ * or without a further part of the body.
+ *
+ * @param dispatcher by which it is sent; null: one that cannot be changed, whose own limits stay
+ */
+export function untimed(dispatcher = usualDispatcher()): { readonly dispatcher?: Dispatcher } {
+  if (dispatcher === null) return {};
+  const unlimited = dispatcher.compose(
+    (dispatch) => (options, handler) => dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
+  );
+  return { dispatcher: unlimited };
+}
+
+/** Returns the dispatcher of the process, which a program may have replaced. It is there once `Request` is. */
+function usualDispatcher(): Dispatcher | null {
+  const dispatcher: unknown = Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.1"));
+  return isDispatcher(dispatcher) ? dispatcher : null;
+}
+
+const isDispatcher = (value: unknown): value is Dispatcher => typeof Object(value).compose === "function";
+
+/** True if a client gave a request up because of a limit of its own. The server may still be working on it. */
+export function isClientTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return TIMEOUTS.has(error.name) || TIMEOUTS.has(error.constructor.name) || isClientTimeout(error.cause);
+}
+
+/** Those of signals, of `fetch`, and of the SDKs of OpenAI and Anthropic. */
+const TIMEOUTS = new Set(["TimeoutError", "HeadersTimeoutError", "BodyTimeoutError", "APIConnectionTimeoutError"]);
 
 /** Codes of a connection that was never made, so that nothing was sent. ETIMEDOUT is of those that were made, too. */
 export const UNCONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT/;

@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test } from "vitest";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
   type Complete,
   type CompletionRequest,
@@ -6,6 +7,7 @@ import {
   RlmError,
   type SessionOptions,
 } from "../../../src/index.ts";
+import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 
 async function opened(complete: Complete, options: SessionOptions = {}) {
@@ -72,6 +74,26 @@ test("what it throws, and what is not an answer, is a failure that the cell can 
   expect(await failing(async () => wrong)).toEqual(["provider_error", expect.stringContaining("usage.input")]);
   expect(await failing(() => new Promise(() => {}))).toEqual(["timeout", expect.stringContaining("within 1000 ms")]);
   expect(await failing(async () => 5)).toEqual(["provider_error", expect.stringContaining("not an answer")]);
+});
+
+test("what it fetches has no limit but the call's own, and one that it sets is final for the call", async () => {
+  const before = getGlobalDispatcher();
+  setGlobalDispatcher(new Agent());
+  const dispatched = vi.spyOn(Agent.prototype, "dispatch");
+  onTestFinished(() => {
+    setGlobalDispatcher(before);
+    dispatched.mockRestore();
+  });
+  await using server = await startModelServer(() => ({ body: "late", delayMs: 50 }));
+  const limits = [{}, { signal: AbortSignal.abort(new DOMException("my own limit", "TimeoutError")) }];
+  const session = await opened(async () => {
+    const answer = await fetch(server.url, { ...limits.shift(), method: "POST", body: "{}" });
+    return answer.text();
+  });
+  expect(await session.exec(ASK)).toMatchObject({ success: true, result_json: "late" });
+  expect(dispatched.mock.calls.map(([options]) => options)).toMatchObject([{ headersTimeout: 0, bodyTimeout: 0 }]);
+  expect((await session.exec(FAIL)).result_json).toEqual(["timeout", "own/model: my own limit"]);
+  expect(server.requests).toHaveLength(1);
 });
 
 test("it is refused beside a server", async () => {

@@ -1,10 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { Agent, errors, getGlobalDispatcher, ProxyAgent, setGlobalDispatcher } from "undici";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ROOT } from "../../../scripts/process.ts";
 import { modelsAt } from "../../../src/model/index.ts";
-import { fetchOut, proxyFor } from "../../../src/platform/outbound.ts";
+import { fetchOut, isClientTimeout, proxyFor } from "../../../src/platform/outbound.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { startProxy } from "../../support/proxy.ts";
 
@@ -95,6 +96,45 @@ test("no redirect is followed, and the address that it leads to is named without
     message: `${from}/v1/models redirects to http://elsewhere.example/v1/models, and no redirect is followed`,
     suggestion: "If you trust http://elsewhere.example, name it in the base URL.",
   });
+});
+
+const UNTIMED = { headersTimeout: 0, bodyTimeout: 0 };
+
+test("a silent server is waited for as long as the caller says", async () => {
+  // The limits of Node's own dispatcher are 300 s.
+  const before = getGlobalDispatcher();
+  setGlobalDispatcher(new Agent({ headersTimeout: 20, bodyTimeout: 20 }));
+  onTestFinished(() => void setGlobalDispatcher(before));
+  await using server = await startModelServer(() => ({ delayMs: 1200 }));
+  const request = { method: "POST", body: JSON.stringify({ messages: [] }) };
+  const cut = expect(fetch(server.url, request)).rejects.toMatchObject({ cause: { code: "UND_ERR_HEADERS_TIMEOUT" } });
+  expect(await (await fetchOut(fetch, server.url, request)).text()).toContain("[DONE]");
+  await cut;
+});
+
+test("neither Node's dispatcher nor a proxy's has a limit of its own", async () => {
+  await using server = await startModelServer([]);
+  const directly = vi.spyOn(Agent.prototype, "dispatch");
+  const byProxy = vi.spyOn(ProxyAgent.prototype, "dispatch");
+  const before = getGlobalDispatcher();
+  setGlobalDispatcher(new Agent());
+  onTestFinished(() => {
+    setGlobalDispatcher(before);
+    vi.restoreAllMocks();
+  });
+  await (await fetchOut(fetch, server.url)).text();
+  expect(directly.mock.calls.map(([options]) => options)).toMatchObject([UNTIMED]);
+  await using proxy = await startProxy("serves", Number(new URL(server.url).port));
+  withEnv({ http_proxy: proxy.url });
+  await (await fetchOut(fetch, "http://models.example.test/v1")).text();
+  expect(byProxy.mock.calls.map(([options]) => options)).toMatchObject([UNTIMED]);
+});
+
+test("a request that ended by a limit of its client is told from one that never left", () => {
+  const late = new TypeError("fetch failed", { cause: new errors.BodyTimeoutError() });
+  const unsent = new TypeError("fetch failed", { cause: new errors.ConnectTimeoutError() });
+  const overdue = new DOMException("over", "TimeoutError");
+  expect([late, overdue, unsent, "late"].map(isClientTimeout)).toEqual([true, true, false, false]);
 });
 
 test("every request of the sources goes out by fetchOut", () => {
