@@ -92,6 +92,10 @@ export const LIMITS = {
   callKeyUnits: 256,
   /** Time for which a graceful stop waits for a running function with the effects `once`, ms. */
   onceWaitMs: 10_000,
+  /** Time for which a server is waited for that answered before and is away, in a run's jobs, and the most that can be asked for, ms. */
+  serverWaitMs: 60_000,
+  jobServerWaitMs: 600_000,
+  serverWaitMost: 3_600_000,
   /** A wait for a provider's rate that is longer parks the job, ms. */
   rateWaitMs: 120_000,
 } as const;

@@ -70,6 +70,12 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
     unit: "count",
   },
   leadMs: { what: "wait of the others for the beginning of its answer", unit: "ms" },
+  serverWaitMs: {
+    what: "wait for a model's server that has answered before and is away (`wait_for_server_ms`)",
+    unit: "ms",
+  },
+  jobServerWaitMs: { what: "the same wait in jobs of runs", unit: "ms" },
+  serverWaitMost: { what: "the most that `wait_for_server_ms` can be", unit: "ms" },
   rateWaitMs: { what: "wait of a job for a rate before it is parked", unit: "ms" },
 };
 

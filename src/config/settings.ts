@@ -83,6 +83,8 @@ export const SettingsSchema = v.strictObject({
   memory_mb: v.exactOptional(wholeNumber(8, 2048)),
   /** The space that a session takes in the store. */
   max_session_mb: v.exactOptional(count),
+  /** Time for which a server is waited for that answered before and is away, ms. */
+  wait_for_server_ms: v.exactOptional(wholeNumber(0, LIMITS.serverWaitMost)),
   /** Folders into which symlinks of a context may lead. */
   roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
   /** Converters of documents by extension: a command with `{}` for the file, false for none, true for HTML in a repository too. */
@@ -110,6 +112,7 @@ export const LIMIT_DEFAULTS = {
   max_depth: LIMITS.depth,
   memory_mb: LIMITS.guestHeapBytes / 2 ** 20,
   max_session_mb: LIMITS.sessionMb,
+  wait_for_server_ms: LIMITS.serverWaitMs,
 } satisfies { readonly [key in Key]?: number | null };
 
 export type LimitKey = keyof typeof LIMIT_DEFAULTS;

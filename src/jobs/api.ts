@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
-import type { CallProgress, HostedOptions } from "../session/index.ts";
+import type { CallProgress, HostedOptions, Wait } from "../session/index.ts";
 import type { JobKey, JobState, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { RunSpec } from "./spec.ts";
@@ -33,6 +33,7 @@ export type WorkerSession = Pick<
   | "budget"
   | "memoryMb"
   | "maxSessionMb"
+  | "waitForServerMs"
   | "concurrency"
   | "maxDepth"
   | "subAgents"
@@ -72,6 +73,8 @@ export interface WorkOptions {
 export type WorkProgress =
   | { readonly kind: "begun"; readonly key: JobKey; readonly id: string; readonly resumed: boolean }
   | { readonly kind: "calls"; readonly key: JobKey; readonly progress: CallProgress }
+  /** The wait of its calls that matters most; null: none takes long any more. */
+  | { readonly kind: "waiting"; readonly key: JobKey; readonly wait: Wait | null }
   /** The try is over. `state` is what it left the job in; null: it changed nothing. */
   | {
       readonly kind: "left";

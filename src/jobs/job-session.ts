@@ -116,6 +116,7 @@ async function openJobSession(
       ...jobOptions(spec, own),
       onProgress: (progress) => {
         if (progress.kind === "calls") onProgress({ kind: "calls", key, progress });
+        if (progress.kind === "waiting") onProgress({ kind: "waiting", key, wait: progress.wait });
         if (progress.kind === "held_back") {
           onProgress({ kind: "said", text: `job ${job.id}: ${heldBackText(progress.held_back)}` });
         }
@@ -128,6 +129,8 @@ async function openJobSession(
       run: money,
       root: { session: job.session, run: job.run, comesBack: true },
       answersOf: key,
+      // Other jobs of the run have had answers.
+      ...(run.spent.tokens > 0 && spec.model !== null ? { answered: [spec.model] } : {}),
       ...(context ? contextParts(context) : {}),
     },
   );

@@ -1,4 +1,4 @@
-import { DEFAULT_JOB_MS, RlmError } from "../../runtime/index.ts";
+import { DEFAULT_JOB_MS, LIMITS, RlmError } from "../../runtime/index.ts";
 import type { Models } from "../model/index.ts";
 import { given } from "../platform/json.ts";
 import type { HostedOptions } from "../session/index.ts";
@@ -9,11 +9,12 @@ import type { RunSpec } from "./spec.ts";
 export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
   const { model, limits, budget, memory_mb, max_session_mb, call_concurrency, max_depth, max_turns } = spec;
   const { cwd, indexDir, baseUrl, apiKeyEnv, price, leaveOut } = own;
+  const { waitForServerMs = LIMITS.jobServerWaitMs } = own;
   return {
     // A job sees its context alone, and reads no files.
     roots: [],
     ...given({
-      ...{ cwd, indexDir, baseUrl, apiKeyEnv, price, leaveOut },
+      ...{ cwd, indexDir, baseUrl, apiKeyEnv, price, leaveOut, waitForServerMs },
       model: model ?? undefined,
       thinking: spec.thinking,
       sampling: spec.sampling,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/index.ts";
 import { aborted, joinSignals } from "../platform/signals.ts";
-import type { SessionEvent } from "../session/index.ts";
+import { type SessionEvent, waitText } from "../session/index.ts";
 import type { Signals, Tool, ToolEnvelope } from "../tools/index.ts";
 import type { Tally } from "./progress.ts";
 
@@ -94,6 +94,7 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
       if (event.kind === "turn" && event.depth === 0) seen = { ...seen, turn: event, calls: null, notice: null };
       if (event.kind === "calls") seen = { ...seen, calls: event };
       if (event.kind === "load") seen = { ...seen, load: event };
+      if (event.kind === "waiting") seen = { ...seen, notice: event.wait && waitText(event.wait) };
       if (event.kind === "notice") seen = { ...seen, notice: event.text };
     },
     tally: (): Tally => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),

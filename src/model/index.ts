@@ -19,6 +19,7 @@ export {
 export { priceIn } from "./pi-ai/catalog.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export type * from "./port.ts";
+export type { Patience } from "./replies/away.ts";
 export { refusalKind } from "./replies/refusal-kinds.ts";
 export { type GivenUse, toolUses } from "./replies/tool-use.ts";
 export { estimateTokens, knownPrice, ratesFor } from "./sub-call/estimate.ts";

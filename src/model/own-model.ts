@@ -5,7 +5,9 @@ import { given, isRecord } from "../platform/json.ts";
 import { isClientTimeout, untimed } from "../platform/outbound.ts";
 import { failure, isFailureCode, nothingSaid } from "./failure.ts";
 import { type Fetching, fetchingBy } from "./pi-ai/fetching.ts";
+import { noteFailure, type SeenResponse } from "./pi-ai/response-watch.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
+import { isServerAway } from "./replies/away.ts";
 import { shownTexts } from "./replies/shown-texts.ts";
 import { withoutThinking } from "./replies/thinking.ts";
 import { type GivenUse, toolUses as usesOf } from "./replies/tool-use.ts";
@@ -150,10 +152,16 @@ function failed(id: string, error: unknown): ModelAnswer {
   const message = `${id}: ${messageOf(error)}`;
   // Its server may be at work: only who made the call decides whether to ask and pay once more.
   if (isClientTimeout(error)) return noAnswer("timeout", message);
-  if (!(error instanceof RlmError)) return noAnswer("provider_error", message);
+  if (!(error instanceof RlmError)) return { ...noAnswer("provider_error", message), ...awayBy(error) };
   const { code, suggestion, retriable = false } = error;
   const known = isFailureCode(code) ? code : "provider_error";
   return noAnswer(known, message, { suggestion, retriable });
+}
+
+function awayBy(error: unknown): { readonly isAway?: true } {
+  const seen: SeenResponse = { status: null, retryAfterMs: null, networkError: null };
+  noteFailure(seen, error);
+  return isServerAway(seen, "") ? { isAway: true } : {};
 }
 
 /** The failure of a request of which nobody knows what it has cost. */

@@ -162,6 +162,8 @@ export type ModelAnswer = {
   readonly ignored?: readonly string[];
   /** The provider was asked to keep the answer to the request's schema. Absent: it was not. */
   readonly isConstrained?: true;
+  /** The call waited so long for a server that was away, ms. Absent: it did not wait. */
+  readonly waitedMs?: number;
 } & (
   | { readonly ok: true; readonly turn: ModelTurn }
   | {
@@ -177,6 +179,8 @@ export type ModelAnswer = {
       readonly ends?: "run" | "job";
       /** The model replied, and its server could not read it: the length of what the server says of it, UTF-16 units. */
       readonly unread?: number;
+      /** No server was there to answer. Absent: one was, or nobody knows. */
+      readonly isAway?: true;
     }
 );
 
@@ -192,6 +196,8 @@ export interface Model {
   readonly unlisted?: boolean;
   /** Once an answer has begun, its provider reads the same beginning of other requests from a cache. Absent: it does not. */
   readonly caches?: boolean;
+  /** The origin of its server's address. Absent: it has no address. */
+  readonly server?: string;
   /**
    * The price of requests that go by a batch: their estimates and charges are by it. Absent: it is not known to be lower, so
    * they are by `price`, and the caller warns.

@@ -11,6 +11,7 @@ import type { ProviderWait } from "./provider-wait.ts";
 import type { RemarkOptions } from "./stored/remarks.ts";
 import type { Delivery } from "./sub-calls/delivery.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";
+import type { Wait } from "./sub-calls/waits.ts";
 
 /** An event of a session, as `onProgress` gets it. */
 export type SessionEvent =
@@ -24,6 +25,8 @@ export type SessionEvent =
   | { readonly kind: "waits"; readonly waits: readonly ProviderWait[] }
   /** Calls by batch that wait for tokens or dollars which calls in a batch hold. */
   | { readonly kind: "held_back"; readonly held_back: HeldBack }
+  /** The wait of calls that matters most, told each second; null: none takes long any more. */
+  | { readonly kind: "waiting"; readonly wait: Wait | null }
   /** A turn of an ask. */
   | ({ readonly kind: "turn" } & TurnProgress)
   /** A checkpoint that is kept. */
@@ -104,6 +107,11 @@ interface CommonOptions extends RemarkOptions {
    * are recorded. Aborting `signal` too ends the wait at once.
    */
   readonly onceWaitMs?: number | undefined;
+  /**
+   * Time for which calls wait for a model's server that has answered before and is away, ms (default 60,000; 0 to 3,600,000). It
+   * takes nothing of the time of calls and execs. A server that has never answered is not waited for.
+   */
+  readonly waitForServerMs?: number | undefined;
   /** Folder that keeps search indexes and texts of documents for later sessions; default: a temporary one without texts, removed by `close`. */
   readonly indexDir?: string | undefined;
   /** Converters of the user's own by extension: a command whose argument `{}` is a file; false: none; true: in a repository too. */

@@ -72,6 +72,8 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   readonly root?: Root;
   /** The job whose answers its calls take over and leave for later ones. Absent: only the option `cache` counts. */
   readonly answersOf?: JobKey;
+  /** Models, `provider/id`, of which records outside of the session have answers: their servers are waited for if they are away. */
+  readonly answered?: readonly string[];
   /** Finds answers on record for the calls of a dry run. Absent: each gets a placeholder. */
   readonly recorded?: RecordedAnswers;
   /** The session, if the caller has its lease already: then the caller gives it back. */

@@ -165,6 +165,7 @@ export const SESSION_OPTIONS = options({
   maxSessionMb: count,
   idleMs: v.optional(v.pipe(v.number(MS), v.minValue(0, MS))),
   onceWaitMs: whole(0, 3_600_000),
+  waitForServerMs: whole(0, LIMITS.serverWaitMost),
   indexDir: v.optional(text),
   convert,
   model: v.optional(modelName),

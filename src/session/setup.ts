@@ -3,7 +3,7 @@ import { LIMITS } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, withFallback } from "../model/index.ts";
 import { type CellJson, cellJson } from "../platform/cell-json.ts";
-import type { JobKey, Lease, SessionRow } from "../store/index.ts";
+import type { JobKey, Lease } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
 import type { CellSettings } from "./ask/api.ts";
 import { type AskModels, openAskModels } from "./ask/models.ts";
@@ -15,7 +15,7 @@ import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/work.ts";
 import { factsOfFunctions } from "./functions.ts";
 import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
-import type { CallKey } from "./journal/records.ts";
+import type { CallKey, JournalRecord } from "./journal/records.ts";
 import { readJournal } from "./journal/records.ts";
 import { type Guest, type GuestOptions, openGuest } from "./machine/guest.ts";
 import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
@@ -26,6 +26,7 @@ import { openAnswers } from "./sub-calls/answers.ts";
 import { type AnswerCache, openCache } from "./sub-calls/cache.ts";
 import { type Children, openChildren } from "./sub-calls/children.ts";
 import { childOpener, type OpenSession } from "./sub-calls/open-child.ts";
+import { openPatience, type TreePatience } from "./sub-calls/patience.ts";
 import { openTreePlaces, type Places } from "./sub-calls/places.ts";
 import type { Above, Answers } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
@@ -50,6 +51,8 @@ export interface AnsweringSession {
   state(): SessionState;
   /** The places of the whole tree of sessions. */
   readonly places: Places;
+  /** The patience of the whole tree of sessions with servers that are away. */
+  readonly patience: TreePatience;
   /** The space of the whole tree of sessions. */
   readonly space: Space;
   readonly children: Children;
@@ -106,7 +109,10 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
   const cwd = options.cwd ?? process.cwd();
   const rules = rulesOf(options, above, host.questions);
   const granted = openGranted(options.roots ?? [cwd], cwd);
-  let current: SessionState = await readState(env, row, host.heldContext, granted, options);
+  const patience = above?.patience ?? openPatience(env, options.waitForServerMs ?? LIMITS.serverWaitMs);
+  const records = await readJournal(env.store, row.id);
+  for (const model of [...(host.answered ?? []), ...answeredIn(records)]) patience.answered.add(model);
+  let current: SessionState = await stateAfter(records, env, host.heldContext, granted, options);
   const state = () => current;
   const deliveries = new Set<string>();
   const hasOwnParking = host.parking === undefined;
@@ -117,10 +123,11 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
     ...own,
     places,
     space,
+    patience,
     open: childOpener(own, { ...host, parking, root }, opening.openSession),
   });
   const loading = loadingOf(options, env, host.heldContext, cwd);
-  const session = { ...own, places, space, children, loading };
+  const session = { ...own, places, space, patience, children, loading };
   const answersOf = (settings: CellSettings, models: Models) =>
     lent ?? openAnswers(session, { models, settings, cache: cacheOf(own, models, host.answersOf ?? null) });
   const indexFolder = openIndexFolder(options.indexDir);
@@ -152,20 +159,25 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
 }
 
 /** The state in which the last process left the session, by its journal. */
-async function readState(
+async function stateAfter(
+  records: readonly JournalRecord[],
   { store }: Env,
-  { id }: SessionRow,
   heldContext: Host["heldContext"],
   granted: Granted,
   { convert = {} }: HostedOptions,
 ) {
-  const account = (await readJournal(store, id)).reduce(follow, EMPTY_ACCOUNT);
+  const account = records.reduce(follow, EMPTY_ACCOUNT);
   const { context_key: key, context_hash: hash, loads } = account;
   if (key === null || hash === null) return { account, context: null };
   return {
     account,
     context: heldContext?.(key) ?? (await openContext(store, { key, hash, loads }, granted, { convert })),
   };
+}
+
+/** Models, `provider/id`, that have answered calls and turns. */
+function answeredIn(records: readonly JournalRecord[]): readonly string[] {
+  return records.flatMap((record) => (record.record === "rlm_tool_result" && record.success ? [record.model] : []));
 }
 
 function loadingOf(

@@ -76,10 +76,12 @@ export interface ModelServer extends AsyncDisposable {
 /**
  * A server on loopback that speaks OpenAI's chat completions with server-sent events, as the script says.
  * @param models ids that it lists; such requests are not among `requests`
+ * @param port that of a server which was closed; 0: a free one
  */
 export async function startModelServer(
   script: ModelScript,
   models: readonly string[] = ["scripted"],
+  port = 0,
 ): Promise<ModelServer> {
   const requests: SeenRequest[] = [];
   let flying = 0;
@@ -107,7 +109,7 @@ export async function startModelServer(
     const answer = await answerOf(script, seen);
     await send(answer, seen, response, gone.signal).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const close = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());

@@ -1,6 +1,7 @@
 import type { RlmError } from "../../index.ts";
 import type { WorkProgress } from "../../jobs/index.ts";
 import { bar } from "../../platform/figures.ts";
+import { type Wait, waitText } from "../../session/index.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
@@ -15,7 +16,10 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
   const { show, say, clear } = openStatusLine(output, clock, { as, elsewhere: IN_LOGS });
   const speedOf = openSpeed();
   let complainedAt = Number.NEGATIVE_INFINITY;
+  const waits = openJobWaits();
   return {
+    /** Jobs of this process wait, or no longer do. */
+    waits: waits.report,
     /** Takes the line away. */
     clear,
     /** A sentence, which stays. */
@@ -23,10 +27,12 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
     show(now: RunState): void {
       const speed = speedOf(now);
       const { callsPerSecond: calls_per_second, leftMs: left_ms } = speed;
-      const text = progressText(now, speed);
+      const wait = waits.longest();
+      const text = [...(wait ? [waitText(wait)] : []), progressText(now, speed)].join(" · ");
       const isRewritten = output.isTerminal && as === "text";
       const shown = isRewritten ? `${bar(overIn(now.counts), jobsIn(now.counts))} ${text}` : text;
-      show(shown, { kind: "progress", ...runStateJson(now), calls_per_second, left_ms });
+      const waiting = wait ? { waiting: wait } : {};
+      show(shown, { kind: "progress", ...runStateJson(now), calls_per_second, left_ms, ...waiting });
     },
     unreachable(error: RlmError, ms: number): void {
       if (clock.now() - complainedAt < MINUTE_MS) return;
@@ -37,16 +43,35 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
   };
 }
 
+/** Waits of the calls of jobs, by the job. */
+function openJobWaits() {
+  const waits = new Map<number, Wait>();
+  return {
+    report({ key, wait }: Extract<WorkProgress, { kind: "waiting" }>): void {
+      if (wait) waits.set(key.n, wait);
+      else waits.delete(key.n);
+    },
+    /** The wait that has gone on for longest, a server's before others; undefined: no job waits. */
+    longest(): Wait | undefined {
+      const longest = Array.from(waits.values()).sort((a, b) => b.waited_ms - a.waited_ms);
+      return longest.find((wait) => wait.for === "server") ?? longest[0];
+    },
+  };
+}
+
 /** The work of a worker, on stderr. */
 export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) {
   const elsewhere = { ...IN_LOGS, first: 0 };
   const status = openStatusLine(output, clock, { as: isQuiet ? "quiet" : "text", elsewhere, isKept: true });
   const running = new Set<string>();
+  const waits = openJobWaits();
   const left = { done: 0, failed: 0, cancelled: 0, "given back": 0 };
 
   function text(): string {
     const told = Object.entries(left).filter(([how, count]) => count > 0 || how === "done");
-    return [`${running.size} running`, ...told.map(([how, count]) => `${count} ${how}`)].join(" · ");
+    const wait = waits.longest();
+    const first = wait ? [waitText(wait)] : [];
+    return [...first, `${running.size} running`, ...told.map(([how, count]) => `${count} ${how}`)].join(" · ");
   }
 
   return {
@@ -57,6 +82,10 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) 
     told(progress: WorkProgress) {
       if (progress.kind === "said" || progress.kind === "paused") return status.say(inFlags(progress.text));
       if (progress.kind === "calls") return;
+      if (progress.kind === "waiting") {
+        waits.report(progress);
+        return status.show(text());
+      }
       const key = `${progress.key.run}/${progress.key.n}`;
       if (progress.kind === "begun") running.add(key);
       else {

@@ -73,6 +73,7 @@ function work(open: OpenRun, onIdle: () => void, onLooked: () => void, suspend: 
     onLooked,
     onProgress(told) {
       if (told.kind === "said") progress.say(inFlags(told.text));
+      if (told.kind === "waiting") progress.waits(told);
       if (told.kind === "begun") running += 1;
       if (told.kind === "left") running -= 1;
       // The run may be over. To look after each job would take long in a large run.

@@ -139,6 +139,9 @@ const LIMIT_FLAGS = settings("limits", {
   max_find_results: { help: `matches that one find returns (default ${usual.max_find_results})` },
   memory_mb: { help: `heap of the cells, 8 to 2048 (default ${usual.memory_mb}); P comes on top` },
   max_session_mb: { help: `space that a session takes in the store, MB (default ${usual.max_session_mb})` },
+  wait_for_server_ms: {
+    help: `wait for a model's server that answered before and is away, ms (default ${usual.wait_for_server_ms}; of batch and worker ${LIMITS.jobServerWaitMs}); 0: none`,
+  },
 });
 
 export const OF_SESSION = under("session", {

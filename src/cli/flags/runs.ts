@@ -83,8 +83,11 @@ export const OF_JOBS: readonly Flag[] = [
   },
 ];
 
-/** The address and the key of a server, what it costs, and who gets spans are this host's, and never a row's. */
-const SHARED: readonly string[] = ["base-url", "api-key-env", "price", "leave-out", "max-cost-usd", "otlp"];
+/** The address and the key of a server, what it costs, how long it is waited for, and who gets spans are this host's, and never a row's. */
+const SHARED: readonly string[] = [
+  ...["base-url", "api-key-env", "price", "leave-out"],
+  ...["max-cost-usd", "wait-for-server-ms", "otlp"],
+];
 
 /** Settings that it takes by flags. */
 export const OF_WORKER: readonly Flag[] = withHelps(

@@ -1,7 +1,7 @@
 import type { CallProgress, HeldBack, ProviderWait, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
-import { heldBackText } from "../../session/index.ts";
+import { heldBackText, type Wait, waitText } from "../../session/index.ts";
 import { type TurnProgress, turnLine, turnOverLine, waitingLine } from "./ask.ts";
 import { callLine } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
@@ -34,13 +34,14 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
   let calls: CallProgress | undefined;
   let stopTicking = () => {};
   const waitWords = openWaitWords();
+  const waiting = openWaiting(output, status);
   const turns = openTurnLines();
   const counted = openCount(now);
 
   /** Tells each second how long the model of a turn has been waited for. */
   function wait(turn: TurnProgress): void {
     const askedAt = now();
-    const tell = () => status.show(waitingLine(turn, now() - askedAt));
+    const tell = () => waiting.show(waitingLine(turn, now() - askedAt));
     status.hurry(output.isTerminal ? 0 : TICK_MS);
     stopTicking = every(TICK_MS, tell);
     tell();
@@ -74,7 +75,7 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
           return event.phase === "asked" ? wait(event) : status.show(turnLine(event));
         case "calls": {
           counted.report(event);
-          const tell = () => calls && status.show(callLine(calls, now() - beganAt));
+          const tell = () => calls && waiting.show(callLine(calls, now() - beganAt));
           if (!calls) stopTicking = every(TICK_MS, tell);
           calls = event;
           return tell();
@@ -88,7 +89,8 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
         }
         case "held_back":
           return waitWords.holdBack(event.held_back);
-        case "checkpoint":
+        case "waiting":
+          waiting.report(event.wait);
       }
     },
     /**
@@ -112,6 +114,20 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
 function loadLine({ converting, files, bytes }: Extract<SessionEvent, { kind: "load" }>, source: string): string {
   if (converting !== undefined) return `converting ${inLine(converting)} …`;
   return `loading ${source || "the context"}: ${amount(files, "file")}, ${megabytes(bytes)}`;
+}
+
+/** The words for a server that is away, and for a first token that is late. A log gets them once. */
+function openWaiting({ isTerminal }: Output, { say, show }: Pick<ReturnType<typeof openStatusLine>, "say" | "show">) {
+  let newest: Wait | null = null;
+  return {
+    report(wait: Wait | null): void {
+      const isNew = wait !== null && wait.of !== newest?.of;
+      newest = wait;
+      if (isNew && !isTerminal) say(waitText(wait));
+    },
+    /** Shows a line, on a terminal with these words before it. */
+    show: (text: string) => show(newest && isTerminal ? `${waitText(newest)} · ${text}` : text),
+  };
 }
 
 /** The words for what providers keep, and for the calls that this holds back. */

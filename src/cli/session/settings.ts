@@ -73,6 +73,7 @@ export function sessionOptions(settings: Settings): SessionOptions {
   const models = settings.models?.split(",") ?? [];
   if (usual !== undefined) models.push(usual.replace(/\/.*/, "/*"));
   const { memory_mb: memoryMb, max_session_mb: maxSessionMb, max_depth: maxDepth, max_turns: maxTurns } = settings;
+  const { wait_for_server_ms: waitForServerMs } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
@@ -92,6 +93,7 @@ export function sessionOptions(settings: Settings): SessionOptions {
       concurrency,
       memoryMb,
       maxSessionMb,
+      waitForServerMs,
       maxDepth,
     }),
   };

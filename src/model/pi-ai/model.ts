@@ -1,6 +1,7 @@
 import type { Api, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
+import { given } from "../../platform/json.ts";
 import { shownAddress } from "../../platform/outbound.ts";
 import { failure, nothingSaid, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
@@ -54,6 +55,7 @@ export function piAiModel(parts: PiAiModelParts): Model {
     window,
     unlisted: parts.near !== undefined,
     caches: cachesBeginnings(model.api) && !leavesOut.includes("cache"),
+    ...given({ server: URL.parse(model.baseUrl)?.origin }),
     ...(batchPrice ? { batchPrice } : {}),
     ...(api ? { batchAccount: async () => batchAccount(api, model, place.address, await parts.authorize()) } : {}),
     async complete(request, signal) {

@@ -5,6 +5,7 @@ import { UNCONNECTED } from "../../platform/outbound.ts";
 import { redactedStart, withoutKeys } from "../../platform/redact.ts";
 import { type Cure, failure } from "../failure.ts";
 import type { ModelAnswer } from "../port.ts";
+import { isServerAway } from "../replies/away.ts";
 import { REFUSALS, type RefusalKind, refusalKind } from "../replies/refusal-kinds.ts";
 import { NO_ANSWER } from "./messages.ts";
 import type { SeenResponse } from "./response-watch.ts";
@@ -64,10 +65,14 @@ export function explain({ place, said: whole, seen, secrets, tokens }: Refusal):
     ...(retryAfterMs === null || !PASSES.has(kind) ? {} : { retryAfterMs }),
     ...(kind === "too_large" ? { isTooLong: true as const } : {}),
     ...(kind === "malformed" ? { unread: said.length } : {}),
+    ...(kind !== "malformed" && isServerAway(seen, shown) ? { isAway: true as const } : {}),
   };
 }
 
-type Explained = Pick<Extract<ModelAnswer, { ok: false }>, "error" | "retryAfterMs" | "isTooLong" | "ends" | "unread">;
+type Explained = Pick<
+  Extract<ModelAnswer, { ok: false }>,
+  "error" | "retryAfterMs" | "isTooLong" | "ends" | "unread" | "isAway"
+>;
 
 const UNREAD = "the server could not read the model's reply: ";
 /** Failures that a server may ask to wait for. */

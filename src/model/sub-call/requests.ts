@@ -13,6 +13,7 @@ import type {
   ToolSpec,
   Usage,
 } from "../port.ts";
+import { type Patience, sendPatiently } from "../replies/away.ts";
 import { addUsage, NO_USAGE, tokensOf } from "../usage.ts";
 import { costOf, estimateRequest, estimateTokens } from "./estimate.ts";
 import { type SubCallAttempt, withRetries } from "./retry.ts";
@@ -78,6 +79,8 @@ export interface RequestParts {
   random(): number;
   /** Resolves after `ms`, or as soon as the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Waits for a server that is away. Absent or null: nobody does, as for rows of a batch. */
+  readonly patience?: Patience | null;
   /** Takes the request of this number in the call, from 0. The call then goes by batches: it has no deadline and no retries. */
   post?(k: number): Post;
 }
@@ -89,7 +92,7 @@ export interface RequestParts {
 export function openRequests(
   model: Model,
   { max_tokens, ...asking }: OfAllRequests & { readonly max_tokens: number },
-  { budget, clock, random, sleep, post }: RequestParts,
+  { budget, clock, random, sleep, post, patience = null }: RequestParts,
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
 ) {
   const price = post ? (model.batchPrice ?? model.price) : model.price;
@@ -142,7 +145,8 @@ export function openRequests(
         ...asking,
         ...form,
       };
-      const { answer, attempts } = await withRetries(() => send(request), {
+      const patiently = () => sendPatiently(() => send(request), model, patience, signal);
+      const { answer, attempts } = await withRetries(patiently, {
         clock,
         sleep,
         random,

@@ -16,7 +16,7 @@ export interface RetryOptions extends Pick<RequestParts, "clock" | "sleep" | "ra
   readonly signal: AbortSignal;
 }
 
-/** A failure that was retried. */
+/** A failure that was retried, or a wait for a server. */
 export interface SubCallAttempt {
   readonly code: SubCallError["code"];
   /** Time before the next attempt, ms. */
@@ -36,15 +36,22 @@ export async function withRetries(
   options: RetryOptions,
 ): Promise<{ readonly answer: ModelAnswer; readonly attempts: readonly SubCallAttempt[] }> {
   const attempts: SubCallAttempt[] = [];
+  /** Attempts that are no retries: requests without a part, and waits for a server. */
+  let others = 0;
   let adapted = 0;
   for (;;) {
     const answer = await send(attempts.length);
+    if (answer.waitedMs !== undefined) {
+      others += 1;
+      attempts.push({ code: "provider_error", waited_ms: answer.waitedMs });
+    }
     if (!answer.ok && answer.isAdapted && adapted < MOST_ADAPTED && !options.signal.aborted) {
+      others += 1;
       adapted += 1;
       attempts.push({ code: answer.error.code, waited_ms: 0 });
       continue;
     }
-    const retries = attempts.length - adapted;
+    const retries = attempts.length - others;
     if (answer.ok || !isTransient(answer.error) || retries >= (options.maxRetries ?? 3)) return { answer, attempts };
     const wait = waitOf(answer.retryAfterMs, retries, options.random());
     if (options.clock.monotonic() + wait >= options.deadline) return { answer, attempts };

@@ -119,6 +119,7 @@ const budgetIn = ({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }: PiSe
 /** @param own options apart from the user's settings; `cwd` is the project, the root of what may be loaded */
 function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly cwd: string }): SessionOptions {
   const { max_turns, max_depth, concurrency, memory_mb, max_session_mb, thinking, convert } = settings;
+  const { wait_for_server_ms: waitForServerMs } = settings;
   const { allowed_tool_overrides, require_approval } = settings;
   return {
     ...own,
@@ -134,7 +135,7 @@ function sessionOptionsOf(settings: PiSettings, own: SessionOptions & { readonly
       memoryMb: memory_mb,
       convert,
     }),
-    ...given({ maxSessionMb: max_session_mb }),
+    ...given({ maxSessionMb: max_session_mb, waitForServerMs }),
   };
 }
 

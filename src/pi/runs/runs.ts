@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Clock, wordedEnvelope } from "../../../runtime/index.ts";
 import { whenAborted } from "../../platform/signals.ts";
-import type { JournalRecord, SessionEvent } from "../../session/index.ts";
+import { type JournalRecord, type SessionEvent, waitText } from "../../session/index.ts";
 import { fitted, type Signals, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
 import { PI, warningInPi } from "../wording.ts";
@@ -222,6 +222,9 @@ function showProgress(board: StateBoard, progress: SessionEvent): void {
     }
     case "load":
       board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
+      break;
+    case "waiting":
+      board.progress({ notice: progress.wait && waitText(progress.wait) });
       break;
     case "notice":
       board.progress({ notice: progress.text });

@@ -54,8 +54,9 @@ export async function keepTurn(
 /** Sends the request of a turn once it has a place, within the time and budget of its ask. A failure is a reply too. */
 export async function sendTurn(work: Work, model: Model, request: TurnRequest, asked: ExecAsked) {
   const { setup, recorder } = work;
-  const { places } = setup;
-  const { clock, random } = setup.env;
+  const { places, patience } = setup;
+  const { random } = setup.env;
+  const { time: clock } = patience;
   const id = callId(work);
   const budget = openBudget(setup.rules, recorder.state().account, { above: setup.above?.budget });
   using time = openTime(clock, clock.monotonic(), budget.left().remaining_time_ms);
@@ -68,6 +69,7 @@ export async function sendTurn(work: Work, model: Model, request: TurnRequest, a
     budget: withPlaces(ofRun, places.requests, place),
     clock,
     random,
+    patience,
     sleep: (ms: number, until: AbortSignal) => sleep(clock, ms, until),
   };
   const taken = await takeTurn(request, lent, stopped.signal);

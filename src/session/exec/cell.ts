@@ -187,7 +187,7 @@ async function runCell(
     warn(state, limitWarning("time_ms"));
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
-  using time = openTime(setup.env.clock, startedAt, wholeMs);
+  using time = openTime(setup.patience.time, startedAt, wholeMs);
   const { origin } = setup.row;
   const isForModel = request.kind === "cell" && (request.ask !== undefined || origin === "pi" || origin === "mcp");
   const once = openOnce(work, from);

@@ -31,7 +31,7 @@ export async function reopen(
   const position = positionOf(recorder.state());
   for (const { tool_override_event: event } of records.results) if (event) work.events.push(event);
   const since = (ms: number) => {
-    work.startedAt = setup.env.clock.monotonic() - ms;
+    work.startedAt = setup.patience.time.monotonic() - ms;
   };
   for (const step of stepsOf(records)) {
     const at = await nullIf(

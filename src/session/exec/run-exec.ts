@@ -123,7 +123,7 @@ export async function giveUpInterrupted(setup: Setup): Promise<void> {
 /** The work of an exec that begins or goes on. */
 export function openWork(setup: Setup, exec_id: string): Work {
   const recorder = openRecorder(setup, exec_id);
-  return { setup, recorder, exec_id, startedAt: setup.env.clock.monotonic(), events: [] };
+  return { setup, recorder, exec_id, startedAt: setup.patience.time.monotonic(), events: [] };
 }
 
 async function load(work: Work, request: LoadRequest): Promise<Context> {

@@ -20,7 +20,7 @@ export interface Work {
   readonly setup: Setup;
   readonly recorder: Recorder;
   readonly exec_id: string;
-  /** On the scale of `clock.monotonic()`; without the time that an earlier process spent on the exec. */
+  /** On the scale of `patience.time.monotonic()`; without the time that an earlier process spent on the exec. */
   startedAt: number;
   /** Decisions on tools. */
   readonly events: ToolOverrideEvent[];
@@ -181,7 +181,7 @@ export function completeOf({ setup, recorder, exec_id, startedAt, events }: Work
     kind: last?.start.kind ?? "cell",
     events,
     call_count: last?.calls.length ?? 0,
-    time_ms: setup.env.clock.monotonic() - startedAt,
+    time_ms: setup.patience.time.monotonic() - startedAt,
     resumed: last?.resumed ?? 0,
     replayed_sub_calls: last?.replayed ?? 0,
     context_hash: context?.hash ?? null,

@@ -10,6 +10,7 @@ import {
 } from "../../model/index.ts";
 import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
+import { sleep } from "../../platform/sleep.ts";
 import type { CellSettings } from "../ask/api.ts";
 import { readLoadInput } from "../contexts/contexts.ts";
 import { hasTooManyCalls, limitsNow } from "../journal/budgets.ts";
@@ -17,7 +18,7 @@ import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
 import type { AnsweringSession } from "../setup.ts";
 import type { AnswerCache, CallKeys } from "./cache.ts";
-import { CANCELLED, openCallClock, TIME_OVER } from "./call-time.ts";
+import { CANCELLED, openStandingClock, TIME_OVER } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
@@ -237,7 +238,7 @@ async function ask(
   using place = delivery ? undefined : await requests.take(signal);
   if (!place && !delivery) return refused(CANCELLED);
   context.begun();
-  const time = openCallClock(session.env.clock);
+  const time = openStandingClock(session.patience.time);
   const asked = { id, counts: 1, ended: context.signal, isPosted: delivery !== null, paused: time.paused } as const;
   const budget = withRun(context.budget, session, asked);
   const outcome = await runSubCall(
@@ -253,7 +254,8 @@ async function ask(
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
       clock: time,
       random: session.env.random,
-      sleep: time.sleep,
+      sleep: (ms, until) => sleep(time, ms, until),
+      patience: delivery ? null : session.patience,
     },
     signal,
   );

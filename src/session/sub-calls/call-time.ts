@@ -1,39 +1,54 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, RlmError } from "../../../runtime/index.ts";
 import { failure, type SubCallError } from "../../model/index.ts";
-import { aborted, onceAborted } from "../../platform/signals.ts";
-import { sleep } from "../../platform/sleep.ts";
+import { onceAborted } from "../../platform/signals.ts";
 import type { CallContext } from "./port.ts";
 
-/** Opens the time of one call. It stands still while the call waits for its run, which has nothing to do with the call's own time. */
-export function openCallClock(clock: Clock) {
-  /** For how long the time has stood still, ms, and since when it does now. */
+/** A clock that stands still during some waits, which have nothing to do with the time that it measures. */
+export type StandingClock = ReturnType<typeof openStandingClock>;
+
+export function openStandingClock(clock: Clock) {
+  /** For how long the time has stood still, ms, since when it does now, and for how many waits. */
   let stood = 0;
   let since: number | null = null;
-  let going: Promise<void> = Promise.resolve();
+  let waits = 0;
+  let going = Promise.withResolvers<void>();
   const monotonic = () => (since ?? clock.monotonic()) - stood;
   return {
     now: clock.now,
     monotonic,
+    after(ms: number, run: () => void): () => void {
+      const until = monotonic() + ms;
+      let isOff = false;
+      let stoodThen = stood;
+      let callOff = clock.after(ms, due);
+      function due(): void {
+        if (isOff) return;
+        if (since !== null) return void going.promise.then(due);
+        const left = stood === stoodThen ? 0 : until - monotonic();
+        stoodThen = stood;
+        if (left > 0) callOff = clock.after(left, due);
+        else run();
+      }
+      return () => {
+        isOff = true;
+        callOff();
+      };
+    },
+    /** Waits without the clock. */
     async paused<T>(work: () => Promise<T>): Promise<T> {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const from = clock.monotonic();
-      since = from;
-      going = promise;
+      since ??= clock.monotonic();
+      waits += 1;
       try {
         return await work();
       } finally {
-        stood += clock.monotonic() - from;
-        since = null;
-        resolve();
-      }
-    },
-    /** Resolves after `ms` of the call's time, or as soon as the signal aborts. */
-    async sleep(ms: number, signal: AbortSignal): Promise<void> {
-      const until = monotonic() + ms;
-      for (let left = ms; left > 0 && !signal.aborted; left = until - monotonic()) {
-        await sleep(clock, left, signal);
-        if (!signal.aborted) await Promise.race([going, aborted(signal)]);
+        waits -= 1;
+        if (waits === 0) {
+          stood += clock.monotonic() - since;
+          since = null;
+          going.resolve();
+          going = Promise.withResolvers();
+        }
       }
     },
   };

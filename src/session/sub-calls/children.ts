@@ -23,7 +23,9 @@ export const isForChild = (request: SubCallRequest): request is ChildRequest => 
 export type ChildCall = Pick<PendingCall, "id" | "counts">;
 
 /** The session that makes the calls, and the way to open a child of it. */
-export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "state" | "places" | "space" | "parking"> {
+type SharedParts = "row" | "env" | "rules" | "state" | "places" | "space" | "patience" | "parking";
+
+export interface ChildrenParts extends Pick<Setup, SharedParts> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
@@ -117,7 +119,7 @@ async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise
   using place = await parts.parking.idle(() => places.guests(depth).take(waiting.signal));
   // The call's own time begins with its place.
   const time = timeOf(asked.request, context, before?.time_ms ?? 0);
-  using stop = openStop(context, env.clock, time);
+  using stop = openStop(context, parts.patience.time, time);
   if (!place) {
     const left = context.suspend?.aborted ? null : await discard(parts, name, asked);
     return { ...(left ?? answeredBy(CANCELLED, before)), settlement: { ok: false, error: guestError(stop.why()) } };
@@ -159,12 +161,12 @@ const NOTHING_LEFT: Above["budget"] = {
 
 /** Opens the child, works with it and closes it, so that its machine is gone before its place is. */
 async function withChild<T>(
-  { places, space, rules, open }: ChildrenParts,
+  { places, space, patience, rules, open }: ChildrenParts,
   name: string,
   { settings, budget, limits, ...asked }: Omit<ChildOf, "above"> & Pick<Above, "budget" | "limits">,
   work: (child: OpenChild) => Promise<T>,
 ): Promise<T> {
-  const above = { budget, places, space, depth: rules.depth + 1, maxDepth: settings.max_depth, limits };
+  const above = { budget, places, space, patience, depth: rules.depth + 1, maxDepth: settings.max_depth, limits };
   const child = await open(name, { ...asked, settings, above });
   try {
     return await work(child);

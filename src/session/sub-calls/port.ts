@@ -5,6 +5,7 @@ import type { ToolCall, ToolResult } from "../journal/records.ts";
 import type { Space } from "../space.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
 import type { CallKeys } from "./cache.ts";
+import type { TreePatience } from "./patience.ts";
 import type { Places } from "./places.ts";
 
 /** Answers the calls of async builtins. */
@@ -71,6 +72,7 @@ export interface Above {
   /** Those of the whole tree. */
   readonly places: Places;
   readonly space: Space;
+  readonly patience: TreePatience;
   /** The child's: 1 for a child of a session that a caller opened. */
   readonly depth: number;
   /** The depth that children may have. */

@@ -21,9 +21,8 @@ function scripted(answers: readonly ModelAnswer[], options: Partial<RetryOptions
   const sent: number[] = [];
   const result = withRetries(
     async (attempt) => {
-      expect(attempt).toBe(sent.length);
-      sent.push(time);
-      return answers[attempt] ?? DONE;
+      expect(attempt).toBeGreaterThanOrEqual(sent.length);
+      return answers[sent.push(time) - 1] ?? DONE;
     },
     {
       clock: { now: () => time, monotonic: () => time },
@@ -51,6 +50,13 @@ test("after three retries the failure is the answer", async () => {
   expect((await result).answer).toMatchObject({ ok: false, error: { code: "rate_limited" } });
   expect((await result).attempts).toHaveLength(3);
   expect(sent).toHaveLength(4);
+});
+
+test("a wait for a server is told among the attempts, and is not one of the retries", async () => {
+  const gone = failed("provider_error", true);
+  const { result } = scripted([{ ...gone, waitedMs: 700 }, gone, gone, { ...DONE, waitedMs: 60 }]);
+  expect((await result).answer.ok).toBe(true);
+  expect((await result).attempts.map(({ waited_ms }) => waited_ms)).toEqual([700, 500, 1000, 2000, 60]);
 });
 
 test.each<[SubCallCode, boolean]>([

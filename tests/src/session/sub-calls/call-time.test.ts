@@ -1,12 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openCallClock } from "../../../../src/session/sub-calls/call-time.ts";
+import { sleep } from "../../../../src/platform/sleep.ts";
+import { openStandingClock } from "../../../../src/session/sub-calls/call-time.ts";
 
 /** A clock that stands where the test sets it, and sleepers that it wakes. */
 function scene() {
   let at = 1000;
   const sleepers = new Set<{ readonly until: number; wake(): void }>();
-  const clock = openCallClock({
+  const clock = openStandingClock({
     now: () => at,
     monotonic: () => at,
     after(ms, wake) {
@@ -33,7 +34,7 @@ async function isDone(promise: Promise<unknown>): Promise<boolean> {
 
 test("a sleep takes as much longer as the time stands still", async () => {
   const { clock, pass } = scene();
-  const sleeping = clock.sleep(100, new AbortController().signal);
+  const sleeping = sleep(clock, 100, new AbortController().signal);
   await pass(40);
   const wait = Promise.withResolvers<string>();
   const paused = clock.paused(() => wait.promise);
@@ -52,7 +53,7 @@ test("a sleep takes as much longer as the time stands still", async () => {
 test("an abort ends a sleep while the time stands still, and a wait that fails lets the time go on", async () => {
   const { clock, pass } = scene();
   const stop = new AbortController();
-  const sleeping = clock.sleep(100, stop.signal);
+  const sleeping = sleep(clock, 100, stop.signal);
   const wait = Promise.withResolvers<never>();
   const paused = clock.paused(() => wait.promise);
   await pass(200);

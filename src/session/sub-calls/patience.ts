@@ -1,0 +1,24 @@
+import type { Patience } from "../../model/index.ts";
+import type { Env } from "../env.ts";
+import { openStandingClock, type StandingClock } from "./call-time.ts";
+import { openWaits } from "./waits.ts";
+
+/** The patience of a tree of sessions with the servers of their models. */
+export interface TreePatience extends Patience {
+  readonly answered: Set<string>;
+  /** The time of the tree's execs and calls, which stands still while a server is waited for. */
+  readonly time: StandingClock;
+}
+
+/** @param mostMs the longest wait for a server, ms */
+export function openPatience({ clock, emit }: Pick<Env, "clock" | "emit">, mostMs: number): TreePatience {
+  const time = openStandingClock(clock);
+  const opened = openWaits(clock, (wait) => emit({ kind: "waiting", wait }));
+  return {
+    ...{ clock, mostMs, time, answered: new Set() },
+    async waiting(server, since, work) {
+      using _told = opened({ for: "server", of: server, since, most_ms: mostMs });
+      return await time.paused(work);
+    },
+  };
+}

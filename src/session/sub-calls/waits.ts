@@ -1,0 +1,63 @@
+import { backgroundClock, type Clock } from "../../../runtime/index.ts";
+import { sleep } from "../../platform/sleep.ts";
+
+/** A wait of calls for a server that answered before and is away, or for the first token of an answer. */
+export interface Wait {
+  readonly for: "server" | "first_token";
+  /** The origin of the server's address, or the model, `provider/id`. */
+  readonly of: string;
+  /** For so long the wait has gone on, and goes on at the most, ms. */
+  readonly waited_ms: number;
+  readonly most_ms: number;
+}
+
+/** `waiting for http://127.0.0.1:8080, which answered before (12 s of 60 s)` */
+export function waitText({ for: what, of, waited_ms, most_ms }: Wait): string {
+  const name = what === "server" ? `${of}, which answered before` : `the first token of ${of}`;
+  return `waiting for ${name} (${Math.floor(waited_ms / 1000)} s of ${Math.round(most_ms / 1000)} s)`;
+}
+
+/** A wait since an instant of the clock's monotonic scale. */
+export interface OpenWait extends Omit<Wait, "waited_ms"> {
+  readonly since: number;
+}
+
+/** Time between two reports, ms. */
+const TELL_MS = 1000;
+/** A first token that is waited for less long is not told of, ms. */
+const USUAL_MS = 10_000;
+
+/** Opens the waits of a tree of sessions. `tell` hears each second of the one that matters most, and of null when there is none. */
+export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | null) => void) {
+  const open = new Set<OpenWait>();
+  let isTelling = false;
+
+  function foremost(): Wait | null {
+    const waits = Array.from(open, ({ since, ...wait }) => ({ ...wait, waited_ms: clock.monotonic() - since }));
+    const longest = waits.sort((a, b) => b.waited_ms - a.waited_ms);
+    const server = longest.find((wait) => wait.for === "server");
+    return server ?? longest.find(({ waited_ms }) => waited_ms >= USUAL_MS) ?? null;
+  }
+
+  async function telling(): Promise<void> {
+    let told: Wait | null = null;
+    while (open.size > 0 || told) {
+      const wait = foremost();
+      if (wait ?? told) tell(wait);
+      told = wait;
+      await sleep(backgroundClock, TELL_MS, NEVER);
+    }
+    isTelling = false;
+  }
+
+  return (wait: OpenWait): Disposable => {
+    open.add(wait);
+    if (!isTelling) {
+      isTelling = true;
+      void telling();
+    }
+    return { [Symbol.dispose]: () => void open.delete(wait) };
+  };
+}
+
+const NEVER = new AbortController().signal;
