@@ -15,6 +15,47 @@ type Worded = readonly [
 
 const openAi = (message: string, code?: string) => ({ message, type: code ?? "invalid_request_error", code });
 
+/** Requests that have more tokens than the model's window, as these providers and servers say it. */
+const TOO_LONG: readonly (readonly [who: string, status: number, message: string, code?: string])[] = [
+  ["Anthropic", 400, "prompt is too long: 213462 tokens > 200000 maximum"],
+  [
+    "Anthropic, with max_tokens",
+    400,
+    "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again",
+  ],
+  ["Anthropic, by bytes", 413, "Request exceeds the maximum size"],
+  [
+    "OpenAI",
+    400,
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 140000 tokens.",
+    "context_length_exceeded",
+  ],
+  ["OpenAI Responses", 400, "Your input exceeds the context window of this model. Please adjust your input."],
+  ["OpenAI, one message", 400, "Invalid 'messages[1].content': string too long.", "string_above_max_length"],
+  ["Google", 400, "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)."],
+  ["Bedrock", 400, "Input is too long for requested model."],
+  [
+    "OpenRouter",
+    400,
+    "This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens",
+  ],
+  [
+    "vLLM",
+    400,
+    "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the messages, 10000 in the completion).",
+  ],
+  ["vLLM, newer", 400, "The decoder prompt (length 25938) is longer than the maximum model length of 4096."],
+  ["vLLM, V0", 400, "The prompt (total length 25938) is too long to fit into the model (context length 4096)."],
+  ["SGLang", 400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."],
+  ["SGLang, newer", 400, "Requested token count exceeds the model's maximum context length of 202752 tokens."],
+  ["llama.cpp", 400, "the request exceeds the available context size, try increasing it", "exceed_context_size_error"],
+  ["LM Studio", 400, "The number of tokens to keep from the initial prompt is greater than the context length"],
+  ["TGI", 422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"],
+  ["Groq", 400, "Please reduce the length of the messages or completion.", "context_length_exceeded"],
+  ["Groq, limit for a minute", 413, "Request too large for model: Limit 6000, please reduce your message size."],
+  ["xAI", 400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens"],
+];
+
 const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
   credit: [
     [429, openAi("You exceeded your current quota, please check your plan and billing details.", "insufficient_quota")],
@@ -63,6 +104,7 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
   model: [
     [404, openAi("The model `gpt-9` does not exist or you do not have access to it.", "model_not_found")],
     [404, { error: "model 'qwen9' not found, try pulling it first" }],
+    [404, { message: "the model `m` does not exist" }],
     [400, openAi("The model `llama-2` has been decommissioned and is no longer supported.", "model_decommissioned")],
     [400, { message: "gpt-9 is not a valid model ID", code: 400 }],
     [400, { message: "Model Not Exist" }],
@@ -93,6 +135,7 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
     [429, { message: "This request would exceed your rate limit of 30,000 input tokens per minute" }, { tokens: 9000 }],
     [429, { message: "Quota exceeded for metric: free_tier_requests, limit: 50" }, { tokens: 9000 }],
     [429, { message: "Rate limit reached for gpt-4 with 1500 tokens requested" }],
+    [429, { message: "Rate limit reached: too many tokens in a minute" }],
     [429, { message: "Provider returned error", metadata: { raw: "m is temporarily rate-limited upstream" } }],
     [null, "Throttling error: ThrottlingException: Too many tokens, please wait before trying again."],
   ],
@@ -120,7 +163,7 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
     ],
     [429, { message: "would exceed your rate limit of 30,000 input tokens per minute" }, { tokens: 50_000 }],
     [429, { message: "metric: free_tier_input_token_count, limit: 250000. Please retry in 30s." }, { tokens: 300_000 }],
-    [400, openAi("This model's maximum context length is 8192 tokens.", "context_length_exceeded")],
+    ...TOO_LONG.map(([, status, message, code]): Worded => [status, openAi(message, code)]),
   ],
   filtered: [
     [400, { code: "content_filter", message: "The response was filtered by the content management policy." }],
@@ -160,6 +203,7 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
     [400, { message: "stop upper bound" }],
   ],
   failed: [
+    [500, { message: "the context window exceeds limit" }],
     [500, { message: "The server had an error while processing your request." }],
     [502, "502 <html><title>502 Bad Gateway</title></html>"],
     [503, "503 upstream connect error: connection refused"],
