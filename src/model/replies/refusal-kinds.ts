@@ -101,7 +101,7 @@ function isUnpaid({ status, words, hasWait }: RefusalFacts): boolean {
 const NO_QUOTA = /\blimit: 0(?![.\d])/i;
 const PASSES = /\bper.?(?:minute|hour|day)\b/i;
 const NO_CREDIT =
-  /insufficient[_ ](?:\w{1,20}[_ ])?(?:quota|credits?|balance|funds)|credit balance|balance (?:is )?(?:too low|insufficient|exhausted)|(?:credits?|balance) (?:are|is|has been|have been)? ?(?:depleted|exhausted|used up)|out of credits?|(?:no|not have any|any) credits yet|requires? (?:more|available) credits|used all available credits|billing_|billing hard limit|check your billing|billing to be enabled|payment (?:is )?required|spending limit|credit limit exceeded|key limit exceeded|specified api usage limits|\btop.?up\b|\brecharge\b|余额不足|欠费/i;
+  /insufficient[_ ](?:\w{1,20}[_ ])?(?:quota|credits?|balance|funds)|credit balance|balance (?:is )?(?:too low|insufficient|exhausted)|(?:credits?|balance) (?:are|is|has been|have been)? ?(?:depleted|exhausted|used up)|out of credits?|(?:no|not have any|any) credits yet|requires? (?:more|available) credits|used all available credits|billing_|billing hard limit|check your billing|billing to be enabled|payment (?:is )?required|spending limit|credit limit exceeded|key limit exceeded|specified api usage limits|\btop.?up\b|\brecharge\b|unpaid|account (?:is )?suspended|arrearage|freetieronly|exceeded_?budget|budget_exceeded|余额不足|欠费/i;
 /** Words that only say so if nothing speaks of a rate. */
 const UNPAID = /exceeded your (?:current|monthly|included) |billing|quota (?:is )?(?:exhausted|depleted)/i;
 const RATE = /rate.?limit|too many requests|throttl|resource_exhausted/i;
@@ -132,7 +132,7 @@ const UPSTREAM = /upstream|connection refused|no healthy|bad gateway/i;
 const BUSY = /rate.?limit|too many requests|throttl|resource_exhausted|overloaded|loading model|model is loading/i;
 
 const NO_KEY =
-  /no api key|api key is required|invalid.{0,9}api.?key|api.?key.{0,9}(?:invalid|expired|not valid)|incorrect api key|authentication_error|security token|unsupported_country|location is not supported/i;
+  /no api key|api key is required|invalid.{0,9}api.?key|api.?key.{0,9}(?:invalid|expired|not valid)|incorrect api key|authentication_error|security token|organization has been disabled|unsupported_country|location is not supported/i;
 /** Codes and words of content filters. */
 const FILTERED =
   /\b(?:refusal|refused)\b|content[_ ](?:filter|management policy|policy|exists risk)|responsible ?ai|\bsafety\b|\bflagged\b|data_inspection_failed|inappropriate content|violat\w{1,5} (?:our |the )?(?:usage|content)|敏感内容/i;
@@ -140,4 +140,4 @@ const FILTERED =
 const GONE: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Codes and words about a model that is gone, or never was. */
 const NO_MODEL =
-  /model_not_found|model_decommissioned|been decommissioned|deploymentnotfound|(?:unknown|invalid) model(?::| name| id|["'`.]|$)|invalid_model|not a valid model|\bmodel not exist|model.{0,120} (?:does not exist|not found\b|is not available)|no such model|model identifier is invalid|no endpoints found/i;
+  /model_not_found|model_decommissioned|been decommissioned|deploymentnotfound|(?:unknown|invalid) model(?::| name| id|["'`.]|$)|invalid_model|not a valid model|\bmodel not exist|model.{0,120} (?:does not exist|not found\b|is not available)|no such model|no models? loaded|failed to load model|model identifier is invalid|no endpoints found/i;

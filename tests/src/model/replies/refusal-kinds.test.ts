@@ -91,10 +91,14 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
     [412, { message: "Account x is suspended, possibly due to reaching the monthly spending limit" }],
     [403, { message: "This API method requires billing to be enabled.", status: "PERMISSION_DENIED" }],
     [null, { error: { type: "insufficient_quota", message: "You exceeded your current quota" } }],
+    [412, { error: { message: "Account suspended due to unpaid invoices" } }],
+    [400, { error: { message: "Access denied, your account is not in good standing.", code: "Arrearage" } }],
+    [429, { error: { message: "ExceededBudget: User=x over budget", type: "budget_exceeded", code: "429" } }],
   ],
   key: [
     [401, { message: "Incorrect API key provided" }],
     [401, "401 access refused"],
+    [400, { error: { type: "invalid_request_error", message: "This organization has been disabled." } }],
     [403, { message: "Country, region, or territory not supported", code: "unsupported_country_region_territory" }],
     [400, { error: { message: "User location is not supported for the API use.", status: "FAILED_PRECONDITION" } }],
     [400, { error: { message: "API key not valid. Please pass a valid API key.", status: "INVALID_ARGUMENT" } }],
@@ -112,6 +116,7 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
     [400, "ValidationException: The provided model identifier is invalid."],
     [404, { code: "DeploymentNotFound", message: "The API deployment for this resource does not exist." }],
     [410, "gone"],
+    [400, { error: "No models loaded. Please load a model in the developer page." }],
     [405, "405 <html>Not Allowed"],
   ],
   rate: [
