@@ -33,7 +33,8 @@ export async function startCrashServer(delayMs: () => number): Promise<CrashServ
     runs.set(run, known);
     return known;
   };
-  const server = await startModelServer(async ({ prompt: text, headers }) => {
+  const server = await startModelServer(async ({ prompt: text, headers, sent }) => {
+    if (sent.includes('"response_format"')) return NO_FORM;
     // A request for JSON says so under the prompt.
     const [prompt = ""] = text.split("\n\nAnswer with JSON only");
     const [run = "", life] = (headers.authorization ?? "").replace("Bearer ", "").split(".");
@@ -57,6 +58,9 @@ export async function startCrashServer(delayMs: () => number): Promise<CrashServ
     [Symbol.asyncDispose]: () => server.close(),
   };
 }
+
+/** A refusal costs nothing: the call is sent again without the form of its schema. */
+const NO_FORM: ScriptedAnswer = { status: 400, body: '{"error":{"message":"response_format is not supported"}}' };
 
 interface RunAsked {
   readonly requests: CrashRequest[];
