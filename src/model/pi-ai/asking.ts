@@ -35,7 +35,15 @@ export interface Asking {
 }
 
 /** A part of a request that a server may refuse. Servers refuse some schemas and take others, so a schema is a part by its text. */
-type Part = "schema" | `schema ${string}` | "schema beside tools" | "limit" | Droppable | TemplatePart | ParameterPart;
+type Part =
+  | "schema"
+  | `schema ${string}`
+  | "schema beside tools"
+  | "schema of no object"
+  | "limit"
+  | Droppable
+  | TemplatePart
+  | ParameterPart;
 
 /** Fields of chat completions that a server may not know, and that an answer does not need. */
 const DROPPABLE = ["stream_options", "reasoning_effort"] as const;
@@ -170,7 +178,7 @@ function formOf(asked: AskedModel, request: ModelRequest, refused: ReadonlySet<P
   if (tools.length > 0 && !isBeside && !mayDropTools) return null;
   const native = nativeSchema(schema, { ...api, takesPlain: isNamed });
   if (native === null) return null;
-  const ofSchema = `schema ${JSON.stringify(native)}` as const;
+  const ofSchema = native.type === "object" ? (`schema ${JSON.stringify(native)}` as const) : "schema of no object";
   const part = isBeside ? "schema beside tools" : ofSchema;
   const isRefused = refused.has("schema") || refused.has(ofSchema) || refused.has(part);
   return { fields: api.fields(native), part, tools: isBeside || isRefused ? tools : [], isRefused };

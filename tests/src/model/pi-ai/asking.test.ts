@@ -144,6 +144,13 @@ test("a refusal of one schema leaves the others; that of a second one is of all;
   const third = { ...SCHEMA, description: "another" };
   expect(isAsked(one, { schema: third }).isAsked).toBe(false);
 
+  // Some servers take objects alone.
+  const named = { ...asked("openai-completions"), isNamed: true };
+  for (const schema of [{ enum: ["a"] }, { enum: ["b"] }])
+    isAsked(named, { schema }).asking.adapt("400 Invalid schema: must have type 'object'", 400);
+  expect(isAsked(named, { schema: { type: "boolean" } }).isAsked).toBe(false);
+  expect(isAsked(named, {}).isAsked).toBe(true);
+
   const two = asked("openai-responses");
   const tools = [TOOL];
   expect(isAsked(two, { tools }).asking.adapt("400 text.format with tools", 400)).toBe(true);
