@@ -14,7 +14,10 @@ const geminiContent = v.looseObject({ parts: v.nullish(v.array(geminiPart)) });
 const CHAT = v.looseObject({ choices: v.array(v.looseObject({ message: chatMessage })) });
 const RESPONSE = v.looseObject({ status: v.string(), output: v.array(piece) });
 const MESSAGE = v.looseObject({ content: v.array(piece), usage: v.looseObject({}) });
-const GEMINI = v.looseObject({ candidates: v.nullish(v.array(v.looseObject({ content: v.nullish(geminiContent) }))) });
+const GEMINI = v.union([
+  v.looseObject({ candidates: v.array(v.looseObject({ content: v.nullish(geminiContent) })) }),
+  v.looseObject({ promptFeedback: v.looseObject({}) }),
+]);
 
 /**
  * The whole answer to a request as the server-sent events of a streamed one.

@@ -17,10 +17,11 @@ import { watchReply } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
 import { type Posting, posting } from "./posting.ts";
-import { explain, isUnreached, type Place, type Refusal, statusOf } from "./refusal.ts";
+import { explain, isUnreached, type Place, type Refusal, statusOf, UNNAMED, withheldBy } from "./refusal.ts";
 import { boundReplies, type ReplyBounds, replyBounds } from "./reply-bounds.ts";
 import type { SeenResponse } from "./response-watch.ts";
 import { cachesBeginnings } from "./shared-beginning.ts";
+import { type StopReason, stopReasonOf } from "./stop-reasons.ts";
 import { thinkingOptions } from "./thinking.ts";
 
 export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
@@ -84,7 +85,7 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const refusal = { place: { ...place, address: addressOf(baseUrl) }, seen, secrets, tokens, asking };
         if (!post || !api) {
           const bounds = replyBounds(withinModel(model, request.maxTokens));
-          const answer = await receive(boundReplies(bounds, seen, send), request, limit, refusal);
+          const answer = await receive(boundReplies(bounds, model.api, seen, send), request, limit, refusal);
           return bounds.isTooLong && !answer.ok ? { ...answer, error: tooMuch(place, bounds) } : answer;
         }
         const account = batchAccount(api, model, place.address, authorization);
@@ -149,8 +150,12 @@ async function receive(
   if (limit.ended() === "timeout" || !message)
     return { ...failed, error: failure("timeout", `${place.id}: no whole answer within ${request.timeoutMs} ms`) };
   const unfinished = watched.unfinished(message);
-  if (message.stopReason === "error" || message.stopReason === "aborted") {
-    const said = message.errorMessage ?? "no reason given";
+  const stopped = stopReasonOf(message);
+  const said = message.errorMessage ?? "no reason given";
+  const error = notAnAnswer({ ...refusal, said }, stopped);
+  if (error) return { ...failed, error };
+  const isWhole = stopped?.meaning === "whole" || stopped?.meaning === "cut";
+  if (!isWhole && (message.stopReason === "error" || message.stopReason === "aborted")) {
     const explained = explain({ ...refusal, said });
     // What the model has said is paid for, whatever its server makes of it.
     if (explained.unread !== undefined) return { ...failed, ...explained, charged: isReported(usage) };
@@ -159,7 +164,7 @@ async function receive(
   }
   if (unfinished === "broken")
     return { ...failed, error: failure("provider_error", `${place.id}: the answer broke off before its end`) };
-  const isCut = unfinished === "length" || message.stopReason === "length";
+  const isCut = unfinished === "length" || message.stopReason === "length" || stopped?.meaning === "cut";
   const argumentTexts = await watched.argumentTexts();
   const { turn, isThought } = toTurn(message, { request, tools: asking.tools, isCut, argumentTexts });
   const answer: ModelAnswer = isEmpty(turn)
@@ -167,6 +172,24 @@ async function receive(
     : { ok: true, usage, charged: isReported(usage), turn };
   return { ...answer, ...asking.sent() };
 }
+
+/** The failure of a reply whose provider says that it is no answer; null: it says nothing of the kind. */
+function notAnAnswer(refusal: Refusal, stopped: StopReason | null): SubCallError | null {
+  const { place, seen, said } = refusal;
+  if (seen.refusal !== undefined) return withheldBy(refusal, seen.refusal);
+  if (stopped?.meaning === "unread") {
+    const message = `${place.id}: the provider could not read the model's call (${stopped.reason})`;
+    return failure("empty_answer", message, { suggestion: "Ask again, or name another model." });
+  }
+  if (stopped?.meaning === "paused")
+    return failure("provider_error", `${place.id}: the provider paused the turn (${stopped.reason})`, PAUSED);
+  if (stopped?.meaning !== "withheld") return null;
+  const isNamed = said.includes(stopped.reason) || said === UNNAMED;
+  return withheldBy(refusal, isNamed ? `the provider's filter withheld the answer (${stopped.reason})` : said);
+}
+
+/** Only tools of the provider's own make it pause, and none are asked for. */
+const PAUSED = { retriable: false, suggestion: "Name another model, or ask for less in one call." };
 
 /** The answer of a row. A key or rate that was at fault may be right by now: the failure is of this request alone. */
 function asRow(answer: ModelAnswer, { failure: error }: Posting, ofCost: number): ModelAnswer {

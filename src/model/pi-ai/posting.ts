@@ -3,9 +3,9 @@ import { messageOf } from "../../platform/errors.ts";
 import { isRecord } from "../../platform/json.ts";
 import { failure } from "../failure.ts";
 import type { BatchAccount, BatchApi, Post, PostedAnswer, SubCallError } from "../port.ts";
-import { asStream } from "./answer-stream.ts";
 import { fetchingBy } from "./fetching.ts";
 import type { SeenResponse } from "./response-watch.ts";
+import { wholeAnswer } from "./wire.ts";
 
 export interface Posting {
   readonly account: Pick<BatchAccount, "id" | "api" | "prove">;
@@ -37,7 +37,7 @@ async function responseTo(call: Posting, request: Request): Promise<Response> {
     if ("failure" in row) call.failure = row.failure;
     else {
       seen.status = row.status;
-      const response = responseOf(account.api, row);
+      const response = responseOf(account.api, row, seen);
       if (response) return response;
       call.failure = failure("provider_error", `${model}: the row of the batch is not an answer of its API`);
     }
@@ -64,12 +64,8 @@ function withoutStream(text: string): Json {
 function responseOf(
   api: BatchApi,
   { status, body }: Exclude<PostedAnswer, { failure: SubCallError }>,
+  seen: SeenResponse,
 ): Response | null {
-  try {
-    if (status >= 400) return Response.json(body, { status });
-    if (status >= 200 && status < 300) return new Response(asStream(api, body), { headers: STREAM });
-  } catch {}
-  return null;
+  if (status >= 400) return Response.json(body, { status });
+  return status >= 200 && status < 300 && isRecord(body) ? wholeAnswer(api, body, seen) : null;
 }
-
-const STREAM = { "content-type": "text/event-stream" };

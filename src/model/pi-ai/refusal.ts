@@ -4,7 +4,7 @@ import { given, isRecord, parseJson } from "../../platform/json.ts";
 import { UNCONNECTED } from "../../platform/outbound.ts";
 import { redactedStart, withoutKeys } from "../../platform/redact.ts";
 import { type Cure, failure } from "../failure.ts";
-import type { ModelAnswer } from "../port.ts";
+import type { ModelAnswer, SubCallError } from "../port.ts";
 import { isServerAway } from "../replies/away.ts";
 import { REFUSALS, type RefusalKind, refusalKind } from "../replies/refusal-kinds.ts";
 import { NO_ANSWER } from "./messages.ts";
@@ -69,6 +69,12 @@ export function explain({ place, said: whole, seen, secrets, tokens }: Refusal):
   };
 }
 
+/** The failure of a reply in which the model refused, or that its provider withheld. @param words as they were sent */
+export function withheldBy({ place, secrets }: Refusal, words: string): SubCallError {
+  const shown = redactedStart(words.trim(), MESSAGE_CHARS, (text) => withoutKeys(text, secrets));
+  return failure("content_filtered", `${place.id}: ${shown}`);
+}
+
 type Explained = Pick<
   Extract<ModelAnswer, { ok: false }>,
   "error" | "retryAfterMs" | "isTooLong" | "ends" | "unread" | "isAway"
@@ -94,8 +100,10 @@ interface Trouble {
 
 /** The fault of the connection, if there was one. */
 function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse): Trouble | null {
-  const { networkError, outbound } = seen;
+  const { networkError, outbound, odd } = seen;
   if (outbound) return outbound;
+  if (odd !== undefined)
+    return { isUnsent: false, message: odd, suggestion: `Check the base URL (${address}).`, retriable: false };
   const check = `Check that ${address} can be reached, then call again.`;
   if (networkError !== null && !isUnreached(seen)) {
     return { isUnsent: false, message: `${said} (${networkError}, ${address})`, suggestion: check };
@@ -120,12 +128,10 @@ const NO_CONNECTION = "Connection error.";
 const troubleKind = ({ isUnsent }: Trouble): RefusalKind => (isUnsent ? "unreached" : "failed");
 
 /** The only words of pi-ai about a stop reason such as `refusal` or `SAFETY` in these protocols. */
-const UNNAMED = "An unknown error occurred";
+export const UNNAMED = "An unknown error occurred";
 const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
 /** A stream that ended without the event or the reason that ends an answer, in the words of pi-ai from 0.87 on. */
 const BROKEN_OFF = /stream ended (?:before|without)/i;
-/** The words of pi-ai about an answer that a filter has ended: a code in place of a sentence. */
-const WITHHELD = /^Provider (?:finish|stop)_?reason: (?:content_filter|refusal|safety)$/i;
 
 /** The part of a name before its first `/` is the provider: a server that users name is asked for the rest alone. */
 function notFound({ id, address, isNamed, near }: Place): string {
@@ -162,7 +168,6 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h
 function readable(text: string): string {
   if (text === UNNAMED) return "the provider ended the answer without saying why";
   if (BROKEN_OFF.test(text)) return "the answer broke off before its end";
-  if (WITHHELD.test(text)) return "the provider's filter withheld the answer";
   // Newer copies of pi-ai write a colon after the status.
   const said = text.replace(/^(\d{3}): /, "$1 ");
   const found = errorIn(said);

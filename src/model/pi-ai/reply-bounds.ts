@@ -7,6 +7,7 @@ import { isRecord } from "../../platform/json.ts";
 import { fetchOut } from "../../platform/outbound.ts";
 import { type Fetching, fetchingBy } from "./fetching.ts";
 import { noted, noteFailure, type SeenResponse } from "./response-watch.ts";
+import { asAsked, refusalWatch } from "./wire.ts";
 
 /** The bytes that are read of replies. */
 export interface ReplyBounds {
@@ -25,10 +26,12 @@ export function replyBounds(tokens: number): ReplyBounds {
 /**
  * Runs `send`. Replies to the requests that it makes with `fetch` or Node's http are read as far as the bounds go, and those of
  * `fetch` are noted in `seen`.
+ *
+ * @param api pi-ai's name of the protocol
  */
-export function boundReplies<T>(bounds: ReplyBounds, seen: SeenResponse, send: () => T): T {
+export function boundReplies<T>(bounds: ReplyBounds, api: string, seen: SeenResponse, send: () => T): T {
   const fetching: Fetching = async (plain, ...request) =>
-    bounded(await noted(seen, fetchOut(plain, ...request)), bounds, seen);
+    asAsked(bounded(await noted(seen, fetchOut(plain, ...request)), bounds, seen), api, seen);
   subscribeOnce();
   return calls.run(bounds, () => fetchingBy(fetching, send));
 }
@@ -51,8 +54,10 @@ function bounded(response: Response, bounds: ReplyBounds, seen: SeenResponse): R
   if (!response.body) return response;
   const { ok, status, statusText, headers } = response;
   const gate = gateOf(ok, bounds);
+  const watch = refusalWatch(seen);
   const transformer = {
     transform(chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) {
+      watch(chunk);
       const passed = gate(chunk);
       if (passed === "passed") controller.enqueue(chunk);
       else if (passed === "cut") controller.terminate();

@@ -9,6 +9,10 @@ export interface SeenResponse {
   retryAfterMs: number | null;
   /** `ECONNREFUSED` and the like: why there was no response, or no whole one. */
   networkError: string | null;
+  /** The words with which the model refused, or why the prompt was blocked. */
+  refusal?: string;
+  /** The reply that came in place of an answer, as a clause. */
+  odd?: string;
   /** Why the surroundings let no request through, or where a redirect would have led. */
   outbound?: OutboundError;
 }

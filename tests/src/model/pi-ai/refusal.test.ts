@@ -56,7 +56,7 @@ const FAILURES: Readonly<Record<string, readonly [scripted: ScriptedAnswer, code
     { text: "I", finish: "content_filter" },
     "content_filtered",
     "charged",
-    "the provider's filter withheld the answer",
+    "the provider's filter withheld the answer (content_filter)",
   ],
   "an empty text": [{ text: " \n" }, "empty_answer", "retriable, charged", "the answer is empty"],
   "thinking alone": [{ text: "", thinking: "hm" }, "empty_answer", "retriable, charged", "the answer is empty"],

@@ -1,0 +1,98 @@
+import { isRecord, parseJson } from "../../platform/json.ts";
+import { BATCH_APIS, type BatchApi } from "../port.ts";
+import { asStream } from "./answer-stream.ts";
+import type { SeenResponse } from "./response-watch.ts";
+
+/** Lines that may tell what pi-ai does not hand on: that a model refused, or a prompt was blocked. */
+const TELLING = /refusal|blockReason/;
+/** Longer lines are not looked at. */
+const MOST_UNITS = 65_536;
+
+/** Takes the events of a stream as they come, and notes refusals in `seen`. */
+export function refusalWatch(seen: SeenResponse): (chunk: Uint8Array) => void {
+  const decoder = new TextDecoder();
+  let rest = "";
+  return (chunk) => {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = (lines.pop() ?? "").slice(-MOST_UNITS);
+    for (const line of lines) if (TELLING.test(line)) noteRefusal(parseJson(line.replace(/^data:/, "")), seen);
+  };
+}
+
+/** Notes the words of a refusal in an event of a stream, by the APIs of OpenAI and Gemini. */
+function noteRefusal(event: unknown, seen: SeenResponse): void {
+  if (!isRecord(event)) return;
+  const [choice] = listIn(event.choices);
+  if (isRecord(choice) && isRecord(choice.delta)) addRefusal(seen, choice.delta.refusal);
+  if (event.type === "response.output_item.done" && isRecord(event.item))
+    for (const part of listIn(event.item.content)) if (isRecord(part)) addRefusal(seen, part.refusal);
+  const { promptFeedback } = event;
+  if (isRecord(promptFeedback) && typeof promptFeedback.blockReason === "string")
+    addRefusal(seen, `the provider blocked the prompt (${promptFeedback.blockReason})`);
+}
+
+function addRefusal(seen: SeenResponse, words: unknown): void {
+  if (typeof words === "string" && words !== "") seen.refusal = `${seen.refusal ?? ""}${words}`.slice(0, MOST_UNITS);
+}
+
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/**
+ * The response as the stream that was asked for, if a server sends its answer whole. An error that came as a success gets its status.
+ * @throws Error for a page, or JSON of another form, which is noted in `seen`
+ */
+export async function asAsked(response: Response, api: string, seen: SeenResponse): Promise<Response> {
+  const type = response.headers.get("content-type") ?? "";
+  if (!response.ok || !WHOLE.test(type) || /event-stream|ndjson/.test(type)) return response;
+  const text = await response.text();
+  // A server may forget to name its stream.
+  if (STREAM.test(text)) return streamOf(text);
+  const body = parseJson(text);
+  const answer = isRecord(body) ? wholeAnswer(api, body, seen) : null;
+  if (answer) return answer;
+  const title = /<title>([^<]{1,100})/i.exec(text)?.[1]?.trim();
+  const what = isRecord(body) ? `what is not an answer: ${text.slice(0, 200)}` : "a page, and not with an answer";
+  seen.odd = `the server answered with ${what}${title ? `: ${title}` : ""}`;
+  throw new Error(seen.odd);
+}
+
+const WHOLE = /json|html|text\/plain/;
+const STREAM = /^\s*(?:data|event|id|retry)?:/;
+
+/** A whole answer as a stream, or the refusal that it holds; null: it is neither, or too deep. */
+export function wholeAnswer(
+  api: string,
+  body: { readonly [key: string]: unknown },
+  seen: SeenResponse,
+): Response | null {
+  const refused = refusalIn(body, seen);
+  const known = BATCH_APIS.find((one) => api.endsWith(one));
+  return refused || !known ? refused : streamed(known, body, seen);
+}
+
+function streamed(api: BatchApi, body: object, seen: SeenResponse): Response | null {
+  try {
+    const stream = asStream(api, body);
+    refusalWatch(seen)(Buffer.from(stream));
+    return streamOf(stream);
+  } catch {
+    return null;
+  }
+}
+
+function refusalIn(body: { readonly [key: string]: unknown }, seen: SeenResponse): Response | null {
+  const error = body.error ?? (body.object === "error" ? body : null);
+  if (error === null || error === undefined) return null;
+  const fields = isRecord(error) ? error : { message: String(error) };
+  const stated = [fields.code, fields.status, body.code, body.status].map(Number);
+  const status = stated.find((number) => number >= 400 && number < 600) ?? (isOfRequest(fields) ? 400 : 500);
+  seen.status = status;
+  return Response.json({ ...body, error: fields }, { status });
+}
+
+/** True if the words of an error without a status say that the request is at fault. */
+const isOfRequest = (fields: object) => /invalid|not.?found|unsupported|permission/i.test(JSON.stringify(fields));
+
+function streamOf(text: string): Response {
+  return new Response(text, { headers: { "content-type": "text/event-stream" } });
+}
