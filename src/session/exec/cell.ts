@@ -9,7 +9,7 @@ import {
   remedy,
 } from "../../../runtime/index.ts";
 import { amount } from "../../platform/figures.ts";
-import { isRecord } from "../../platform/json.ts";
+import { given, isRecord } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
@@ -268,8 +268,9 @@ function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): Exec
         recorder.noticed(error);
         throw error;
       }
-      const { value, model } = answer;
-      return { settlement: { ok: true, value }, record: { ...FREE, model, cached: true }, cacheKey: null };
+      const { value, model, mended } = answer;
+      const record = { ...FREE, model, cached: true, ...given({ mended }) };
+      return { settlement: { ok: true, value }, record, cacheKey: null };
     },
   };
 }

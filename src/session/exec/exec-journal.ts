@@ -1,5 +1,6 @@
 import type { CheckpointRequest, PendingCall, Waiting } from "../../../runtime/index.ts";
 import { tokensOf } from "../../model/index.ts";
+import { given } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";
 import { hashOf, type Suspend, type ToolResult } from "../journal/records.ts";
@@ -78,11 +79,14 @@ export function openExecJournal(
 }
 
 /** The answer as later calls find it, in the commit of its record. */
-function keptBy({ cache, answer }: CallKeys, { value, model, usage, at }: ToolResult): Pick<Step, "cache" | "answers"> {
+function keptBy(
+  { cache, answer }: CallKeys,
+  { value, model, mended, usage, at }: ToolResult,
+): Pick<Step, "cache" | "answers"> {
   if (JSON.stringify(value).length > MOST_KEPT_UNITS) return {};
   const spent = { tokens: tokensOf(usage), nanodollars: nanodollars(usage.cost_usd) };
   return {
-    ...(cache === null ? {} : { cache: [{ key: cache, value: { value }, at }] }),
+    ...(cache === null ? {} : { cache: [{ key: cache, value: { value, ...given({ mended }) }, at }] }),
     ...(answer === null ? {} : { answers: [{ ...answer, value, model, ...spent, at }] }),
   };
 }

@@ -1,5 +1,5 @@
 import { OF_HISTORY } from "../../../builtins/index.ts";
-import { isRecord } from "../../platform/json.ts";
+import { given, isRecord } from "../../platform/json.ts";
 import type { ExecRecords } from "./exec-records.ts";
 import type { Start, ToolCall, ToolResult } from "./records.ts";
 
@@ -9,7 +9,7 @@ import type { Start, ToolCall, ToolResult } from "./records.ts";
  */
 export type Spared = ReadonlyMap<string, readonly SparedAnswer[]>;
 
-type SparedAnswer = Pick<ToolResult, "value" | "model">;
+type SparedAnswer = Pick<ToolResult, "value" | "model" | "mended">;
 
 export const NOTHING_SPARED: Spared = new Map();
 
@@ -68,7 +68,9 @@ function answersOf({ calls, results }: ExecRecords, holds: (call: ToolCall) => b
   const answered = new Map(results.filter(({ success }) => success).map((result) => [result.call_id, result]));
   const answers = calls.filter(holds).flatMap((call) => {
     const result = answered.get(call.call_id);
-    return result ? [{ asked: askedBy(call), value: result.value, model: result.model }] : [];
+    if (!result) return [];
+    const { value, model, mended } = result;
+    return [{ asked: askedBy(call), value, model, ...given({ mended }) }];
   });
   return Map.groupBy(answers, ({ asked }) => asked);
 }

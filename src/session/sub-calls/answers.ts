@@ -283,8 +283,8 @@ async function knownAnswer(
 ): Promise<Answered | null> {
   const known = keys === null ? null : await cache?.find(keys, isUnderWay);
   if (!known) return null;
-  const { value, model, reused } = known;
-  const record = { ...FREE, model, cached: true, ...(reused ? { reused } : {}) };
+  const { value, model, reused, mended } = known;
+  const record = { ...FREE, model, cached: true, ...given({ reused, mended }) };
   return { settlement: { ok: true, value }, record, cacheKey: null };
 }
 

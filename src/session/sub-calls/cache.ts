@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import * as v from "valibot";
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Json, LIMITS, samplingIn, type Thinking } from "../../../runtime/index.ts";
 import type { Models } from "../../model/index.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { AnswerKey, JobKey, Store } from "../../store/index.ts";
 import { callCount, callsFrom, type ExecRecords } from "../journal/exec-records.ts";
 import { isSubCall } from "../journal/ledger.ts";
@@ -29,6 +31,8 @@ export interface FoundAnswer {
   readonly value: Json;
   /** The model that gave it; empty if nobody knows. */
   readonly model: string;
+  /** Kinds of what was put right in it; undefined: nothing was, or that is not kept. */
+  readonly mended?: readonly string[] | undefined;
   /** Present if an earlier run asked for it. */
   readonly reused?: ReusedRecord;
 }
@@ -57,6 +61,12 @@ interface CacheParts extends Asking {
   readonly of: CachedJob | null;
 }
 
+/** An answer as the cache of the store keeps it. */
+const Kept = v.object({
+  value: v.custom<Json>(() => true),
+  mended: v.fallback(v.optional(v.array(v.string())), undefined),
+});
+
 /** Longer answers are asked for again, UTF-16 units of their JSON. */
 export const MOST_KEPT_UNITS = 2 ** 20;
 
@@ -72,8 +82,7 @@ export function openCache(parts: CacheParts): AnswerCache {
     },
     async find({ cache, answer, model: asked }, isUnderWay) {
       const shared = cache === null ? null : await store.cached(cache);
-      if (typeof shared === "object" && shared !== null && "value" in shared)
-        return { value: shared.value, model: asked };
+      if (isRecord(shared) && "value" in shared) return { ...v.parse(Kept, shared), model: asked };
       const known = answer === null ? null : await store.jobs.reuse({ ...answer, ownOnly: isUnderWay });
       if (known === null) return null;
       const { value, model, from, tokens, nanodollars } = known;

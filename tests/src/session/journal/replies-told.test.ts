@@ -38,6 +38,14 @@ test("what was put right in replies is told once for all calls of a cell, and ke
   ]);
 });
 
+test("an answer that a later call takes over is told again, and only the first is asked for", async () => {
+  const { session, seen } = await openScripted(answer, { cache: true });
+  const cell = "await llm_query('punctuation', [])";
+  const told = { success: true, warnings: ["replies_mended: 1 (punctuation)"] };
+  expect([await session.exec(cell), await session.exec(cell)]).toMatchObject([told, told]);
+  expect(seen.prompts).toHaveLength(1);
+});
+
 test("the caller of an ask hears of its turns and cells, and that of a child of the child's", async () => {
   const { session, journal } = await openScripted(answer);
   await session.load({ name: "a.txt", text: "some text" });
