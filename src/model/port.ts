@@ -10,6 +10,11 @@ export interface Usage {
   readonly cost_usd: number;
   /** Tokens of thinking, a part of `output`; absent: the provider does not say. */
   readonly reasoning?: number;
+  /**
+   * USD that the provider's cache has saved, by the price of other input: below 0 if what was written to it cost more. Absent:
+   * nothing was read or written, or no price is known.
+   */
+  readonly saved_usd?: number;
 }
 
 /** USD per million tokens. */

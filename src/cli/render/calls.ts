@@ -1,4 +1,5 @@
 import type { CallDescription, CallProgress } from "../../index.ts";
+import { addUsage, NO_USAGE } from "../../model/index.ts";
 import { amount, bar, compact, duration, elapsed, priced, roughly } from "../../platform/figures.ts";
 import type { CallTotals } from "./progress.ts";
 import { type Column, table } from "./table.ts";
@@ -23,6 +24,13 @@ export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: C
   const ended = unfinished > 0 ? [`${unfinished} given up`] : [];
   const parts = [amount(done, "sub-call"), ...ended, `${compact(tokens)} tokens`, ...priced(cost_usd), elapsed(ms)];
   return parts.join(" · ");
+}
+
+/** `9.6k from the provider's cache ($0.026 saved)`, or nothing if no call has tokens from there. */
+export function fromCache(calls: readonly Pick<CallDescription, "usage">[]): string[] {
+  const { cache_read, saved_usd = 0 } = calls.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
+  const saved = priced(saved_usd).map((usd) => ` (${usd} saved)`);
+  return cache_read === 0 ? [] : [`${compact(cache_read)} from the provider's cache${saved.join("")}`];
 }
 
 /** A line for each call, with the first words of its prompt. */

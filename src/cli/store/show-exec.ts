@@ -13,6 +13,7 @@ import type { AskDescription, TurnDescription } from "../../session/index.ts";
 import { limitName } from "../../warnings.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import { commandLine } from "../flags/usage.ts";
+import { fromCache } from "../render/calls.ts";
 import { table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
@@ -58,7 +59,8 @@ export function showExec(exec: ExecDescription, session: Named, page: Page, outp
   output.write(`begun     ${ago(now - began_at)}${again}\n`);
   const made = calls.length > 0 ? [amount(calls.length, "call")] : [];
   const spent = calls.length > 0 || tokens > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)] : [];
-  const took = [...(time_ms === null ? ["not over"] : [duration(time_ms)]), ...made, ...spent];
+  const cached = fromCache(exec.calls);
+  const took = [...(time_ms === null ? ["not over"] : [duration(time_ms)]), ...made, ...spent, ...cached];
   output.write(`took      ${took.join(" · ")}\n`);
   if (ask) showAskOf(ask, exec.status, output);
   else if (turn) showTurnOf(turn, output);
@@ -104,6 +106,7 @@ export function showCall({ exec, call }: CallDetail, session: Named, page: Page,
   const took = [
     ...(time_ms === null ? ["no answer is recorded"] : [duration(time_ms), `${compact(tokens)} tokens`]),
     ...priced(cost_usd),
+    ...fromCache([call]),
     ...(cached ? ["from the cache"] : []),
     ...(refused ? ["refused: nothing was sent"] : []),
     ...(attempts > 0 ? [`sent ${attempts + 1} times`] : []),
@@ -117,6 +120,7 @@ export function showCall({ exec, call }: CallDetail, session: Named, page: Page,
   // A root model is asked with the conversation so far: its turns and their cells.
   if (prompt !== null) section("asked", prompt, output);
   if (options !== null && JSON.stringify(options) !== "{}") section("options", options, output);
+  if (call.sampling !== null) section("parameters of the session", JSON.stringify(call.sampling), output);
   if (call.ignored.length > 0) section("not taken by the model", call.ignored.join(", "), output, "yellow");
   if (call.turns) showTurns(call.turns, output);
   if (call.child) {
@@ -129,10 +133,10 @@ export function showCall({ exec, call }: CallDetail, session: Named, page: Page,
 
 const LEAST_WAIT_MS = 100;
 
-/** The time that the call waited for a place before its first request left, if that is known and long enough. */
+/** The time that the call waited, such as for a place, before its first request left, if that is known and long enough. */
 function waitOf({ asked_at, sent_at, resent, delivery }: CallDescription): string[] {
   const waited = sent_at === null || resent > 0 || delivery ? 0 : sent_at - asked_at;
-  return waited < LEAST_WAIT_MS ? [] : [`waited ${duration(waited)} for a place`];
+  return waited < LEAST_WAIT_MS ? [] : [`waited ${duration(waited)} to be sent`];
 }
 
 /** The turns of a sub-agent: `1  1.2 s  340 tokens  grep, read_file`. */

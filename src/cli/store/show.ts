@@ -21,6 +21,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { failureText, type Refusal, refusalJson, refusalOf } from "../jobs/refusals.ts";
+import { fromCache } from "../render/calls.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output, Terminal } from "../render/terminal.ts";
@@ -146,7 +147,12 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   const unread = found.skipped ? unreadSentence(found.skipped, showLine(found, page, "--unread")) : null;
   if (unread !== null) output.write(`unread    ${unread}\n`);
   if (found.coverage) output.write(`coverage  ${coverageLine(found.coverage)}\n`);
-  const took = [amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} kept`];
+  const spent = [
+    `${compact(tokens)} tokens`,
+    ...priced(cost_usd),
+    ...fromCache(found.execs.flatMap(({ calls }) => calls)),
+  ];
+  const took = [amount(sub_calls, "sub-call"), ...spent, `${size(bytes)} kept`];
   output.write(`took      ${took.join(" · ")}\n`);
   output.write(`\n${found.execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
   showExecs(found, page, output);

@@ -81,7 +81,18 @@ export function toUsage(message: AssistantMessage | null): Usage {
   const usage = { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
   if (!Object.values(usage).every((figure) => Number.isFinite(figure) && figure >= 0)) return NO_USAGE;
   const told = reasoning ?? 0;
-  return told > 0 && Number.isFinite(told) ? { ...usage, reasoning: told } : usage;
+  const saved_usd = savedBy(message.usage);
+  return {
+    ...usage,
+    ...(told > 0 && Number.isFinite(told) ? { reasoning: told } : {}),
+    ...(saved_usd === 0 ? {} : { saved_usd }),
+  };
+}
+
+/** USD by which tokens of a cache cost less than other input; 0 if that is not known. */
+function savedBy({ input, cacheRead, cacheWrite, cost }: AssistantMessage["usage"]): number {
+  const saved = ((cacheRead + cacheWrite) * cost.input) / input - cost.cacheRead - cost.cacheWrite;
+  return cacheRead + cacheWrite > 0 && cost.input > 0 && Number.isFinite(saved) ? saved : 0;
 }
 
 /**

@@ -193,7 +193,9 @@ const PAUSED = { retriable: false, suggestion: "Name another model, or ask for l
 
 /** The answer of a row. A key or rate that was at fault may be right by now: the failure is of this request alone. */
 function asRow(answer: ModelAnswer, { failure: error }: Posting, ofCost: number): ModelAnswer {
-  const usage = { ...answer.usage, cost_usd: answer.usage.cost_usd * ofCost };
+  const { cost_usd, saved_usd } = answer.usage;
+  const saved = saved_usd === undefined ? {} : { saved_usd: saved_usd * ofCost };
+  const usage = { ...answer.usage, cost_usd: cost_usd * ofCost, ...saved };
   if (answer.ok) return { ...answer, usage };
   const { retryAfterMs, ends, ...failed } = answer;
   return { ...failed, usage, error: error ?? answer.error };

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Json } from "../../../runtime/index.ts";
+import type { Json, Sampling } from "../../../runtime/index.ts";
 import { NO_USAGE, type SubCallTurn, tokensOf, type Usage } from "../../model/index.ts";
 import type { Attempt, DeliveryRecord, ToolCall, ToolResult } from "../journal/records.ts";
 import type { SessionDescription } from "./description.ts";
@@ -17,6 +17,8 @@ export interface CallDescription {
   readonly prompt: string | null;
   /** Every argument, as the cell gave it. */
   readonly args: readonly Json[];
+  /** Parameters that the call was asked with, where its arguments name none; null: none. */
+  readonly sampling: Sampling | null;
   /** Those of a function of the program; null for other calls. */
   readonly effects: ToolCall["effects"] | null;
   /** `provider/id`: the model that was asked, or whose answer was known, or that was refused; empty if none is known. */
@@ -93,6 +95,7 @@ export function describeCall(
     batch: v.parse(Batch, args[2]).id,
     prompt: typeof prompt === "string" ? prompt : null,
     args,
+    sampling: call.sampling ?? null,
     effects: call.effects ?? null,
     model: result?.model ?? "",
     status: result ? (result.success ? "ok" : "failed") : "pending",

@@ -53,6 +53,7 @@ const USAGE: Form = {
   cache_read: "count",
   cache_write: "count",
   cost_usd: "count",
+  "saved_usd?": "number",
 };
 const SPENT: Form = { sub_calls: "count", tokens: "count", cost_usd: "count", time_ms: "count" };
 const EXEC_LIMITS: Form = {

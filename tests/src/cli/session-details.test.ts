@@ -39,6 +39,7 @@ const CALL: CallDescription = {
     turns: null,
     child: null,
     misfit: null,
+    sampling: null,
     ignored: [],
     mended: [],
     effects: null,
@@ -60,7 +61,7 @@ const SESSION: SessionDescription = {
       ...{ result_json: null, error: null, ended_at: null, parent: null, ask: null, turn: null },
       ...{ resumes: [], checkpoint_id: null, coverage: null },
       calls: [
-        { ...CALL, attempts: 1 },
+        { ...CALL, attempts: 1, usage: { ...CALL.usage, cache_read: 9000, saved_usd: 0.024 } },
         { ...CALL, number: 2, cached: true, tokens: 0, cost_usd: 0, time_ms: 2 },
         { ...CALL, number: 3, status: "failed", error_code: "rate_limited", tokens: 0, cost_usd: 0, attempts: 2 },
         { ...CALL, number: 4, prompt: LONG, args: [LONG], answer: null, model: "", status: "pending", time_ms: null },
@@ -77,7 +78,7 @@ test("a session is shown with its calls, and with the line that resumes it", () 
 id        01X
 begun     3 h ago, changed 1 h ago
 context   /x/docs, stdin (1,234 characters, 0123456789ab)
-took      2 sub-calls · 12k tokens · $0.042 · 3.0 MB kept
+took      2 sub-calls · 12k tokens · $0.042 · 9.0k from the provider's cache ($0.024 saved) · 3.0 MB kept
 
 execs
   1  cell  unfinished  2 h ago  -  4 calls  100 tokens $0.0010  (resumed 2x) go()
@@ -102,7 +103,7 @@ test("an exec and a call are shown whole", () => {
   const calls = [1, 2, 3, 4].map((number) => `  ${number}  .*\n`).join("");
   expect(written.join("")).toMatch(
     new RegExp(
-      `^exec 1 of big \\(cell\\) {2}unfinished\nbegun {5}2 h ago, resumed 2 times\ntook {6}not over · 4 calls · 100 tokens · \\$0.0010\n\nasked \\(go\\.js\\)\ngo\\(\\)\n\nprinted\nso far\n\ncalls\n${calls}one of them whole: belay show big --exec 1 --call N\n\nunfinished: belay resume big\n$`,
+      `^exec 1 of big \\(cell\\) {2}unfinished\nbegun {5}2 h ago, resumed 2 times\ntook {6}not over · 4 calls · 100 tokens · \\$0.0010 · 9.0k from the provider.s cache \\(\\$0.024 saved\\)\n\nasked \\(go\\.js\\)\ngo\\(\\)\n\nprinted\nso far\n\ncalls\n${calls}one of them whole: belay show big --exec 1 --call N\n\nunfinished: belay resume big\n$`,
     ),
   );
   written.length = 0;

@@ -124,7 +124,7 @@ test("a call is shown with what it waited, the turns of its sub-agent, or the ch
   const [plain, child] = exec?.calls ?? [];
   if (!exec || !plain || !child) throw new Error("the journal has other calls");
   const page = (call: typeof plain) => shown((output) => showCall({ exec, call }, asked(), PAGE, output));
-  expect(page(plain)).toContain(`took      2.0 s · 120 tokens · $0.010 · sent 2 times · waited 1.5 s for a place
+  expect(page(plain)).toContain(`took      2.0 s · 120 tokens · $0.010 · sent 2 times · waited 1.5 s to be sent
 
 asked
 Is it this?

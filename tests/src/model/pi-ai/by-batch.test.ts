@@ -49,8 +49,34 @@ function rowOf(api: BatchApi, said: Said): PostedAnswer {
   return { status: 200, body: answerOf[api](said).row };
 }
 
+/** Parameters as each API has them in a row, and those that it does not have. */
+const SAMPLING = { temperature: 0.5, seed: 7, stop: ["END"] };
+const SAMPLED: Readonly<Record<BatchApi, readonly [body: object, ignored?: readonly string[]]>> = {
+  "openai-completions": [SAMPLING],
+  "openai-responses": [{ temperature: 0.5 }, ["seed", "stop"]],
+  "anthropic-messages": [{ temperature: 0.5, stop_sequences: ["END"] }, ["seed"]],
+  "google-generative-ai": [{ generationConfig: { temperature: 0.5, seed: 7, stopSequences: ["END"] } }],
+};
+
 describe.each(BATCH_APIS)("%s", (api) => {
   const model = () => modelOf(NAMES[api]);
+
+  test("a row has the parameters of its call, and one that refuses some is asked for again without them", async () => {
+    const [body, ignored] = SAMPLED[api];
+    const posted: Json[] = [];
+    const post: Post = async (request) => {
+      posted.push(request.body);
+      return posted.length === 1
+        ? { status: 400, body: { error: { message: "temperature is not supported" } } }
+        : rowOf(api, { text: "four" });
+    };
+    const asked = model();
+    expect(await ask(asked, { sampling: SAMPLING, post })).toMatchObject({ ok: false, isAdapted: true });
+    const answer = await ask(asked, { sampling: SAMPLING, post });
+    expect(answer).toMatchObject({ ok: true, ignored: ["temperature", ...(ignored ?? [])] });
+    expect(posted[0]).toMatchObject(body);
+    expect(JSON.stringify(posted[1])).not.toContain("temperature");
+  });
 
   test("a request is posted to the account of its model, and its row is the answer", async () => {
     const posted: PostedRequest[] = [];
@@ -175,7 +201,10 @@ test("a row costs half of what a live answer with its usage costs", async () => 
   const { usage } = await ask(modelOf("openai/gpt-4.1", live));
   const row = await ask(modelOf("openai/gpt-4.1"), { post: always(rowOf("openai-responses", { text: "x" })) });
   expect(usage.cost_usd).toBeGreaterThan(0);
-  expect(row.usage).toEqual({ ...usage, cost_usd: usage.cost_usd / 2 });
+  // 8 of 20 tokens were read from the cache, at a quarter of the price.
+  expect(usage.saved_usd).toBeCloseTo(8 * 1.5e-6, 12);
+  const saved_usd = (usage.saved_usd ?? 0) / 2;
+  expect(row.usage).toEqual({ ...usage, cost_usd: usage.cost_usd / 2, saved_usd });
 });
 
 test("an account names API, address and key, and has the headers of a request", async () => {
