@@ -58,7 +58,7 @@ const FORGOTTEN_MS = 60_000;
 
 /**
  * Sends a request. If its server has answered before and is away, it waits until the server is back and sends again, as long as the
- * patience lasts. A server that never answered is not waited for.
+ * patience lasts. A server that never answered is not waited for, unless it says that it loads its model.
  */
 export async function sendPatiently(
   send: () => Promise<ModelAnswer>,
@@ -83,12 +83,15 @@ export async function sendPatiently(
       server.away?.isBack.abort();
       server.away = null;
     }
-    const isAwaited = mostMs > 0 && (server.hasAnswered || answered.has(id));
-    if (answer.ok || !answer.isAway || !isAwaited) return told(answer);
+    if (answer.ok || !answer.isAway || mostMs === 0) return told(answer);
+    if (!server.hasAnswered && !answered.has(id) && !LOADS.test(answer.error.message)) return told(answer);
     const away = stillAway(server, clock.monotonic(), answer.retryAfterMs);
     if (!isTurn && leftOf(away, patience) <= 0) return told(givenUp(answer, patience));
   }
 }
+
+/** Words of llama.cpp and TGI in their first minutes. */
+const LOADS = /loading model|(?:is|still|currently) loading/i;
 
 const CANCELLED = failure("cancelled", "cancelled while waiting for the server");
 
@@ -134,7 +137,12 @@ function stillAway(server: Server, now: number, retryAfterMs = 0): Away {
 
 /** The answer after which nobody waits any more. Other calls fail in the same way. */
 function givenUp(answer: Extract<ModelAnswer, { ok: false }>, { mostMs }: Patience): ModelAnswer {
-  const { message, suggestion } = answer.error;
-  const waited = `${message}; the server answered before, and was waited for ${Math.round(mostMs / 1000)} s`;
-  return { ...answer, ends: "run", error: failure("provider_error", waited, { suggestion }) };
+  const { code, message, suggestion } = answer.error;
+  const why = LOADS.test(message) ? "loads its model" : "answered before";
+  const waited = `${message}; the server ${why}, and was waited for ${Math.round(mostMs / 1000)} s`;
+  return {
+    ...answer,
+    ends: "run",
+    error: failure("provider_error", waited, code === "provider_error" ? { suggestion } : {}),
+  };
 }

@@ -50,17 +50,21 @@ function scene(server: string, { awayMs = Number.POSITIVE_INFINITY, mostMs = 60_
     },
   };
   let isUp = true;
+  let error = GONE;
   const send = async () => {
     askedAt.push(clock.monotonic());
     await setImmediate();
-    return isUp || clock.monotonic() >= awayMs ? ANSWER : AWAY;
+    return isUp || clock.monotonic() >= awayMs ? ANSWER : error === GONE ? AWAY : { ...AWAY, error };
   };
   const call = (signal = new AbortController().signal) =>
     sendPatiently(send, { id: "local/m", server }, patience, signal);
   const goes = () => {
     isUp = false;
   };
-  return { clock, call, askedAt, waited, goes };
+  const says = (words: string) => {
+    error = failure("rate_limited", words);
+  };
+  return { clock, call, askedAt, waited, goes, says };
 }
 
 test("a server that answered before is asked again by one call at a time, in longer and longer pauses", async () => {
@@ -99,6 +103,14 @@ test("a server is asked once that has never answered, or that nobody has patienc
   impatient.goes();
   expect(await impatient.call()).toBe(AWAY);
   expect([never.askedAt.length, impatient.askedAt.length, never.waited.length]).toEqual([1, 2, 0]);
+});
+
+test("a server that loads its model is waited for, though it never answered", async () => {
+  const { call, goes, says, askedAt } = scene("http://seven", { awayMs: 5000 });
+  goes();
+  says("local/m: 503 Loading model");
+  expect((await call()).ok).toBe(true);
+  expect(askedAt.length).toBeGreaterThan(1);
 });
 
 test("a recorded answer of the model counts as one of its server", async () => {
