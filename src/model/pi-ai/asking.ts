@@ -99,7 +99,8 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
       ...(ignored.length > 0 ? { ignored } : {}),
     }),
     adapt(said, status) {
-      if (status === null || !REFUSING.includes(status)) return false;
+      // An error in a stream may come without a status.
+      if (status !== null && !REFUSING.includes(status)) return false;
       const words = said.slice(0, SEEN_CHARS);
       // The row of a batch may have been written before the process learned of the refusal.
       const parts: readonly Part[] = request.post ? [...sent, ...(form ? [form.part] : []), "limit"] : [...sent];
@@ -213,6 +214,8 @@ const FORM: readonly RegExp[] = [
   /response_?(?:format|schema|json_?schema)|json_?schema|text\.format|output[_ ]?(?:config|format)/i,
   /mime_? ?type|json (?:mode|output|object|format)|json_object|structured|guided|constrain|grammar/i,
   /additional_?properties|\bschemas?\b(?! (?:for|of) (?:function|tool))/i,
+  // All that Gemini says of fields that it does not take.
+  /request contains an invalid argument/i,
   /(?:for|in|unknown|unsupported) ['"`]?format\b|\bformat['"`]? (?:is|type|param|field)/i,
 ];
 /** Words about one schema, and not about schemas. */

@@ -100,6 +100,7 @@ test.each<[status: number, words: string]>([
   [404, "No endpoints found that support structured outputs"],
   [422, '{"detail":[{"loc":["body","response_format"],"msg":"extra fields not permitted"}]}'],
   [500, "invalid JSON schema in format"],
+  [400, "Request contains an invalid argument."],
   [501, "structured output is not implemented"],
 ])("a refusal of the form is known by its words, and remembered: %i %s", (status, words) => {
   const model = asked("openai-completions");
@@ -117,7 +118,7 @@ test.each<[status: number, words: string]>([
 test.each<[status: number | null, words: string]>([
   [429, "Rate limit reached for response_format json_schema"],
   [401, "response_format"],
-  [null, "response_format"],
+  [null, "terminated"],
   [400, "messages: at least one message is required"],
   [400, "Invalid schema for function 'read_file'"],
   [400, "max_tokens is too large: 50000. This model supports at most 16384 completion tokens"],
