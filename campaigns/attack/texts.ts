@@ -15,7 +15,7 @@ import { keysIn, redacted, redactedStart, withoutKeys } from "../../src/platform
 import { withoutPasswords } from "../../src/platform/store-place.ts";
 import { inLine } from "../../src/platform/visible.ts";
 import { readJson } from "../../src/platform/written-json.ts";
-import { endOfFirstCell, proseIn, readReply } from "../../src/session/ask/reply.ts";
+import { endOfFirstCell, literalAnswer, proseIn, reading } from "../../src/session/ask/reply.ts";
 import { openLines } from "../../src/session/machine/lines.ts";
 import { LISTED } from "./patterns.ts";
 
@@ -34,6 +34,31 @@ export interface TextReader {
 
 /** A model's answer has no more bytes. */
 const ANSWER = 200_000;
+/** Pieces of calls in the text of a reply. */
+const CALL_PIECES = [
+  ...[
+    "<tool_call>\n",
+    "<function=a>",
+    "<parameter=code>",
+    "<arg_key>",
+    "call:a{b:<escape>",
+    "<a><code>",
+    "rlm_exec(",
+    "\n",
+  ],
+  ...[
+    '{"name": "rlm_exec"',
+    "[{",
+    '"""',
+    'a="',
+    "\n```json\n{",
+    "[TOOL_CALLS]",
+    "functions.a:0",
+    "answer(`",
+    "FINAL(",
+    "a:",
+  ],
+];
 const LINES = Array.from({ length: 40_000 }, (_, at) => `line number ${at}`).join("\n");
 const PLACE = { id: "a/b", api: "openai-completions", address: "http://x", isNamed: false, near: [] };
 const SEEN = { status: null, retryAfterMs: null, networkError: null };
@@ -64,10 +89,14 @@ export const READERS: readonly TextReader[] = [
     read: (text) => withoutThinking(text, [text.slice(0, 1000)]),
   },
   {
-    ...{ id: "a reply of a root model", units: ANSWER, known: ["~", "```\t", "~~~\r", "```\t a"] },
-    read: (text) => {
-      const reply = { text: `~~~${text}\``, toolUses: [] };
-      return [readReply(reply), proseIn(reply), endOfFirstCell(reply.text)];
+    ...{ id: "a reply of a root model", units: ANSWER, known: ["~", "```\t", "~~~\r", "```\t a", ...CALL_PIECES] },
+    read: (given) => {
+      const texts = [`~~~${given}\``, given, `<tool_call>${given}`, `rlm_exec(code="${given}`, `FINAL(${given})`];
+      return texts.map((text) => {
+        const reply = { text, toolUses: [], stop: "end" as const, raw: null };
+        const read = reading(reply, { protocol: "tools", hasCalled: false, shown: [given] });
+        return [read, literalAnswer(read), proseIn(reply), endOfFirstCell(text)];
+      });
     },
   },
   {

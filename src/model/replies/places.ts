@@ -57,7 +57,7 @@ function isJsonSoFar(piece: string): boolean {
 }
 
 /** The place behind the bracket that closes the one at `start`; brackets in strings do not count. */
-function balancedEnd(text: string, start: number): number | undefined {
+export function balancedEnd(text: string, start: number): number | undefined {
   let depth = 0;
   let token = /"(?:[^"\\]|\\.)*("?)|[{}[\]]/gs;
   token.lastIndex = start;

@@ -14,6 +14,6 @@ export function isShown(value: Json, shown: readonly string[]): boolean {
 }
 
 /** A text without its white space, quotes and backslashes: what is left of it where it is quoted. */
-function withoutQuotes(text: string): string {
+export function withoutQuotes(text: string): string {
   return text.replace(/[\s"'`\\“”„‘’]+/g, "");
 }

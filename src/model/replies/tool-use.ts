@@ -32,7 +32,7 @@ export function toolUses(given: readonly GivenUse[], tools: Tools): readonly Too
 }
 
 /** The name of the tool that a call means. Servers leave frames at names: `functions.NAME`, `NAME:0`, `NAME<|channel|>json`. */
-function toolName(given: unknown, tools: Tools): string {
+export function toolName(given: unknown, tools: Tools): string {
   const name = typeof given === "string" ? given.trim() : "";
   const [bare = ""] = name
     .replace(/^(?:functions|default_api|tools)[.:]/, "")

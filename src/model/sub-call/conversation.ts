@@ -3,6 +3,7 @@ import type { AgentTool } from "../agent-tools/index.ts";
 import { failure, refusesTools } from "../failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../port.ts";
 import { shownTexts } from "../replies/shown-texts.ts";
+import { leftCallCure } from "../replies/text-calls.ts";
 import type { ReadValue } from "../replies/value-in-text.ts";
 import { NULL_FOR_ABSENT } from "../schema/fitted.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
@@ -45,6 +46,8 @@ export async function converse(
   let form = schema;
   /** A reply that its server could not read says nothing of the next one. */
   let isAskedAgain = false;
+  /** The model knows that a call in its text was not run. */
+  let wasTold = false;
   for (;;) {
     const asked = await requests.ask(first.system, messages, first.tools, formOf(form, repaired));
     const isUnread: boolean = !asked.ok && asked.unread !== undefined && !isAskedAgain;
@@ -65,6 +68,16 @@ export async function converse(
     }
     const flaw = flawOf(turn, max_tokens);
     if (flaw !== undefined) return { ok: false, error: flaw };
+    const cure =
+      schema === null || tools.length > 0
+        ? leftCallCure(turn.text, first.tools, shownTexts({ system: first.system, messages }))
+        : null;
+    if (cure !== null) {
+      if (tools.length === 0 || wasTold || turnsLeft < 1) return { ok: false, error: leftCall(tools, cure) };
+      wasTold = true;
+      messages.push({ role: "user", text: CALL_AGAIN });
+      continue;
+    }
     if (schema === null) return { ok: true, value: turn.text };
     const given = { text: turn.text, shown: shownTexts({ system: first.system, messages }) };
     const read = await valueIn(given, schema, thread, signal);
@@ -77,6 +90,20 @@ export async function converse(
     turnsLeft = Math.max(turnsLeft, 1);
     messages.push({ role: "user", text: repairRequest(read.problems) });
   }
+}
+
+const CALL_AGAIN =
+  "Your call came as text, and was not run. Call the tool, or, if you cannot, answer from what you have: nothing but the answer.";
+
+/** The failure of a model whose server leaves its calls in the text. */
+function leftCall(tools: readonly AgentTool[], cure: string): SubCallError {
+  const more = { retriable: false, suggestion: "Start the server so, or name another model." };
+  if (tools.length === 0) {
+    const problem = "the model gave a call of a tool in place of an answer, and its server left it in the text";
+    return failure("provider_error", `${problem}; ${cure}`, more);
+  }
+  const problem = "the model calls tools in its text, which are not run: its server does not read these calls";
+  return failure("sub_agent_error", `${problem}; ${cure}`, more);
 }
 
 /** A failure with what a caller can do, if the tools of the call are at fault. */

@@ -96,6 +96,10 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
   const rounds = roundsOf(ask);
   const hasFence = rounds.some(({ protocol }, at) => at > 0 && protocol === "fence" && rounds[0]?.protocol === "tools");
   const ofExecs = ask.execs.reduce((times, { resumed }) => times + resumed, 0);
+  const inText = rounds.reduce(
+    (sum, { outcome, cells }) => sum + (outcome.ok && outcome.reply.read?.isInText ? cells.length : 0),
+    0,
+  );
   const hasElided = rounds.some(({ elide }) => elide.length > 0);
   return {
     session_id,
@@ -105,6 +109,7 @@ function fieldsOf({ session_id, ask, budget, context, trajectory }: AskFacts) {
     limits_met: ask.complete ? (ask.complete.limits_met ?? []) : limitsMetIn(ask),
     warnings: [
       ...(hasFence ? ["protocol_fence"] : []),
+      ...(inText > 0 ? [`calls_in_text: ${inText}`] : []),
       ...(hasElided ? ["history_elided"] : []),
       // The end of an ask that was answered has recorded them, with those of its answer.
       ...(ask.complete?.success ? [] : repliesTold(ask.execs.flatMap(({ results }) => results))),

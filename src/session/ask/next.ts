@@ -3,7 +3,7 @@ import type { AskLimit, EndedBy } from "../journal/records.ts";
 import { elided, halved, saidIn } from "./conversation.ts";
 import * as notes from "./notes.ts";
 import type { AddedMessage, AskSettings, FailedTurn, Protocol, Round, TurnInput } from "./records.ts";
-import { type AskedCell, type Reply, readReply } from "./reply.ts";
+import { type AskedCell, type Doubt, literalAnswer, type Reply, readReply } from "./reply.ts";
 
 /** An ask as its records tell it, with what its driver knows at this moment. */
 export interface AskView {
@@ -85,15 +85,22 @@ export function next(ask: AskView): Next {
   return reply.cells.length > 0 ? afterCells(ask, last, reply) : afterText(ask, reply);
 }
 
-/** The answer that the last round gives, a value of a cell or the text of a reply, which the driver checks against the schema before it asks for what comes next. */
-export function candidate({ rounds }: Pick<AskView, "rounds">) {
+/** The value that a cell gave to `answer`, or the text of a reply. */
+interface Candidate extends GivenAnswer {
+  readonly isText: boolean;
+}
+
+/** The answer that the last round gives, which the driver checks against the schema before it asks for what comes next. */
+export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null {
   const last = rounds.at(-1);
   if (!last?.outcome.ok) return null;
   const reply = readReply(last.outcome.reply);
-  const given = !last.closing && reply.cells.length > 0 ? last.cells.at(-1)?.answer : undefined;
-  if (given) return { value: given.value, isText: false };
-  const text = last.closing || reply.cells.length === 0 ? textOf(reply) : undefined;
-  return text === undefined ? null : { value: text, isText: true };
+  const given = last.closing ? literalAnswer(reply) : last.cells.at(-1)?.answer;
+  if (given && reply.cells.length > 0) return { ...given, isText: false };
+  // A call is never a text: in the closing turn it says nothing, and before it runs.
+  const isText = last.closing ? !reply.isInText && reply.doubt?.kind !== "call" : reply.cells.length === 0;
+  const text = isText ? textOf(reply) : undefined;
+  return text === undefined ? null : { value: text, cite: null, isText: true };
 }
 
 function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
@@ -122,13 +129,17 @@ function afterTooLong(ask: AskView, message: string): Next {
 
 function closed(ask: AskView, reply: Reply): Next {
   const { rounds, misfit, fitting } = ask;
-  const text = textOf(reply);
+  const given = candidate(ask);
   const why = whyClosed(ask);
-  if (text === undefined) return noAnswer(`${why ?? SPENT}, and the model gave no text as its answer`);
+  if (given === null) {
+    const isCall = reply.cells.length > 0 || reply.doubt?.kind === "call";
+    const what = isCall ? "gave a call in place of an answer" : "gave no text as its answer";
+    return noAnswer(`${why ?? SPENT}, and the model ${what}`);
+  }
   if (misfit !== null) return noAnswer(`${why ?? SPENT}, and the answer does not fit the schema: ${misfit}`);
   const warnings = hasLooked(rounds) ? [] : ["answered_without_looking"];
   const spent = why === null ? "turns_spent" : `turns_spent: ${why}`;
-  return answered("closing", { value: fitting ?? text, cite: null }, [spent, ...warnings]);
+  return answered("closing", { value: fitting ?? given.value, cite: given.cite }, [spent, ...warnings]);
 }
 
 const SPENT = "the turns are spent";
@@ -174,23 +185,34 @@ function isUnseen({ rounds }: AskView, source: string, value: Json): boolean {
 
 function afterText(ask: AskView, reply: Reply): Next {
   const isSeen = hasLooked(ask.rounds);
-  if (reply.foreign !== null && !isAnswerWithBlock(ask, reply.foreign)) {
-    return turnWith(ask, [user(told(ask, notes.foreign(reply.foreign)))]);
+  const { doubt } = reply;
+  if (doubt !== null && !isAnswerAnyway(ask, doubt)) {
+    return turnWith(ask, [user(told(ask, notes.doubted(doubt, hasCalled(ask.rounds))))]);
   }
   // Without a schema a text with a block was told of its block, not of its haste.
-  const hasty = ask.settings.schema === null ? ["plain"] : ["plain", "with a block"];
+  const hasty = ["plain", "code", "step", ...(ask.settings.schema === null ? [] : ["block"])];
   const wasNudged = ask.rounds.slice(0, -1).some((round) => hasty.includes(textAlone(round) ?? ""));
   if (!isSeen && !wasNudged) return turnWith(ask, [user(told(ask, notes.nudge))]);
   if (ask.misfit !== null) return turnWith(ask, [user(told(ask, notes.misfit(ask.misfit)))]);
   const value = ask.fitting ?? textOf(reply) ?? "";
-  return answered("text", { value, cite: null }, isSeen ? [] : ["answered_without_looking"]);
+  const unsure = doubt && doubt.kind !== "block" ? [`answer_unsure: ${notes.UNSURE[doubt.kind]}`] : [];
+  return answered("text", { value, cite: null }, [...(isSeen ? [] : ["answered_without_looking"]), ...unsure]);
 }
 
-/** A block that is not JavaScript belongs to an answer if JSON is asked for, or if the model repeats it after a look. */
-function isAnswerWithBlock({ rounds, settings, misfit }: AskView, language: string): boolean {
-  if (settings.schema !== null && (misfit === null || language === "json")) return true;
+/**
+ * True for a text that is the answer although it may not be meant as one: it fits the schema, or the model stays with it. A call
+ * never is, and a block only after a look.
+ */
+function isAnswerAnyway({ rounds, settings, misfit }: AskView, { kind, detail }: Doubt): boolean {
+  if (kind === "call") return false;
+  if (settings.schema !== null && (misfit === null || detail === "json")) return true;
   const before = rounds.at(-2);
-  return hasLooked(rounds) && before !== undefined && textAlone(before) === "with a block";
+  return (kind !== "block" || hasLooked(rounds)) && before !== undefined && textAlone(before) === kind;
+}
+
+/** True if a reply of the ask had a native call. */
+export function hasCalled(rounds: readonly Round[]): boolean {
+  return rounds.some(({ outcome }) => outcome.ok && outcome.reply.toolUses.length > 0);
 }
 
 /** The next turn with these messages: the closing one if turns or budget are spent, or if the model goes in circles. */
@@ -266,12 +288,12 @@ function answered(by: "answer" | "text" | "closing", answer: GivenAnswer, warnin
 
 const noAnswer = (message: string): Next => ({ kind: "end", ok: false, code: "no_answer", message });
 
-/** The kind of a reply without a cell: a text, or one with a block in another language; null if it had one, or if it failed. */
-function textAlone({ outcome }: Round): "plain" | "with a block" | null {
+/** The kind of a reply without a cell: a text, or why it may not be the answer; null if it had one, or if it failed. */
+function textAlone({ outcome }: Round): "plain" | Doubt["kind"] | null {
   if (!outcome.ok) return null;
-  const { cells, foreign } = readReply(outcome.reply);
+  const { cells, doubt } = readReply(outcome.reply);
   if (cells.length > 0) return null;
-  return foreign === null ? "plain" : "with a block";
+  return doubt?.kind ?? "plain";
 }
 
 /** True if a cell has succeeded: the model has seen something. */
@@ -308,5 +330,6 @@ function successesOf(round: Round): readonly boolean[] {
   const ran = cells.map(({ success }) => success);
   const reply = readReply(outcome.reply);
   const isUnrunnable = reply.cells[cells.length]?.asked.ok === false && !ran.includes(false);
-  return isUnrunnable || textAlone(round) === "with a block" ? [...ran, false] : ran;
+  const isNotRun = ["block", "call"].includes(textAlone(round) ?? "");
+  return isUnrunnable || isNotRun ? [...ran, false] : ran;
 }

@@ -1,3 +1,6 @@
+import { isCell } from "./blocks.ts";
+import { CELL_TOOL, type Doubt } from "./reply.ts";
+
 /** Notes of Belay to a root model between its turns. Recorded as it was sent, so a later build may say it differently. */
 
 export const lastWithCode = "This is the last turn in which code is run: answer in it, or in plain text after it.";
@@ -9,8 +12,29 @@ export const nudge = "No cell was run: nothing of P was seen. Run a cell first, 
 
 export const sameAgain = "The same cell gave the same output: change something.";
 
-export const foreign = (language: string) =>
-  `The block in ${language} is not run: cells are JavaScript. Write the same in JavaScript, or repeat the text if it was your answer.`;
+/** Why a text is not taken for the answer. @param hasCalled the model can call the tool, and blocks are not cells */
+export function doubted({ kind, detail }: Doubt, hasCalled: boolean): string {
+  const how = hasCalled ? `call ${CELL_TOOL}` : "write it in a block fenced as ```js, and stop after it";
+  switch (kind) {
+    case "block":
+      if (isCell({ language: detail }))
+        return `The block in your text is not run: ${how}, or repeat the text if it was your answer.`;
+      return `The block in ${detail} is not run: cells are JavaScript. Write the same in JavaScript, or repeat the text if it was your answer.`;
+    case "call":
+      return `Your call came as text and was not run: ${detail}. To run its code, ${how}.`;
+    case "code":
+      return `Your reply is code that nothing runs. To run it as a cell, ${how}; if it was your answer, repeat it.`;
+    case "step":
+      return "You announced a step and took none. Take it now, or give the answer.";
+  }
+}
+
+/** Why an answer is taken that may not be meant as one: the model was asked, and stayed with it. */
+export const UNSURE = {
+  call: "the model gave a call that was not run",
+  code: "the model gave code that was not run",
+  step: "the model announced a further step",
+} as const;
 
 export const misfit = (problem: string) => `The answer does not fit: ${problem}`;
 

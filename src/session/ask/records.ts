@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtime/index.ts";
-import { type BudgetLimit, type GivenUse, type ModelTurn, toolUses } from "../../model/index.ts";
+import { type BudgetLimit, type GivenUse, toolUses } from "../../model/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { remembered } from "../../platform/remembered.ts";
 import type { SessionState } from "../exec/work.ts";
@@ -10,6 +10,7 @@ import type { ExecRecords } from "../journal/exec-records.ts";
 import { ASK_LIMITS } from "../journal/limits-met.ts";
 import type { Start } from "../journal/records.ts";
 import { observationOf } from "./observe.ts";
+import type { RecordedReply } from "./reply.ts";
 
 /** Any JSON value of a record. */
 export const json = v.custom<Json>((value) => value !== undefined);
@@ -87,7 +88,7 @@ export type AddedMessage = TurnInput["messages"][number];
 
 /** A turn of the root model and the cells that its reply asked for, as far as they have run. */
 export interface Round extends TurnInput {
-  readonly outcome: { readonly ok: true; readonly reply: ModelTurn } | FailedTurn;
+  readonly outcome: { readonly ok: true; readonly reply: RecordedReply } | FailedTurn;
   readonly cells: readonly RanCell[];
 }
 
@@ -110,6 +111,19 @@ export interface RanCell {
   readonly answer: GivenAnswer | null;
 }
 
+const asked = v.variant("ok", [
+  v.object({ ok: v.literal(true), source: v.string() }),
+  v.object({ ok: v.literal(false), problem: v.string() }),
+]);
+
+/** The reading of a reply, as its record has it. */
+const ReadSchema = v.object({
+  text: v.string(),
+  cells: v.array(v.object({ use: v.nullable(use), asked })),
+  doubt: v.nullable(v.object({ kind: v.picklist(["block", "call", "code", "step"]), detail: v.string() })),
+  isInText: v.optional(v.boolean()),
+});
+
 const ReplySchema = v.object({
   text: v.string(),
   // Earlier builds recorded what servers had sent, in any form.
@@ -119,6 +133,7 @@ const ReplySchema = v.object({
   ),
   stop: v.picklist(["end", "tools", "length"]),
   raw: v.unknown(),
+  read: v.optional(ReadSchema),
 });
 
 /** The session's newest ask. */
@@ -157,7 +172,7 @@ const roundOf = remembered(({ start, results, complete }: ExecRecords): Omit<Rou
   return { ...input, outcome: { ok: false, code: error_code ?? "cancelled", message: error_message ?? "" } };
 });
 
-const replyOf = (value: Json): ModelTurn => parsed(ReplySchema, value, "reply of a turn");
+const replyOf = (value: Json): RecordedReply => parsed(ReplySchema, value, "reply of a turn");
 
 const cellOf = remembered(({ start, complete }: ExecRecords): RanCell => {
   const cell = complete && cellIn(complete);

@@ -1,31 +1,149 @@
+import { builtins } from "../../../builtins/index.ts";
 import type { Json } from "../../../runtime/index.ts";
-import type { ModelTurn, ToolUse } from "../../model/index.ts";
+import {
+  type ModelTurn,
+  readLiteral,
+  type ToolUse,
+  textCalls,
+  toolUses as usesOf,
+  withoutQuotes,
+} from "../../model/index.ts";
+import { announces } from "./announcement.ts";
+import { blocksIn, isCell } from "./blocks.ts";
+import type { Protocol } from "./records.ts";
 
 /** The tool that a root model runs cells with. */
 export const CELL_TOOL = "rlm_exec";
+const TOOLS = [{ name: CELL_TOOL }];
 
-/** The cells that a reply of the root model asks for. */
+/** A reply as it was read when it came. Its record keeps that, since a later build may read such a text otherwise. */
 export interface Reply {
+  /** The answer, if the reply is one. Of a reply with calls in its text, what stands before them. */
   readonly text: string;
   /** In the order in which they are to run. */
   readonly cells: readonly AskedCell[];
-  /** The language of a fenced block that is not JavaScript, if the reply has no cell. */
-  readonly foreign: string | null;
+  /** Why the text may not be meant as the answer; null: nothing speaks against it, or the reply has a cell. */
+  readonly doubt: Doubt | null;
+  /** Its cells were calls in the text, which the server had not read. */
+  readonly isInText?: boolean | undefined;
+}
+
+/** A reason why a text may not be meant as the answer. */
+export interface Doubt {
+  /** It has a block of code, a call that is not run, is code itself, or announces a step. */
+  readonly kind: "block" | "call" | "code" | "step";
+  /** The language of the block, or why the call is not run; empty for the others. */
+  readonly detail: string;
 }
 
 export interface AskedCell {
-  /** The tool call that the observation answers; null: the cell stood in a fenced block. */
+  /** The tool call that the observation answers; null: the cell stood in the text. */
   readonly use: Pick<ToolUse, "id" | "name"> | null;
   readonly asked: { readonly ok: true; readonly source: string } | { readonly ok: false; readonly problem: string };
 }
 
-/** Reads a reply by its tool calls, else by its first block of JavaScript. */
-export function readReply({ text, toolUses }: Pick<ModelTurn, "text" | "toolUses">): Reply {
-  if (toolUses.length > 0) return { text, cells: toolUses.map(cellOfUse), foreign: null };
+/** A reply with the reading that its record has. */
+export type RecordedReply = ModelTurn & { readonly read?: Reply | undefined };
+
+/** The reading of a reply. Earlier builds recorded none: they took the first block of JavaScript for a cell. */
+export function readReply({ text, toolUses, read }: Pick<RecordedReply, "text" | "toolUses" | "read">): Reply {
+  if (read) return read;
+  return toolUses.length > 0 ? ofCells(text, toolUses.map(cellOfUse)) : byBlocks(text, true);
+}
+
+/** Facts that a reply is read by. */
+export interface ReadBy {
+  readonly protocol: Protocol;
+  /** An earlier reply of the ask had a native call: a block in a text is not a cell then. */
+  readonly hasCalled: boolean;
+  /** Texts that the model was shown: a call that stands in one of them is quoted. */
+  readonly shown: readonly string[];
+}
+
+/** Reads a reply when it comes: by its native calls, else by calls in its text, by its blocks, or by its words. */
+export function reading({ text, toolUses }: ModelTurn, { protocol, hasCalled, shown }: ReadBy): Reply {
+  if (toolUses.length > 0) return ofCells(text, toolUses.map(cellOfUse));
+  const called = byCalls(text.trim(), shown);
+  if (called) return called;
+  const blocks = byBlocks(text, protocol === "fence" || !hasCalled);
+  if (blocks.cells.length > 0) return byFinal(sourceOf(blocks) ?? "") ?? blocks;
+  if (blocks.doubt) return blocks;
+  const kind = isCode(text.trim()) ? "code" : announces(text) ? "step" : null;
+  return byFinal(text) ?? { ...blocks, doubt: kind && { kind, detail: "" } };
+}
+
+const ofCells = (text: string, cells: readonly AskedCell[]): Reply => ({ text, cells, doubt: null });
+const cell = (source: string): AskedCell => ({ use: null, asked: { ok: true, source } });
+
+/** null: the text has no call. */
+function byCalls(text: string, shown: readonly string[]): Reply | null {
+  const found = textCalls(text, TOOLS);
+  if (!found) return null;
+  const cells = usesOf(found.calls, TOOLS).map((use) => ({ ...cellOfUse(use), use: null }));
+  const problems = cells.map(({ asked }) => (asked.ok ? null : asked.problem));
+  const sources = cells.map(({ asked }) => (asked.ok ? asked.source : ""));
+  const isQuoted = isAnyShown([text.slice(found.start), ...sources], shown);
+  const problem = found.problem ?? problems.find((one) => one !== null) ?? (isQuoted ? QUOTED : null);
+  if (problem !== null) return { text, cells: [], doubt: { kind: "call", detail: problem } };
+  return { ...ofCells(text.slice(0, found.start).trim(), cells), isInText: true };
+}
+
+const QUOTED = "it stands in a text that you were shown";
+
+function isAnyShown(texts: readonly string[], shown: readonly string[]): boolean {
+  const bare = shown.map(withoutQuotes);
+  return texts.map(withoutQuotes).some((text) => text !== "" && bare.some((one) => one.includes(text)));
+}
+
+function byBlocks(text: string, areCells: boolean): Reply {
   const blocks = blocksIn(text);
-  const own = blocks.find(({ language }) => LANGUAGES.has(language));
-  if (own) return { text, cells: [{ use: null, asked: { ok: true, source: own.code } }], foreign: null };
-  return { text, cells: [], foreign: blocks[0]?.language ?? null };
+  const own = areCells ? blocks.find(isCell) : undefined;
+  if (own) return ofCells(text, [cell(own.code)]);
+  const [first] = blocks;
+  return { text, cells: [], doubt: first ? { kind: "block", detail: first.language } : null };
+}
+
+/** The ending of other programs of this kind: `FINAL(x)` is x, and `FINAL_VAR(n)` the value of a variable. */
+function byFinal(given: string): Reply | null {
+  const text = given.trim().replace(/;$/, "");
+  const begun = /^[ \t]{0,9}FINAL(_VAR)?\(/m.exec(text);
+  if (!begun || !text.endsWith(")")) return null;
+  const inner = text.slice(begun.index + begun[0].length, -1).trim();
+  const said = readLiteral(inner);
+  const plain = typeof said === "string" ? said : inner;
+  if (begun[1] === undefined) return { text: plain, cells: [], doubt: null };
+  return /^[A-Za-z_$][\w$]*$/.test(plain) ? ofCells(given, [cell(`answer(${plain})`)]) : null;
+}
+
+const NAMES = ["print", ...builtins.map(({ name }) => name)].join("|");
+const CALLS = new RegExp(`(?<![.\\w$"'\`])(?:${NAMES})\\s{0,9}\\(`);
+const BEGINS =
+  /^(?:\/[/*]|(?:const|let|var|await|async|for|if|while|function|return|try)\b|[\w$.[\]]{1,99}\s{0,9}[(=])/;
+
+/** A text that is a cell in all but its fence: it begins and ends as code does, and calls a builtin. */
+function isCode(text: string): boolean {
+  const bare = text
+    .replace(/^<(?:code|script|js)>/, "")
+    .replace(/<\/(?:code|script|js)>$/, "")
+    .trim();
+  return BEGINS.test(bare) && /[;)}]$/.test(bare) && CALLS.test(bare);
+}
+
+/** The answer that a reply gives by a call whose code is only `answer(LITERAL)`: it is read and not run. null: it gives none. */
+export function literalAnswer(reply: Reply): { readonly value: Json; readonly cite: Json } | null {
+  const source = reply.cells.length === 1 ? sourceOf(reply)?.trim().replace(/;$/, "") : undefined;
+  const begun = /^(?:await )?answer\s{0,9}\(/.exec(source ?? "");
+  if (source === undefined || !begun || !source.endsWith(")")) return null;
+  const args = readLiteral(`[${source.slice(begun[0].length, -1)}]`);
+  const [value, options] = Array.isArray(args) ? args : [];
+  if (value === undefined) return null;
+  const isObject = typeof options === "object" && options !== null && !("length" in options);
+  return { value, cite: (isObject ? options.cite : undefined) ?? null };
+}
+
+/** The source of the first cell that a reply asks for. */
+function sourceOf({ cells: [first] }: Reply): string | undefined {
+  return first?.asked.ok ? first.asked.source : undefined;
 }
 
 /**
@@ -33,17 +151,16 @@ export function readReply({ text, toolUses }: Pick<ModelTurn, "text" | "toolUses
  * invent its output. null: there is nothing behind it.
  */
 export function endOfFirstCell(text: string): number | null {
-  const own = blocksIn(text).find(({ language }) => LANGUAGES.has(language));
+  const own = blocksIn(text).find(isCell);
   return own && own.end < text.trimEnd().length ? own.end : null;
 }
 
-/** The text of a reply beside its cells: without the block that is run. */
-export function proseIn({ text, toolUses }: Pick<ModelTurn, "text" | "toolUses">): string {
-  const own = toolUses.length > 0 ? undefined : blocksIn(text).find(({ language }) => LANGUAGES.has(language));
+/** The text of a reply beside its cells: without the block or the calls that are run. */
+export function proseIn({ text, toolUses, read }: Pick<RecordedReply, "text" | "toolUses" | "read">): string {
+  if (read?.isInText) return read.text;
+  const own = toolUses.length > 0 ? undefined : blocksIn(text).find(isCell);
   return own ? `${text.slice(0, own.start).trimEnd()}\n${text.slice(own.end).trimStart()}`.trim() : text;
 }
-
-const LANGUAGES: ReadonlySet<string> = new Set(["", "js", "javascript", "ts", "typescript", "repl"]);
 
 function cellOfUse({ id, name, arguments: given, problem }: ToolUse): AskedCell {
   const use = { id, name };
@@ -53,34 +170,4 @@ function cellOfUse({ id, name, arguments: given, problem }: ToolUse): AskedCell 
   const why = problem === undefined ? "" : `${problem}; `;
   const takes = `${CELL_TOOL} takes { code }, a text of JavaScript that is not empty`;
   return { use, asked: { ok: false, problem: `${why}${takes}` } };
-}
-
-interface Block {
-  /** In lower case; empty if the fence names none. */
-  readonly language: string;
-  readonly code: string;
-  /** Offset of the opening fence. */
-  readonly start: number;
-  /** Offset behind the closing fence. */
-  readonly end: number;
-}
-
-/** The fenced blocks of a text. A fence that is not closed ends with the text. */
-function blocksIn(text: string): Block[] {
-  const blocks: Block[] = [];
-  const opening = /^ {0,3}(`{3,}|~{3,}(?!~))([^\n\r\u2028\u2029`]*)\r?(?:\n|$)/gm;
-  const closing = /^ {0,3}(`{3,}|~{3,})[ \t]*$/gm;
-  for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
-    const [, fence = "", info = ""] = match;
-    const [language = ""] = info.trim().split(/\s/, 1);
-    const from = opening.lastIndex;
-    closing.lastIndex = from;
-    let close = closing.exec(text);
-    while (close?.[1] !== undefined && !close[1].startsWith(fence)) close = closing.exec(text);
-    const end = close ? close.index + close[0].length : text.length;
-    const code = text.slice(from, close?.index ?? text.length);
-    blocks.push({ language: language.toLowerCase(), code, start: match.index, end });
-    opening.lastIndex = end;
-  }
-  return blocks;
 }

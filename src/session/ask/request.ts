@@ -11,13 +11,12 @@ import {
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
 import { UNREAD } from "./notes.ts";
 import type { FailedTurn, Protocol, Round } from "./records.ts";
-import { CELL_TOOL, endOfFirstCell } from "./reply.ts";
+import { CELL_TOOL, endOfFirstCell, type ReadBy, reading } from "./reply.ts";
 
 /** A request to the root model. */
-export interface TurnRequest {
+export interface TurnRequest extends ReadBy {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
-  readonly protocol: Protocol;
   /** Output tokens, thinking included. */
   readonly max_tokens: number;
   readonly thinking: Thinking;
@@ -56,14 +55,13 @@ const CELL_TOOL_SPEC = {
 } as const;
 
 /** A reply that can be run: one that was cut holds half a cell. Only the first fenced block is kept. */
-async function usable(reply: ModelTurn, { protocol, max_tokens }: TurnRequest): Promise<Round["outcome"]> {
-  if (reply.stop === "length") {
-    return { ok: false, code: "truncated_answer", message: `the reply was cut at ${max_tokens} tokens` };
+async function usable(given: ModelTurn, request: TurnRequest): Promise<Round["outcome"]> {
+  if (given.stop === "length") {
+    return { ok: false, code: "truncated_answer", message: `the reply was cut at ${request.max_tokens} tokens` };
   }
-  const end = protocol === "fence" ? endOfFirstCell(reply.text) : null;
-  if (end === null) return { ok: true, reply };
-  const { cutTurn } = await loadSubCallLayer();
-  return { ok: true, reply: cutTurn(reply, end) };
+  const end = request.protocol === "fence" ? endOfFirstCell(given.text) : null;
+  const reply = end === null ? given : (await loadSubCallLayer()).cutTurn(given, end);
+  return { ok: true, reply: { ...reply, read: reading(reply, request) } };
 }
 
 function failed({ error, isTooLong, unread }: Extract<Asked, { ok: false }>, protocol: Protocol): FailedTurn {

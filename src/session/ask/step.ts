@@ -9,7 +9,7 @@ import { type AskRecords, interruptedIn } from "../journal/account.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
 import { conversationOf, unitsOfMessage } from "./conversation.ts";
-import { type AskView, candidate, type Next, next, turnsDone } from "./next.ts";
+import { type AskView, candidate, hasCalled, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
 import { type AskInput, askIn, type Round, readTurn, roundsOf } from "./records.ts";
@@ -60,9 +60,12 @@ export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, 
 /** The request of a turn, by the records of its ask. */
 export function requestFor({ system, settings }: AskInput, records: AskRecords, step: TurnStep): TurnRequest {
   const { turn, messages, elide, protocol, maxTokens } = step;
+  const rounds = roundsOf(records);
   return {
     system,
-    messages: conversationOf(roundsOf(records), { turn, messages }, elide),
+    hasCalled: hasCalled(rounds),
+    shown: [...rounds, step].flatMap((one) => one.messages.map(({ text }) => text)),
+    messages: conversationOf(rounds, { turn, messages }, elide),
     protocol,
     max_tokens: maxTokens,
     thinking: settings.thinking,

@@ -139,8 +139,8 @@ describe("answers", () => {
 
   test("what the driver checks is the answer of the last round", () => {
     const value = { rounds: [looked, round("", [use("x")], [answering("x", "y")])] };
-    expect(candidate(value)).toEqual({ value: "y", isText: false });
-    expect(candidate({ rounds: [looked, round(" y ", [], [])] })).toEqual({ value: "y", isText: true });
+    expect(candidate(value)).toEqual({ value: "y", cite: null, isText: false });
+    expect(candidate({ rounds: [looked, round(" y ", [], [])] })).toEqual({ value: "y", cite: null, isText: true });
     expect(candidate({ rounds: [looked] })).toBeNull();
     expect(candidate({ rounds: [failed("timeout")] })).toBeNull();
   });
@@ -322,5 +322,42 @@ describe("failed turns", () => {
     expect(stepAfter([failed(TOOLS_REFUSED)])).toMatchObject({ turn: 1, protocol: "fence", messages: [] });
     expect(stepAfter([failed(TOOLS_REFUSED), looked])).toMatchObject({ protocol: "fence" });
     expect(stepAfter([], {}, { protocol: "fence" })).toMatchObject({ protocol: "fence" });
+  });
+});
+
+describe("texts that may not be answers", () => {
+  const read = (kind: "call" | "code" | "step") =>
+    round("I will count.", [], [], {
+      outcome: {
+        ok: true,
+        reply: {
+          ...{ text: "I will count.", toolUses: [], stop: "end", raw: null },
+          read: { text: "I will count.", cells: [], doubt: { kind, detail: "it is cut" } },
+        },
+      },
+    });
+
+  test.each(["code", "step"] as const)("the model is asked once about %s, and stays with it", (kind) => {
+    expect(stepAfter([looked, read(kind)])).toMatchObject({ kind: "turn" });
+    const warnings = [expect.stringContaining("answer_unsure: ")];
+    expect(stepAfter([looked, read(kind), read(kind)])).toMatchObject({ ok: true, answered_by: "text", warnings });
+    expect(stepAfter([read(kind), read(kind)])).toMatchObject({ ok: true, answered_by: "text" });
+  });
+
+  test("a call that is not run is never the answer", () => {
+    expect(texts(stepAfter([looked, read("call"), read("call")]))[0]).toContain("was not run: it is cut");
+    const closing = { ...read("call"), closing: true };
+    expect(stepAfter([looked, closing])).toMatchObject({
+      code: "no_answer",
+      message: expect.stringContaining("a call"),
+    });
+  });
+
+  test("in the closing turn a call that only answers with a literal is the answer, without being run", () => {
+    const closed = (code: string) => round("", [use(code)], [], { closing: true });
+    const answer = { value: { n: [1, "a"] }, cite: [[0, 5]] };
+    const step = stepAfter([looked, closed("answer({ n: [1, 'a'] }, { cite: [[0, 5]] });")]);
+    expect(step).toMatchObject({ ok: true, answered_by: "closing", answer });
+    expect(stepAfter([looked, closed("answer(n)")])).toMatchObject({ code: "no_answer" });
   });
 });

@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { roundsOf } from "../../../../src/session/ask/records.ts";
-import { endOfFirstCell, proseIn, readReply } from "../../../../src/session/ask/reply.ts";
+import { endOfFirstCell, proseIn, type ReadBy, reading, readReply } from "../../../../src/session/ask/reply.ts";
 
 const fence = (text: string) => readReply({ text, toolUses: [] });
 const sourceOf = (text: string) => {
@@ -26,8 +26,8 @@ test("a longer fence holds shorter ones, and tildes are fences too", () => {
 });
 
 test("a block in another language is named", () => {
-  expect(fence("```python\nprint(1)\n```")).toMatchObject({ cells: [], foreign: "python" });
-  expect(fence("no block, but `inline`")).toMatchObject({ cells: [], foreign: null });
+  expect(fence("```python\nprint(1)\n```")).toMatchObject({ cells: [], doubt: { kind: "block", detail: "python" } });
+  expect(fence("no block, but `inline`")).toMatchObject({ cells: [], doubt: null });
 });
 
 test("tool calls go before blocks in the text", () => {
@@ -70,5 +70,53 @@ test("odd calls that an earlier build recorded as they were sent can be read", (
   expect(round?.outcome).toMatchObject({
     ok: true,
     reply: { toolUses: [{ id: "7", arguments: {}, problem: expect.stringContaining("null") }, { name: "unnamed" }] },
+  });
+});
+
+describe("a reply when it comes", () => {
+  const CALL = '<tool_call>{"name":"rlm_exec","arguments":{"code":"answer(\'x\')"}}</tool_call>';
+  const by = { protocol: "tools", hasCalled: false, shown: [] } as const;
+  const read = (text: string, more: Partial<ReadBy> = {}) =>
+    reading({ text, toolUses: [], stop: "end", raw: null }, { ...by, ...more });
+
+  test("a call in its text is a cell, and what stands before it is prose", () => {
+    const reply = read(`I look.\n${CALL}`);
+    expect(reply).toMatchObject({
+      text: "I look.",
+      isInText: true,
+      cells: [{ use: null, asked: { source: "answer('x')" } }],
+    });
+    expect(proseIn({ text: CALL, toolUses: [], read: reply })).toBe("I look.");
+  });
+
+  test("a call that the model was shown, or whose code it was shown, is not a cell", () => {
+    for (const shown of [CALL, "run answer( “x” )", JSON.stringify(CALL)]) {
+      expect(read(CALL, { shown: ["a", shown] })).toMatchObject({ cells: [], doubt: { kind: "call" } });
+    }
+  });
+
+  test("a block is a cell as long as the model has called nothing, or if it cannot", () => {
+    const block = "```js\n1\n```";
+    expect(read(block).cells).toHaveLength(1);
+    expect(read(block, { hasCalled: true, protocol: "fence" }).cells).toHaveLength(1);
+    expect(read(block, { hasCalled: true })).toMatchObject({ cells: [], doubt: { kind: "block", detail: "js" } });
+  });
+
+  test.each([
+    ["FINAL(a (b))", { text: "a (b)", cells: [], doubt: null }],
+    ["Done.\nFINAL('a');", { text: "a", cells: [], doubt: null }],
+    ["FINAL_VAR(n)", { cells: [{ asked: { source: "answer(n)" } }] }],
+    ["FINAL_VAR(n + 1)", { cells: [], doubt: null }],
+    ["const n = count('a');\nprint(n);", { doubt: { kind: "code" } }],
+    ["I will count them now.", { doubt: { kind: "step" } }],
+    ["Ich werde jetzt zählen.", { doubt: { kind: "step" } }],
+    ["There are 2. Let me know if you need more.", { doubt: null }],
+    ["count is 2 (see above)", { doubt: null }],
+  ])("%j is read by its words", (text, expected) => {
+    expect(read(text)).toMatchObject(expected);
+  });
+
+  test("an earlier build's reading stays: its record has none, and a block was a cell", () => {
+    expect(readReply({ text: CALL, toolUses: [] })).toMatchObject({ cells: [], doubt: null });
   });
 });

@@ -5,7 +5,7 @@ import { serve } from "../../../support/scripted-model.ts";
 
 const REQUEST: TurnRequest = {
   ...{ system: "You answer.", messages: [{ role: "user", text: "Which?" }], protocol: "tools", max_tokens: 500 },
-  ...{ thinking: "off", conversation: "ask-1" },
+  ...{ thinking: "off", conversation: "ask-1", hasCalled: false, shown: [] },
 };
 
 /** What comes of a turn that the scripted server answers so. */

@@ -1,0 +1,219 @@
+import { isRecord } from "../../platform/json.ts";
+import type { ToolSpec } from "../port.ts";
+
+import { readLiteral } from "./literal.ts";
+import { balancedEnd } from "./places.ts";
+import { type GivenUse, parseArguments, toolName } from "./tool-use.ts";
+
+/** Calls that a server has left in the text of a reply. */
+export interface TextCalls {
+  /** The place at which they begin. */
+  readonly start: number;
+  readonly calls: readonly GivenUse[];
+  /** The reason why they cannot be run, as a clause; null: they can. */
+  readonly problem: string | null;
+}
+
+type Tools = readonly Pick<ToolSpec, "name">[];
+
+/** Beginnings of calls, with the parsers of vLLM and SGLang that read them; "": none is known. The first that fits counts. */
+const FORMATS: readonly (readonly [mark: RegExp, vllm: string, sglang: string])[] = [
+  [/<tool_call>\s{0,9}[\w.-]{1,99}\s{0,9}<arg_key>/, "glm45", "glm45"],
+  [/(?:<tool_call>\s{0,9})?<function=/, "qwen3_coder", "qwen3_coder"],
+  [/<tool_calls>/, "jamba", ""],
+  [/<\/?tool_call>/, "hermes", "qwen25"],
+  [/<seed:tool_call>/, "seed_oss", ""],
+  [/<minimax:tool_call>/, "minimax_m2", "minimax-m2"],
+  [/\[TOOL_CALLS\]/, "mistral", "mistral"],
+  [/<\|python_tag\|>/, "llama3_json", "llama3"],
+  [/<\|tool_calls?_(?:section_)?begin\|>/, "kimi_k2", "kimi_k2"],
+  [/<[|｜]tool▁calls▁begin[|｜]>\s{0,9}<[|｜]tool▁call▁begin[|｜]>function/, "deepseek_v3", "deepseekv3"],
+  [/<[|｜]tool▁/, "deepseek_v31", "deepseekv31"],
+  [/<｜DSML｜/, "deepseek_v32", "deepseekv32"],
+  [
+    /<\|start\|>assistant(?!<\|channel\|>(?:final|analysis<))|<\|channel\|>(?:commentary|analysis to=)|commentary to=/,
+    "openai",
+    "gpt-oss",
+  ],
+  [/<\|tool_call>/, "gemma4", "gemma4"],
+  [/<start_function_call>/, "functiongemma", ""],
+  [/```tool_code/, "pythonic", "pythonic"],
+  [/<\|tool_call\|>/, "granite", ""],
+  [/functools\[/, "phi4_mini_json", ""],
+  [/<\|START_ACTION\|>/, "cohere_command3", "cohere_command4"],
+  [/<\|tool_call_start\|>/, "lfm2", "lfm2"],
+  [/<\|action_start\|>/, "internlm", "interns1"],
+  [/<TOOLCALL>|<function_calls>|<invoke |```tool_call/, "", ""],
+];
+const MARKS = FORMATS.map(([mark]) => mark.source).join("|");
+const MARK = new RegExp(` {0,3}(${MARKS})`, "y");
+
+/** Frames of a template between calls and around them. */
+const FRAME =
+  /\s+|<\|start\|>assistant|<\/?[\w:|｜.▁-]{1,99}>|\[\/?(?:TOOL_CALLS|ARGS)\]|\[CALL_ID\]\w{1,99}|functools|commentary|analysis|to=|function(?=<[|｜])|json(?=<\||\{)|```(?:json|tool_call|tool_code)?|print\(|[[\],;)]/y;
+
+/** A call is not looked for behind so many frames and calls. */
+const MOST_STEPS = 500;
+
+/**
+ * The calls that a text ends with: they begin a line, outside of fences and quotations. null: the text holds none, though it
+ * may speak of them.
+ * @param text without white space at its beginning and end
+ */
+export function textCalls(text: string, tools: Tools): TextCalls | null {
+  const start = startOf(text, tools);
+  if (start === null) return null;
+  const calls: GivenUse[] = [];
+  let at = start;
+  for (let steps = 0; at < text.length && steps < MOST_STEPS; steps++) {
+    const found = callsAt(text, at);
+    calls.push(...(found?.calls ?? []));
+    const end = found?.end ?? matchAt(FRAME, text, at)?.end;
+    if (end === undefined) break;
+    at = end;
+  }
+  return { start, calls, problem: problemOf(calls, tools, at === text.length) };
+}
+
+function problemOf(calls: readonly GivenUse[], tools: Tools, isWhole: boolean): string | null {
+  if (calls.length === 0) return "it cannot be read as a call, or it is not whole";
+  if (!isWhole) return "other text follows it, or it is not whole";
+  const names = calls.map(({ name }) => toolName(name, tools));
+  const foreign = names.find((name) => !tools.some((tool) => tool.name === name));
+  return foreign === undefined ? null : `there is no tool ${foreign}`;
+}
+
+/**
+ * The cure if a text is a call that its server has left there, or ends with one; else null. A text is not one if its model was
+ * shown the mark with which the call begins.
+ * @param shown texts that the model was shown
+ */
+export function leftCallCure(given: string, tools: Tools, shown: readonly string[]): string | null {
+  const text = given.trim();
+  const found = textCalls(text, tools);
+  if (found === null) return null;
+  const mark = matchAt(MARK, text, found.start)?.groups[1] ?? text.slice(found.start, found.start + 20);
+  const isSpokenOf = found.start > 0 && found.problem !== null && !found.problem.startsWith("there is no tool");
+  if (isSpokenOf || shown.some((one) => one.includes(mark))) return null;
+  const [, vllm = "", sglang = ""] = FORMATS.find(([format]) => format.test(mark)) ?? [];
+  const names = `vLLM --enable-auto-tool-choice --tool-call-parser ${vllm || "NAME"}, SGLang --tool-call-parser ${sglang || "NAME"}`;
+  return `start it with its parser of calls (${names}, llama-server --jinja)`;
+}
+
+/** The place of the line at which calls begin, outside of fences. A fence with a call may be the whole text. */
+function startOf(text: string, tools: Tools): number | null {
+  const begins = new RegExp(` {0,3}(?:${[MARKS, ...tools.map(({ name }) => naming(name))].join("|")})`, "y");
+  const fence = / {0,3}(?:```|~~~)(?:json|xml)?\s{0,9}/y;
+  let isFenced = false;
+  for (let at = 0; at >= 0 && at < text.length; at = text.indexOf("\n", at) + 1 || -1) {
+    if (!isFenced && matchAt(begins, text, at)) return at;
+    const opening = matchAt(fence, text, at);
+    if (opening && at === 0 && matchAt(begins, text, opening.end)) return 0;
+    if (opening) isFenced = !isFenced;
+  }
+  return null;
+}
+
+/** A pattern of calls of a tool without a mark: `NAME(`, `[NAME(`, `<NAME>`, or JSON that names it. */
+function naming(name: string): string {
+  const own = name.replace(/\W/g, "\\$&");
+  const call = `\\[?(?:print\\()?(?:functions\\.|default_api\\.)?${own}(?:\\.call)?\\(`;
+  const json = `[[{][^]{0,300}?"(?:name|tool_name|tool|function)"\\s{0,9}:\\s{0,9}"(?:functions\\.)?${own}"`;
+  return `${call}|<${own}>|${json}`;
+}
+
+interface Found {
+  readonly calls: readonly GivenUse[];
+  readonly end: number;
+}
+
+/** Heads of calls whose arguments follow one by one, and such an argument. */
+const LISTED: readonly (readonly [head: RegExp, argument: RegExp])[] = [
+  [
+    /<(?:｜DSML｜)?(?:function|invoke)(?:=| name=)"?([\w.-]{1,99})"?\s{0,9}>/y,
+    /\s*<(?:｜DSML｜)?parameter(?:=| name=)"?(\w{1,99})"?[^>]{0,99}>\n?([\s\S]*?)\n?<\/(?:｜DSML｜)?parameter>/y,
+  ],
+  [/([\w.-]{1,99})\s{0,9}(?=<arg_key>)/y, /\s*<arg_key>(\w{1,99})<\/arg_key>\s*<arg_value>([\s\S]*?)<\/arg_value>/y],
+  [/call:([\w.-]{1,99})\{/y, /,?\s*(\w{1,99}):(?:<\|"\|>|<escape>)([\s\S]*?)(?:<\|"\|>|<escape>)\}?/y],
+  [/<(?!\w{0,99}call)(\w{1,99})>(?=\s{0,9}<\w)/y, /\s*<(\w{1,99})>\n?([\s\S]*?)\n?<\/\1>/y],
+  [
+    /([\w.]{1,99}?)(?:\.call)?\((?=\s{0,9}\w{1,99}\s{0,9}=)/y,
+    /\s*(\w{1,99})\s{0,9}=\s{0,9}()("""(?:[^"\\]|\\.|""?(?!"))*"""|'''(?:[^'\\]|\\.|''?(?!'))*'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')\s{0,9}[,)]/sy,
+  ],
+];
+
+/** The calls that begin at a place of a text; null: none do, or they are not whole. */
+function callsAt(text: string, at: number): Found | null {
+  for (const [head, argument] of LISTED) {
+    const begun = matchAt(head, text, at);
+    if (begun) return listedCall(text, begun, argument);
+  }
+  return jsonCalls(text, at) ?? namedCall(text, at);
+}
+
+function listedCall(text: string, { groups: [, name], end: from }: Matched, argument: RegExp): Found | null {
+  const args: { [key: string]: unknown } = {};
+  let end = from;
+  for (let next = matchAt(argument, text, end); next; next = matchAt(argument, text, end)) {
+    const [, key = "", value, literal] = next.groups;
+    args[key] = literal === undefined ? value : readLiteral(literal);
+    end = next.end;
+  }
+  return end === from ? null : { calls: [{ id: null, name, arguments: args }], end };
+}
+
+/** An object that names a tool and its arguments, or a list of such. */
+function jsonCalls(text: string, at: number): Found | null {
+  const end = text[at] === "{" ? balancedEnd(text, at) : undefined;
+  if (end === undefined) return null;
+  const value = argumentsIn(text.slice(at, end));
+  if (!isRecord(value)) return null;
+  const list: readonly unknown[] = Array.isArray(value.tool_calls) ? value.tool_calls : [value];
+  const calls = list.map(jsonCall);
+  return calls.every((call) => call !== null) ? { calls, end } : null;
+}
+
+function jsonCall(one: unknown): GivenUse | null {
+  const call = isRecord(one) && isRecord(one.function) ? one.function : one;
+  if (!isRecord(call)) return null;
+  const name = call.name ?? call.tool_name ?? call.tool ?? call.function;
+  const given = call.arguments ?? call.parameters ?? call.input ?? call.args;
+  return typeof name === "string" && given !== undefined ? { id: null, name, arguments: given } : null;
+}
+
+/** A name, and behind frames the object of its arguments. */
+function namedCall(text: string, at: number): Found | null {
+  const name = matchAt(
+    /(?!(?:functools|commentary|analysis|json|print)\b)((?:functions\.)?[\w-]{1,99})(?::\d{1,9})?(\()?/y,
+    text,
+    at,
+  );
+  if (!name) return null;
+  let from = name.end;
+  for (let frame = matchAt(FRAME, text, from); frame; frame = matchAt(FRAME, text, from)) from = frame.end;
+  const end = text[from] === "{" ? balancedEnd(text, from) : undefined;
+  if (end === undefined) return null;
+  const source = text.slice(from, end);
+  const literal = name.groups[2] === undefined ? undefined : readLiteral(source);
+  return { calls: [{ id: null, name: name.groups[1], arguments: literal ?? source }], end };
+}
+
+function argumentsIn(text: string): unknown {
+  try {
+    return parseArguments(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Matched {
+  readonly groups: readonly (string | undefined)[];
+  readonly end: number;
+}
+
+/** The match of a sticky pattern at a place. */
+function matchAt(pattern: RegExp, text: string, at: number): Matched | null {
+  pattern.lastIndex = at;
+  const groups = pattern.exec(text);
+  return groups && { groups, end: pattern.lastIndex };
+}
