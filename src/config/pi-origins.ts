@@ -42,6 +42,7 @@ export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map(
     ...LIMITS_OF_PI,
     sub_model: "the model of Pi",
     thinking: "off",
+    ...{ temperature: "none", top_p: "none", seed: "none", stop: "none" },
     delivery: "now",
     auto_continue: false,
     background: BACKGROUND,

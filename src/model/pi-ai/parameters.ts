@@ -113,21 +113,18 @@ const WORDS: Readonly<Record<Name, RegExp>> = {
   seed: /\b(?:random_?)?seed\b/i,
   stop: /\bstop(?:[_ ]?sequences?)?\b/i,
 };
-const REFUSING = new RegExp(
-  [
-    "un(?:supported|recognized|known|expected)|not (?:be )?(?:support|permit|allow|accept|available|compatible)",
-    "n't support|(?:does|do|may|can) ?not|extra (?:inputs|fields)|only|deprecated|invalid|must|should|range|between",
-  ].join("|"),
-  "i",
-);
-
+/** Words of servers that refuse something. */
+const REFUSING: readonly RegExp[] = [
+  /un(?:supported|recognized|known|expected)|not (?:be )?(?:support|permit|allow|accept|available|compatible)/i,
+  /n't support|(?:does|do|may|can) ?not|extra (?:inputs|fields)|only|deprecated|invalid|must|should|range|between/i,
+];
 const IS_PAIR = /\bboth\b|\beither\b|only one|mutually/i;
 /** The refusal is of the value. */
 const OF_VALUE = /\brange\b|between|less than|greater than|at most|at least|maximum|minimum|exceed/i;
 
 /** The part that a refusal in these words is about: of what is named first. undefined: it is about something else. */
 export function refusedParameter(said: string, parts: readonly ParameterPart[]): ParameterPart | undefined {
-  if (!REFUSING.test(said)) return undefined;
+  if (!REFUSING.some((words) => words.test(said))) return undefined;
   const named = NAMES.map((name) => ({ name, at: said.search(WORDS[name]) }))
     .filter(({ name, at }) => at >= 0 && parts.some((part) => part.startsWith(name)))
     .toSorted((one, other) => one.at - other.at);

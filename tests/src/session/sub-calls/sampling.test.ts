@@ -62,12 +62,14 @@ test("the turns of an ask and of a child are taken without parameters, the calls
   const { session } = await openScripted(
     ({ sampling = null, tools }) => {
       asked.push(tools.length > 0 ? ["turn", sampling] : sampling);
-      return tools.length === 0 || asked.length > 1 ? "done" : using("rlm_exec", { code: 'await llm_query("x", [])' });
+      if (tools.length === 0) return without("done", "temperature");
+      return asked.length > 1 ? "done" : using("rlm_exec", { code: 'await llm_query("x", [])' });
     },
     { sampling: { temperature: 0 } },
   );
   await session.load({ name: "a.txt", text: "some text" });
-  await session.ask("Which?");
+  const { warnings } = await session.ask("Which?");
+  expect(warnings).toContain("parameters_ignored: temperature by test/scripted");
   expect(asked).toEqual([["turn", null], { temperature: 0 }, ["turn", null]]);
   asked.length = 0;
   await session.exec('await rlm_query("Which?", { context: "some text" })');
