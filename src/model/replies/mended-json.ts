@@ -119,23 +119,31 @@ function marksAside(text: string): string {
 
 /**
  * True if a string of the repair may be meant otherwise: it ends in a mark, and a quote is lacking; it has got quotes that may be
- * its ends; or it was a figure or several words with a mark, without quotes.
+ * its ends; or it had no quotes, and is not made of words.
  */
 function hasOtherReading(text: string, repaired: string): boolean {
+  const plain = text.replaceAll("\\'", "'");
   const hasMore = quotesIn(repaired) > quotesIn(text);
   const isOdd = text.replaceAll('\\"', "").split('"').length % 2 === 0;
   return (repaired.match(STRING) ?? []).some((literal) => {
     const content = literal.slice(1, -1).replaceAll('\\"', '"');
     if (isOdd && MARK_AT_END.test(content)) return true;
-    const quotes = content.includes('"') ? ["'", "`"] : ['"', "'", "`"];
-    if (quotes.some((quote) => text.includes(`${quote}${content}${quote}`))) return false;
-    const mayEnd = quotesIn(literal) % 2 === 1 || BESIDE_MARK.test(literal);
-    return (hasMore && mayEnd) || (FIGURE.test(content) && !text.includes(`"${content}`));
+    if ([literal, `'${content}'`, `\`${content}\``].some((quoted) => plain.includes(quoted))) return false;
+    if (hasMore && mayEndBefore(literal)) return true;
+    return !WORDS.test(content) && !plain.includes(`"${content}`);
   });
+}
+
+/** True if a string may end at a quote in it: quotes within a text come in pairs, behind white space and before a letter. */
+function mayEndBefore(literal: string): boolean {
+  const first = literal.indexOf('\\"');
+  return (
+    quotesIn(literal) % 2 === 1 || BESIDE_MARK.test(literal) || (first > 0 && /\S/.test(literal.charAt(first - 1)))
+  );
 }
 
 const quotesIn = (text: string) => text.match(/\\"/g)?.length ?? 0;
 const STRING = /"(?:[^"\\]|\\.)*"?/gs;
 const MARK_AT_END = /^\s{0,9}[,:{}[\]]|[,:{}[\]]\s{0,9}$/;
 const BESIDE_MARK = /[,:{}[\]]\s{0,9}\\"|\\"\s{0,9}[,:{}[\]]/;
-const FIGURE = /^(?:[-+.]?\d|-?(?:NaN|Infinity)\b)|[:;=\\]/;
+const WORDS = /^(?!-?(?:NaN|Infinity)\b)[\p{L}_$][\p{L}\p{M}\p{N}_$ '-]*$/u;

@@ -33,6 +33,7 @@ const FENCED = /((?:```|~~~)[\w-]{0,20}[ \t]*\r?\n)(.*?)(?:```|~~~|$)/gs;
 
 function bracketsIn(text: string, opening: string): Places {
   const places: Place[] = [];
+  if (opening === "") return { places, isCut: false };
   const start = /[{[]/g;
   let unclosed = 0;
   for (let match = start.exec(text); match !== null && unclosed < MOST; match = start.exec(text)) {

@@ -37,7 +37,7 @@ export interface FoundValue extends ReadJson, Place {
  */
 export function readValue(given: string, schema: Json, shown: readonly string[] | null): ReadValue {
   if (shown === null) return readProgramValue(given, schema);
-  const text = given.trim();
+  const text = given.trim().replace(TAGGED, "$2").trim();
   const judge = openJudge(schema);
   const whole = judge(text);
   if (whole.read) return answerOf(whole.read);
@@ -55,6 +55,9 @@ export function readValue(given: string, schema: Json, shown: readonly string[] 
   const counts = lastOf(found, text, shown);
   return counts ? answerOf(counts) : { ok: false, problems: [DIFFER] };
 }
+
+/** An answer between tags, such as `<answer>`. */
+const TAGGED = /^<([\w-]{1,40})>(.*)<\/\1>$/s;
 
 function readProgramValue(json: string, schema: Json): ReadValue {
   const value = parseJson(json) ?? null;

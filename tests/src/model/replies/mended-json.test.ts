@@ -35,6 +35,7 @@ test.each([
   ...['{"a":"x" + "y"}', '{"a":+5}', '{"a":NaN}', '{"a":-Infinity}', '{"a":undefined}', '{"a":.5}', '{"a":5.}'],
   ...['{"a":007}', '{"a":0x1F}', '{"a":1,234}', '{"a":5%}', '{"a":2024-01-02}', '{"a":12:30}', '{"a":1;"b":2}'],
   ...['{"a":"C:\\new\\x"}', '{"a": """x"""}', "{a:'it's'}", '{"a":b:c}', '{"a" "b"}', "{\"a\":Decimal('1')}"],
+  ...['{"a": "b" or "c"}', '{"a": "b" | "c"}', '{"a": <b>}', '{"a": /b/}', '{"a": new Date()}'],
   ...['{"a":"he said "b", "c": "d" to me"}', '{"a":["no: "x", "y""]}', '{"a"":1}', "I say { so }", "True, I think"],
 ])("%s has no plain meaning", (text) => {
   expect(mend(text)).toBeUndefined();

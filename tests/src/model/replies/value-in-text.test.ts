@@ -145,6 +145,7 @@ describe("types that models write otherwise", () => {
       "complaint.",
       '"complaint".',
       "`complaint`",
+      "<a>complaint</a>",
       fenced("complaint", ""),
     ])
       expect(readValue(text, KIND, []), text).toEqual({ ok: true, value: "complaint", mended });
