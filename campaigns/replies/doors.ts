@@ -7,7 +7,8 @@ import type { Case, Door } from "./case.ts";
 import { playDelivery } from "./delivery.ts";
 import { inOrder, type Place } from "./place.ts";
 import { allTextOf, type Seen } from "./seen.ts";
-import { type Asked, fieldOf, type RepliesServer } from "./server.ts";
+import { type Asked, fieldOf } from "./server.ts";
+import { modelNameOf, modelOf } from "./sessions.ts";
 
 export const DOORS: Readonly<Record<Door, (one: Case, place: Place) => Promise<Seen>>> = {
   text: query,
@@ -21,22 +22,24 @@ export const DOORS: Readonly<Record<Door, (one: Case, place: Place) => Promise<S
   delivery: playDelivery,
 };
 
-/** The model of a case: its id is that of the case, at the provider of its API. */
-function modelOf({ id, api = "chat" }: Case, server: RepliesServer) {
-  return api === "chat" ? { model: `local/${id}`, baseUrl: server.urlOf(id) } : { model: `${api}/${id}` };
-}
-
 /** Time of a call: failures that pass are tried again until it is over. */
 const CALL_MS = 10_000;
 
 const LOG = "ERROR 1\nERROR 2\nok\n";
 
-async function query(one: Case, { server, files }: Place): Promise<Seen> {
+async function query(one: Case, { server, files, sessions }: Place): Promise<Seen> {
   const asked = server.play(one.id, { reply: ({ index }) => inOrder(one)(index), ...routesOf(one) });
-  await using session = await openSession({ cwd: files, ...modelOf(one, server), ...one.session });
-  let answer = await session.exec(codeOf(one));
-  for (let time = 1; time < (one.times ?? 1); time++) answer = await session.exec(codeOf(one));
-  return { ...seenIn(answer), asked };
+  const isAlone = one.session !== undefined || one.routes !== undefined;
+  const session = isAlone
+    ? await openSession({ cwd: files, ...modelOf(one, server), ...one.session })
+    : await sessions.of(one);
+  try {
+    let answer = await session.exec(codeOf(one));
+    for (let time = 1; time < (one.times ?? 1); time++) answer = await session.exec(codeOf(one));
+    return { ...seenIn(answer), asked };
+  } finally {
+    if (isAlone) await session.close();
+  }
 }
 
 function routesOf({ routes }: Case) {
@@ -44,8 +47,10 @@ function routesOf({ routes }: Case) {
 }
 
 /** A cell that makes the call, and prints whether its failure is one that passes. */
-function codeOf({ door, prompt = "What is it?", options, schema }: Case): string {
+function codeOf(one: Case): string {
+  const { door, prompt = "What is it?", options, schema } = one;
   const all = {
+    ...(door.startsWith("own") ? {} : { model: modelNameOf(one) }),
     ...(door === "agent" || door === "own-agent" ? {} : { tools: [] }),
     ...(schema === undefined ? {} : { schema }),
     timeout_ms: CALL_MS,

@@ -1,9 +1,11 @@
 import type { Case, ScriptedReply } from "./case.ts";
 import type { RepliesServer } from "./server.ts";
+import type { Sessions } from "./sessions.ts";
 
 /** Where cases are played. */
 export interface Place {
   readonly server: RepliesServer;
+  readonly sessions: Sessions;
   /** Has two files, for sub-agents. */
   readonly files: string;
   /** A folder that is the case's own. */

@@ -2,11 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import type { Case, ReplyApi } from "./case.ts";
+import type { Case } from "./case.ts";
 import { DOORS } from "./doors.ts";
 import { judge } from "./judge.ts";
 import type { Place } from "./place.ts";
+import { PROVIDERS } from "./providers.ts";
 import { startRepliesServer } from "./server.ts";
+import { openSessions } from "./sessions.ts";
 
 /** What became of a case. */
 export interface Played {
@@ -37,19 +39,20 @@ export async function play(
     mkdirSync(files);
     for (const name of ["a.txt", "b.txt"]) writeFileSync(join(files, name), `This is ${name}.\n`);
     process.env.PI_CODING_AGENT_DIR = agentFolder(join(folder, "agent"), server.url, cases);
-    const place: Place = { server, files, folderOf: (id) => join(folder, "batch", id) };
+    const place = { server, files, folderOf: (id: string) => join(folder, "batch", id) };
     const played = new Map<Case, Played>();
-    const playOne = async (one: Case) => {
+    const playOne = async (one: Case, place: Place) => {
       const end = { case: one, wrong: await wrongOf(one, place) };
       played.set(one, end);
       tell(end);
     };
     const waiting = cases.filter(({ door }) => !ALONE.has(door));
-    const workers = Array.from({ length: AT_ONCE }, async () => {
-      for (let one = waiting.shift(); one; one = waiting.shift()) await playOne(one);
-    });
-    await Promise.all(workers);
-    for (const one of cases) if (ALONE.has(one.door)) await playOne(one);
+    const worker = async (cases: Case[]) => {
+      await using sessions = openSessions(server, files);
+      for (let one = cases.shift(); one; one = cases.shift()) await playOne(one, { ...place, sessions });
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, () => worker(waiting)));
+    await worker(cases.filter(({ door }) => ALONE.has(door)));
     return cases.flatMap((one) => played.get(one) ?? []);
   } finally {
     await server[Symbol.asyncDispose]();
@@ -67,14 +70,6 @@ async function wrongOf(one: Case, place: Place): Promise<readonly string[]> {
     return [`thrown: ${error instanceof Error ? error.message : error}`];
   }
 }
-
-/** Providers of Pi's models.json, by the API that a case names: each case is a model there. */
-const PROVIDERS: Readonly<Record<Exclude<ReplyApi, "chat">, { readonly api: string; readonly path: string }>> = {
-  "chat-listed": { api: "openai-completions", path: "/v1" },
-  responses: { api: "openai-responses", path: "/v1" },
-  anthropic: { api: "anthropic-messages", path: "" },
-  gemini: { api: "google-generative-ai", path: "/v1beta" },
-};
 
 function agentFolder(folder: string, url: string, cases: readonly Case[]): string {
   const providers = Object.entries(PROVIDERS).map(([name, { api, path }]) => {

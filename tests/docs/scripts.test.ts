@@ -24,7 +24,7 @@ const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] |
   bench: ["tests/e2e/bench.test.ts", "bench/run.ts"],
   attack: ["tests/attacks.test.ts", "campaigns/attack/run.ts"],
   crash: ["tests/e2e/crash.test.ts", "campaigns/crash"],
-  replies: BY_HAND,
+  replies: ["tests/replies.test.ts", "campaigns/replies/play.ts"],
   "batch-campaign": ["tests/e2e/batch-campaign.test.ts", "campaigns/batch/campaign.ts"],
   corrupt: ["tests/src/store/corruption.test.ts", "campaigns/corrupt"],
   fuzz: ["tests/fuzz.test.ts", "campaigns/fuzz/fuzz.ts"],
