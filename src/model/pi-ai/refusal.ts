@@ -53,7 +53,7 @@ export function explain({ place, said: whole, seen, secrets, tokens }: Refusal):
   const words = wordsOf(said);
   const retryAfterMs = seen.retryAfterMs ?? waitIn(words);
   const kind = trouble
-    ? troubleKind(trouble)
+    ? troubleKind(trouble, seen)
     : said === UNNAMED && REFUSAL_IS_UNNAMED.test(place.api)
       ? "filtered"
       : refusalKind({ status, words, hasWait: retryAfterMs !== null, isTooLong: isTooLong(said), tokens });
@@ -125,7 +125,11 @@ export function isUnreached({ status, networkError, outbound }: SeenResponse): b
 /** The first words of some SDKs if `fetch` refuses the address: a port of another protocol, for example. */
 const NO_CONNECTION = "Connection error.";
 
-const troubleKind = ({ isUnsent }: Trouble): RefusalKind => (isUnsent ? "unreached" : "failed");
+/** A page in place of an answer is of another address. */
+function troubleKind({ isUnsent }: Trouble, { odd }: SeenResponse): RefusalKind {
+  if (odd !== undefined) return "model";
+  return isUnsent ? "unreached" : "failed";
+}
 
 /** The only words of pi-ai about a stop reason such as `refusal` or `SAFETY` in these protocols. */
 export const UNNAMED = "An unknown error occurred";

@@ -290,3 +290,9 @@ test("the table in docs/batch.md is the one that decides, and its examples are o
   expect(sorted).toEqual(examples.map(([kind, code]) => [kind, code, rowOf(kind).ends]));
   expect(examples.length).toBeGreaterThan(20);
 });
+
+test("a page in place of an answer is of a wrong address, which other calls meet too", () => {
+  const seen = { status: 200, retryAfterMs: null, networkError: null, odd: "the server answered with a page" };
+  const found = explain({ place: PLACE, said: "x", seen, secrets: [], tokens: 1 });
+  expect(found).toMatchObject({ ends: "run", error: { code: "provider_error", retriable: false } });
+});
