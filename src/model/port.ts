@@ -165,8 +165,11 @@ export type ModelAnswer = {
   readonly charged: boolean;
   /** Names of parameters that the model does not take: the request went without them. Absent: it had all. */
   readonly ignored?: readonly string[];
-  /** The provider was asked to keep the answer to the request's schema. Absent: it was not. */
-  readonly isConstrained?: true;
+  /**
+   * The provider was asked to keep the answer to the request's schema. False: it was not, since the request could not drop its tools.
+   * Absent: it cannot be asked.
+   */
+  readonly isConstrained?: boolean;
   /** The call waited so long for a server that was away, ms. Absent: it did not wait. */
   readonly waitedMs?: number;
 } & (

@@ -1,6 +1,6 @@
 import type { Api, Context, Model as PiModel } from "belay-pi-ai";
 import type { Json } from "../../../runtime/index.ts";
-import { isRecord } from "../../platform/json.ts";
+import { given, isRecord } from "../../platform/json.ts";
 import type { ModelAnswer, ModelRequest } from "../port.ts";
 import { type NativeRules, nativeSchema } from "../schema/native.ts";
 import { oneByOne, withoutSystem } from "./chat-template.ts";
@@ -65,18 +65,18 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
   const form = formOf(asked, request, refused);
   const sent = new Set<Part>();
   const ignored: string[] = [];
-  let isConstrained = false;
+  let isConstrained = form?.waits && !form.isRefused ? false : undefined;
   let parameters: readonly ParameterPart[] = [];
 
-  function shape(given: unknown): unknown {
-    if (!isRecord(given)) return given;
-    let body = model.api === "openai-completions" ? knownFields(given, refused, sent, ignored) : given;
+  function shape(written: unknown): unknown {
+    if (!isRecord(written)) return written;
+    let body = model.api === "openai-completions" ? knownFields(written, refused, sent, ignored) : written;
     if (request.shared !== undefined) body = withSharedBeginning(model.api, body, request.shared);
     const placed = placedParameters(model.api, body, request, refused);
     for (const [place, value] of Object.entries(placed.fields)) body = withField(body, place.split("."), value);
     ignored.push(...placed.ignored);
     parameters = request.post ? placedParameters(model.api, body, request, NONE).parts : placed.parts;
-    if (form === null || form.isRefused) return body;
+    if (form === null || form.isRefused || form.waits) return body;
     for (const [place, value] of Object.entries(form.fields)) body = withField(body, place.split("."), value);
     sent.add(form.part);
     isConstrained = true;
@@ -94,16 +94,15 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
       return isTogether ? context : { ...context, messages: oneByOne(context.messages) };
     },
     shape,
-    sent: () => ({
-      ...(isConstrained ? { isConstrained } : {}),
-      ...(ignored.length > 0 ? { ignored } : {}),
-    }),
+    sent: () => given({ isConstrained, ignored: ignored.length > 0 ? ignored : undefined }),
     adapt(said, status) {
       // An error in a stream may come without a status.
       if (status !== null && !REFUSING.includes(status)) return false;
       const words = said.slice(0, SEEN_CHARS);
       // The row of a batch may have been written before the process learned of the refusal.
-      const parts: readonly Part[] = request.post ? [...sent, ...(form ? [form.part] : []), "limit"] : [...sent];
+      const parts: readonly Part[] = request.post
+        ? [...sent, ...(form && !form.waits ? [form.part] : []), "limit"]
+        : [...sent];
       const about = parts.filter((one) => isAbout(words, one));
       const ofForm = about.find((one) => one.startsWith("schema"));
       const part = ofForm ?? refusedParameter(words, parameters) ?? about[0];
@@ -167,22 +166,25 @@ interface Form {
   readonly part: Part;
   readonly tools: ModelRequest["tools"];
   readonly isRefused: boolean;
+  /** It is not asked for as long as the request has its tools. */
+  readonly waits: boolean;
 }
 
-/** The form of a request's answer; null: the API has none, the schema has no such form, or tools go before it. */
+/** The form of a request's answer; null: the API has none, or the schema has no such form. */
 function formOf(asked: AskedModel, request: ModelRequest, refused: ReadonlySet<Part>): Form | null {
   const { model, isNamed, leavesOut } = asked;
   const { schema, tools, mayDropTools } = request;
   const api = FORMS[model.api];
   if (!api || schema === undefined || leavesOut.includes("schema")) return null;
   const isBeside = tools.length > 0 && api.takesTools(model);
-  if (tools.length > 0 && !isBeside && !mayDropTools) return null;
+  const waits = tools.length > 0 && !isBeside && !mayDropTools;
   const native = nativeSchema(schema, { ...api, takesPlain: isNamed });
   if (native === null) return null;
   const ofSchema = native.type === "object" ? (`schema ${JSON.stringify(native)}` as const) : "schema of no object";
   const part = isBeside ? "schema beside tools" : ofSchema;
   const isRefused = refused.has("schema") || refused.has(ofSchema) || refused.has(part);
-  return { fields: api.fields(native), part, tools: isBeside || isRefused ? tools : [], isRefused };
+  const keepsTools = isBeside || isRefused || waits;
+  return { fields: api.fields(native), part, tools: keepsTools ? tools : [], isRefused, waits };
 }
 
 /** Parts that models have refused in this process, by their addresses and names. */

@@ -56,6 +56,11 @@ export async function converse(
       isAskedAgain ||= isUnread;
       continue;
     }
+    if (asked.isConstrained === false && !repaired && asked.ok && asked.turn.stop === "length") {
+      // A model that runs on beside its tools ends if it is kept to the schema.
+      repaired = true;
+      continue;
+    }
     if (!asked.ok) return { ...asked, error: withCure(asked.error, tools) };
     const { turn } = asked;
     turnsLeft -= 1;

@@ -159,7 +159,7 @@ export function openRequests(
       if (answer.ok) await budget.answered?.(null);
       // Rows of a batch are sent again by who collects them, and are given up then.
       else if (answer.ends === "run" || (!post && answer.ends === "job")) await budget.answered?.(answer.error);
-      const asked = answer.isConstrained ? { isConstrained: true as const } : {};
+      const asked = given({ isConstrained: answer.isConstrained });
       if (!answer.ok) {
         const { error, isTooLong, unread } = answer;
         return { ...asked, ok: false, error, ...given({ isTooLong, unread }) };

@@ -74,7 +74,7 @@ test.each<[string, string, { baseUrl?: string; id?: string }, first: boolean]>([
   const asking = openAsking(model, request({ tools }));
   asking.shape({});
   expect(asking.tools).toBe(tools);
-  expect(asking.sent()).toEqual(first ? { isConstrained: true } : {});
+  expect(asking.sent()).toEqual({ isConstrained: first });
   const repair = openAsking(model, request({ tools, mayDropTools: true }));
   repair.shape({});
   expect(repair.tools).toEqual(first ? tools : []);

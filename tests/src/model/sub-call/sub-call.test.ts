@@ -347,6 +347,15 @@ test("the provider is asked for the schema; a repair may drop its tools, and one
     [true, false],
     [false, false],
   ]);
+  // Beside its tools a model may run on.
+  const cut = (text: string): ModelAnswer => ({ ...turn({ text, stop: "length" }), isConstrained: false });
+  const long = script(cut("so, well"), constrained(says('{"n":3}')));
+  expect(await run(long, { ...AGENT, schema: SCHEMA }, { tools: [TOOL] })).toMatchObject({ value: { n: 3 } });
+  expect(formsOf(long)).toEqual(formsOf(free));
+  expect(long.requests[1]?.messages).toEqual(long.requests[0]?.messages);
+  const endless = script(cut("so, well"));
+  const failed = await run(endless, { ...AGENT, schema: SCHEMA }, { tools: [TOOL] });
+  expect(failed).toMatchObject({ ok: false, error: { code: "truncated_answer" }, requests: 2 });
   // A grammar allows white space without end.
   for (const blank of [turn({ text: `{${" ".repeat(400)}`, stop: "length" }), fails("empty_answer", true)]) {
     const spaces = script(constrained(blank), says('{"n":2}'));
