@@ -44,7 +44,7 @@ export const llm_query: Builtin = {
   seed?: number;
   /** A text, or up to 4, at which the answer ends, without it. */
   stop?: string | string[];
-  /** For the whole call; default 120,000. */
+  /** For the whole call; default 120,000, and 600,000 at a local server. */
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
   schema?: object;

@@ -68,6 +68,8 @@ export const LIMITS = {
   subAgentTurns: 10,
   subCallMaxTokens: 4096,
   subCallTimeoutMs: 120_000,
+  /** The same at a server of one's own, which may read a long prompt for minutes. */
+  localCallTimeoutMs: 600_000,
   /** One use of a tool that reads, one check of a schema or answer. */
   taskMs: 10_000,
   /** UTF-16 units of a beginning in common from which one call goes ahead: providers cache those of 1,024 to 4,096 tokens and more. */

@@ -47,6 +47,10 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   subAgentTurns: { what: "turns of a sub-agent", unit: "count" },
   subCallMaxTokens: { what: "output tokens of one request, unless `max_tokens` says otherwise", unit: "count" },
   subCallTimeoutMs: { what: "one sub-call, unless `timeout_ms` says otherwise", unit: "ms" },
+  localCallTimeoutMs: {
+    what: "the same at a server of one's own, on this computer or in a private network",
+    unit: "ms",
+  },
   taskMs: { what: "one use of a sub-agent's tool, one check of a schema or an answer", unit: "ms" },
   concurrency: { what: "sub-calls in flight at once (`--concurrency`, `max_concurrent` of a batch)", unit: "count" },
   maxConcurrency: { what: "sub-calls in flight at once that can be asked for", unit: "count" },

@@ -206,6 +206,8 @@ export interface Model {
   readonly caches?: boolean;
   /** The origin of its server's address. Absent: it has no address. */
   readonly server?: string;
+  /** Its server is on a computer of its user, and may read a long prompt for minutes. */
+  readonly isLocal?: boolean;
   /**
    * The price of requests that go by a batch: their estimates and charges are by it. Absent: it is not known to be lower, so
    * they are by `price`, and the caller warns.

@@ -10,7 +10,7 @@ import {
   processMachines,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
-import { type Models, openModels, ownModels, priceOf } from "../model/index.ts";
+import { isLocalServer, type Models, openModels, ownModels, priceOf } from "../model/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { given } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";
@@ -136,7 +136,10 @@ export function rulesOf(options: HostedOptions, above: Above | undefined, questi
   const { onceWaitMs = LIMITS.onceWaitMs } = options;
   const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) };
   const lent = options.functions ? { max_functions: LIMITS.functionCalls } : {};
-  const own: BudgetLimits = { ...DEFAULT_BUDGET, ...lent, ...given(options.budget ?? {}) };
+  const { baseUrl, model = "" } = options;
+  const isLocal = isLocalServer(model.slice(0, Math.max(0, model.indexOf("/"))), baseUrl);
+  const usual = isLocal ? { ...DEFAULT_BUDGET, max_time_ms: DEFAULT_ASK_MS } : DEFAULT_BUDGET;
+  const own: BudgetLimits = { ...usual, ...lent, ...given(options.budget ?? {}) };
   return {
     limits,
     ...(above ? { budget: above.limits, question: null } : budgetsOf(own, options, questions)),

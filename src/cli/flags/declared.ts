@@ -1,4 +1,4 @@
-import { LIMITS } from "../../../runtime/index.ts";
+import { DEFAULT_ASK_MS, LIMITS } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
 import { isEncoding } from "../../platform/encodings.ts";
 import { ageFrom } from "../../platform/figures.ts";
@@ -125,7 +125,9 @@ export function withTurns(flags: readonly Flag[], usualMs: number): readonly Fla
 const LIMIT_FLAGS = settings("limits", {
   max_sub_calls: { help: `sub-calls that may be made (default ${usual.max_sub_calls})` },
   max_tokens: { help: `tokens of all sub-calls, input and output (default ${usual.max_tokens})` },
-  max_time_ms: { help: `wall time inside cells, ms (default ${usual.max_time_ms})` },
+  max_time_ms: {
+    help: `wall time inside cells, ms (default ${usual.max_time_ms}; ${DEFAULT_ASK_MS} with a local server)`,
+  },
   max_cost_usd: { word: "USD", help: "dollars of all sub-calls, by the model's price list; empty: no limit" },
   max_depth: {
     name: "depth",

@@ -5,6 +5,7 @@ import { given } from "../../platform/json.ts";
 import { shownAddress } from "../../platform/outbound.ts";
 import { failure, nothingSaid, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
+import { isLocalServer } from "../local-servers.ts";
 import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
 import { estimateRequest } from "../sub-call/estimate.ts";
@@ -57,6 +58,7 @@ export function piAiModel(parts: PiAiModelParts): Model {
     unlisted: parts.near !== undefined,
     caches: cachesBeginnings(model.api) && !leavesOut.includes("cache"),
     ...given({ server: URL.parse(model.baseUrl)?.origin }),
+    isLocal: isLocalServer(model.provider, model.baseUrl),
     ...(batchPrice ? { batchPrice } : {}),
     ...(api ? { batchAccount: async () => batchAccount(api, model, place.address, await parts.authorize()) } : {}),
     async complete(request, signal) {
@@ -142,13 +144,17 @@ async function receive(
   refusal: Omit<Refusal, "said"> & { readonly asking: Asking },
 ): Promise<ModelAnswer> {
   const { place, seen, asking } = refusal;
-  const watched = watchReply(place.api, stream, request.begun);
+  let awaited = "first token";
+  const watched = watchReply(place.api, stream, () => {
+    awaited = "whole answer";
+    request.begun?.();
+  });
   const message = await Promise.race([stream.result(), limit.overdue]);
   const usage = toUsage(message);
   const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen), ...asking.sent() } as const;
   if (limit.ended() === "cancelled") return { ...failed, error: cancelled(place) };
   if (limit.ended() === "timeout" || !message)
-    return { ...failed, error: failure("timeout", `${place.id}: no whole answer within ${request.timeoutMs} ms`) };
+    return { ...failed, error: failure("timeout", `${place.id}: no ${awaited} within ${request.timeoutMs} ms`) };
   const unfinished = watched.unfinished(message);
   const stopped = stopReasonOf(message);
   const said = message.errorMessage ?? "no reason given";

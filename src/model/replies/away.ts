@@ -13,6 +13,8 @@ export interface Patience {
   readonly mostMs: number;
   /** Models, `provider/id`, of which records have answers: their servers have answered before. */
   readonly answered: ReadonlySet<string>;
+  /** Tells that a model's first token is waited for, so many ms at the most, until the answer is disposed of. */
+  firstToken(model: string, mostMs: number): Disposable;
   /** Does work that waits for a server, away since then on the clock's monotonic scale. No time of calls passes meanwhile. */
   waiting<T>(server: string, since: number, work: () => Promise<T>): Promise<T>;
 }
@@ -59,17 +61,24 @@ const FORGOTTEN_MS = 60_000;
 /**
  * Sends a request. If its server has answered before and is away, it waits until the server is back and sends again, as long as the
  * patience lasts. A server that never answered is not waited for, unless it says that it loads its model.
+ *
+ * @param send calls `begun` when an answer begins
  */
 export async function sendPatiently(
-  send: () => Promise<ModelAnswer>,
+  send: (begun: () => void) => Promise<ModelAnswer>,
   { id, server: address = id }: Pick<Model, "id" | "server">,
   patience: Patience | null,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
-  if (!patience) return send();
+  if (!patience) return send(() => {});
   const { clock, mostMs, answered } = patience;
   const server = servers.get(address) ?? { hasAnswered: false, away: null };
   servers.set(address, server);
+  const hasAnswered = () => {
+    server.hasAnswered = true;
+    server.away?.isBack.abort();
+    server.away = null;
+  };
   let waitedMs = 0;
   const told = (answer: ModelAnswer) => (waitedMs >= 1 ? { ...answer, waitedMs: Math.round(waitedMs) } : answer);
   for (;;) {
@@ -77,12 +86,8 @@ export async function sendPatiently(
     const isTurn = await turn(server, address, patience, signal);
     waitedMs += clock.monotonic() - from;
     if (signal.aborted) return told(unsent(CANCELLED));
-    const answer = await send();
-    if (answer.ok) {
-      server.hasAnswered = true;
-      server.away?.isBack.abort();
-      server.away = null;
-    }
+    const answer = await send(hasAnswered);
+    if (answer.ok) hasAnswered();
     if (answer.ok || !answer.isAway || mostMs === 0) return told(answer);
     if (!server.hasAnswered && !answered.has(id) && !LOADS.test(answer.error.message)) return told(answer);
     const away = stillAway(server, clock.monotonic(), answer.retryAfterMs);

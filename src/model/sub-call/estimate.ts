@@ -40,6 +40,15 @@ export function knownPrice(models: Models, name: string | null): Model["price"] 
   }
 }
 
+/** True if a model is at a server of its user's own. False too for a name that is not known. */
+export function isAtLocalServer(models: Models, name: string | null): boolean {
+  try {
+    return models.resolve(name).isLocal === true;
+  } catch {
+    return false;
+  }
+}
+
 /** The dearest rates of a request whose input is estimated at so many tokens: its text may have twice as many. */
 export function ratesFor({ tiers = [], ...base }: Price, inputTokens: number): Rates {
   const reached = tiers.filter(({ above }) => above < 2 * inputTokens);

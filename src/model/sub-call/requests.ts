@@ -101,7 +101,7 @@ export function openRequests(
   let left = { at: 0, monotonic: 0 };
 
   /** A retry gives its reservation back while it waits, and reserves again. */
-  async function send(request: Omit<ModelRequest, "timeoutMs">): Promise<ModelAnswer> {
+  async function send(request: Omit<ModelRequest, "timeoutMs">, hasBegun: () => void): Promise<ModelAnswer> {
     const estimate = { ...estimateRequest(request, price), model: model.id };
     const reservation = await budget.reserve(estimate, signal);
     if ("code" in reservation) return unsent(reservation);
@@ -112,7 +112,9 @@ export function openRequests(
       left = { at: clock.now(), monotonic: clock.monotonic() };
       spent = { ...spent, requests: spent.requests + 1, sent_at: spent.sent_at ?? left.at };
       const delivery = post ? { post: post(spent.requests - 1) } : {};
-      const answer = await model.complete({ ...request, timeoutMs, ...delivery }, signal);
+      using told = patience?.firstToken(model.id, timeoutMs);
+      const begun = all(() => told?.[Symbol.dispose](), hasBegun, request.begun);
+      const answer = await model.complete({ ...request, timeoutMs, begun, ...delivery }, signal);
       usage = chargeOf(answer, estimate, price);
       spent = { ...spent, ignored: [...new Set([...spent.ignored, ...(answer.ignored ?? [])])] };
       if (!answer.ok && answer.error.code === "rate_limited") {
@@ -145,7 +147,7 @@ export function openRequests(
         ...asking,
         ...form,
       };
-      const patiently = () => sendPatiently(() => send(request), model, patience, signal);
+      const patiently = () => sendPatiently((begun) => send(request, begun), model, patience, signal);
       const { answer, attempts } = await withRetries(patiently, {
         clock,
         sleep,
@@ -172,6 +174,13 @@ export function openRequests(
     spent: () => spent,
   };
 }
+
+/** Does one after the other. */
+const all = (...steps: readonly ((() => void) | undefined)[]) => {
+  return () => {
+    for (const step of steps) step?.();
+  };
+};
 
 function turnOf(
   { toolUses }: ModelTurn,

@@ -1,4 +1,4 @@
-import type { Thinking } from "../../../runtime/index.ts";
+import { LIMITS, type Thinking } from "../../../runtime/index.ts";
 import {
   type Asked,
   loadSubCallLayer,
@@ -35,7 +35,7 @@ export async function takeTurn(
 ) {
   const { openRequests } = await loadSubCallLayer();
   const { system, messages, protocol } = request;
-  const deadline = parts.clock.monotonic() + TURN_MS;
+  const deadline = parts.clock.monotonic() + (parts.model.isLocal ? LIMITS.localCallTimeoutMs : TURN_MS);
   const requests = openRequests(parts.model, request, parts, { deadline, signal });
   const asked = await requests.ask(system, messages, protocol === "tools" ? [CELL_TOOL_SPEC] : []);
   const { usage, attempts, sent_at, mended } = requests.spent();

@@ -1,4 +1,3 @@
-import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, RlmError } from "../../../runtime/index.ts";
 import { failure, type SubCallError } from "../../model/index.ts";
 import { onceAborted } from "../../platform/signals.ts";
@@ -57,18 +56,11 @@ export function openStandingClock(clock: Clock) {
 export const CANCELLED = failure("cancelled", "the call was cancelled");
 export const TIME_OVER = failure("budget_exceeded", "the time of the budget is over", { limit: "time_ms" });
 
-/** Time that a call with context may take unless it says otherwise, ms. */
-const CHILD_MS = 600_000;
-
 /** The time of a call with context, ms. Time in which no process ran its child does not count. */
 export type ChildTime = ReturnType<typeof timeOf>;
 
 /** @param taken by the child in earlier processes, ms */
-export function timeOf(
-  { timeout_ms = CHILD_MS }: Pick<SubCallRequest, "timeout_ms">,
-  { timeLeft }: Pick<CallContext, "timeLeft">,
-  taken: number,
-) {
+export function timeOf(timeout_ms: number, { timeLeft }: Pick<CallContext, "timeLeft">, taken: number) {
   const most = taken + timeLeft();
   const wholeMs = Math.min(timeout_ms, most);
   // If it is its own, the call's time is over before that of its session.

@@ -1,7 +1,7 @@
 import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
-import { type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
+import { DEFAULT_ASK_MS, type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { failure, isFailureCode } from "../../model/index.ts";
+import { failure, isAtLocalServer, isFailureCode } from "../../model/index.ts";
 import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { Session } from "../api.ts";
@@ -108,6 +108,9 @@ interface Asked {
   readonly settings: CellSettings;
 }
 
+/** Time that a call with context may take unless it says otherwise, ms. At a server of one's own it is that of an ask. */
+const CHILD_MS = 600_000;
+
 async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise<Answered> {
   const { env, places } = parts;
   const depth = parts.rules.depth + 1;
@@ -118,7 +121,10 @@ async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise
   using waiting = joinSignals(context.signal, context.timeOver, context.suspend);
   using place = await parts.parking.idle(() => places.guests(depth).take(waiting.signal));
   // The call's own time begins with its place.
-  const time = timeOf(asked.request, context, before?.time_ms ?? 0);
+  const { request, settings } = asked;
+  const isLocal = isAtLocalServer(env.models, request.model ?? settings.model);
+  const usualMs = isLocal ? DEFAULT_ASK_MS : CHILD_MS;
+  const time = timeOf(request.timeout_ms ?? usualMs, context, before?.time_ms ?? 0);
   using stop = openStop(context, parts.patience.time, time);
   if (!place) {
     const left = context.suspend?.aborted ? null : await discard(parts, name, asked);

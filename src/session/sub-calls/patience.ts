@@ -16,6 +16,7 @@ export function openPatience({ clock, emit }: Pick<Env, "clock" | "emit">, mostM
   const opened = openWaits(clock, (wait) => emit({ kind: "waiting", wait }));
   return {
     ...{ clock, mostMs, time, answered: new Set() },
+    firstToken: (model, most_ms) => opened({ for: "first_token", of: model, since: clock.monotonic(), most_ms }),
     async waiting(server, since, work) {
       using _told = opened({ for: "server", of: server, since, most_ms: mostMs });
       return await time.paused(work);

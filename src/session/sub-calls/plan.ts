@@ -2,6 +2,7 @@ import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type CallError, LIMITS, remedy, samplingIn, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import {
   failure,
+  isAtLocalServer,
   knownPrice,
   loadSubCallLayer,
   type Models,
@@ -45,6 +46,7 @@ export async function planSubCall(
   const unpriced = unpricedCall(options, request, event);
   if (unpriced) return unpriced;
   const { thinking = usual } = request;
+  const isLocal = isAtLocalServer(options.models, request.model ?? null);
   const call: SubCall = {
     prompt: request.prompt,
     system: request.system ?? null,
@@ -53,7 +55,7 @@ export async function planSubCall(
     or_text: request.or_text ?? false,
     max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens + THINKING_TOKENS[thinking],
     thinking,
-    timeout_ms: request.timeout_ms ?? LIMITS.subCallTimeoutMs,
+    timeout_ms: request.timeout_ms ?? (isLocal ? LIMITS.localCallTimeoutMs : LIMITS.subCallTimeoutMs),
     model: request.model ?? null,
     ...given({ sampling: samplingIn(request) }),
   };

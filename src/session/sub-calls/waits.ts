@@ -31,6 +31,7 @@ const USUAL_MS = 10_000;
 export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | null) => void) {
   const open = new Set<OpenWait>();
   let isTelling = false;
+  let told: Wait | null = null;
 
   function foremost(): Wait | null {
     const waits = Array.from(open, ({ since, ...wait }) => ({ ...wait, waited_ms: clock.monotonic() - since }));
@@ -39,12 +40,15 @@ export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | n
     return server ?? longest.find(({ waited_ms }) => waited_ms >= USUAL_MS) ?? null;
   }
 
+  function report(): void {
+    const wait = foremost();
+    if (wait ?? told) tell(wait);
+    told = wait;
+  }
+
   async function telling(): Promise<void> {
-    let told: Wait | null = null;
     while (open.size > 0 || told) {
-      const wait = foremost();
-      if (wait ?? told) tell(wait);
-      told = wait;
+      report();
       await sleep(backgroundClock, TELL_MS, NEVER);
     }
     isTelling = false;
@@ -52,6 +56,8 @@ export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | n
 
   return (wait: OpenWait): Disposable => {
     open.add(wait);
+    // People are told at once that a server is away.
+    if (isTelling && wait.for === "server" && told?.for !== "server") report();
     if (!isTelling) {
       isTelling = true;
       void telling();

@@ -338,7 +338,7 @@ test("a line to type has no --store with a password, and the user is told where 
 test.each([
   ["ask", /--max-time-ms N .*\(default 1800000\)/],
   ["batch", /--max-time-ms N .*\(default 3600000\)/],
-  ["exec", /--max-time-ms N .*\(default 300000\)/],
+  ["exec", /--max-time-ms N .*\(default 300000; 1800000/],
   ["mcp", /--session NAME .*BELAY_SESSION/],
 ])("help %s says what the command does if nobody says otherwise", async (name, line) => {
   const { stdout } = await belayHere(["help", name], { cwd: folderWith() });

@@ -34,6 +34,11 @@ test("of each limit the lesser counts: what the run asks for, or what the worker
   });
 });
 
+test("a job waits 10 minutes for a server that is away, or as long as the worker says", () => {
+  expect(jobOptions(newSpec(SCRIPT), { models: null })).toMatchObject({ waitForServerMs: 600_000 });
+  expect(jobOptions(newSpec(SCRIPT), { models: null, waitForServerMs: 0 })).toMatchObject({ waitForServerMs: 0 });
+});
+
 test("a job has an hour, or what the run or the worker says", () => {
   const time = (run: object, worker: object) =>
     jobOptions(newSpec({ ...SCRIPT, budget: run }), { models: null, budget: worker }).budget?.max_time_ms;

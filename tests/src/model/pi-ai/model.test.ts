@@ -82,17 +82,17 @@ test("system prompt, tools, tool calls and their results go to the model, with i
   expect(JSON.stringify(second?.body.messages)).toContain(JSON.stringify(JSON.stringify(use.arguments)));
 });
 
-const HANGING: readonly [string, ScriptedAnswer][] = [
-  ["before the headers", { delayMs: 60_000 }],
-  ["inside of the body", { text: "half", end: "stuck" }],
-  ["in a slow body", { text: "x".repeat(500), pieces: 500, pieceMs: 100 }],
+const HANGING: readonly [string, ScriptedAnswer, awaited: string][] = [
+  ["before the headers", { delayMs: 60_000 }, "first token"],
+  ["inside of the body", { text: "half", end: "stuck" }, "whole answer"],
+  ["in a slow body", { text: "x".repeat(500), pieces: 500, pieceMs: 20 }, "whole answer"],
 ];
 
-test.each(HANGING)("a timeout %s ends the request and its connection", async (_where, scripted) => {
+test.each(HANGING)("a timeout %s ends the request and its connection", async (_where, scripted, awaited) => {
   const { server, model } = await serve([scripted]);
   const answer = await ask(model, { timeoutMs: 200 });
   expect(answer).toMatchObject({ ok: false, charged: false, error: { code: "timeout", retriable: true } });
-  expect(messageOf(answer)).toBe("local/scripted: no whole answer within 200 ms");
+  expect(messageOf(answer)).toBe(`local/scripted: no ${awaited} within 200 ms`);
   await vi.waitFor(() => expect(server.requests[0]?.disconnected).toBe(true));
 });
 

@@ -44,6 +44,7 @@ function scene(server: string, { awayMs = Number.POSITIVE_INFINITY, mostMs = 60_
   const waited: string[] = [];
   const patience: Patience = {
     ...{ clock, mostMs, answered: new Set(answered) },
+    firstToken: () => ({ [Symbol.dispose]() {} }),
     waiting(of, _since, work) {
       waited.push(of);
       return work();

@@ -133,7 +133,8 @@ test("a plain completion: one request, its text and what it cost", async () => {
   });
   const limits = { maxTokens: 100, thinking: "off", timeoutMs: 120_000 };
   const messages = [{ role: "user", text: "Q" }];
-  expect(model.requests).toEqual([{ system: "S", messages, tools: [], cache: "none", ...limits }]);
+  const begun = expect.any(Function);
+  expect(model.requests).toEqual([{ system: "S", messages, tools: [], begun, cache: "none", ...limits }]);
   expect(budget.reserved).toEqual([
     { input_tokens: 9, max_tokens: 100, model: model.id, cost_usd: (9 * 1000 + 100 * 2000) / 1e6 },
   ]);

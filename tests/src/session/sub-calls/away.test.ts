@@ -1,6 +1,8 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openSession, type SessionEvent, type SessionOptions } from "../../../../src/index.ts";
-import { waitText } from "../../../../src/session/index.ts";
+import { type Model, type Models, NO_USAGE, openModels } from "../../../../src/model/index.ts";
+import { openSessionWith, waitText } from "../../../../src/session/index.ts";
+import { openWaits } from "../../../../src/session/sub-calls/waits.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
 
@@ -65,6 +67,55 @@ test("a session that is opened again waits by its records; when the patience is 
   expect(failed).toMatchObject({ success: false, error_code: "provider_error" });
   expect(Object(failed).error_message).toMatch(/\(ECONNREFUSED\); the server answered before, and was waited for 0 s/);
   expect(waits()[0]).toMatchObject({ most_ms: 300 });
+});
+
+test("a wait of more than an hour is refused", async () => {
+  await expect(openSession({ waitForServerMs: 3_600_001 })).rejects.toMatchObject({ code: "invalid_argument" });
+});
+
+test("a local server has more time: 600 s for a call, 1,800 s for an exec", async () => {
+  const timesAt = async (baseUrl: string) => {
+    const limits: number[] = [];
+    const asked = openModels({ model: "any/m", baseUrl, env: {} });
+    const complete: Model["complete"] = async ({ timeoutMs }) => {
+      limits.push(timeoutMs);
+      return { ok: true, usage: NO_USAGE, charged: true, turn: { text: "x", toolUses: [], stop: "end", raw: null } };
+    };
+    const models: Models = { ...asked, resolve: (name) => ({ ...asked.resolve(name), complete }) };
+    const session = await openSessionWith({ baseUrl, model: "any/m" }, { models });
+    onTestFinished(() => session.close());
+    const whole = session.budget().remaining_time_ms;
+    await session.exec("await llm_query('q', { tools: [] })");
+    return [whole, Math.round((limits[0] ?? 0) / 10_000) * 10];
+  };
+  expect(await timesAt("http://127.0.0.1:1/v1")).toEqual([1_800_000, 600]);
+  expect(await timesAt("https://a.example/v1")).toEqual([300_000, 120]);
+});
+
+test("progress says after a while that a first token is waited for, and a server's absence goes before", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let at = 0;
+  const told: (string | null)[] = [];
+  const opened = openWaits({ monotonic: () => at }, (wait) => void told.push(wait && waitText(wait)));
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      at += 1000;
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+  };
+  const token = opened({ for: "first_token", of: "local/m", since: at, most_ms: 600_000 });
+  await pass(9);
+  expect(told).toEqual([]);
+  await pass(2);
+  expect(told.at(-1)).toBe("waiting for the first token of local/m (11 s of 600 s)");
+  const away = opened({ for: "server", of: "http://a", since: at, most_ms: 60_000 });
+  await pass(2);
+  expect(told.at(-1)).toBe("waiting for http://a, which answered before (2 s of 60 s)");
+  away[Symbol.dispose]();
+  token[Symbol.dispose]();
+  await pass(2);
+  expect(told.at(-1)).toBeNull();
 });
 
 test("an abort ends the wait, and an ask goes on after it", async () => {
