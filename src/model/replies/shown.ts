@@ -13,7 +13,7 @@ export function isShown(value: Json, shown: readonly string[]): boolean {
   return parts.map(withoutQuotes).every((part) => texts.some((text) => text.includes(part)));
 }
 
-/** A text without its white space, quotes and backslashes: what is left of it where it is quoted. */
+/** A text without its white space, quotes and backslashes, also as JSON and HTML write them: what is left of it where it is quoted. */
 export function withoutQuotes(text: string): string {
-  return text.replace(/[\s"'`\\“”„‘’]+/g, "");
+  return text.replace(/\\u00(?:22|27|60)|&(?:quot|apos|#3[49]);|[\s"'`\\“”„‘’]/g, "");
 }
