@@ -146,7 +146,7 @@ test("a sub-agent takes a wave for each turn, and repair of an answer one more",
     answer({ body }) {
       const text = JSON.stringify(body);
       if (text.includes("find it"))
-        return text.includes("call_1")
+        return text.includes('"role":"tool"')
           ? { text: "found" }
           : { tools: [{ id: "call_1", name: "list_docs", arguments: {} }] };
       return { text: text.includes("not json") ? '{"n":1}' : "not json" };
