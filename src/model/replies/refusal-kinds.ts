@@ -95,20 +95,21 @@ function isUnpaid({ status, words, hasWait }: RefusalFacts): boolean {
   const passes = hasWait || PASSES.test(words);
   if (passes && (status === 429 || status === null)) return false;
   if (NO_CREDIT.test(words)) return true;
-  return (status === 429 || status === 403) && UNPAID.test(words) && !RATE.test(words);
+  return (status === 429 || status === 403) && UNPAID.test(words) && !OF_RATE.test(words);
 }
 
-const NO_QUOTA = /\blimit: 0(?![.\d])/i;
-const PASSES = /\bper.?(?:minute|hour|day)\b/i;
+const NO_QUOTA = /\blimit:? 0(?![.\d])/i;
+const PASSES = /per.?(?:minute|hour|day)/i;
 const NO_CREDIT =
   /insufficient[_ ](?:\w{1,20}[_ ])?(?:quota|credits?|balance|funds)|credit balance|balance (?:is )?(?:too low|insufficient|exhausted)|(?:credits?|balance) (?:are|is|has been|have been)? ?(?:depleted|exhausted|used up)|out of credits?|(?:no|not have any|any) credits yet|requires? (?:more|available) credits|used all available credits|billing_|billing hard limit|check your billing|billing to be enabled|payment (?:is )?required|spending limit|credit limit exceeded|key limit exceeded|specified api usage limits|\btop.?up\b|\brecharge\b|unpaid|account (?:is )?suspended|arrearage|freetieronly|exceeded_?budget|budget_exceeded|余额不足|欠费/i;
 /** Words that only say so if nothing speaks of a rate. */
 const UNPAID = /exceeded your (?:current|monthly|included) |billing|quota (?:is )?(?:exhausted|depleted)/i;
+const OF_RATE = /rate.?limit|too many requests/i;
 const RATE = /rate.?limit|too many requests|throttl|resource_exhausted/i;
 
 /** True if one request has more tokens than its rate has in a minute: no wait makes room for it. */
 function isAboveRate({ status, words, tokens }: RefusalFacts): boolean {
-  if (status !== 429 && status !== null) return false;
+  if ((status !== 429 && status !== null) || NO_QUOTA.test(words)) return false;
   if (/request too large|request is too large/i.test(words)) return true;
   const asked = figure(/\brequested(?: about|:)? (\d[\d,]*)/i.exec(words));
   if (asked !== null) return asked > (figure(/\blimit(?: is| of|:)? (\d[\d,]*)/i.exec(words)) ?? asked);

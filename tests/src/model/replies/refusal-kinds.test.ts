@@ -86,6 +86,16 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
         },
       },
     ],
+    [
+      429,
+      {
+        code: 429,
+        message: "You exceeded your current quota, please check your plan and billing details.",
+        status: "RESOURCE_EXHAUSTED",
+      },
+    ],
+    [429, { message: "metric: input_token_count, limit: 0, model: gemini. Please retry in 38.5s." }],
+    [429, openAi("Rate limit reached on TPM: Limit 0, Used 0, Requested 5000.")],
     [401, { message: "You exceeded your quota, check your billing", type: "insufficient_quota" }],
     [429, { code: "1113", message: "余额不足或无可用资源包,请充值。" }],
     [412, { message: "Account x is suspended, possibly due to reaching the monthly spending limit" }],
@@ -134,6 +144,15 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
       openAi("You exceeded your current quota, please check your plan and billing details. Please retry in 38.5s."),
     ],
     [429, openAi("You exceeded your current quota.", "insufficient_quota"), { retryAfterMs: 3_600_000 }],
+    [
+      429,
+      {
+        message: "You exceeded your current quota, please check your plan and billing details.",
+        status: "RESOURCE_EXHAUSTED",
+        details: [{ violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel-FreeTier" }] }],
+      },
+    ],
+    [429, { message: "Quota exceeded for quota metric requests_per_minute_per_project, check your billing" }],
     [429, { message: "Resource has been exhausted (e.g. check quota).", status: "RESOURCE_EXHAUSTED" }],
     [429, { message: "Rate limit reached. Add a payment method to your account in the billing settings." }],
     [429, { message: "exceeded token rate limit of your current pricing tier. Please retry after 26 seconds." }],
