@@ -115,7 +115,7 @@ function said(answer: string, number: number): string {
     answer,
     `${word.charAt(0).toUpperCase()}${word.slice(1)}.`,
     `I would say that it is **${word}**.`,
-    `<think>\nIs it "${word}"? Yes.\n</think>\n\n${word}`,
+    `<think>\nIs it "${word}"? Yes.\n</think>\n\n"${word}"`,
   ];
   return forms[number % forms.length] ?? answer;
 }
