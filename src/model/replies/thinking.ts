@@ -12,12 +12,12 @@ const UNOPENED = "thinking without its beginning";
 
 /** Tags that models think between. Those that a prompt may ask for itself do not count if it has them. */
 const OPENING_TAG =
-  /<((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/iy;
+  /<((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|reason|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/iy;
 const ANY_OPENING =
-  /<(?:(?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/i;
+  /<(?:(?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|reason|analysis|reflection|scratchpad)(?:\s[^<>]{0,200})?>/i;
 const CLOSING_TAG =
-  /<\/((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|analysis|reflection|scratchpad)>/gi;
-const ASKED_FOR = new Set(["analysis", "reflection", "scratchpad"]);
+  /<\/((?:(?:seed|mm|antml):|ant)?(?:think(?:ing)?|thoughts?|reasoning)|reason|analysis|reflection|scratchpad)>/gi;
+const ASKED_FOR = new Set(["reason", "analysis", "reflection", "scratchpad"]);
 
 /** Marks of models that think between special tokens. */
 const MARKS: readonly (readonly [opening: string, closing: string])[] = [
@@ -91,12 +91,16 @@ function thinkingEnd(text: string, at: number, isShown: IsShown): number {
   return (words && behind(text, words[1], start)) ?? at;
 }
 
-/** The offset behind the closing tag of this name; the text's length if there is none. */
+/** The offset behind the closing tag of this name, else behind the first of another one; the text's length if there is none. */
 function closingEnd(text: string, from: number, name: string): number {
+  let other: number | undefined;
   CLOSING_TAG.lastIndex = from;
-  for (let tag = CLOSING_TAG.exec(text); tag !== null; tag = CLOSING_TAG.exec(text))
-    if (tag[1]?.toLowerCase() === name.toLowerCase()) return tag.index + tag[0].length;
-  return text.length;
+  for (let tag = CLOSING_TAG.exec(text); tag !== null; tag = CLOSING_TAG.exec(text)) {
+    const end = tag.index + tag[0].length;
+    if (tag[1]?.toLowerCase() === name.toLowerCase()) return end;
+    other ??= end;
+  }
+  return other ?? text.length;
 }
 
 /** The offset behind a channel of thinking; null: it is the reply. A preamble is thinking if something follows it. */
