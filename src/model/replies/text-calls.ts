@@ -52,6 +52,9 @@ const MARK = new RegExp(` {0,3}(${MARKS})`, "y");
 const FRAME =
   /\s+|<\|start\|>assistant|<\/?[\w:|｜.▁-]{1,99}>|\[\/?(?:TOOL_CALLS|ARGS)\]|\[CALL_ID\]\w{1,99}|functools|commentary|analysis|to=|function(?=<[|｜])|json(?=<\||\{)|```(?:json|tool_call|tool_code)?|print\(|[[\],;)]/y;
 
+/** Marks that some templates write behind prose on its line. Behind a quote they are spoken of. */
+const INLINE = /(?<=[^\s"'`“‘>])[ \t]?(?=\[TOOL_CALLS\]|<\|tool_calls_section_begin\|>|<[|｜]tool▁calls▁begin[|｜]>)/;
+
 /** A call is not looked for behind so many frames and calls. */
 const MOST_STEPS = 500;
 
@@ -61,8 +64,9 @@ const MOST_STEPS = 500;
  * @param text without white space at its beginning and end
  */
 export function textCalls(text: string, tools: Tools): TextCalls | null {
-  const start = startOf(text, tools);
-  if (start === null) return null;
+  const line = startOf(text, tools);
+  const start = line ?? text.search(INLINE);
+  if (start < 0) return null;
   const calls: GivenUse[] = [];
   let at = start;
   for (let steps = 0; at < text.length && steps < MOST_STEPS; steps++) {
@@ -72,7 +76,9 @@ export function textCalls(text: string, tools: Tools): TextCalls | null {
     if (end === undefined) break;
     at = end;
   }
-  return { start, calls, problem: problemOf(calls, tools, at === text.length) };
+  const problem = problemOf(calls, tools, at === text.length);
+  if (line !== null) return { start, calls, problem };
+  return problem === null ? { start, calls, problem: "it does not begin a line" } : null;
 }
 
 function problemOf(calls: readonly GivenUse[], tools: Tools, isWhole: boolean): string | null {
