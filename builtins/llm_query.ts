@@ -18,6 +18,7 @@ export const llm_query: Builtin = {
     sub_agent_error: "the sub-agent came to no answer within its turns",
     empty_answer: "the model answered with nothing",
     truncated_answer: "the answer was cut at max_tokens",
+    window_full: "the window of the model has no room for the prompt and its answer",
     content_filtered: "the provider refused or filtered the answer",
     rate_limited: "the provider limits requests for longer than the call may take",
     provider_error: "the provider failed",

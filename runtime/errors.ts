@@ -70,6 +70,7 @@ export const ERROR_CODES = [
   "function_failed",
   "function_missing",
   "no_credit",
+  "window_full",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

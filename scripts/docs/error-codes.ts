@@ -99,6 +99,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The answer was cut at `max_tokens` (thinking included), or is too long.",
     cure: "Raise `max_tokens`, or ask for a shorter answer.",
   },
+  window_full: {
+    meaning: "The prompt and its answer have more tokens than the window of the model.",
+    cure: "Send less in one call, or give the model a larger window: `-c` of llama-server, which its `-np` slots share, `num_ctx` of Ollama.",
+  },
   content_filtered: {
     meaning: "The provider refused or filtered the answer.",
     cure: "Ask differently, or use another model.",

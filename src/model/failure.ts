@@ -16,6 +16,11 @@ const FAILURES = {
   provider_error: { retriable: true, suggestion: "Call again later; if it stays, check the provider's status." },
   sub_agent_error: { retriable: false, suggestion: "Ask for less in one call, or put the text into the prompt." },
   truncated_answer: { retriable: false, suggestion: "Raise max_tokens, or ask for a shorter answer." },
+  window_full: {
+    retriable: false,
+    suggestion:
+      "Send less in one call, or use a larger window: another model, or on your own server llama-server -c (its -np slots share it), Ollama num_ctx, vLLM --max-model-len.",
+  },
   schema_mismatch: { retriable: true, suggestion: "Ask for a simpler value, or describe it in the prompt." },
   policy_violation: { retriable: false, suggestion: "Leave out `tools`." },
   reentrancy_error: {

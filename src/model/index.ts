@@ -21,6 +21,7 @@ export { priceIn } from "./pi-ai/catalog.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export type * from "./port.ts";
 export type { Patience } from "./replies/away.ts";
+export { cutAnswer } from "./replies/cut-answer.ts";
 export { readLiteral } from "./replies/literal.ts";
 export { refusalKind } from "./replies/refusal-kinds.ts";
 export { withoutQuotes } from "./replies/shown.ts";

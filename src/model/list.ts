@@ -9,6 +9,7 @@ import { allModels } from "./pi-ai/catalog.ts";
 import { loadPiAi } from "./pi-ai/load.ts";
 import { type RegistryOptions, withKeys } from "./pi-ai/registry.ts";
 import type { Model } from "./port.ts";
+import { windowIn } from "./server-window.ts";
 
 /** A model that can be named. */
 export interface ModelFacts {
@@ -82,11 +83,4 @@ async function listAt(baseUrl: string, key: string | undefined): Promise<unknown
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   return answer.ok ? boundedJson(answer, MAX_LIST_BYTES) : null;
-}
-
-/** vLLM, OpenRouter, LM Studio and llama.cpp each have a name of their own for it. */
-function windowIn(entry: Readonly<Record<string, unknown>>): number | null {
-  const inMeta = isRecord(entry.meta) ? entry.meta.n_ctx : undefined;
-  const places = [entry.max_model_len, entry.context_length, entry.max_context_length, inMeta];
-  return places.find((value): value is number => typeof value === "number" && value > 0) ?? null;
 }

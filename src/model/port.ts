@@ -153,9 +153,21 @@ export interface ModelTurn {
   readonly toolUses: readonly ToolUse[];
   /** `length`: cut at maxTokens, thinking included. */
   readonly stop: "end" | "tools" | "length";
+  /** True if a cut answer has thinking and nothing else. */
+  readonly isThought?: true;
+  /** Tokens of the window that an answer was cut at. Absent: there was room left, or nobody knows. */
+  readonly full?: FullWindow;
   readonly raw: unknown;
   /** Kinds of what was put right in it when it came in, which a warning names. Absent: nothing was. */
   readonly mended?: readonly string[];
+}
+
+/** A window without room for the whole answer. */
+export interface FullWindow {
+  readonly window: number;
+  /** Tokens of the prompt and of the answer, as the provider has counted them. */
+  readonly input: number;
+  readonly output: number;
 }
 
 /** A request that was sent, whatever came of it. */
@@ -200,6 +212,8 @@ export interface Model {
   readonly price: Price | null;
   /** Tokens that a request and its answer may have together, or null if that is not known. */
   readonly window: number | null;
+  /** Asks the server of the model for its window, if no list has it. Resolves with null if it does not say. */
+  askWindow?(): Promise<number | null>;
   /** No list has it. */
   readonly unlisted?: boolean;
   /** Once an answer has begun, its provider reads the same beginning of other requests from a cache. Absent: it does not. */

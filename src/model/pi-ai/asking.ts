@@ -46,7 +46,7 @@ type Part =
   | ParameterPart;
 
 /** Fields of chat completions that a server may not know, and that an answer does not need. */
-const DROPPABLE = ["stream_options", "reasoning_effort"] as const;
+const DROPPABLE = ["stream_options", "reasoning_effort", "chat_template_kwargs", "thinking_budget_tokens"] as const;
 type Droppable = (typeof DROPPABLE)[number];
 
 /** Words of chat templates about what they have no place for. Some count a system prompt among the roles that alternate. */
@@ -70,7 +70,8 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
 
   function shape(written: unknown): unknown {
     if (!isRecord(written)) return written;
-    let body = model.api === "openai-completions" ? knownFields(written, refused, sent, ignored) : written;
+    const isChat = model.api === "openai-completions";
+    let body = isChat ? knownFields(withRoom(written, asked, request), refused, sent, ignored) : written;
     if (request.shared !== undefined) body = withSharedBeginning(model.api, body, request.shared);
     const placed = placedParameters(model.api, body, request, refused);
     for (const [place, value] of Object.entries(placed.fields)) body = withField(body, place.split("."), value);
@@ -235,6 +236,17 @@ function isAbout(said: string, part: Part): boolean {
 const LIMITS = ["max_tokens", "max_completion_tokens"] as const;
 
 type Fields = { readonly [field: string]: unknown };
+
+/** The body with room for a value beside the thinking of its model, by fields that llama.cpp, vLLM and SGLang know. */
+function withRoom(
+  body: Fields,
+  { isNamed }: AskedModel,
+  { schema, thinking = "off", maxTokens }: ModelRequest,
+): Fields {
+  if (!isNamed || schema === undefined) return body;
+  const off = thinking === "off" ? { chat_template_kwargs: { enable_thinking: false } } : {};
+  return { ...body, ...off, thinking_budget_tokens: Math.floor(maxTokens / 2) };
+}
 
 /** The body for a server that does not know all fields: without some, and with the limit of tokens by its other name. */
 function knownFields(body: Fields, refused: ReadonlySet<Part>, sent: Set<Part>, ignored: string[]): Fields {

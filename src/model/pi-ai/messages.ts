@@ -37,14 +37,16 @@ export function toTurn(
   const uses = message.content.flatMap((part, at) =>
     isCall(part) ? [{ ...part, text: argumentTexts.get(at) ?? refusedArguments(part) }] : [],
   );
+  const hasThought = isThought || message.content.some(({ type }) => type === "thinking");
   const turn: ModelTurn = {
     text,
     toolUses: toolUses(uses, tools),
     stop: isCut ? "length" : uses.length > 0 ? "tools" : "end",
     raw: text === said ? message : withText(message, text),
     ...(mended === undefined ? {} : { mended: [mended] }),
+    ...(isCut && hasThought && text.trim() === "" && uses.length === 0 ? { isThought: true } : {}),
   };
-  return { turn, isThought: isThought || message.content.some(({ type }) => type === "thinking") };
+  return { turn, isThought: hasThought };
 }
 
 /** The message with this text in the place of its first one. */

@@ -8,9 +8,11 @@ import type { Authorization } from "../keys/authorize.ts";
 import { isLocalServer } from "../local-servers.ts";
 import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
+import { isOwnHost } from "../server-window.ts";
 import { estimateRequest } from "../sub-call/estimate.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
+import { withinWindow } from "../within-window.ts";
 import { type AskedModel, type Asking, openAsking } from "./asking.ts";
 import { batchAccount, batchApiOf, batchPriceOf } from "./batch-account.ts";
 import type { ListedModel } from "./catalog.ts";
@@ -38,8 +40,16 @@ export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
   load(): Pick<PiAi, "streamSimple">;
 }
 
-/** A model that pi-ai sends to. */
+/** A model that pi-ai sends to. On a server of the user's own Belay looks after its window, and on others pi-ai does too. */
 export function piAiModel(parts: PiAiModelParts): Model {
+  const { model, isNamed = false } = parts;
+  const isOwn = model.api === "openai-completions" && (isNamed || isOwnHost(model.baseUrl));
+  if (!isOwn) return withinWindow(sendingModel(parts), null);
+  const serverOf = async () => ({ baseUrl: model.baseUrl, id: model.id, key: (await parts.authorize()).key });
+  return withinWindow(sendingModel({ ...parts, model: { ...model, contextWindow: 0 } }), serverOf);
+}
+
+function sendingModel(parts: PiAiModelParts): Model {
   const { model, price, window, isNamed = false, near = [], leavesOut = [] } = parts;
   const { successor } = endOf(`${model.provider}/${model.id}`) ?? {};
   const place: Place = {

@@ -2,6 +2,7 @@ import { type Json, LIMITS } from "../../../runtime/index.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure, refusesTools } from "../failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../port.ts";
+import { cutAnswer } from "../replies/cut-answer.ts";
 import { shownTexts } from "../replies/shown-texts.ts";
 import { leftCallCure } from "../replies/text-calls.ts";
 import type { ReadValue } from "../replies/value-in-text.ts";
@@ -152,11 +153,9 @@ export function firstRequest(
 }
 
 /** The fault that keeps a text from being an answer: nothing arrives as an empty or silently shortened string. */
-function flawOf({ text, stop }: ModelTurn, maxTokens: number): SubCallError | undefined {
-  if (stop === "length") {
-    const part = text.trim() === "" ? "before it began (thinking counts)" : `after ${text.length} characters`;
-    return failure("truncated_answer", `the answer was cut at max_tokens (${maxTokens}), ${part}`);
-  }
+function flawOf(turn: ModelTurn, maxTokens: number): SubCallError | undefined {
+  const { text, stop } = turn;
+  if (stop === "length") return cutAnswer(turn, `max_tokens (${maxTokens})`);
   if (text.trim() === "") return failure("empty_answer", "the model answered with no text");
   if (text.length <= LIMITS.answerUnits) return undefined;
   const sizes = `${text.length} characters, the limit is ${LIMITS.answerUnits}`;

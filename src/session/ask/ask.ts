@@ -36,6 +36,7 @@ export async function begin(question: string, options: AskOptions, session: Setu
   const max_depth = options.maxDepth ?? maxDepth;
   const root = models.resolve(options.model ?? null);
   const model = root.id;
+  const window = root.window ?? (await root.askWindow?.()) ?? null;
   const sub_model = models.resolve(options.subModel ?? models.fallback ?? model).id;
   if (options.schema !== undefined) await checkSchema(options.schema);
   // The default has room for a cell beside the thinking of most levels.
@@ -50,7 +51,7 @@ export async function begin(question: string, options: AskOptions, session: Setu
     depth,
     max_depth,
     schema: options.schema ?? null,
-    history_chars: Math.min(HISTORY_CHARS, CHARS_OF_WINDOW * (root.window ?? Number.POSITIVE_INFINITY)),
+    history_chars: Math.min(HISTORY_CHARS, CHARS_OF_WINDOW * (window ?? Number.POSITIVE_INFINITY)),
     prompt: PROMPT_VERSION,
   };
   const mayRecurse = depth < max_depth;

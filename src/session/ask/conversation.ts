@@ -50,9 +50,11 @@ export function elided(said: readonly Said[], before: readonly number[], most: n
   return unitsOf(said, new Set(before)) > most ? leaveOut(said, before, most / 2) : before;
 }
 
-/** Elides a request that the provider refused since it was too long, until half of that request is left. */
+/** Elides a request that was too long for the model, until half of it is left. If that makes it no shorter, nothing more goes. */
 export function halved(said: readonly Said[], before: readonly number[]): readonly number[] {
-  return leaveOut(said, before, unitsOf(said, new Set(before)) / 2);
+  const units = unitsOf(said, new Set(before));
+  const gone = leaveOut(said, before, units / 2);
+  return unitsOf(said, new Set(gone)) < units ? gone : before;
 }
 
 function leaveOut(said: readonly Said[], before: readonly number[], aim: number): readonly number[] {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
 import { toldSkips } from "../../context/index.ts";
-import { addUsage, NO_USAGE, tokensOf } from "../../model/index.ts";
+import { addUsage, failure, NO_USAGE, tokensOf } from "../../model/index.ts";
 import { leftOf } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { toldCoverage } from "../journal/coverage.ts";
@@ -88,6 +88,7 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
   auth_expired: `${firstly("login")}, then resume.`,
   rate_limited: "Wait, then resume.",
   provider_error: "Check the provider and the model, then resume.",
+  window_full: failure("window_full", "").suggestion,
   [TOO_LONG]: `${firstly("discard")}, and ask a model with a larger window.`,
   timeout: "Resume: the turn is asked for again.",
 };

@@ -60,9 +60,12 @@ const FAILED_CELLS = 5;
 /** Turns in a row with one cell and one output: the second gets a note, after the third the model has to answer. */
 const SAME_TURNS = 3;
 
+/** A reply that the window of the model had no room for. */
+const WINDOW_FULL = "window_full";
+
 /** Failures of a reply: it is not run and not in the conversation, and its usage is charged. */
 const REPLY_FAILURES: ReadonlySet<string> = new Set([
-  ...["empty_answer", "truncated_answer", "content_filtered", notes.UNREAD],
+  ...["empty_answer", "truncated_answer", WINDOW_FULL, "content_filtered", notes.UNREAD],
 ]);
 
 /** The provider refused a request with tools. */
@@ -110,9 +113,11 @@ function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
   if (!REPLY_FAILURES.has(code)) return ask.isRetry ? turnWith(ask, []) : { kind: "pause", code, message };
   const replies = ask.rounds.filter(({ outcome }) => outcome.ok || REPLY_FAILURES.has(outcome.code));
   if (replies.slice(-FAILED_REPLIES).filter(({ outcome }) => !outcome.ok).length === FAILED_REPLIES) {
-    return noAnswer(`${FAILED_REPLIES} replies in a row failed; the last: ${message}`);
+    const last = `${FAILED_REPLIES} replies in a row failed; the last: ${message}`;
+    return code === WINDOW_FULL ? { kind: "end", ok: false, code, message: last } : noAnswer(last);
   }
-  return turnWith(ask, [user(notes.failedReply(code, ask.settings.turn_tokens))]);
+  const again = turnWith(ask, [user(notes.failedReply(code, ask.settings.turn_tokens))]);
+  return code === WINDOW_FULL && again.kind === "turn" ? { ...again, elide: shorter(ask, again) } : again;
 }
 
 /** The turn is asked for again without its oldest observations: once, as the shorter request is half as long. */
@@ -120,11 +125,16 @@ function afterTooLong(ask: AskView, message: string): Next {
   const again = turnWith(ask, []);
   if (again.kind !== "turn") return again;
   const before = ask.rounds.at(-1)?.elide ?? [];
-  const elide = halved(saidIn(ask.rounds, again), before);
+  const elide = shorter(ask, again);
   const lastReply = ask.rounds.findLastIndex(({ outcome }) => outcome.ok);
   const refusals = ask.rounds.slice(lastReply + 1).filter(({ outcome }) => !outcome.ok && outcome.code === TOO_LONG);
   if (refusals.length === 1 && elide.length > before.length) return { ...again, elide };
   return ask.isRetry ? again : { kind: "pause", code: TOO_LONG, message };
+}
+
+/** The turns whose observations are left out so that a request is half as long as it would be. */
+function shorter({ rounds }: AskView, again: TurnInput): readonly number[] {
+  return halved(saidIn(rounds, again), rounds.at(-1)?.elide ?? []);
 }
 
 function closed(ask: AskView, reply: Reply): Next {

@@ -51,6 +51,7 @@ export function failedReply(code: string, tokens: number): string {
   if (code === "truncated_answer") {
     return `Your reply was cut at ${tokens} tokens, and nothing of it was run: write a shorter cell.`;
   }
+  if (code === "window_full") return "Your reply filled your window, and nothing of it was run: write a shorter cell.";
   if (code === "content_filtered") return "Your reply was withheld by the provider's filter: put it differently.";
   if (code === UNREAD) {
     return "Your server could not read your reply: write one call of the tool, exactly in its form, or answer in text.";

@@ -1,6 +1,7 @@
 import { LIMITS, type Thinking } from "../../../runtime/index.ts";
 import {
   type Asked,
+  cutAnswer,
   loadSubCallLayer,
   type Model,
   type ModelMessage,
@@ -57,7 +58,8 @@ const CELL_TOOL_SPEC = {
 /** A reply that can be run: one that was cut holds half a cell. Only the first fenced block is kept. */
 async function usable(given: ModelTurn, request: TurnRequest): Promise<Round["outcome"]> {
   if (given.stop === "length") {
-    return { ok: false, code: "truncated_answer", message: `the reply was cut at ${request.max_tokens} tokens` };
+    const { code, message } = cutAnswer(given, `${request.max_tokens} tokens`);
+    return { ok: false, code, message };
   }
   const end = request.protocol === "fence" ? endOfFirstCell(given.text) : null;
   const reply = end === null ? given : (await loadSubCallLayer()).cutTurn(given, end);

@@ -102,6 +102,8 @@ const PIECE = "undici:request:bodyChunkReceived";
 test.each(HANGING)("an abort %s ends the request and its connection", async (_where, scripted) => {
   const cancel = new AbortController();
   const { server, model } = await serve([scripted]);
+  // The list of models has a body too.
+  await model.askWindow?.();
   const abort = () => cancel.abort();
   subscribe(PIECE, abort);
   onTestFinished(() => void unsubscribe(PIECE, abort));

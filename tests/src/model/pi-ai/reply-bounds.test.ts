@@ -14,6 +14,7 @@ async function endless(status: number, part: string | Buffer) {
   const served = { sent: 0, isLeft: false };
   const server = createServer((request, response) => {
     request.resume();
+    if (request.method === "GET") return void response.writeHead(404).end();
     response.writeHead(status, { "content-type": status === 200 ? "text/event-stream" : "text/plain" });
     response.on("close", () => {
       served.isLeft = true;

@@ -20,7 +20,7 @@ describe("replies that cannot be used", () => {
   const cut = { ...cell("print(1); answer('half"), finish: "length", usage };
   test.each([
     ["empty", { text: "", usage }, "the answer is empty", "Your reply was empty"],
-    ["cut", cut, "the reply was cut at 16000 tokens", "Your reply was cut at 16000 tokens"],
+    ["cut", cut, "the answer was cut at 16000 tokens, in the call of a tool", "Your reply was cut at 16000 tokens"],
     ["filtered", { text: "x", finish: "content_filter", usage }, "filter withheld the answer", "withheld"],
   ])(
     "%s: they are not run, cost what they cost, and three of them end the ask",
@@ -35,6 +35,19 @@ describe("replies that cannot be used", () => {
       expect(server.requests.at(-1)?.body.messages.every(({ role }) => role !== "assistant")).toBe(true);
     },
   );
+});
+
+test("replies that fill the window end the ask with its numbers", async () => {
+  const full = { text: "so on", finish: "length", usage: { prompt: 32_000, completion: 768 } };
+  const { envelope, told } = await asked(always(full));
+  expect(envelope).toMatchObject({ success: false, error_code: "window_full", turns: 3, warnings: [] });
+  expect(envelope).toMatchObject({
+    error_message: expect.stringContaining(
+      "the window of 32768 tokens is full: 32000 are the prompt and 768 the answer",
+    ),
+    suggestion: expect.stringContaining("larger window"),
+  });
+  expect(told[1]).toContain("Your reply filled your window");
 });
 
 describe("answers that are none", () => {

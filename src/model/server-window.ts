@@ -1,0 +1,132 @@
+import { boundedJson } from "../platform/bounded-json.ts";
+import { isRecord } from "../platform/json.ts";
+import { fetchOut } from "../platform/outbound.ts";
+import type { ModelRequest, ModelTurn } from "./port.ts";
+
+/** A server of the user's own, and how it knows a model. */
+export interface ModelServer {
+  /** With its path, such as `/v1`. */
+  readonly baseUrl: string;
+  readonly id: string;
+  readonly key: string | null;
+}
+
+/** Facts that a server tells about a model. */
+export interface ServerWindow {
+  readonly window: number | null;
+  /** Counts the tokens of a request. Resolves with null if no count comes. Absent: the server counts none before they are sent. */
+  count?(request: ModelRequest): Promise<number | null>;
+}
+
+/** Time for all that is asked at once: servers answer such requests soon, or not at all. */
+const TIMEOUT_MS = 1000;
+const MAX_BYTES = 4 * 2 ** 20;
+
+/** The window of a model as its server tells it, with requests that cost nothing. Never rejects. */
+export async function serverWindow(server: ModelServer): Promise<ServerWindow> {
+  const { id } = server;
+  const base = baseOf(server);
+  const limit = AbortSignal.timeout(TIMEOUT_MS);
+  const list = await asked(server, `${base}/models`, limit);
+  const entry = entryOf(isRecord(list) ? list.data : null, id);
+  const counts =
+    entry?.owned_by === "llamacpp" ? { count: (request: ModelRequest) => countTokens(server, request) } : {};
+  const window = entry ? windowIn(entry) : null;
+  if (window !== null || list === null || !isOwnHost(base)) return { window, ...counts };
+  // What servers add to OpenAI's API stands beside its path.
+  const root = base.replace(/\/v1$/, "");
+  const at = (path: string, body?: object) => asked(server, root + path, limit, body);
+  const told = await Promise.all([ofLlamaCpp(at), ofLmStudio(at, id), ofOllama(at, id)]);
+  return { window: told.find((one) => one !== null) ?? null, ...counts };
+}
+
+/** Tokens of a request with its chat template, as llama.cpp counts them. */
+async function countTokens(server: ModelServer, request: ModelRequest): Promise<number | null> {
+  const said = request.messages.map((message) =>
+    message.role === "assistant" ? replyOf(message.answer) : message.text,
+  );
+  const body = {
+    messages: [{ role: "user", content: [request.system ?? "", ...said].join("\n") }],
+    tools: request.tools.map((tool) => ({ type: "function", function: tool })),
+  };
+  const limit = AbortSignal.timeout(TIMEOUT_MS);
+  const counted = await asked(server, `${baseOf(server)}/chat/completions/input_tokens`, limit, body);
+  const tokens = isRecord(counted) ? positive(counted.input_tokens) : null;
+  return tokens && tokens + request.messages.length * MARKS;
+}
+
+/** Tokens of the marks of a chat template around a message, at most. */
+const MARKS = 8;
+const replyOf = ({ text, toolUses }: ModelTurn) => text + JSON.stringify(toolUses);
+const baseOf = ({ baseUrl }: ModelServer) => baseUrl.replace(/\/$/, "");
+
+type Entry = Readonly<Record<string, unknown>>;
+type Ask = (path: string, body?: object) => Promise<unknown>;
+
+/** The window in an entry of a list of models. Servers and routers each have a name of their own for it. */
+export function windowIn(entry: Entry): number | null {
+  const inMeta = isRecord(entry.meta) ? entry.meta.n_ctx : undefined;
+  const places = [
+    entry.loaded_context_length,
+    entry.max_model_len,
+    entry.context_length,
+    entry.context_window,
+    entry.max_context_length,
+    inMeta,
+  ];
+  return places.map(positive).find((value) => value !== null) ?? null;
+}
+
+/** The entry of a model by its id. A server that has one model takes every name for it. */
+function entryOf(data: unknown, id: string): Entry | undefined {
+  const entries: readonly Entry[] = Array.isArray(data) ? data.filter(isRecord) : [];
+  return entries.find((entry) => entry.id === id) ?? (entries.length === 1 ? entries[0] : undefined);
+}
+
+/** Older servers of llama.cpp list the window that the model was trained with. This is that of a slot. */
+async function ofLlamaCpp(at: Ask): Promise<number | null> {
+  const props = await at("/props");
+  const settings = isRecord(props) ? props.default_generation_settings : null;
+  return isRecord(settings) ? positive(settings.n_ctx) : null;
+}
+
+async function ofLmStudio(at: Ask, id: string): Promise<number | null> {
+  const list = await at("/api/v0/models");
+  const entry = entryOf(isRecord(list) ? list.data : null, id);
+  return entry ? windowIn(entry) : null;
+}
+
+/** The window that a loaded model runs with; before it is loaded, that of its Modelfile, or the largest that it can have. */
+async function ofOllama(at: Ask, id: string): Promise<number | null> {
+  const running = await at("/api/ps");
+  if (!isRecord(running) || !Array.isArray(running.models)) return null;
+  const loaded = running.models.find((one) => isRecord(one) && (one.name === id || one.name === `${id}:latest`));
+  if (isRecord(loaded) && positive(loaded.context_length) !== null) return positive(loaded.context_length);
+  const shown = await at("/api/show", { model: id });
+  if (!isRecord(shown)) return null;
+  const set = /^num_ctx +(\d{1,9})$/m.exec(String(shown.parameters))?.[1];
+  const facts = Object.entries(isRecord(shown.model_info) ? shown.model_info : {});
+  return set === undefined ? positive(facts.find(([name]) => name.endsWith(".context_length"))?.[1]) : Number(set);
+}
+
+const positive = (value: unknown): number | null => (typeof value === "number" && value > 0 ? value : null);
+
+/** The JSON that a server answers with; null for a failure of any kind. */
+async function asked({ key }: ModelServer, url: string, limit: AbortSignal, body?: object): Promise<unknown> {
+  const headers = { "content-type": "application/json", ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
+  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  try {
+    const answer = await fetchOut(fetch, url, { headers, ...sent, signal: limit });
+    if (answer.ok) return (await boundedJson(answer, MAX_BYTES)) ?? null;
+    await answer.body?.cancel();
+  } catch {}
+  return null;
+}
+
+/** True for this computer and a network without public names: other addresses may be those of a provider. */
+export function isOwnHost(baseUrl: string): boolean {
+  return OWN_HOST.test(URL.parse(baseUrl)?.hostname ?? "");
+}
+
+const OWN_HOST =
+  /^[^.]+$|\.(?:localhost|local|lan|internal|home\.arpa)$|^(?:10|127)\.[\d.]+$|^192\.168\.[\d.]+$|^172\.(?:1[6-9]|2\d|3[01])\.[\d.]+$/;
