@@ -218,7 +218,7 @@ export interface Model {
   readonly unlisted?: boolean;
   /** Once an answer has begun, its provider reads the same beginning of other requests from a cache. Absent: it does not. */
   readonly caches?: boolean;
-  /** The origin of its server's address. Absent: it has no address. */
+  /** The address of its server, without credentials. Absent: it has none. */
   readonly server?: string;
   /** Its server is on a computer of its user, and may read a long prompt for minutes. */
   readonly isLocal?: boolean;

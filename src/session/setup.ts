@@ -1,7 +1,7 @@
 import type { FunctionFacts } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
-import { type Models, withFallback } from "../model/index.ts";
+import { type Models, tokensOf, withFallback } from "../model/index.ts";
 import { type CellJson, cellJson } from "../platform/cell-json.ts";
 import type { JobKey, Lease } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
@@ -175,9 +175,10 @@ async function stateAfter(
   };
 }
 
-/** Models, `provider/id`, that have answered calls and turns. */
+/** Models, `provider/id`, that have answered calls and turns. An answer that could not be used was paid for, too. */
 function answeredIn(records: readonly JournalRecord[]): readonly string[] {
-  return records.flatMap((record) => (record.record === "rlm_tool_result" && record.success ? [record.model] : []));
+  const results = records.filter((record) => record.record === "rlm_tool_result");
+  return results.filter(({ success, usage }) => success || tokensOf(usage) > 0).map(({ model }) => model);
 }
 
 function loadingOf(

@@ -1,7 +1,6 @@
 import type { Api, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
-import { given } from "../../platform/json.ts";
 import { shownAddress } from "../../platform/outbound.ts";
 import { failure, nothingSaid, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
@@ -67,7 +66,7 @@ function sendingModel(parts: PiAiModelParts): Model {
     window,
     unlisted: parts.near !== undefined,
     caches: cachesBeginnings(model.api) && !leavesOut.includes("cache"),
-    ...given({ server: URL.parse(model.baseUrl)?.origin }),
+    server: place.address,
     isLocal: isLocalServer(model.provider, model.baseUrl),
     ...(batchPrice ? { batchPrice } : {}),
     ...(api ? { batchAccount: async () => batchAccount(api, model, place.address, await parts.authorize()) } : {}),

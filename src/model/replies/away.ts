@@ -38,7 +38,7 @@ interface Server {
   away: Away | null;
 }
 
-/** All calls that wait for a server share its times, so that one of them asks now and then. */
+/** All calls of a model that wait for its server share its times, so that one of them asks now and then. */
 interface Away {
   readonly since: number;
   /** When a request met it last. */
@@ -72,8 +72,10 @@ export async function sendPatiently(
 ): Promise<ModelAnswer> {
   if (!patience) return send(() => {});
   const { clock, mostMs, answered } = patience;
-  const server = servers.get(address) ?? { hasAnswered: false, away: null };
-  servers.set(address, server);
+  // A gateway may have another server behind it for each model.
+  const key = `${address} ${id}`;
+  const server = servers.get(key) ?? { hasAnswered: false, away: null };
+  servers.set(key, server);
   const hasAnswered = () => {
     server.hasAnswered = true;
     server.away?.isBack.abort();

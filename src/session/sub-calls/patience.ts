@@ -18,7 +18,8 @@ export function openPatience({ clock, emit }: Pick<Env, "clock" | "emit">, mostM
     ...{ clock, mostMs, time, answered: new Set() },
     firstToken: (model, most_ms) => opened({ for: "first_token", of: model, since: clock.monotonic(), most_ms }),
     async waiting(server, since, work) {
-      using _told = opened({ for: "server", of: server, since, most_ms: mostMs });
+      const of = URL.parse(server)?.origin ?? server;
+      using _told = opened({ for: "server", of, since, most_ms: mostMs });
       return await time.paused(work);
     },
   };

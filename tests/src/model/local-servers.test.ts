@@ -31,6 +31,6 @@ test.each([
 
 test("a model says of itself where its server is", () => {
   const at = (baseUrl: string) => openModels({ model: "any/m", baseUrl, env: {} }).resolve(null);
-  expect(at("http://127.0.0.1:8080/v1")).toMatchObject({ isLocal: true, server: "http://127.0.0.1:8080" });
-  expect(at("https://a.example/v1")).toMatchObject({ isLocal: false, server: "https://a.example" });
+  expect(at("http://127.0.0.1:8080/v1")).toMatchObject({ isLocal: true, server: "http://127.0.0.1:8080/v1" });
+  expect(at("https://a.example/v1")).toMatchObject({ isLocal: false, server: "https://a.example/v1" });
 });

@@ -7,9 +7,9 @@ import { startModelServer } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 /** A server that goes away after so many requests, and can be started again at its address. */
-async function leaving(after: number) {
+async function leaving(after: number, finish = "stop") {
   const server = await startModelServer(async ({ index, prompt }) => {
-    if (index < after) return { text: `answer to ${prompt}` };
+    if (index < after) return { text: `answer to ${prompt}`, finish };
     void server.close();
     return { end: "destroyed" };
   });
@@ -54,10 +54,11 @@ test("a fan-out over a server that restarts is answered whole, and progress says
 });
 
 test("a session that is opened again waits by its records; when the patience is over, the failure says so", async () => {
-  const { url } = await leaving(1);
+  const { url } = await leaving(1, "length");
   const store = folderWith();
   const first = await opened({ baseUrl: url, store, session: "s" });
-  await first.session.exec("await llm_query('a', { tools: [] })");
+  // An answer that was cut is one of its server, too.
+  expect(await first.session.exec("await llm_query('a', { tools: [] })")).toMatchObject({ success: false });
   await first.session.close();
   // The address differs from that of the records, so this process has met no answer of its server.
   const closed = await startModelServer([]);
