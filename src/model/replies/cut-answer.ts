@@ -11,7 +11,7 @@ export function cutAnswer(turn: ModelTurn, limit: string): SubCallError {
   }
   const { window, input, output } = full;
   const shares = `${input} are the prompt and ${output} the answer, which was cut ${part}`;
-  const isFull = input + output >= window - 1;
+  const isFull = input + output >= window - window / 32;
   return failure("window_full", `the window of ${window} tokens ${isFull ? "is full" : NO_ROOM}: ${shares}`);
 }
 
