@@ -60,6 +60,8 @@ export function withinWindow(model: Model, serverOf: (() => Promise<ModelServer>
     ...model,
     askWindow: async () => (await factsOf()).window,
     async complete(request, signal) {
+      // What goes by a batch waits for hours: its server is asked for nothing meanwhile.
+      if (request.post) return model.complete(request, signal);
       const estimate = estimateRequest(request, null).input_tokens;
       const maxTokens = await roomFor(request, estimate);
       if (typeof maxTokens !== "number") return { ...unsent(maxTokens), isTooLong: true };
