@@ -67,24 +67,33 @@ export function refusalKind(facts: RefusalFacts): RefusalKind {
 }
 
 const SIGNS: readonly (readonly [kind: RefusalKind, fits: (facts: RefusalFacts) => boolean])[] = [
-  ["malformed", ({ status, words }) => (status === null || UNREAD_STATUS.has(status)) && UNREAD.test(words)],
+  ["malformed", ({ status, words }) => (status === null || UNREAD_STATUS.has(status)) && says(words, UNREAD)],
   ["too_large", ({ status, isTooLong }) => status === 413 || (isTooLong && status !== 429 && (status ?? 400) < 500)],
   ["too_large", isAboveRate],
   ["credit", isUnpaid],
-  ["rate", ({ status, words }) => status === 429 || (status === null && RATE.test(words))],
+  ["rate", ({ status, words }) => status === 429 || (status === null && saysRate(words))],
   ["overload", isOverload],
-  ["key", ({ status, words }) => status === 401 || ((status === null || status === 400) && NO_KEY.test(words))],
-  ["filtered", ({ status, words }) => (status ?? 400) < 500 && FILTERED.test(words)],
+  ["key", ({ status, words }) => status === 401 || ((status === null || status === 400) && says(words, NO_KEY))],
+  ["filtered", ({ status, words }) => (status ?? 400) < 500 && says(words, FILTERED)],
   ["key", ({ status }) => status === 403 || status === 407],
-  ["model", ({ status, words }) => GONE.has(status ?? 0) || ((status ?? 400) < 500 && NO_MODEL.test(words))],
+  ["model", ({ status, words }) => GONE.has(status ?? 0) || ((status ?? 400) < 500 && says(words, NO_MODEL))],
   ["refused", ({ status }) => status !== null && status < 500 && !PASSING.has(status)],
 ];
 
 /** Statuses with which servers tell that they could not read what their model made. */
 const UNREAD_STATUS: ReadonlySet<number> = new Set([400, 422, 424, 500, 502]);
 /** llama.cpp, Ollama, vLLM, Groq, Cerebras, OpenAI and Bedrock about output of a model, never about a request. */
-const UNREAD =
-  /output that does not match the expected|failed to parse (?:input at pos|(?:the )?(?:model(?:'s)? )?(?:output|response|generation|tool calls?\b(?! arg)))|(?:error|failed) parsing (?:the )?(?:tool call|model output)|tool[_ ]call[_ ](?:validation failed|pars(?:e|ing) (?:error|failed))|tool_use_failed|json_validate_failed|output_parse_failed|failed to (?:call a function|generate (?:json|tool_?calls?|a valid)|validate json)|output (?:that )?could not be parsed|(?:model )?(?:produced|generated) (?:an? )?(?:invalid|malformed)|model_?error_?exception|^(?:\d{3} )?"?invalid diff:|harmony ?(?:error|pars)|expecting start token|tokens remaining in message header/i;
+const UNREAD: readonly RegExp[] = [
+  /output that does not match the expected|output (?:that )?could not be parsed/i,
+  /failed to parse (?:input at pos|(?:the )?(?:model(?:'s)? )?(?:output|response|generation|tool calls?\b(?! arg)))/i,
+  /(?:error|failed) parsing (?:the )?(?:tool call|model output)/i,
+  /tool[_ ]call[_ ](?:validation failed|pars(?:e|ing) (?:error|failed))/i,
+  /tool_use_failed|json_validate_failed|output_parse_failed|model_?error_?exception/i,
+  /failed to (?:call a function|generate (?:json|tool_?calls?|a valid)|validate json)/i,
+  /(?:model )?(?:produced|generated) (?:an? )?(?:invalid|malformed)/i,
+  /^(?:\d{3} )?"?invalid diff:/i,
+  /harmony ?(?:error|pars)|expecting start token|tokens remaining in message header/i,
+];
 
 /** Statuses of the client's fault that pass by themselves. */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 425]);
@@ -94,18 +103,30 @@ function isUnpaid({ status, words, hasWait }: RefusalFacts): boolean {
   if (status === 402 || NO_QUOTA.test(words)) return true;
   const passes = hasWait || PASSES.test(words);
   if (passes && (status === 429 || status === null)) return false;
-  if (NO_CREDIT.test(words)) return true;
+  if (says(words, NO_CREDIT)) return true;
   return (status === 429 || status === 403) && UNPAID.test(words) && !OF_RATE.test(words);
 }
 
 const NO_QUOTA = /\blimit:? 0(?![.\d])/i;
 const PASSES = /per.?(?:minute|hour|day)/i;
-const NO_CREDIT =
-  /insufficient[_ ](?:\w{1,20}[_ ])?(?:quota|credits?|balance|funds)|credit balance|balance (?:is )?(?:too low|insufficient|exhausted)|(?:credits?|balance) (?:are|is|has been|have been)? ?(?:depleted|exhausted|used up)|out of credits?|(?:no|not have any|any) credits yet|requires? (?:more|available) credits|used all available credits|billing_|billing hard limit|check your billing|billing to be enabled|payment (?:is )?required|spending limit|credit limit exceeded|key limit exceeded|specified api usage limits|\btop.?up\b|\brecharge\b|unpaid|account (?:is )?suspended|arrearage|freetieronly|exceeded_?budget|budget_exceeded|余额不足|欠费/i;
+const NO_CREDIT: readonly RegExp[] = [
+  /insufficient[_ ](?:\w{1,20}[_ ])?(?:quota|credits?|balance|funds)/i,
+  /credit balance|balance (?:is )?(?:too low|insufficient|exhausted)/i,
+  /(?:credits?|balance) (?:are|is|has been|have been)? ?(?:depleted|exhausted|used up)/i,
+  /out of credits?|(?:no|not have any|any) credits yet|used all available credits/i,
+  /requires? (?:more|available) credits|payment (?:is )?required|\btop.?up\b|\brecharge\b|unpaid/i,
+  /billing_|billing hard limit|check your billing|billing to be enabled/i,
+  /spending limit|credit limit exceeded|key limit exceeded|specified api usage limits/i,
+  /account (?:is )?suspended|arrearage|freetieronly|exceeded_?budget|budget_exceeded|余额不足|欠费/i,
+];
 /** Words that only say so if nothing speaks of a rate. */
 const UNPAID = /exceeded your (?:current|monthly|included) |billing|quota (?:is )?(?:exhausted|depleted)/i;
 const OF_RATE = /rate.?limit|too many requests/i;
-const RATE = /rate.?limit|too many requests|throttl|resource_exhausted/i;
+
+/** True for words about a rate of requests or tokens, which passes by itself. */
+export function saysRate(words: string): boolean {
+  return /rate.?limit|too many requests|throttl|resource_exhausted/i.test(words);
+}
 
 /** True if one request has more tokens than its rate has in a minute: no wait makes room for it. */
 function isAboveRate({ status, words, tokens }: RefusalFacts): boolean {
@@ -126,19 +147,34 @@ function figure(found: RegExpExecArray | null): number | null {
 function isOverload({ status, words }: RefusalFacts): boolean {
   if (status === 529 || status === 498) return true;
   if (status === 503) return !UPSTREAM.test(words);
-  return (status ?? 500) >= 500 && BUSY.test(words);
+  return (status ?? 500) >= 500 && (saysRate(words) || BUSY.test(words));
 }
 
 const UPSTREAM = /upstream|connection refused|no healthy|bad gateway/i;
-const BUSY = /rate.?limit|too many requests|throttl|resource_exhausted|overloaded|loading model|model is loading/i;
+const BUSY = /overloaded|loading model|model is loading/i;
 
-const NO_KEY =
-  /no api key|api key is required|invalid.{0,9}api.?key|api.?key.{0,9}(?:invalid|expired|not valid)|incorrect api key|authentication_error|security token|organization has been disabled|unsupported_country|location is not supported/i;
+const NO_KEY: readonly RegExp[] = [
+  /no api key|api key is required|incorrect api key|invalid.{0,9}api.?key/i,
+  /api.?key.{0,9}(?:invalid|expired|not valid)|authentication_error|security token/i,
+  /organization has been disabled|unsupported_country|location is not supported/i,
+];
 /** Codes and words of content filters. */
-const FILTERED =
-  /\b(?:refusal|refused)\b|content[_ ](?:filter|management policy|policy|exists risk)|responsible ?ai|\bsafety\b|\bflagged\b|data_inspection_failed|inappropriate content|violat\w{1,5} (?:our |the )?(?:usage|content)|敏感内容/i;
+const FILTERED: readonly RegExp[] = [
+  /\b(?:refusal|refused)\b|content[_ ](?:filter|management policy|policy|exists risk)/i,
+  /responsible ?ai|\bsafety\b|\bflagged\b|data_inspection_failed|inappropriate content|敏感内容/i,
+  /violat\w{1,5} (?:our |the )?(?:usage|content)/i,
+];
 /** Statuses of a model, or of an address, that is not there. */
 const GONE: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Codes and words about a model that is gone, or never was. */
-const NO_MODEL =
-  /model_not_found|model_decommissioned|been decommissioned|deploymentnotfound|(?:unknown|invalid) model(?::| name| id|["'`.]|$)|invalid_model|not a valid model|\bmodel not exist|model.{0,120} (?:does not exist|not found\b|is not available)|no such model|no models? loaded|failed to load model|model identifier is invalid|no endpoints found/i;
+const NO_MODEL: readonly RegExp[] = [
+  /model_not_found|model_decommissioned|been decommissioned|deploymentnotfound|invalid_model/i,
+  /(?:unknown|invalid) model(?::| name| id|["'`.]|$)|not a valid model|model identifier is invalid/i,
+  /model.{0,120} (?:does not exist|not found\b|is not available)|\bmodel not exist|no such model/i,
+  /no models? loaded|failed to load model|no endpoints found/i,
+];
+
+/** True if one of the patterns is in the words. */
+function says(words: string, patterns: readonly RegExp[]): boolean {
+  return patterns.some((pattern) => pattern.test(words));
+}
