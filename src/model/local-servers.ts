@@ -13,15 +13,16 @@ PRIVATE.addAddress("::1", "ipv6");
 PRIVATE.addSubnet("fc00::", 7, "ipv6");
 PRIVATE.addSubnet("fe80::", 10, "ipv6");
 
-/**
- * True for a server on a computer of its user, which may read a long prompt for minutes: the provider's name says so, or the address is
- * that of this computer or of a private network.
- */
+/** True for a server on a computer of its user, which may read a long prompt for minutes, by its provider's name or its address. */
 export function isLocalServer(provider: string, baseUrl: string | undefined): boolean {
-  const host = URL.parse(baseUrl ?? "")?.hostname.replace(/^\[|\]$/g, "") ?? "";
-  if (LOCAL_NAMES.test(provider)) return true;
+  return LOCAL_NAMES.test(provider) || isPrivateAddress(baseUrl ?? "");
+}
+
+/** True for an address of this computer or of a private network: other addresses may be those of a provider. */
+export function isPrivateAddress(baseUrl: string): boolean {
+  const host = URL.parse(baseUrl)?.hostname.replace(/^\[|\]$/g, "") ?? "";
   const version = isIP(host);
   if (version > 0) return PRIVATE.check(host, version === 6 ? "ipv6" : "ipv4");
   // A name without a dot is that of a computer or container beside this one.
-  return host !== "" && (!host.includes(".") || /\.(?:localhost|local|internal|lan)$/.test(host));
+  return host !== "" && (!host.includes(".") || /\.(?:localhost|local|internal|lan|home\.arpa)$/.test(host));
 }

@@ -8,7 +8,7 @@ import { type Fetching, fetchingBy } from "./pi-ai/fetching.ts";
 import { noteFailure, type SeenResponse } from "./pi-ai/response-watch.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest, Models, ToolSpec, ToolUse, Usage } from "./port.ts";
 import { isServerAway } from "./replies/away.ts";
-import { shownTexts } from "./replies/shown-texts.ts";
+import { shownTexts } from "./replies/shown.ts";
 import { withoutThinking } from "./replies/thinking.ts";
 import { type GivenUse, toolUses as usesOf } from "./replies/tool-use.ts";
 import { sentMessages } from "./sent-messages.ts";

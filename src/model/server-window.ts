@@ -1,6 +1,7 @@
 import { boundedJson } from "../platform/bounded-json.ts";
 import { isRecord } from "../platform/json.ts";
 import { fetchOut } from "../platform/outbound.ts";
+import { isPrivateAddress } from "./local-servers.ts";
 import type { ModelRequest, ModelTurn } from "./port.ts";
 
 /** A server of the user's own, and how it knows a model. */
@@ -32,7 +33,7 @@ export async function serverWindow(server: ModelServer): Promise<ServerWindow> {
   const counts =
     entry?.owned_by === "llamacpp" ? { count: (request: ModelRequest) => countTokens(server, request) } : {};
   const window = entry ? windowIn(entry) : null;
-  if (window !== null || list === null || !isOwnHost(base)) return { window, ...counts };
+  if (window !== null || list === null || !isPrivateAddress(base)) return { window, ...counts };
   // What servers add to OpenAI's API stands beside its path.
   const root = base.replace(/\/v1$/, "");
   const at = (path: string, body?: object) => asked(server, root + path, limit, body);
@@ -122,11 +123,3 @@ async function asked({ key }: ModelServer, url: string, limit: AbortSignal, body
   } catch {}
   return null;
 }
-
-/** True for this computer and a network without public names: other addresses may be those of a provider. */
-export function isOwnHost(baseUrl: string): boolean {
-  return OWN_HOST.test(URL.parse(baseUrl)?.hostname ?? "");
-}
-
-const OWN_HOST =
-  /^[^.]+$|\.(?:localhost|local|lan|internal|home\.arpa)$|^(?:10|127)\.[\d.]+$|^192\.168\.[\d.]+$|^172\.(?:1[6-9]|2\d|3[01])\.[\d.]+$/;

@@ -67,4 +67,4 @@ export {
 } from "./stored/sessions.ts";
 export { type HeldBack, heldBackText, roundedUp } from "./sub-calls/held-back.ts";
 export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";
-export { type Wait, waitText } from "./sub-calls/waits.ts";
+export { foremost, type Wait, waitText } from "./sub-calls/waits.ts";

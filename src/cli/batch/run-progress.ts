@@ -1,7 +1,7 @@
 import type { RlmError } from "../../index.ts";
 import type { WorkProgress } from "../../jobs/index.ts";
 import { bar } from "../../platform/figures.ts";
-import { type Wait, waitText } from "../../session/index.ts";
+import { foremost, type Wait, waitText } from "../../session/index.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
@@ -27,7 +27,7 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
     show(now: RunState): void {
       const speed = speedOf(now);
       const { callsPerSecond: calls_per_second, leftMs: left_ms } = speed;
-      const wait = waits.longest();
+      const wait = waits.foremost();
       const text = [...(wait ? [waitText(wait)] : []), progressText(now, speed)].join(" · ");
       const isRewritten = output.isTerminal && as === "text";
       const shown = isRewritten ? `${bar(overIn(now.counts), jobsIn(now.counts))} ${text}` : text;
@@ -51,11 +51,7 @@ function openJobWaits() {
       if (wait) waits.set(key.n, wait);
       else waits.delete(key.n);
     },
-    /** The wait that has gone on for longest, a server's before others; undefined: no job waits. */
-    longest(): Wait | undefined {
-      const longest = Array.from(waits.values()).sort((a, b) => b.waited_ms - a.waited_ms);
-      return longest.find((wait) => wait.for === "server") ?? longest[0];
-    },
+    foremost: () => foremost([...waits.values()]),
   };
 }
 
@@ -69,7 +65,7 @@ export function openTally(output: Output, clock: StatusClock, isQuiet: boolean) 
 
   function text(): string {
     const told = Object.entries(left).filter(([how, count]) => count > 0 || how === "done");
-    const wait = waits.longest();
+    const wait = waits.foremost();
     const first = wait ? [waitText(wait)] : [];
     return [...first, `${running.size} running`, ...told.map(([how, count]) => `${count} ${how}`)].join(" · ");
   }

@@ -1,7 +1,7 @@
 import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
 import { isRecord } from "../../platform/json.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
-import { shownTexts } from "../replies/shown-texts.ts";
+import { shownTexts } from "../replies/shown.ts";
 import { withoutThinking } from "../replies/thinking.ts";
 import { toolUses } from "../replies/tool-use.ts";
 import { sentMessages } from "../sent-messages.ts";

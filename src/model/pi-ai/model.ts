@@ -4,10 +4,9 @@ import { messageOf } from "../../platform/errors.ts";
 import { shownAddress } from "../../platform/outbound.ts";
 import { failure, nothingSaid, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
-import { isLocalServer } from "../local-servers.ts";
+import { isLocalServer, isPrivateAddress } from "../local-servers.ts";
 import { endOf } from "../model-ends.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelTurn, SubCallError, Usage } from "../port.ts";
-import { isOwnHost } from "../server-window.ts";
 import { estimateRequest } from "../sub-call/estimate.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
 import { tokensOf } from "../usage.ts";
@@ -42,7 +41,7 @@ export interface PiAiModelParts extends Omit<ListedModel, "headers"> {
 /** A model that pi-ai sends to. On a server of the user's own Belay looks after its window, and on others pi-ai does too. */
 export function piAiModel(parts: PiAiModelParts): Model {
   const { model, isNamed = false } = parts;
-  const isOwn = model.api === "openai-completions" && (isNamed || isOwnHost(model.baseUrl));
+  const isOwn = model.api === "openai-completions" && (isNamed || isPrivateAddress(model.baseUrl));
   if (!isOwn) return withinWindow(sendingModel(parts), null);
   const serverOf = async () => ({ baseUrl: model.baseUrl, id: model.id, key: (await parts.authorize()).key });
   return withinWindow(sendingModel({ ...parts, model: { ...model, contextWindow: 0 } }), serverOf);

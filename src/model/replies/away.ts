@@ -5,6 +5,7 @@ import { sleep } from "../../platform/sleep.ts";
 import { failure, unsent } from "../failure.ts";
 import type { SeenResponse } from "../pi-ai/response-watch.ts";
 import type { Model, ModelAnswer } from "../port.ts";
+import { saysRate } from "./refusal-kinds.ts";
 
 /** Decides how long calls wait for a server that has answered before and is away, and tells people of it. */
 export interface Patience {
@@ -23,14 +24,14 @@ export interface Patience {
 export function isServerAway({ status, networkError, outbound }: SeenResponse, said: string): boolean {
   if (outbound) return outbound.isUnsent && outbound.retriable === true;
   if (status === null) return networkError !== null && (UNCONNECTED.test(networkError) || RESET.test(networkError));
-  return NO_SERVER.has(status) && !IS_BUSY.test(said);
+  return NO_SERVER.has(status) && !saysRate(said) && !IS_BUSY.test(said);
 }
 
 const RESET = /ECONNRESET|EPIPE|UND_ERR_SOCKET/;
 /** Statuses of gateways whose server is away, and of llama.cpp while it loads its model. */
 const NO_SERVER: ReadonlySet<number> = new Set([502, 503, 504]);
 /** Words of a server that is there, and has too much to do. */
-const IS_BUSY = /rate.?limit|too many requests|throttl|resource_exhausted|overloaded|capacity/i;
+const IS_BUSY = /overloaded|capacity/i;
 
 interface Server {
   /** It has answered in this process. */

@@ -57,6 +57,12 @@ function isJsonSoFar(piece: string): boolean {
   return !/[^\s\d.,:{}[\]+-]/.test(rest.replace(/\b(?:true|false|null)\b/g, ""));
 }
 
+/** The match of a sticky pattern that begins at a place; null: none does. */
+export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
 /** The place behind the bracket that closes the one at `start`; brackets in strings do not count. */
 export function balancedEnd(text: string, start: number): number | undefined {
   let depth = 0;

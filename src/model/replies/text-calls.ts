@@ -1,8 +1,7 @@
 import { isRecord } from "../../platform/json.ts";
 import type { ToolSpec } from "../port.ts";
-
 import { readLiteral } from "./literal.ts";
-import { balancedEnd } from "./places.ts";
+import { balancedEnd, matchAt } from "./places.ts";
 import { type GivenUse, parseArguments, toolName } from "./tool-use.ts";
 
 /** Calls that a server has left in the text of a reply. */
@@ -71,9 +70,10 @@ export function textCalls(text: string, tools: Tools): TextCalls | null {
   let at = start;
   for (let steps = 0; at < text.length && steps < MOST_STEPS; steps++) {
     const found = callsAt(text, at);
-    calls.push(...(found?.calls ?? []));
-    const end = found?.end ?? matchAt(FRAME, text, at)?.end;
-    if (end === undefined) break;
+    const frame = found ? null : matchAt(FRAME, text, at);
+    if (found) calls.push(...found.calls);
+    const end = found?.end ?? (frame ? endOf(frame) : at);
+    if (end === at) break;
     at = end;
   }
   const problem = problemOf(calls, tools, at === text.length);
@@ -98,7 +98,7 @@ export function leftCallCure(given: string, tools: Tools, shown: readonly string
   const text = given.trim();
   const found = textCalls(text, tools);
   if (found === null) return null;
-  const mark = matchAt(MARK, text, found.start)?.groups[1] ?? text.slice(found.start, found.start + 20);
+  const mark = matchAt(MARK, text, found.start)?.[1] ?? text.slice(found.start, found.start + 20);
   const isSpokenOf = found.start > 0 && found.problem !== null && !found.problem.startsWith("there is no tool");
   if (isSpokenOf || shown.some((one) => one.includes(mark))) return null;
   const [, vllm = "", sglang = ""] = FORMATS.find(([format]) => format.test(mark)) ?? [];
@@ -114,7 +114,7 @@ function startOf(text: string, tools: Tools): number | null {
   for (let at = 0; at >= 0 && at < text.length; at = text.indexOf("\n", at) + 1 || -1) {
     if (!isFenced && matchAt(begins, text, at)) return at;
     const opening = matchAt(fence, text, at);
-    if (opening && at === 0 && matchAt(begins, text, opening.end)) return 0;
+    if (opening && at === 0 && matchAt(begins, text, opening[0].length)) return 0;
     if (opening) isFenced = !isFenced;
   }
   return null;
@@ -157,15 +157,16 @@ function callsAt(text: string, at: number): Found | null {
   return jsonCalls(text, at) ?? namedCall(text, at);
 }
 
-function listedCall(text: string, { groups: [, name], end: from }: Matched, argument: RegExp): Found | null {
+function listedCall(text: string, head: RegExpExecArray, argument: RegExp): Found | null {
   const args: { [key: string]: unknown } = {};
+  const from = endOf(head);
   let end = from;
   for (let next = matchAt(argument, text, end); next; next = matchAt(argument, text, end)) {
-    const [, key = "", value, literal] = next.groups;
+    const [, key = "", value, literal] = next;
     args[key] = literal === undefined ? value : readLiteral(literal);
-    end = next.end;
+    end = endOf(next);
   }
-  return end === from ? null : { calls: [{ id: null, name, arguments: args }], end };
+  return end === from ? null : { calls: [{ id: null, name: head[1], arguments: args }], end };
 }
 
 /** An object that names a tool and its arguments, or a list of such. */
@@ -187,21 +188,20 @@ function jsonCall(one: unknown): GivenUse | null {
   return typeof name === "string" && given !== undefined ? { id: null, name, arguments: given } : null;
 }
 
+/** The name of a tool that is not a word of a frame, and the bracket behind it. */
+const NAME = /(?!(?:functools|commentary|analysis|json|print)\b)((?:functions\.)?[\w-]{1,99})(?::\d{1,9})?(\()?/y;
+
 /** A name, and behind frames the object of its arguments. */
 function namedCall(text: string, at: number): Found | null {
-  const name = matchAt(
-    /(?!(?:functools|commentary|analysis|json|print)\b)((?:functions\.)?[\w-]{1,99})(?::\d{1,9})?(\()?/y,
-    text,
-    at,
-  );
+  const name = matchAt(NAME, text, at);
   if (!name) return null;
-  let from = name.end;
-  for (let frame = matchAt(FRAME, text, from); frame; frame = matchAt(FRAME, text, from)) from = frame.end;
+  let from = endOf(name);
+  for (let frame = matchAt(FRAME, text, from); frame; frame = matchAt(FRAME, text, from)) from = endOf(frame);
   const end = text[from] === "{" ? balancedEnd(text, from) : undefined;
   if (end === undefined) return null;
   const source = text.slice(from, end);
-  const literal = name.groups[2] === undefined ? undefined : readLiteral(source);
-  return { calls: [{ id: null, name: name.groups[1], arguments: literal ?? source }], end };
+  const literal = name[2] === undefined ? undefined : readLiteral(source);
+  return { calls: [{ id: null, name: name[1], arguments: literal ?? source }], end };
 }
 
 function argumentsIn(text: string): unknown {
@@ -212,14 +212,7 @@ function argumentsIn(text: string): unknown {
   }
 }
 
-interface Matched {
-  readonly groups: readonly (string | undefined)[];
-  readonly end: number;
-}
-
-/** The match of a sticky pattern at a place. */
-function matchAt(pattern: RegExp, text: string, at: number): Matched | null {
-  pattern.lastIndex = at;
-  const groups = pattern.exec(text);
-  return groups && { groups, end: pattern.lastIndex };
+/** The place behind a match. */
+function endOf({ index, 0: match }: RegExpExecArray): number {
+  return index + match.length;
 }

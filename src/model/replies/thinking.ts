@@ -1,3 +1,5 @@
+import { matchAt } from "./places.ts";
+
 /** The words of a reply that are for its reader. */
 export interface Spoken {
   /** Without the thinking; as it came if there was none. */
@@ -192,15 +194,9 @@ function behind(text: string, words: string, from: number): number | null {
   return found < 0 ? null : found + words.length;
 }
 
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
-  return pattern.exec(text);
-}
-
 /** The number of characters of white space at an offset. */
 function spacesAt(text: string, at: number): number {
-  SPACES.lastIndex = at;
-  return SPACES.exec(text)?.[0].length ?? 0;
+  return matchAt(SPACES, text, at)?.[0].length ?? 0;
 }
 
 const SPACES = /\s*/y;

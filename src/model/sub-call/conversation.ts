@@ -3,7 +3,7 @@ import type { AgentTool } from "../agent-tools/index.ts";
 import { failure, refusesTools } from "../failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../port.ts";
 import { cutAnswer } from "../replies/cut-answer.ts";
-import { shownTexts } from "../replies/shown-texts.ts";
+import { shownTexts } from "../replies/shown.ts";
 import { leftCallCure } from "../replies/text-calls.ts";
 import type { ReadValue } from "../replies/value-in-text.ts";
 import { NULL_FOR_ABSENT } from "../schema/fitted.ts";

@@ -40,12 +40,12 @@ export function knownPrice(models: Models, name: string | null): Model["price"] 
   }
 }
 
-/** True if a model is at a server of its user's own. False too for a name that is not known. */
-export function isAtLocalServer(models: Models, name: string | null): boolean {
+/** A model by its name; undefined: it is not known, which its calls will say. */
+export function knownModel(models: Models, name: string | null): Model | undefined {
   try {
-    return models.resolve(name).isLocal === true;
+    return models.resolve(name);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

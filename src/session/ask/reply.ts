@@ -1,12 +1,12 @@
 import { builtins } from "../../../builtins/index.ts";
 import type { Json } from "../../../runtime/index.ts";
 import {
+  isQuoted,
   type ModelTurn,
   readLiteral,
   type ToolUse,
   textCalls,
   toolUses as usesOf,
-  withoutQuotes,
 } from "../../model/index.ts";
 import { announces } from "./announcement.ts";
 import { blocksIn, isCell } from "./blocks.ts";
@@ -82,18 +82,13 @@ function byCalls(text: string, shown: readonly string[]): Reply | null {
   const cells = usesOf(found.calls, TOOLS).map((use) => ({ ...cellOfUse(use), use: null }));
   const problems = cells.map(({ asked }) => (asked.ok ? null : asked.problem));
   const sources = cells.map(({ asked }) => (asked.ok ? asked.source : ""));
-  const isQuoted = isAnyShown([text.slice(found.start), ...sources], shown);
-  const problem = found.problem ?? problems.find((one) => one !== null) ?? (isQuoted ? QUOTED : null);
+  const called = [text.slice(found.start), ...sources];
+  const problem = found.problem ?? problems.find((one) => one !== null) ?? (isQuoted(called, shown) ? QUOTED : null);
   if (problem !== null) return { text, cells: [], doubt: { kind: "call", detail: problem } };
   return { ...ofCells(text.slice(0, found.start).trim(), cells), isInText: true };
 }
 
 const QUOTED = "it stands in a text that you were shown";
-
-function isAnyShown(texts: readonly string[], shown: readonly string[]): boolean {
-  const bare = shown.map(withoutQuotes);
-  return texts.map(withoutQuotes).some((text) => text !== "" && bare.some((one) => one.includes(text)));
-}
 
 function byBlocks(text: string, areCells: boolean): Reply {
   const blocks = blocksIn(text);

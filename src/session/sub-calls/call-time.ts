@@ -4,9 +4,12 @@ import { onceAborted } from "../../platform/signals.ts";
 import type { CallContext } from "./port.ts";
 
 /** A clock that stands still during some waits, which have nothing to do with the time that it measures. */
-export type StandingClock = ReturnType<typeof openStandingClock>;
+export interface StandingClock extends Clock {
+  /** Does work during which the clock stands still. */
+  paused<T>(work: () => Promise<T>): Promise<T>;
+}
 
-export function openStandingClock(clock: Clock) {
+export function openStandingClock(clock: Clock): StandingClock {
   /** For how long the time has stood still, ms, since when it does now, and for how many waits. */
   let stood = 0;
   let since: number | null = null;
@@ -34,7 +37,6 @@ export function openStandingClock(clock: Clock) {
         callOff();
       };
     },
-    /** Waits without the clock. */
     async paused<T>(work: () => Promise<T>): Promise<T> {
       since ??= clock.monotonic();
       waits += 1;

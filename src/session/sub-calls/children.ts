@@ -1,7 +1,7 @@
 import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
 import { DEFAULT_ASK_MS, type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { failure, isAtLocalServer, isFailureCode } from "../../model/index.ts";
+import { failure, isFailureCode, knownModel } from "../../model/index.ts";
 import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { Session } from "../api.ts";
@@ -122,7 +122,7 @@ async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise
   using place = await parts.parking.idle(() => places.guests(depth).take(waiting.signal));
   // The call's own time begins with its place.
   const { request, settings } = asked;
-  const isLocal = isAtLocalServer(env.models, request.model ?? settings.model);
+  const isLocal = knownModel(env.models, request.model ?? settings.model)?.isLocal;
   const usualMs = isLocal ? DEFAULT_ASK_MS : CHILD_MS;
   const time = timeOf(request.timeout_ms ?? usualMs, context, before?.time_ms ?? 0);
   using stop = openStop(context, parts.patience.time, time);

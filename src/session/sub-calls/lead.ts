@@ -1,6 +1,6 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, LIMITS } from "../../../runtime/index.ts";
-import type { Models } from "../../model/index.ts";
+import { knownModel, type Models } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 
@@ -31,7 +31,7 @@ export function openLeads(models: Models, clock: Clock): (request: SubCallReques
   const fans = new Map<string, Fan>();
   return ({ prompt, system = "", model = null, tools, schema }) => {
     const text = `${system}\n${prompt}`;
-    if (text.length < LIMITS.leadUnits || !caches(models, model)) return undefined;
+    if (text.length < LIMITS.leadUnits || !knownModel(models, model)?.caches) return undefined;
     const key = JSON.stringify([model, tools, schema, text.slice(0, LIMITS.leadUnits)]);
     const fan = fans.get(key) ?? { beginning: text, calls: 0, ahead: null };
     const beginning = commonBeginning(fan.beginning, text);
@@ -63,15 +63,6 @@ export function openLeads(models: Models, clock: Clock): (request: SubCallReques
       },
     };
   };
-}
-
-/** False for a model that is not known: it fails where it is asked. */
-function caches(models: Models, name: string | null): boolean {
-  try {
-    return models.resolve(name).caches === true;
-  } catch {
-    return false;
-  }
 }
 
 /** The text that both begin with. No character is cut in two. */

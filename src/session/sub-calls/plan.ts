@@ -2,7 +2,7 @@ import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type CallError, LIMITS, remedy, samplingIn, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import {
   failure,
-  isAtLocalServer,
+  knownModel,
   knownPrice,
   loadSubCallLayer,
   type Models,
@@ -46,7 +46,7 @@ export async function planSubCall(
   const unpriced = unpricedCall(options, request, event);
   if (unpriced) return unpriced;
   const { thinking = usual } = request;
-  const isLocal = isAtLocalServer(options.models, request.model ?? null);
+  const isLocal = knownModel(options.models, request.model ?? null)?.isLocal;
   const call: SubCall = {
     prompt: request.prompt,
     system: request.system ?? null,

@@ -27,21 +27,21 @@ const TELL_MS = 1000;
 /** A first token that is waited for less long is not told of, ms. */
 const USUAL_MS = 10_000;
 
+/** The wait that people are told of: the longest one for a server, else for a first token that is late. null: there is none. */
+export function foremost(waits: readonly Wait[]): Wait | null {
+  const longest = waits.toSorted((a, b) => b.waited_ms - a.waited_ms);
+  const server = longest.find((wait) => wait.for === "server");
+  return server ?? longest.find(({ waited_ms }) => waited_ms >= USUAL_MS) ?? null;
+}
+
 /** Opens the waits of a tree of sessions. `tell` hears each second of the one that matters most, and of null when there is none. */
 export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | null) => void) {
   const open = new Set<OpenWait>();
   let isTelling = false;
   let told: Wait | null = null;
 
-  function foremost(): Wait | null {
-    const waits = Array.from(open, ({ since, ...wait }) => ({ ...wait, waited_ms: clock.monotonic() - since }));
-    const longest = waits.sort((a, b) => b.waited_ms - a.waited_ms);
-    const server = longest.find((wait) => wait.for === "server");
-    return server ?? longest.find(({ waited_ms }) => waited_ms >= USUAL_MS) ?? null;
-  }
-
   function report(): void {
-    const wait = foremost();
+    const wait = foremost(Array.from(open, ({ since, ...of }) => ({ ...of, waited_ms: clock.monotonic() - since })));
     if (wait ?? told) tell(wait);
     told = wait;
   }

@@ -12,6 +12,7 @@ test.each([
   ["any", "http://[fd00::1]/v1"],
   ["any", "http://llama:8080/v1"],
   ["any", "http://gpu.local:8080/v1"],
+  ["any", "http://nas.home.arpa:8080/v1"],
   ["local", "https://models.example.com/v1"],
   ["ollama", undefined],
   ["llama.cpp", undefined],
@@ -24,6 +25,7 @@ test.each([
   ["any", "https://api.openai.com/v1"],
   ["any", "http://172.32.0.1/v1"],
   ["any", "http://8.8.8.8/v1"],
+  ["any", "http://[2001:db8::1]/v1"],
   ["any", "not an address"],
 ])("%s at %s is not", (provider, url) => {
   expect(isLocalServer(provider, url)).toBe(false);
