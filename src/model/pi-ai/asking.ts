@@ -1,21 +1,11 @@
-import type { Api, Context, Model as PiModel } from "belay-pi-ai";
+import type { Context } from "belay-pi-ai";
 import type { Json } from "../../../runtime/index.ts";
 import { given, isRecord } from "../../platform/json.ts";
 import type { ModelAnswer, ModelRequest } from "../port.ts";
-import { type NativeRules, nativeSchema } from "../schema/native.ts";
+import { type AskedModel, type FormPart, formOf } from "./answer-form.ts";
 import { oneByOne, withoutSystem } from "./chat-template.ts";
 import { type ParameterPart, placedParameters, refusedParameter } from "./parameters.ts";
-
 import { withSharedBeginning } from "./shared-beginning.ts";
-
-/** A model as its requests are shaped for it. */
-export interface AskedModel {
-  readonly model: PiModel<Api>;
-  /** The address of the model came from --base-url. */
-  readonly isNamed: boolean;
-  /** Parts of requests that the user has taken away: `schema`, `cache`. */
-  readonly leavesOut: readonly string[];
-}
 
 /** The part of a request that depends on its provider. */
 export interface Asking {
@@ -34,16 +24,8 @@ export interface Asking {
   adapt(said: string, status: number | null): boolean;
 }
 
-/** A part of a request that a server may refuse. Servers refuse some schemas and take others, so a schema is a part by its text. */
-type Part =
-  | "schema"
-  | `schema ${string}`
-  | "schema beside tools"
-  | "schema of no object"
-  | "limit"
-  | Droppable
-  | TemplatePart
-  | ParameterPart;
+/** A part of a request that a server may refuse. */
+type Part = FormPart | "limit" | Droppable | TemplatePart | ParameterPart;
 
 /** Fields of chat completions that a server may not know, and that an answer does not need. */
 const DROPPABLE = ["stream_options", "reasoning_effort", "chat_template_kwargs", "thinking_budget_tokens"] as const;
@@ -74,24 +56,23 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
     let body = isChat ? knownFields(withRoom(written, asked, request), refused, sent, ignored) : written;
     if (request.shared !== undefined) body = withSharedBeginning(model.api, body, request.shared);
     const placed = placedParameters(model.api, body, request, refused);
-    for (const [place, value] of Object.entries(placed.fields)) body = withField(body, place.split("."), value);
+    body = withFields(body, placed.fields);
     ignored.push(...placed.ignored);
     parameters = request.post ? placedParameters(model.api, body, request, NONE).parts : placed.parts;
     if (form === null || form.isRefused || form.waits) return body;
-    for (const [place, value] of Object.entries(form.fields)) body = withField(body, place.split("."), value);
     sent.add(form.part);
     isConstrained = true;
-    return body;
+    return withFields(body, form.fields);
   }
 
   return {
     tools: form?.tools ?? request.tools,
-    put(given) {
+    put(whole) {
       const hasSystem = !refused.has("system prompt");
       const isTogether = !refused.has("calls together");
       if (hasSystem) sent.add("system prompt");
       if (isTogether) sent.add("calls together");
-      const context = hasSystem ? given : withoutSystem(given);
+      const context = hasSystem ? whole : withoutSystem(whole);
       return isTogether ? context : { ...context, messages: oneByOne(context.messages) };
     },
     shape,
@@ -113,79 +94,6 @@ export function openAsking(asked: AskedModel, request: ModelRequest): Asking {
       return true;
     },
   };
-}
-
-/** The way of an API to ask for the form of an answer. */
-interface FormApi extends Omit<NativeRules, "takesPlain"> {
-  /** The fields of the body, by their places in it. */
-  fields(schema: Json): { readonly [place: string]: Json };
-  /** True if the model can call tools while its text is kept to a schema. */
-  takesTools(model: PiModel<Api>): boolean;
-}
-
-const named = (schema: Json) => ({ name: "answer", strict: true, schema });
-
-/** Servers that imitate OpenAI's keep every reply to the schema, so that their models could call no tool. */
-const CHAT: FormApi = {
-  requiresAll: true,
-  isClosed: true,
-  fields: (schema) => ({ response_format: { type: "json_schema", json_schema: named(schema) } }),
-  takesTools: ({ baseUrl }) => /(?:^|\.)openai\.(?:azure\.)?com$/.test(URL.parse(baseUrl)?.hostname ?? ""),
-};
-const RESPONSES: FormApi = {
-  requiresAll: true,
-  isClosed: true,
-  fields: (schema) => ({ "text.format": { type: "json_schema", ...named(schema) } }),
-  takesTools: () => true,
-};
-const ANTHROPIC: FormApi = {
-  requiresAll: false,
-  isClosed: true,
-  fields: (schema) => ({ "output_config.format": { type: "json_schema", schema } }),
-  takesTools: () => true,
-};
-const GOOGLE: FormApi = {
-  requiresAll: false,
-  isClosed: false,
-  fields: (schema) => ({ "config.responseMimeType": "application/json", "config.responseJsonSchema": schema }),
-  takesTools: ({ id }) => /gemini-(?:[3-9]|\d\d)/.test(id),
-};
-
-const FORMS: Readonly<Record<string, FormApi>> = {
-  "openai-completions": CHAT,
-  "openai-responses": RESPONSES,
-  "azure-openai-responses": RESPONSES,
-  "openai-codex-responses": RESPONSES,
-  "anthropic-messages": ANTHROPIC,
-  "google-generative-ai": GOOGLE,
-  "google-vertex": GOOGLE,
-};
-
-/** The form that a request asks for. */
-interface Form {
-  readonly fields: { readonly [place: string]: Json };
-  readonly part: Part;
-  readonly tools: ModelRequest["tools"];
-  readonly isRefused: boolean;
-  /** It is not asked for as long as the request has its tools. */
-  readonly waits: boolean;
-}
-
-/** The form of a request's answer; null: the API has none, or the schema has no such form. */
-function formOf(asked: AskedModel, request: ModelRequest, refused: ReadonlySet<Part>): Form | null {
-  const { model, isNamed, leavesOut } = asked;
-  const { schema, tools, mayDropTools } = request;
-  const api = FORMS[model.api];
-  if (!api || schema === undefined || leavesOut.includes("schema")) return null;
-  const isBeside = tools.length > 0 && api.takesTools(model);
-  const waits = tools.length > 0 && !isBeside && !mayDropTools;
-  const native = nativeSchema(schema, { ...api, takesPlain: isNamed });
-  if (native === null) return null;
-  const ofSchema = native.type === "object" ? (`schema ${JSON.stringify(native)}` as const) : "schema of no object";
-  const part = isBeside ? "schema beside tools" : ofSchema;
-  const isRefused = refused.has("schema") || refused.has(ofSchema) || refused.has(part);
-  const keepsTools = isBeside || isRefused || waits;
-  return { fields: api.fields(native), part, tools: keepsTools ? tools : [], isRefused, waits };
 }
 
 /** Parts that models have refused in this process, by their addresses and names. */
@@ -267,7 +175,11 @@ function knownFields(body: Fields, refused: ReadonlySet<Part>, sent: Set<Part>, 
   return known;
 }
 
-/** The fields with the value at a place in them. */
+/** The body with values at places in it, such as `config.seed`. */
+function withFields(body: Fields, values: { readonly [place: string]: Json }): Fields {
+  return Object.entries(values).reduce((fields, [place, value]) => withField(fields, place.split("."), value), body);
+}
+
 function withField(fields: Fields, [name = "", ...rest]: readonly string[], value: Json): Fields {
   const inner = fields[name];
   return { ...fields, [name]: rest.length === 0 ? value : withField(isRecord(inner) ? inner : {}, rest, value) };

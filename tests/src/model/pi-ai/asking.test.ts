@@ -1,6 +1,7 @@
 import type { Api, Model as PiModel } from "belay-pi-ai";
 import { expect, test } from "vitest";
-import { type AskedModel, openAsking } from "../../../../src/model/pi-ai/asking.ts";
+import type { AskedModel } from "../../../../src/model/pi-ai/answer-form.ts";
+import { openAsking } from "../../../../src/model/pi-ai/asking.ts";
 import type { ModelRequest } from "../../../../src/model/port.ts";
 import { ask, faux, serve } from "../../../support/scripted-model.ts";
 
