@@ -103,7 +103,7 @@ export async function rowsRight(llama: Llama, folder: string): Promise<string> {
   const counts: string[] = [];
   for (const [name, script] of Object.entries(scripts)) {
     const file = await written(folder, "label.js", script);
-    const { stdout } = await belay(place, ["batch", file, "--jobs", jobs, "-q"]);
+    const { stdout } = await belay(place, ["batch", file, "--jobs", jobs, "-q", "-o", "-"]);
     counts.push(`${name} ${rightIn(stdout, rows)}`);
   }
   return counts.join("; ");
@@ -112,9 +112,18 @@ export async function rowsRight(llama: Llama, folder: string): Promise<string> {
 function rightIn(stdout: string, rows: readonly { readonly label: string }[]): string {
   const results = stdout.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
   const answered = results.filter(({ status }) => status === "done").length;
-  const labelled = results.filter(({ result }) => Object.hasOwn(TEXTS, String(result))).length;
-  const right = results.filter(({ result }, index) => result === rows[index]?.label).length;
-  return `${right} of ${rows.length} right (${answered} answered, ${labelled} with a label)`;
+  const labels = results.map(({ result }) => labelIn(String(result)));
+  const labelled = labels.filter((label) => label !== null).length;
+  const right = labels.filter((label, index) => label === rows[index]?.label).length;
+  const failure = results.find(({ status }) => status !== "done");
+  const why = failure ? `; ${failure.job} ${failure.status}: ${failure.error_code}: ${failure.error}` : "";
+  return `${right} of ${rows.length} right (${answered} answered, ${labelled} with one label${why})`;
+}
+
+/** The label that an answer names; null: it names none or several. */
+function labelIn(answer: string): string | null {
+  const named = Object.keys(TEXTS).filter((label) => answer.toLowerCase().includes(label));
+  return named.length === 1 ? (named[0] ?? null) : null;
 }
 
 /** The path of the model's file. */

@@ -174,7 +174,7 @@ async function batchOverRestart(place: Place): Promise<string> {
     `await llm_query("Of what kind is this? " + job.text, { tools: [], schema: ${SCHEMA} })`,
   );
   const restarted = restarts(place);
-  const [{ code, output }] = await Promise.all([belay(place, ["batch", script, "--jobs", jobs]), restarted]);
+  const [{ code, output }] = await Promise.all([belay(place, ["batch", script, "--jobs", jobs, "-o", "-"]), restarted]);
   await using _again = await restarted;
   const lines = output.split("\n").filter((line) => line.includes('"status":"done"'));
   expectThat(code === 0 && lines.length === 60, "exit 0 and 60 rows", { code, output: output.slice(-500) });
