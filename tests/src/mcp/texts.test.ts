@@ -204,8 +204,8 @@ test("no cure has a client's model type a command: those are for its user", () =
   }
 });
 
-/** Lines of a shell and of Pi, and flags of this server. */
-const TYPED = /\bbelay [a-z]|\/login|\bnpx\b|--[a-z]/;
+/** Lines of a shell and of Pi, and flags of this server. Those of a model's server stand behind its name. */
+const TYPED = /\bbelay [a-z]|\/login|\bnpx\b|(?<!vLLM |llama-server )--[a-z]/;
 
 test("progress says what was done, in at most 200 characters", () => {
   const counts = { left: 1, held_tokens: 0, held_cost_usd: 0 };

@@ -59,7 +59,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
   };
   const answers: Answers = { facts: {}, answer: (_, context) => answer(context), repeatable: () => true };
   const setup = Object.assign(Object.create(null), {
-    ...{ answers, rules: { onRestart: "send" }, env: { emit: () => {}, clock }, job: null },
+    ...{ answers, rules: { onRestart: "send" }, env: { emit: () => {}, clock }, options: {}, job: null },
   });
   const calls = openCalls({
     isForModel: false,
