@@ -63,10 +63,10 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   files_skipped: ({ detail }) => `the load left files out: ${detail}`,
   history_elided: () => "the conversation was too long, so the output of its oldest cells was left out of it",
   parameters_ignored: ({ detail }) => `a model does not take a parameter, and was asked without it: ${detail}`,
-  replies_mended: ({ detail }) => `replies of models were not quite right, and were mended: ${detail}`,
+  replies_mended: ({ detail }) => `small faults in replies of models were mended: ${detail}`,
   calls_in_text: ({ detail }) =>
     `the server did not read the model's calls, so ${amount(Number(detail), "cell")} came from its text`,
-  answer_unsure: ({ detail }) => `the answer may not be one: ${detail}`,
+  answer_unsure: ({ detail }) => `the text may not be meant as the answer: ${detail}`,
   protocol_fence: () => "the provider refused tools, so the model wrote its cells in fenced blocks",
   sections_clamped: ({ detail, cures }) => `${detail}; ${cures.moreSubCalls}`,
   sections_failed: ({ detail }) => `${amount(Number(detail), "section")} could not be read: the sub-call failed`,

@@ -34,8 +34,7 @@ test("a batch says at its end how many jobs had replies that were mended, and it
   expect(readFileSync(join(folder, "out.csv"), "utf8")).toBe(
     "job,status,id,text,n,error,cost_usd,warnings\na,done,a,plain,1,,0,\nb,done,b,python,2,,0,replies_mended: 1 (punctuation)\n",
   );
-  const told =
-    "1 job warns about replies of models, such as b: replies of models were not quite right, and were mended: 1 (";
+  const told = "1 job warns about replies of models, such as b: small faults in replies of models were mended: 1 (";
   expect(ended).toMatchObject(said(0, told));
   expect(json(await type([...line, "--json"]))).toMatchObject({ loss: null, replies: expect.stringContaining(told) });
 });

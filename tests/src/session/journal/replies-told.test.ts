@@ -59,7 +59,7 @@ test("the warning is a sentence for people and for models, and its kinds can be 
   expect(told).toEqual([TOLD]);
   expect(mendedBy(["x", ...told])).toEqual(["punctuation", "thinking without its beginning"]);
   expect(mendedBy(["replies_mended"])).toBeUndefined();
-  const sentence = "replies of models were not quite right, and were mended: 2 (punctuation, thinking without";
+  const sentence = "small faults in replies of models were mended: 2 (punctuation, thinking without";
   expect(warningText(TOLD)).toContain(sentence);
   expect(warningForModel(TOLD)).toContain(sentence);
 });
