@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { warningText } from "../../../../src/cli/render/warnings.ts";
 import type { ModelAnswer, ModelRequest } from "../../../../src/model/port.ts";
 import { warningForModel } from "../../../../src/session/ask/observe.ts";
-import { mendedBy, repliesTold } from "../../../../src/session/journal/replies-told.ts";
+import { mendedBy, repliesTold } from "../../../../src/session/journal/call-warnings.ts";
 import { describeExecs } from "../../../../src/session/stored/exec-description.ts";
 import { openScripted, promptOf, USAGE, using } from "../../../support/scripted-session.ts";
 
