@@ -42,26 +42,12 @@ export async function converse(
   const first = firstRequest({ prompt, system, tools, schema }, maxTurns);
   const messages = [...first.messages];
   let turnsLeft = maxTurns;
-  let repaired = false;
-  /** The schema that the provider is asked to keep to; null: there is none, or it has not kept to it. */
-  let form = schema;
-  /** A reply that its server could not read says nothing of the next one. */
-  let isAskedAgain = false;
+  const asking: Asking = { form: schema, isRepair: false, wasUnread: false };
   /** The model knows that a call in its text was not run. */
   let wasTold = false;
   for (;;) {
-    const asked = await requests.ask(first.system, messages, first.tools, formOf(form, repaired));
-    const isUnread: boolean = !asked.ok && asked.unread !== undefined && !isAskedAgain;
-    if ((asked.isConstrained && isBlank(asked)) || isUnread) {
-      if (asked.isConstrained) form = null;
-      isAskedAgain ||= isUnread;
-      continue;
-    }
-    if (asked.isConstrained === false && !repaired && asked.ok && asked.turn.stop === "length") {
-      // A model that runs on beside its tools ends if it is kept to the schema.
-      repaired = true;
-      continue;
-    }
+    const asked = await requests.ask(first.system, messages, first.tools, formOf(asking));
+    if (isSentAgain(asked, asking)) continue;
     if (!asked.ok) return { ...asked, error: withCure(asked.error, tools) };
     const { turn } = asked;
     turnsLeft -= 1;
@@ -74,10 +60,9 @@ export async function converse(
     }
     const flaw = flawOf(turn, max_tokens);
     if (flaw !== undefined) return { ok: false, error: flaw };
-    const cure =
-      schema === null || tools.length > 0
-        ? leftCallCure(turn.text, first.tools, shownTexts({ system: first.system, messages }))
-        : null;
+    const shown = shownTexts({ system: first.system, messages });
+    const isValue = schema !== null && tools.length === 0;
+    const cure = isValue ? null : leftCallCure(turn.text, first.tools, shown);
     if (cure !== null) {
       if (tools.length === 0 || wasTold || turnsLeft < 1) return { ok: false, error: leftCall(tools, cure) };
       wasTold = true;
@@ -85,17 +70,43 @@ export async function converse(
       continue;
     }
     if (schema === null) return { ok: true, value: turn.text };
-    const given = { text: turn.text, shown: shownTexts({ system: first.system, messages }) };
-    const read = await valueIn(given, schema, thread, signal);
+    const read = await valueIn({ text: turn.text, shown }, schema, thread, signal);
     if (read.ok) return asked.isConstrained ? withoutNulls(read) : read;
     if ("error" in read) return read;
-    if ((repaired || read.isFinal) && or_text) return { ok: true, value: turn.text };
-    if (repaired || read.isFinal) return { ok: false, error: mismatch(read, turn.text), misfit: turn.text };
-    repaired = true;
-    if (asked.isConstrained) form = null;
+    if (asking.isRepair || read.isFinal) {
+      if (or_text) return { ok: true, value: turn.text };
+      return { ok: false, error: mismatch(read, turn.text), misfit: turn.text };
+    }
+    asking.isRepair = true;
+    if (asked.isConstrained) asking.form = null;
     turnsLeft = Math.max(turnsLeft, 1);
     messages.push({ role: "user", text: repairRequest(read.problems) });
   }
+}
+
+/** The way in which a conversation asks for its value. It changes with the replies. */
+interface Asking {
+  /** The schema that the provider is asked to keep to; null: there is none, or it has not kept to it. */
+  form: Json | null;
+  /** The next reply is the last try. */
+  isRepair: boolean;
+  /** The server could not read a reply of the model, which says nothing of the next one. */
+  wasUnread: boolean;
+}
+
+/** True if the request is sent again, since the reply says nothing of the answer. `asking` then says how. */
+function isSentAgain(asked: Asked, asking: Asking): boolean {
+  const isUnread = !asked.ok && asked.unread !== undefined && !asking.wasUnread;
+  if ((asked.isConstrained && isBlank(asked)) || isUnread) {
+    if (asked.isConstrained) asking.form = null;
+    asking.wasUnread ||= isUnread;
+    return true;
+  }
+  // A model that runs on beside its tools ends if it is kept to the schema.
+  const runsOn = asked.isConstrained === false && asked.ok && asked.turn.stop === "length";
+  if (!runsOn || asking.isRepair) return false;
+  asking.isRepair = true;
+  return true;
 }
 
 const CALL_AGAIN =
@@ -127,14 +138,16 @@ function withoutNulls({ value, mended = [] }: Extract<ReadValue, { ok: true }>):
 }
 
 /** The fields that ask a provider to keep to a schema. The answer to a repair counts for more than its tools. */
-function formOf(schema: Json | null, isRepair: boolean): Pick<ModelRequest, "schema" | "mayDropTools"> {
+function formOf({ form: schema, isRepair }: Asking): Pick<ModelRequest, "schema" | "mayDropTools"> {
   if (schema === null) return {};
   return isRepair ? { schema, mayDropTools: true } : { schema };
 }
 
+/** An answer with more white space at its end runs on, UTF-16 units. */
+const MOST_SPACES = 200;
+
 /** True for white space in place of an answer: grammars of servers allow it without end. */
 function isBlank(asked: Asked): boolean {
-  const MOST_SPACES = 200;
   if (!asked.ok) return asked.error.code === "empty_answer";
   const { text, stop } = asked.turn;
   return stop === "length" && text.length - text.trimEnd().length >= MOST_SPACES;
