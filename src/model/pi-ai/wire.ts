@@ -56,7 +56,8 @@ export async function asAsked(response: Response, api: string, seen: SeenRespons
   throw new Error(seen.odd);
 }
 
-const WHOLE = /json|html|text\/plain/;
+/** Types of whole answers; some servers tell none. */
+const WHOLE = /json|html|text\/plain|octet-stream|^$/;
 const STREAM = /^\s*(?:data|event|id|retry)?:/;
 
 /** A whole answer as a stream, or the refusal that it holds; null: it is neither, or too deep. */

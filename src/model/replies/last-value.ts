@@ -20,12 +20,18 @@ export function lastOf(found: readonly FoundValue[], text: string, shown: readon
 
 /** True if words say that one value takes the place of the other: a line of them, or one that names the last one as such. */
 function isDraft(other: Place, last: Place, text: string): boolean {
-  const lines = wordsOf(text.slice(other.end, last.start)).split("\n");
+  const between = text.slice(other.end, last.start);
+  if (INVENTED.test(between)) return false;
+  const lines = wordsOf(between).split("\n");
   const lead = lines.at(-1) ?? "";
   const hasLine = lines.slice(1, -1).some(hasWords);
   if (lines.length < 2 || !(hasLine || FINAL.test(lead))) return false;
   return !isAlternative(leadOf(other, text), leadOf(last, text));
 }
+
+/** The beginning of a turn that the model has invented: behind its answer it goes on with what others may say. */
+const INVENTED =
+  /^\W{0,9}(?:user|human|instruction)\b\W{0,4}:|<\|(?:im_start|start_header_id|user|eot_id)\|>|<start_of_turn>|\[INST\]/im;
 
 /** Names a value as the one that counts. */
 const FINAL =
@@ -43,7 +49,7 @@ function isAlternative(first: string, last: string): boolean {
 }
 
 const LISTED = /^\s*(?:[-*+•]\s|\||\(?(?:\d{1,3}|[A-Za-z])[.)]\s)/;
-const OTHERWISE = /^\W*(?:or|alternatively|option)\b/i;
+const OTHERWISE = /^\W*(?:(?:or|alternatively|option|had|if|for (?:example|instance))\b|e\.g\.)/i;
 
 function withoutNumbers(lead: string): string {
   return lead.toLowerCase().replace(/\b(?:\d{1,9}|[a-z]|one|two|three|first|second|third)\b|[^\p{L}]/gu, "");

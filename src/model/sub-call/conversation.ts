@@ -62,8 +62,8 @@ export async function converse(
     if (flaw !== undefined) return { ok: false, error: flaw };
     const shown = shownTexts({ system: first.system, messages });
     const isValue = schema !== null && tools.length === 0;
-    const cure = isValue ? null : leftCallCure(turn.text, first.tools, shown);
-    if (cure !== null) {
+    const cure = leftCallCure(turn.text, first.tools, shown);
+    if (cure !== null && !isValue) {
       if (tools.length === 0 || wasTold || turnsLeft < 1) return { ok: false, error: leftCall(tools, cure) };
       wasTold = true;
       messages.push({ role: "user", text: CALL_AGAIN });
@@ -74,8 +74,8 @@ export async function converse(
     if (read.ok) return asked.isConstrained ? withoutNulls(read) : read;
     if ("error" in read) return read;
     if (asking.isRepair || read.isFinal) {
-      if (or_text) return { ok: true, value: turn.text };
-      return { ok: false, error: mismatch(read, turn.text), misfit: turn.text };
+      if (!or_text) return { ok: false, error: mismatch(read, turn.text), misfit: turn.text };
+      return cure === null ? { ok: true, value: turn.text } : { ok: false, error: leftCall(tools, cure) };
     }
     asking.isRepair = true;
     if (asked.isConstrained) asking.form = null;
