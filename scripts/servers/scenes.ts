@@ -93,9 +93,9 @@ async function codeOf(place: Place, options: string): Promise<readonly [code: st
 async function valueWithTools(place: Place): Promise<string> {
   const { result_json, error_message } = await exec(place, valueCell("", 1));
   const value: unknown = Array.isArray(result_json) ? result_json[0] : null;
-  const isCut = /^(?:window_full|truncated_answer): /.test(String(value));
-  expectThat(isValue(value) || isCut, "a value that fits, or that it was cut", { value, error_message });
-  return isCut ? "cut" : "a value";
+  const isNoise = /^(?:window_full|truncated_answer|empty_answer): /.test(String(value));
+  expectThat(isValue(value) || isNoise, "a value that fits, or what noise may end as", { value, error_message });
+  return isNoise ? String(value).split(":", 1).join("") : "a value";
 }
 
 async function cutAnswer(place: Place): Promise<string> {
@@ -134,19 +134,16 @@ async function interrupted(place: Place, signal: "SIGINT" | "SIGKILL"): Promise<
 }
 
 async function goesOn(place: Place): Promise<string> {
-  const second = 'llm_query("Tell a story", { tools: [], max_tokens: 1900 }).catch(({ code }) => code)';
-  const cell = `const one = ${valueCell("tools: []", 1)};\nconst two = await ${second};\n[one, two.length > 0]`;
+  const story = 'await llm_query("Tell a story", { tools: [], max_tokens: 1900 }).catch(({ code }) => code);\n';
+  const cell = `const one = ${valueCell("tools: []", 1)};\n${story.repeat(4)}one`;
   const command = await started(place, ["exec", "-q", "--session", "story", "-e", cell]);
-  await wait(1500);
+  await wait(6000);
   await command.end("SIGKILL");
   const { stdout, output } = await belay(place, ["resume", "story", "--json", "-q"]);
   const { success, replayed_sub_calls, error_message } = parsed(stdout, output);
-  expectThat(success && replayed_sub_calls === 1, "one recorded answer", {
-    success,
-    replayed_sub_calls,
-    error_message,
-  });
-  return "the first answer was not asked for again";
+  const recorded = replayed_sub_calls ?? 0;
+  expectThat(success && recorded > 0, "recorded answers", { success, recorded, error_message });
+  return `${recorded} recorded, and not asked for again`;
 }
 
 /** Kills the server as soon as it computes an answer, and starts it again after 12 seconds. */

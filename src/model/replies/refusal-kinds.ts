@@ -73,6 +73,7 @@ const SIGNS: readonly (readonly [kind: RefusalKind, fits: (facts: RefusalFacts) 
   ["credit", isUnpaid],
   ["rate", ({ status, words }) => status === 429 || (status === null && saysRate(words))],
   ["overload", isOverload],
+  ["unreached", ({ status }) => GATEWAY.has(status ?? 0)],
   ["key", ({ status, words }) => status === 401 || ((status === null || status === 400) && says(words, NO_KEY))],
   ["filtered", ({ status, words }) => (status ?? 400) < 500 && says(words, FILTERED)],
   ["key", ({ status }) => status === 403 || status === 407],
@@ -142,6 +143,9 @@ function figure(found: RegExpExecArray | null): number | null {
   const digits = found?.slice(1).find((group) => group !== undefined);
   return digits === undefined ? null : Number(digits.replaceAll(",", ""));
 }
+
+/** Statuses of a gateway that does not reach its server. */
+const GATEWAY: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** A gateway says 503 too if it does not reach its server, which may be gone for good. */
 function isOverload({ status, words }: RefusalFacts): boolean {

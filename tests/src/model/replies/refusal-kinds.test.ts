@@ -226,11 +226,14 @@ const WORDED: Readonly<Partial<Record<RefusalKind, readonly Worded[]>>> = {
     [400, { message: "failed to parse grammar" }],
     [400, { message: "stop upper bound" }],
   ],
+  unreached: [
+    [502, "502 <html><title>502 Bad Gateway</title></html>"],
+    [503, "503 upstream connect error: connection refused"],
+    [504, "504 Gateway Timeout"],
+  ],
   failed: [
     [500, { message: "the context window exceeds limit" }],
     [500, { message: "The server had an error while processing your request." }],
-    [502, "502 <html><title>502 Bad Gateway</title></html>"],
-    [503, "503 upstream connect error: connection refused"],
     [408, { message: "Request Timeout" }],
     [null, "Unexpected end of JSON input"],
   ],
