@@ -5,11 +5,15 @@ import { type ScriptedAnswer, startModelServer } from "../../tests/support/model
 
 const CELL = 'answer(await llm_query("plain", { tools: [] }))';
 
-const server = await startModelServer(({ body }) => {
-  const question = String(body.messages.find(({ role }) => role === "user")?.content).split("\n", 1)[0];
-  if (question === "ask") return cell(CELL);
-  return question === "child" ? cell("answer(P.length)") : { text: "ok" };
-});
+// It lists the model: a window that is not known would be asked for again every ten seconds, over connections that come and go.
+const server = await startModelServer(
+  ({ body }) => {
+    const question = String(body.messages.find(({ role }) => role === "user")?.content).split("\n", 1)[0];
+    if (question === "ask") return cell(CELL);
+    return question === "child" ? cell("answer(P.length)") : { text: "ok" };
+  },
+  ["m"],
+);
 parentPort?.postMessage(server.url);
 
 function cell(code: string): ScriptedAnswer {

@@ -37,7 +37,8 @@ export function foremost(waits: readonly Wait[]): Wait | null {
 /** Opens the waits of a tree of sessions. `tell` hears each second of the one that matters most, and of null when there is none. */
 export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | null) => void) {
   const open = new Set<OpenWait>();
-  let isTelling = false;
+  /** Ends the pause between two reports when there is nothing to tell. null: nothing is told. */
+  let telling: AbortController | null = null;
   let told: Wait | null = null;
 
   function report(): void {
@@ -46,24 +47,30 @@ export function openWaits(clock: Pick<Clock, "monotonic">, tell: (wait: Wait | n
     told = wait;
   }
 
-  async function telling(): Promise<void> {
-    while (open.size > 0 || told) {
+  async function tellOn(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted && (open.size > 0 || told)) {
       report();
-      await sleep(backgroundClock, TELL_MS, NEVER);
+      await sleep(backgroundClock, TELL_MS, stop);
     }
-    isTelling = false;
+    if (!stop.aborted) telling = null;
+  }
+
+  function close(wait: OpenWait): void {
+    open.delete(wait);
+    // A wait that was told may go on after one more request: its end is told with the next report.
+    if (open.size > 0 || told) return;
+    telling?.abort();
+    telling = null;
   }
 
   return (wait: OpenWait): Disposable => {
     open.add(wait);
     // People are told at once that a server is away.
-    if (isTelling && wait.for === "server" && told?.for !== "server") report();
-    if (!isTelling) {
-      isTelling = true;
-      void telling();
+    if (telling && wait.for === "server" && told?.for !== "server") report();
+    if (!telling) {
+      telling = new AbortController();
+      void tellOn(telling.signal);
     }
-    return { [Symbol.dispose]: () => void open.delete(wait) };
+    return { [Symbol.dispose]: () => close(wait) };
   };
 }
-
-const NEVER = new AbortController().signal;
