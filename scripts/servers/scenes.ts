@@ -65,7 +65,7 @@ interface Envelope {
   readonly result_json?: unknown;
   readonly answer?: unknown;
   readonly warnings?: readonly string[];
-  readonly replayed_sub_calls?: number;
+  readonly resumed?: number;
   readonly budget?: { readonly session: { readonly sub_calls: number } } | null;
 }
 
@@ -140,10 +140,15 @@ async function goesOn(place: Place): Promise<string> {
   await wait(6000);
   await command.end("SIGKILL");
   const { stdout, output } = await belay(place, ["resume", "story", "--json", "-q"]);
-  const { success, replayed_sub_calls, error_message } = parsed(stdout, output);
-  const recorded = replayed_sub_calls ?? 0;
-  expectThat(success && recorded > 0, "recorded answers", { success, recorded, error_message });
-  return `${recorded} recorded, and not asked for again`;
+  const { success, resumed, budget, error_message } = parsed(stdout, output);
+  const calls = budget?.session.sub_calls;
+  expectThat(success && resumed === 1 && calls === 5, "5 sub-calls of an exec that was resumed once", {
+    success,
+    resumed,
+    calls,
+    error_message,
+  });
+  return "resumed once, no call was made twice";
 }
 
 /** Kills the server as soon as it computes an answer, and starts it again after 12 seconds. */
