@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -40,4 +42,13 @@ export async function mustRun(program: string, args: readonly string[], options:
   const finished = await run(program, args, options);
   if (finished.code === 0) return finished;
   throw new Error(`${program} ${args.join(" ")} ended with ${finished.code}\n${finished.output}`);
+}
+
+/** A port on loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port }: { readonly port?: unknown } = Object(server.address());
+  server.close();
+  return Number(port);
 }

@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { startModelServer } from "../../tests/support/model-server.ts";
-import { mustRun, type RunOptions, run } from "../process.ts";
+import { freePort, mustRun, type RunOptions, run } from "../process.ts";
 import { answerTo, type PlannedCall, resultsIn } from "./model.ts";
 import type { Agent } from "./table.ts";
 
@@ -134,15 +133,6 @@ function environment(folder: string, HOME: string): NodeJS.ProcessEnv {
 }
 
 const TOKEN = "the-token-of-the-check";
-
-/** A port on loopback that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port }: { readonly port?: unknown } = Object(server.address());
-  server.close();
-  return Number(port);
-}
 
 /** Starts a server, and waits until it listens. */
 async function listening(program: string, args: readonly string[], { cwd, env }: RunOptions): Promise<AsyncDisposable> {

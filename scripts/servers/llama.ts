@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { mustRun } from "../process.ts";
+import { freePort, mustRun } from "../process.ts";
 
 /** The package of npm that carries the sources of llama.cpp. */
 const SOURCES = "node-llama-cpp@3.22.1";
@@ -103,14 +102,6 @@ async function hasLoaded(child: ChildProcess, origin: string): Promise<void> {
   }
   child.kill("SIGKILL");
   throw new Error("llama-server does not start");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port }: { readonly port?: unknown } = Object(server.address());
-  server.close();
-  return Number(port);
 }
 
 /** Writes a file of a check, and answers its path. */
