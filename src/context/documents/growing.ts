@@ -53,6 +53,9 @@ export const damaged = (problem: string) => new Unreadable("damaged", `is damage
 /** The loss of what stands behind the end of a packed file that was cut off. */
 export const CUT_OFF = "rest of a file that is cut off";
 
+/** The loss of the text of an element that is not known. Its places are the names of such elements. */
+const UNREAD = "unread element";
+
 /** A text that grows, with its places and losses. It throws {@link Unreadable} once it has more bytes than `room`. */
 export type Growing = ReturnType<typeof growing>;
 
@@ -100,9 +103,12 @@ export function growing(room: number, progress: (place: string) => void = () => 
     lose(kind: string, where?: string | number): void {
       const loss = losses.get(kind) ?? { count: 0, where: [] };
       loss.count += 1;
-      if (where !== undefined && loss.where.length < LISTED) loss.where.push(where);
+      const isNew = where !== undefined && loss.where.length < LISTED && !loss.where.includes(where);
+      if (isNew) loss.where.push(where);
       losses.set(kind, loss);
     },
+    /** Loses the text of an element that no rule of a reader takes or leaves out. */
+    unread: (element: string) => grown.lose(UNREAD, element),
     end() {
       if (isBlank) throw new Unreadable("no_text", nothingIn(places, losses));
       return { text: pieces.join(""), places, lost: [...losses].map(([kind, loss]) => ({ kind, ...loss })) };

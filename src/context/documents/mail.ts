@@ -1,6 +1,6 @@
 import PostalMime, { type Address } from "postal-mime";
 import type { Growing } from "./growing.ts";
-import { readHtml } from "./markup.ts";
+import { readHtml } from "./html.ts";
 
 /** Reads one mail: its headers, then its plain part, or else its HTML. */
 export async function readMail(bytes: Buffer, text: Growing, label = (part: string) => part): Promise<void> {

@@ -79,6 +79,7 @@ function xlsxRows(parts: Parts, wanted: string | null, text: Growing): string {
     cell: (value, { type, style }) => xlsxCell(value, type, book.styles[style] ?? null, book),
     row: (number, cells) => addRow(text, number, cells),
     unstored: () => text.lose("formula without a stored value", name),
+    unread: text.unread,
   });
   return name;
 }
@@ -110,7 +111,7 @@ function elapsed(days: number): string {
 
 function odsRows(parts: Parts, wanted: string | null, text: Growing): string {
   const names: { readonly name: string }[] = [];
-  const pass = { empty: EMPTY, cell: odsCell, hasComments: false };
+  const pass = { empty: EMPTY, cell: odsCell, unread: () => {}, hasComments: false };
   walkOds<CellJson>(parts, (name) => ({
     ...pass,
     row: () => {
@@ -120,6 +121,7 @@ function odsRows(parts: Parts, wanted: string | null, text: Growing): string {
   const { name } = chosen(names, wanted, "sheet");
   walkOds<CellJson>(parts, (sheet) => ({
     ...pass,
+    unread: text.unread,
     row: (number, cells) => (sheet === name ? addRow(text, number, cells) : undefined),
   }));
   return name;

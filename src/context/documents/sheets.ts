@@ -1,7 +1,7 @@
 import type { Parts } from "./archives.ts";
 import { cell, type Growing } from "./growing.ts";
-import { openXml, textsIn, walkXml } from "./markup.ts";
 import { refuseEncrypted, relationsOf } from "./office.ts";
+import { type Handlers, openXml, textsIn, walkXml } from "./xml.ts";
 
 const MOST_COLUMNS = 16_384;
 const MOST_ROWS = 1_048_576;
@@ -38,6 +38,8 @@ export interface SheetPass<Cell> {
   row(number: number, cells: readonly Cell[]): void;
   /** Called for a formula whose value is not stored. */
   unstored(): void;
+  /** Called for each element whose text is not read. */
+  unread(element: string): void;
 }
 
 /** The type of a cell as its file has it, and the number of its style. */
@@ -62,6 +64,7 @@ function textPass(text: Growing, sheet: string, book: Workbook): SheetPass<strin
     cell: (value, facts) => shown(value, facts, book),
     row: rowsOf(text, sheet),
     unstored: () => text.lose("formula without a stored value", sheet),
+    unread: text.unread,
   };
 }
 
@@ -94,7 +97,7 @@ function stylesIn(styles: string): Workbook["styles"] {
   const codes = new Map<number, string>();
   const found: Workbook["styles"][number][] = [];
   const xml = openXml(styles);
-  xml.walk(() => {}, {
+  const on: Handlers = {
     numFmt: ({ numFmtId, formatCode = "" }) => codes.set(Number(numFmtId), formatCode),
     xf({ numFmtId }) {
       if (!xml.within("cellXfs")) return;
@@ -105,7 +108,8 @@ function stylesIn(styles: string): Workbook["styles"] {
       if (isElapsed) found.push("elapsed");
       else found.push(DATES.has(id) || /[ymdhs]/i.test(plain) ? "date" : null);
     },
-  });
+  };
+  xml.walk({ on });
   return found;
 }
 
@@ -114,10 +118,11 @@ export function walkSheet<Cell>(source: string, pass: SheetPass<Cell>): void {
   const xml = openXml(source);
   let [row, cells, value, isFormula]: [number, Cell[], string, boolean] = [0, [], "", false];
   let [column, type, style] = [0, "n", 0];
-  const put = (said: string) => {
+  const take = (said: string) => {
     if (xml.within("v", "t")) value += said;
+    return xml.within("v", "t", "f");
   };
-  xml.walk(put, {
+  const on: Handlers = {
     row({ r }) {
       row = Math.min(Number(r) || row + 1, MOST_ROWS);
       cells = [];
@@ -133,7 +138,8 @@ export function walkSheet<Cell>(source: string, pass: SheetPass<Cell>): void {
       cells[column] = pass.cell(value, { type, style });
     },
     f: () => (isFormula = true),
-  });
+  };
+  xml.walk({ take, unread: pass.unread, on });
 }
 
 /** The index of the column in a reference such as `AB12`. */
@@ -171,13 +177,14 @@ export function readOds(parts: Parts, text: Growing): void {
       empty: "",
       cell: (words, facts) => facts["office:date-value"] ?? facts["office:value"] ?? words,
       row,
+      unread: text.unread,
       hasComments: true,
     };
   });
 }
 
 /** A pass through a sheet of an ODS file. */
-export interface OdsPass<Cell> extends Pick<SheetPass<Cell>, "empty" | "row"> {
+export interface OdsPass<Cell> extends Pick<SheetPass<Cell>, "empty" | "row" | "unread"> {
   /** @param words the cell's text, "" without one */
   cell(words: string, facts: Readonly<Record<string, string>>): Cell;
   /** The words of comments are among those of their cells. */
@@ -195,8 +202,9 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => OdsPass<C
   const put = (said: string) => {
     const isComment = xml.within("office:annotation");
     if (value !== null && (pass.hasComments || !isComment)) value += said;
+    return value !== null || isComment;
   };
-  xml.walk(put, {
+  const on: Handlers = {
     "table:table"({ "table:name": name = "" }) {
       pass = passOf(name);
       row = 0;
@@ -222,5 +230,6 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => OdsPass<C
       cells.push(...new Array<Cell>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill(pass.empty)),
     "text:p": () => put(value === "" ? "" : "\n"),
     "text:s": () => put(" "),
-  });
+  };
+  xml.walk({ take: put, unread: (element) => pass.unread(element), on });
 }

@@ -1,0 +1,73 @@
+import { type Attributes, parse } from "./markup.ts";
+
+/** Handlers by the name of an element, `/name` for its end. */
+export type Handlers = Readonly<Record<string, (attributes: Attributes) => void>>;
+
+/**
+ * Opens XML for a walk. No entity but those of XML is expanded, no document type is read, and nothing is opened.
+ *
+ * @throws Unreadable if elements are nested more than 5,000 deep
+ */
+export function openXml(source: string) {
+  const open = new Map<string, number>();
+  const depth = (name: string) => open.get(name) ?? 0;
+  const count = (name: string, more: number) => open.set(name, depth(name) + more);
+  return {
+    /** The number of elements of this name within which the walk is, with the one that it enters or leaves. */
+    depth,
+    within: (...names: readonly string[]) => names.some((name) => depth(name) > 0),
+    walk({ take, unread = () => {}, on = {} }: Walk): void {
+      // The elements that are open, and whether each has text that nobody took.
+      const path: { readonly name: string; isUnread: boolean }[] = [];
+      parse(source, true, {
+        onopentag(name, attributes) {
+          path.push({ name, isUnread: false });
+          count(name, 1);
+          on[name]?.(attributes);
+        },
+        ontext(text) {
+          const last = path.at(-1);
+          if (!take?.(text) && last && /\S/.test(text)) last.isUnread = true;
+        },
+        onclosetag(name) {
+          on[`/${name}`]?.({});
+          count(name, -1);
+          if (path.pop()?.isUnread) unread(name);
+        },
+      });
+    },
+  };
+}
+
+/** The work of a walk through XML. */
+interface Walk {
+  /** True if a reader takes this text, or leaves it out for a reason that it knows. */
+  readonly take?: (text: string) => boolean;
+  /** Called at the end of each element that has text which was not taken: see `unread` of a text that grows. */
+  readonly unread?: (element: string) => void;
+  readonly on?: Handlers;
+}
+
+/** Walks through the elements of XML. @throws Unreadable */
+export const walkXml = (source: string, on: Handlers) => openXml(source).walk({ on });
+
+/** The texts of all elements `of`: what `words` in them hold, except within `left`. A `paragraph` ends with a space. */
+export function textsIn(source: string, of: string, words: string, { left = "", paragraph = "" }) {
+  const found: { readonly attributes: Attributes; text: string }[] = [];
+  const xml = openXml(source);
+  const put = (more: string) => {
+    const last = found.at(-1);
+    if (last) last.text += more;
+  };
+  xml.walk({
+    take(more) {
+      put(xml.within(words) && !xml.within(left) ? more : "");
+      return true;
+    },
+    on: {
+      [`/${paragraph}`]: () => put(" "),
+      [of]: (attributes) => found.push({ attributes, text: "" }),
+    },
+  });
+  return found;
+}
