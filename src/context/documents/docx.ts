@@ -1,5 +1,6 @@
 import type { Parts } from "./archives.ts";
 import { damaged, type Growing } from "./growing.ts";
+import { BULLET } from "./labels.ts";
 import { block, relationsOf, tableOf } from "./office.ts";
 import { type Handlers, openXml, textsIn, walkXml } from "./xml.ts";
 
@@ -69,7 +70,7 @@ function readWords(source: string, text: Growing, headings: ReadonlyMap<string, 
     "/w:p"() {
       const said = paragraph.trim();
       if (xml.depth("w:p") > 1) paragraph = `${said} `;
-      else if (said !== "" && !table.take(said)) block(text, said, level, isItem);
+      else if (said !== "") block(text, table, said, { heading: level, label: isItem ? BULLET : "" });
     },
     "w:pStyle": (style) => (level = headings.get(style["w:val"] ?? "") ?? 0),
     "w:numPr": () => (isItem = true),

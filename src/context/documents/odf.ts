@@ -1,5 +1,6 @@
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
+import { BULLET } from "./labels.ts";
 import { block, refuseEncrypted, tableOf } from "./office.ts";
 import { type Handlers, openXml, walkXml } from "./xml.ts";
 
@@ -26,7 +27,7 @@ export function readOdf(parts: Parts, text: Growing): void {
     hasWords = true;
     if (note !== null) note += `${note === "" ? "" : " "}${said.trim()}`;
     else if (open.length > 0) put(` ${said.trim()}`);
-    else if (!table.take(said)) block(text, said, level, xml.within("text:list"));
+    else block(text, table, said, { heading: level, label: xml.within("text:list") ? BULLET : "" });
   };
   const beginNote = (mark: string) => () => {
     put(`[${mark}${notes.length + 1}]`);

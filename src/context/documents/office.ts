@@ -1,7 +1,8 @@
 import { posix } from "node:path";
 import type { Parts } from "./archives.ts";
 import { encrypted, type Growing } from "./growing.ts";
-import { type openXml, walkXml } from "./xml.ts";
+import { BULLET } from "./labels.ts";
+import { type Handlers, type openXml, walkXml } from "./xml.ts";
 
 /** Names of parts that are not text, in files of office suites. */
 const SILENT: readonly (readonly [RegExp, string])[] = [
@@ -35,19 +36,54 @@ export function relationsOf(parts: Parts, of: string): Map<string, { readonly ty
   return found;
 }
 
-/** Writes a heading, an item of a list or a paragraph. */
-export function block(text: Growing, said: string, level: number, isItem: boolean): void {
-  if (level > 0 || !isItem) text.gap();
-  text.add(`${level > 0 ? `${"#".repeat(level)} ` : isItem ? "- " : ""}${said}\n`);
-  if (level > 0) text.gap();
+/** The kind of a paragraph: a heading of some level, an item of a list with its label and level, or neither. */
+interface BlockKind {
+  /** 0 if it is no heading. */
+  readonly heading?: number;
+  /** As it is printed: `1.2`, `(a)`, or the sign of a bullet. */
+  readonly label?: string;
+  /** The level of an item. The first is 0. */
+  readonly level?: number;
+}
+
+const MOST_INDENT = 8;
+
+/** Writes a paragraph, or puts it into the cell that is open. */
+export function block(text: Growing, table: Table, said: string, kind: BlockKind): void {
+  const { heading = 0, label = "", level = 0 } = kind;
+  const hasLabel = label !== "" && !(heading > 0 && label === BULLET);
+  const labelled = hasLabel ? `${label} ${said}` : said;
+  if (table.take(labelled)) return;
+  if (heading > 0 || !hasLabel) text.gap();
+  const indent = hasLabel ? "  ".repeat(Math.min(level, MOST_INDENT)) : "";
+  text.add(`${heading > 0 ? `${"#".repeat(heading)} ` : indent}${labelled}\n`);
+  if (heading > 0) text.gap();
+}
+
+/** More columns than the tables of an office have. */
+const MOST_COLUMNS = 1000;
+
+/** A table that is read: {@link tableOf}. */
+export interface Table {
+  readonly handlers: Handlers;
+  /** True if a cell is open: the paragraph is in it. */
+  take(said: string): boolean;
+  /** Leaves columns empty at this place of the row. */
+  skip(columns: number): void;
+  /** Says over how many columns the open cell goes. The others are empty, so that the nth cell is the nth column. */
+  span(columns: number): void;
 }
 
 /** Rows of a table are `a | b`; a table in a cell is a part of the cell. */
-export function tableOf(xml: ReturnType<typeof openXml>, text: Growing, table: string, tr: string, td: string) {
+export function tableOf(xml: ReturnType<typeof openXml>, text: Growing, table: string, tr: string, td: string): Table {
   let row: string[] = [];
   let cell: string | null = null;
+  let columns = 1;
   const outermost = (work: () => void) => () => {
     if (xml.depth(table) === 1) work();
+  };
+  const skip = (empty: number) => {
+    for (let n = 0; n < empty && row.length < MOST_COLUMNS; n++) row.push("");
   };
   return {
     handlers: {
@@ -55,18 +91,23 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Growing, table: s
       [`/${table}`]: outermost(text.gap),
       [tr]: outermost(() => (row = [])),
       [`/${tr}`]: outermost(() => text.add(row.length > 0 ? `${row.join(" | ")}\n` : "")),
-      [td]: outermost(() => (cell = "")),
+      [td]: outermost(() => {
+        cell = "";
+        columns = 1;
+      }),
       [`/${td}`]: outermost(() => {
         if (cell !== null) row.push(cell.replaceAll("\n", " "));
         cell = null;
+        skip(columns - 1);
       }),
     },
-    /** True if a cell is open: the paragraph is in it. */
-    take(said: string): boolean {
+    take(said) {
       if (cell === null) return false;
       cell += `${cell === "" ? "" : " "}${said}`;
       return true;
     },
+    skip: (empty) => outermost(() => skip(empty))(),
+    span: (over) => outermost(() => (columns = over))(),
   };
 }
 
