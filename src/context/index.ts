@@ -1,7 +1,7 @@
 export { isWithin } from "../platform/real-path.ts";
 export type { Context, ContextStats, Document, Pause } from "./context.ts";
 export { convertedIn, isOfBytes, lossText } from "./documents/conversions.ts";
-export { CUT_OFF, type Loss, UNPLACED } from "./documents/growing.ts";
+export { CUT_OFF, GUESSED_ENCODING, type Loss, UNPLACED } from "./documents/growing.ts";
 export type { Converters, DocumentOptions } from "./documents/kinds.ts";
 export { kindOf, MOST_ORIGINAL_BYTES } from "./documents/kinds.ts";
 export { tableOf } from "./documents/table-of.ts";

@@ -1,4 +1,4 @@
-import { CUT_OFF, isOfBytes, type Loss, lossText, shownEncoding } from "../../context/index.ts";
+import { CUT_OFF, GUESSED_ENCODING, isOfBytes, type Loss, lossText, shownEncoding } from "../../context/index.ts";
 import type { ContextStats } from "../../index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -64,10 +64,14 @@ function convertedSince(before: Converted | undefined, now: Converted | undefine
 }
 
 /** `report.pdf: 3 of 212 pages have no text: p.4, p.9, p.17 (scans?)` */
-function linesOf({ id, places, lost }: ConvertedFile, isVerbose: boolean): string[] {
+function linesOf({ id, kind: of, places, lost }: ConvertedFile, isVerbose: boolean): string[] {
   return lost.flatMap(({ kind, count, where }) => {
     if (kind === CUT_OFF) return [inLine(`${id}: the file ends too early; what it has is loaded`)];
     if (isOfBytes(kind)) return [inLine(`${id}: ${lossText(kind, count)}, read as U+FFFD${listed(where, count, "")}`)];
+    if (kind === GUESSED_ENCODING) {
+      const cure = of === "html" ? "; --encoding NAME names another" : "";
+      return [inLine(`${id}: its encoding is a guess${listed(where, where.length, "")}${cure}`)];
+    }
     const part = partIn(kind);
     if (part === null) return isVerbose ? [inLine(`${id}: ${lossText(kind, count)}${listed(where, count, "")}`)] : [];
     const { noun, isDamaged } = part;
@@ -80,7 +84,8 @@ function linesOf({ id, places, lost }: ConvertedFile, isVerbose: boolean): strin
 }
 
 /** True for a loss that is told in a line of its document's own. */
-const hasLine = (kind: string) => partIn(kind) !== null || isOfBytes(kind) || kind === CUT_OFF;
+const hasLine = (kind: string) =>
+  partIn(kind) !== null || isOfBytes(kind) || kind === CUT_OFF || kind === GUESSED_ENCODING;
 
 function listed(where: Loss["where"], count: number, prefix: string): string {
   if (where.length === 0) return "";

@@ -10,10 +10,11 @@ import {
 import { MAY_BE_SECRET, mayBeSecret } from "../load/secrets.ts";
 import { type Decoding, decodeText } from "../text/decode.ts";
 import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "./archives.ts";
+import { decodedHtml } from "./decoded.ts";
 import { readDocx } from "./docx.ts";
 import { readEpub } from "./epub.ts";
 import { CUT_OFF, encrypted, type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
-import { decodedHtml, readHtml } from "./html.ts";
+import { readHtml } from "./html.ts";
 import { extensionOf, type FileKind, type Kind, kindOf, zippedKind } from "./kinds.ts";
 import { readMail, readMailbox } from "./mail.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
@@ -178,7 +179,7 @@ const nested = () => {
 
 const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
   pdf: readPdf,
-  html: (bytes, text, { decoding }) => readHtml(decodedHtml(bytes, decoding.encoding), text),
+  html: (bytes, text, { decoding }) => readHtml(decodedHtml(bytes, text, decoding.encoding), text),
   ipynb: readNotebook,
   eml: (bytes, text) => readMail(bytes, text),
   mbox: readMailbox,

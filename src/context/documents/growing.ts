@@ -53,6 +53,9 @@ export const damaged = (problem: string) => new Unreadable("damaged", `is damage
 /** The loss of what stands behind the end of a packed file that was cut off. */
 export const CUT_OFF = "rest of a file that is cut off";
 
+/** The loss of certainty about bytes that do not say what they are. Its places are the encodings by which they were read. */
+export const GUESSED_ENCODING = "guessed encoding";
+
 /** The loss of the text of an element that is not known. Its places are the names of such elements. */
 const UNREAD = "unread element";
 

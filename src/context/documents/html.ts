@@ -1,17 +1,5 @@
-import { isUtf8 } from "node:buffer";
 import type { Growing } from "./growing.ts";
 import { type Attributes, parse } from "./markup.ts";
-
-/** The text of HTML by the encoding that a caller names, or what it says itself; UTF-8 if its bytes are that. */
-export function decodedHtml(bytes: Buffer, encoding?: string): string {
-  const said = /charset\s*=\s*["']?\s*([\w-]+)/i.exec(bytes.toString("latin1", 0, 2048))?.[1] ?? "windows-1252";
-  const named = encoding ?? said;
-  try {
-    return new TextDecoder(isUtf8(bytes) ? "utf-8" : named).decode(bytes);
-  } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
-  }
-}
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 const GAPS = words("title p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol figure section article");

@@ -54,7 +54,7 @@ function linksTo(place: string): string[] {
 /** Readers: a number, to be raised if the text differs from before, their kinds, and their packages. */
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
   pdf: [1, "pdf", "unpdf"],
-  markup: [2, "html epub", "htmlparser2"],
+  markup: [3, "html epub", "htmlparser2"],
   office: [2, "docx pptx odt odp", "htmlparser2"],
   sheets: [1, "xlsx ods", "htmlparser2"],
   mail: [2, "eml mbox", "postal-mime", "htmlparser2"],

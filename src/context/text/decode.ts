@@ -99,7 +99,7 @@ const MARKS: ReadonlySet<number> = new Set([0xef, 0xff, 0xfe]);
 const labelOf = (name = "utf-8"): string => new TextDecoder(name).encoding;
 
 /** The encoding that a byte order mark names, and the length of the mark; null without one. */
-function markOf([first, second, third]: Uint8Array): { readonly label: string; readonly length: number } | null {
+export function markOf([first, second, third]: Uint8Array): { readonly label: string; readonly length: number } | null {
   if (first === 0xef && second === 0xbb && third === 0xbf) return { label: "utf-8", length: 3 };
   if (first === 0xff && second === 0xfe) return { label: "utf-16le", length: 2 };
   if (first === 0xfe && second === 0xff) return { label: "utf-16be", length: 2 };

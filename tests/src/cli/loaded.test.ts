@@ -34,6 +34,13 @@ test("a load tells what was converted and left out, and names parts without text
   expect(told(stats, false, first.stats)).toEqual([
     "papers: 1 document converted (1 docx); 2 deleted by tracked changes left out",
   ]);
+  const guess = { kind: "guessed encoding", count: 1, where: ["windows-1252"] };
+  const guessed = ["html", "eml"].map((kind) => convertedFile(`a.${kind}`, [], { kind, lost: [guess] }));
+  expect(told((await contextOf(guessed)).stats)).toEqual([
+    "papers: 2 documents converted (1 html, 1 eml)",
+    "a.html: its encoding is a guess: windows-1252; --encoding NAME names another",
+    "a.eml: its encoding is a guess: windows-1252",
+  ]);
   expect(told((await contextOf([textFile("a.txt", "")])).stats)).toEqual([]);
 });
 

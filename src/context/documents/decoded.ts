@@ -1,0 +1,84 @@
+import { isUtf8 } from "node:buffer";
+import { decodeText, markOf, mendUtf8 } from "../text/decode.ts";
+import { type Growing, GUESSED_ENCODING, Unreadable } from "./growing.ts";
+import { parse } from "./markup.ts";
+
+/** The bytes of HTML in which a declaration of its encoding is looked for. */
+const HEAD_BYTES = 64 * 1024;
+const UTF_8 = "utf-8";
+/** The encoding of HTML that declares none, as browsers have it. */
+const GUESSED = "windows-1252";
+
+/**
+ * The text of HTML. A byte order mark decides, then NUL in every second place of its beginning, then its bytes if they are UTF-8, then
+ * what a user or the HTML itself says. A guess and bytes that are not of the encoding are losses.
+ *
+ * @param encoding the user's word: a label of the Encoding Standard
+ * @throws Unreadable if it is not text
+ */
+export function decodedHtml(bytes: Buffer, text: Growing, encoding?: string): string {
+  const head = bytes.subarray(0, HEAD_BYTES);
+  const wide = markOf(bytes)?.label ?? wideIn(bytes);
+  if (wide !== undefined) return decodedAs(wide, bytes, text);
+  const said = encoding ?? declaredIn(head);
+  // ISO-2022 is ASCII with escapes, and UTF-16 may be ASCII with NUL: both are UTF-8 too.
+  const isOther = /^(iso-2022|csiso2022|hz-)/i.test(said ?? "") || head.includes(0);
+  if (isUtf8(bytes) && !isOther) return decodedAs(UTF_8, bytes, text);
+  const label = labelOf(said);
+  if (label !== undefined && label !== UTF_8) return decodedAs(label, bytes, text);
+  if (encoding !== undefined || isNearlyUtf8(bytes)) return decodedAs(UTF_8, bytes, text);
+  text.lose(GUESSED_ENCODING, GUESSED);
+  return decodedAs(GUESSED, bytes, text);
+}
+
+function decodedAs(label: string, bytes: Buffer, text: Growing): string {
+  const read = decodeText(bytes, { encoding: label, bad: "all" });
+  if ("reason" in read) throw new Unreadable("left_out", read.reason);
+  for (const { kind, count, where } of read.lost ?? []) {
+    for (let n = 0; n < count; n++) text.lose(kind, where[n]);
+  }
+  return Buffer.from(read.bytes.buffer, read.bytes.byteOffset, read.bytes.length).toString();
+}
+
+/** UTF-16 without a mark, by its first two letters: HTML begins with ASCII. */
+function wideIn([a, b, c, d]: Buffer): string | undefined {
+  if (a && b === 0 && c && d === 0) return "utf-16le";
+  return a === 0 && b && c === 0 && d ? "utf-16be" : undefined;
+}
+
+/** The encoding that HTML declares in an element `meta`, or XHTML in its first line. */
+function declaredIn(bytes: Buffer): string | undefined {
+  const head = bytes.toString("latin1");
+  const found: string[] = [];
+  parse(head, false, {
+    onopentag(name, { charset, content = "", "http-equiv": named = "" }) {
+      if (name !== "meta") return;
+      const isType = /^content-type$/i.test(named) || content.startsWith("text/html");
+      const said = charset ?? (isType ? CHARSET.exec(content)?.[1] : undefined);
+      if (said !== undefined) found.push(said.trim());
+    },
+    ontext() {},
+    onclosetag() {},
+  });
+  found.push(...(/^<\?xml[^>]*encoding\s*=\s*["']([^"']+)/.exec(head)?.slice(1) ?? []));
+  // What is read here is not UTF-16. Fonts stand behind x-user-defined, of which browsers have the bytes as windows-1252.
+  const usable = found.filter((said) => !/^(utf-16|x-user-defined)/.test(labelOf(said) ?? ""));
+  return usable.find((said) => labelOf(said) !== undefined) ?? usable[0];
+}
+
+const CHARSET = /charset\s*=[\s"']*([^\s"';]+)/i;
+
+/** The Encoding Standard's own name of an encoding; undefined if it has none. */
+function labelOf(said: string | undefined): string | undefined {
+  try {
+    return said && new TextDecoder(said).encoding;
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for UTF-8 with a few damaged characters. In text of another encoding hardly any byte beyond ASCII is valid. */
+function isNearlyUtf8(bytes: Buffer): boolean {
+  const beyond = bytes.reduce((sum, byte) => sum + (byte >> 7), 0);
+  return mendUtf8(bytes, UTF_8).invalid * 10 < beyond;
+}
