@@ -1,5 +1,6 @@
 import { constants, crc32, gunzipSync, inflateRawSync, zstdDecompressSync } from "node:zlib";
 import { type Entry, fromBufferPromise } from "yauzl";
+import { decodedXml } from "./decoded.ts";
 import { damaged, encrypted, megabytes, Unreadable } from "./growing.ts";
 
 /** A file in an archive. Its bytes are unpacked, bounded and checked when they are asked for. */
@@ -95,13 +96,36 @@ export async function openParts(bytes: Buffer) {
   } catch (error) {
     throw error instanceof Unreadable ? error : damaged("its directory cannot be read");
   }
-  const named = new Map(members.map((member) => [member.name, member]));
+  // Some programs write `\\` in the names of parts.
+  const named = new Map(members.map((member) => [member.name.replaceAll("\\", "/"), member]));
+  const alike = new Map(Array.from(named.keys(), (name) => [comparable(name), name]));
+  const nameOf = (name: string) => (named.has(name) ? name : (alike.get(comparable(name)) ?? name));
+  const read = (name: string) => named.get(nameOf(name))?.read();
   return {
     members,
     names: new Set(named.keys()),
+    /** The name of a part as the zip has it; `name` itself if it is absent. */
+    nameOf,
+    /** The content of a part. */
+    bytes: read,
     /** The part as a text; "" if it is absent. */
-    text: (name: string) => named.get(name)?.read().toString("utf8") ?? "",
+    text(name: string): string {
+      const content = read(name);
+      return content ? decodedXml(content) : "";
+    },
   };
+}
+
+/** The form in which names of parts are compared: their case is free, and they may be escaped. */
+const comparable = (name: string) => unescaped(name).toLowerCase();
+
+/** A reference without its escapes, such as `%20`. */
+function unescaped(reference: string): string {
+  try {
+    return decodeURIComponent(reference);
+  } catch {
+    return reference;
+  }
 }
 
 function unpacked(bytes: Buffer, entry: Entry, left: { bytes: number }): Buffer {

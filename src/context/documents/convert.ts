@@ -20,7 +20,7 @@ import { readMail, readMailbox } from "./mail.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
 import { readNotebook } from "./notebook.ts";
 import { readOdf } from "./odf.ts";
-import { loseSilent } from "./office.ts";
+import { contentTypes, loseSilent, mainOf } from "./office.ts";
 import { readPdf } from "./pdf.ts";
 import { readPptx } from "./pptx.ts";
 import { type RowsAsked, readRows } from "./rows.ts";
@@ -101,9 +101,11 @@ async function membersIn({ kind, bytes, isCut }: Unpacked): Promise<readonly Mem
   return parts && kindOfZip(parts) === "zip" ? parts.members : null;
 }
 
-function kindOfZip({ members, names }: Parts): Kind {
-  const [first] = members;
-  return zippedKind(names, first?.name === "mimetype" ? first.read().toString("latin1", 0, 100) : "");
+function kindOfZip(parts: Parts): Kind {
+  const [first] = parts.members;
+  const mimetype = first?.name === "mimetype" ? first.read().toString("latin1", 0, 100) : "";
+  const isOffice = parts.names.has("[Content_Types].xml");
+  return zippedKind(parts.names, mimetype, isOffice ? contentTypes(parts)(mainOf(parts, "")) : null);
 }
 
 async function readMembers(members: readonly Member[], reading: Reading): Promise<Answer> {

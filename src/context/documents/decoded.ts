@@ -40,7 +40,21 @@ function decodedAs(label: string, bytes: Buffer, text: Growing): string {
   return Buffer.from(read.bytes.buffer, read.bytes.byteOffset, read.bytes.length).toString();
 }
 
-/** UTF-16 without a mark, by its first two letters: HTML begins with ASCII. */
+/** The text of a part of a document: by its byte order mark, or else by its XML declaration, or else as UTF-8. */
+export function decodedXml(bytes: Buffer): string {
+  const wide = markOf(bytes)?.label ?? wideIn(bytes);
+  const label = wide ?? labelOf(xmlEncoding(bytes.toString("latin1", 0, XML_HEAD_BYTES)));
+  // A declaration that can be read byte by byte is not in UTF-16, though some programs write so.
+  const isUtf8Text = label === undefined || label === UTF_8 || (wide === undefined && label.startsWith("utf-16"));
+  return isUtf8Text ? bytes.toString() : new TextDecoder(label).decode(bytes);
+}
+
+const XML_HEAD_BYTES = 200;
+
+/** The encoding that an XML declaration names. */
+const xmlEncoding = (head: string) => /^<\?xml[^>]*encoding\s*=\s*["']([^"']+)/.exec(head)?.[1];
+
+/** UTF-16 without a mark, by its first two letters: HTML and XML begin with ASCII. */
 function wideIn([a, b, c, d]: Buffer): string | undefined {
   if (a && b === 0 && c && d === 0) return "utf-16le";
   return a === 0 && b && c === 0 && d ? "utf-16be" : undefined;
@@ -60,7 +74,8 @@ function declaredIn(bytes: Buffer): string | undefined {
     ontext() {},
     onclosetag() {},
   });
-  found.push(...(/^<\?xml[^>]*encoding\s*=\s*["']([^"']+)/.exec(head)?.slice(1) ?? []));
+  const inFirstLine = xmlEncoding(head);
+  if (inFirstLine !== undefined) found.push(inFirstLine);
   // What is read here is not UTF-16. Fonts stand behind x-user-defined, of which browsers have the bytes as windows-1252.
   const usable = found.filter((said) => !/^(utf-16|x-user-defined)/.test(labelOf(said) ?? ""));
   return usable.find((said) => labelOf(said) !== undefined) ?? usable[0];

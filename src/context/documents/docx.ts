@@ -1,14 +1,14 @@
 import type { Parts } from "./archives.ts";
 import { damaged, type Growing } from "./growing.ts";
 import { BULLET } from "./labels.ts";
-import { block, relationsOf, tableOf } from "./office.ts";
-import { type Handlers, openXml, textsIn, walkXml } from "./xml.ts";
+import { block, mainOf, relatedPart, relationsOf, tableOf } from "./office.ts";
+import { type Handlers, isSaid, openXml, textsIn, walkXml } from "./xml.ts";
 
 /** @throws Unreadable */
 export function readDocx(parts: Parts, text: Growing): void {
-  const main = "word/document.xml";
+  const main = mainOf(parts, "word/document.xml");
   if (!parts.names.has(main)) throw damaged("it has no word/document.xml");
-  readWords(parts.text(main), text, headingsIn(parts.text("word/styles.xml")));
+  readWords(parts.text(main), text, headingsIn(parts.text(relatedPart(parts, main, "styles"))));
   const related = [...relationsOf(parts, main).values()];
   for (const [type, element, mark] of NOTES) {
     const notes = related
@@ -20,7 +20,7 @@ export function readDocx(parts: Parts, text: Growing): void {
     for (const note of notes) text.add(`[${mark}${note.attributes["w:id"]}] ${note.text.trim()}\n`);
   }
   for (const { type, target } of related) {
-    if (/^(header|footer)$/.test(type) && /<w:t[ >]/.test(parts.text(target))) text.lose("header or footer");
+    if (/^(header|footer)$/.test(type) && isSaid(parts.text(target), "w:t")) text.lose("header or footer");
   }
 }
 
@@ -55,7 +55,6 @@ function readWords(source: string, text: Growing, headings: ReadonlyMap<string, 
     // The same content for older programs, and at the place from which it was moved.
     if (!xml.within("w:del", "mc:Fallback", "w:moveFrom")) paragraph += said;
   };
-  for (const _ of source.matchAll(/<w:del[ >]/g)) text.lose("deleted by a tracked change");
   const take = (said: string) => {
     if (xml.within("w:t", "m:t")) put(said);
     return xml.within("w:t", "m:t", ...SILENT);
@@ -72,6 +71,7 @@ function readWords(source: string, text: Growing, headings: ReadonlyMap<string, 
       if (xml.depth("w:p") > 1) paragraph = `${said} `;
       else if (said !== "") block(text, table, said, { heading: level, label: isItem ? BULLET : "" });
     },
+    "w:del": () => text.lose("deleted by a tracked change"),
     "w:pStyle": (style) => (level = headings.get(style["w:val"] ?? "") ?? 0),
     "w:numPr": () => (isItem = true),
     "w:tab": () => put("\t"),

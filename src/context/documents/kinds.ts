@@ -46,12 +46,21 @@ export function extensionOf(name: string): string {
   return extname(name).slice(1).toLowerCase();
 }
 
-/** The kind of a zip by the names in it and the content of its member `mimetype`. */
-export function zippedKind(names: ReadonlySet<string>, mimetype: string): Kind {
+/** Kinds of Office files by the types of their main parts, also those of templates, shows and files with macros. */
+const BY_MAIN: readonly (readonly [RegExp, Kind])[] = [
+  [/\b(wordprocessingml|ms-word)\./i, "docx"],
+  [/\b(presentationml|ms-powerpoint)\./i, "pptx"],
+  [/\b(spreadsheetml|ms-excel)\./i, "xlsx"],
+];
+
+/** The kind of a zip by the names in it, its member `mimetype`, and the content type of its main part; null: parts have no types. */
+export function zippedKind(names: ReadonlySet<string>, mimetype: string, main: string | null): Kind {
   if (mimetype.includes("epub")) return "epub";
   const open = /opendocument\.(text|spreadsheet|presentation)/.exec(mimetype)?.[1];
   if (open !== undefined) return open === "text" ? "odt" : open === "spreadsheet" ? "ods" : "odp";
-  if (!names.has("[Content_Types].xml")) return "zip";
+  if (main === null) return "zip";
+  const named = BY_MAIN.find(([type]) => type.test(main));
+  if (named) return named[1];
   const has = (folder: string) => [...names].some((name) => name.startsWith(folder));
   return has("word/") ? "docx" : has("ppt/") ? "pptx" : has("xl/") ? "xlsx" : "zip";
 }

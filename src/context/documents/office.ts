@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import type { Parts } from "./archives.ts";
 import { encrypted, type Growing } from "./growing.ts";
+import { extensionOf } from "./kinds.ts";
 import { BULLET } from "./labels.ts";
 import { type Handlers, type openXml, walkXml } from "./xml.ts";
 
@@ -22,18 +23,49 @@ export function loseSilent({ names }: Parts, text: Growing): void {
   }
 }
 
-/** The parts that a part refers to, by their ids. Those outside of the file are left out. */
-export function relationsOf(parts: Parts, of: string): Map<string, { readonly type: string; readonly target: string }> {
-  const found = new Map<string, { type: string; target: string }>();
+/** A part that another one refers to. */
+export interface Relation {
+  /** The last name in the address of its type, such as `styles`. */
+  readonly type: string;
+  readonly target: string;
+}
+
+/** The parts that a part refers to, by their ids. Those outside of the file are left out. @param of "" for the file itself */
+export function relationsOf(parts: Parts, of: string): Map<string, Relation> {
+  const found = new Map<string, Relation>();
   const { dir, base } = posix.parse(of);
-  walkXml(parts.text(`${dir}/_rels/${base}.rels`), {
+  walkXml(parts.text(posix.join(dir, `_rels/${base}.rels`)), {
     Relationship({ Id = "", Type = "", Target = "", TargetMode }) {
       if (TargetMode === "External") return;
-      const target = Target.startsWith("/") ? posix.normalize(Target.slice(1)) : posix.join(dir, Target);
-      found.set(Id, { type: posix.basename(Type), target });
+      const given = Target.replaceAll("\\", "/");
+      const target = given.startsWith("/") ? posix.normalize(given.slice(1)) : posix.join(dir, given);
+      found.set(Id, { type: posix.basename(Type), target: parts.nameOf(target) });
     },
   });
   return found;
+}
+
+/** The part with which a file begins. @param usual its name where the file does not say */
+export function mainOf(parts: Parts, usual: string): string {
+  const main = [...relationsOf(parts, "").values()].find(({ type }) => type === "officeDocument");
+  return main && parts.names.has(main.target) ? main.target : parts.nameOf(usual);
+}
+
+/** Content types of parts by their names. */
+export function contentTypes(parts: Parts): (name: string) => string {
+  const byName = new Map<string, string>();
+  const byExtension = new Map<string, string>();
+  walkXml(parts.text("[Content_Types].xml"), {
+    Override: ({ PartName = "", ContentType = "" }) => byName.set(parts.nameOf(PartName.slice(1)), ContentType),
+    Default: ({ Extension = "", ContentType = "" }) => byExtension.set(Extension.toLowerCase(), ContentType),
+  });
+  return (name) => byName.get(name) ?? byExtension.get(extensionOf(name)) ?? "";
+}
+
+/** The part of a type that another one refers to, or else the one that has the usual name. */
+export function relatedPart(parts: Parts, of: string, type: string): string {
+  const related = [...relationsOf(parts, of).values()].find((part) => part.type === type);
+  return related?.target ?? posix.join(posix.dirname(of), `${type}.xml`);
 }
 
 /** The kind of a paragraph: a heading of some level, an item of a list with its label and level, or neither. */
@@ -113,5 +145,9 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Growing, table: s
 
 /** @throws Unreadable */
 export function refuseEncrypted(parts: Parts): void {
-  if (parts.text("META-INF/manifest.xml").includes("encryption-data")) throw encrypted();
+  walkXml(parts.text("META-INF/manifest.xml"), {
+    "manifest:encryption-data"() {
+      throw encrypted();
+    },
+  });
 }

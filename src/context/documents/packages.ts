@@ -55,8 +55,8 @@ function linksTo(place: string): string[] {
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
   pdf: [1, "pdf", "unpdf"],
   markup: [3, "html epub", "htmlparser2"],
-  office: [2, "docx pptx odt odp", "htmlparser2"],
-  sheets: [1, "xlsx ods", "htmlparser2"],
+  office: [3, "docx pptx odt odp", "htmlparser2"],
+  sheets: [2, "xlsx ods", "htmlparser2"],
   mail: [2, "eml mbox", "postal-mime", "htmlparser2"],
   notebook: [1, "ipynb"],
   tables: [1, "sqlite"],

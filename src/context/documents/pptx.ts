@@ -1,10 +1,10 @@
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
-import { relationsOf, tableOf } from "./office.ts";
+import { mainOf, relationsOf, tableOf } from "./office.ts";
 import { type Handlers, openXml, walkXml } from "./xml.ts";
 
 export function readPptx(parts: Parts, text: Growing): void {
-  const main = "ppt/presentation.xml";
+  const main = mainOf(parts, "ppt/presentation.xml");
   const related = relationsOf(parts, main);
   const slides: string[] = [];
   walkXml(parts.text(main), { "p:sldId": (slide) => slides.push(related.get(slide["r:id"] ?? "")?.target ?? "") });

@@ -72,7 +72,7 @@ function xlsxRows(parts: Parts, wanted: string | null, text: Growing): string {
   const { book, sheets } = openXlsx(parts);
   const sources = sheets.map(({ name, part }) => ({ name, source: parts.text(part) }));
   // Programs add sheets of which nobody fills the last ones.
-  const filled = sources.filter(({ source }) => /<(?:\w+:)?(?:v|t|f)[ >]/.test(source));
+  const filled = sources.filter(({ source }) => /<(?:[^\s<>/:]+:)?[vtf][\s>]/.test(source));
   const { name, source } = chosen(wanted === null ? filled : sources, wanted, "sheet");
   walkSheet(source, {
     empty: EMPTY,

@@ -1,7 +1,7 @@
 import type { Parts } from "./archives.ts";
 import { cell, type Growing } from "./growing.ts";
-import { refuseEncrypted, relationsOf } from "./office.ts";
-import { type Handlers, openXml, textsIn, walkXml } from "./xml.ts";
+import { mainOf, refuseEncrypted, relatedPart, relationsOf } from "./office.ts";
+import { type Handlers, isSaid, openXml, textsIn, walkXml } from "./xml.ts";
 
 const MOST_COLUMNS = 16_384;
 const MOST_ROWS = 1_048_576;
@@ -55,7 +55,7 @@ export function readXlsx(parts: Parts, text: Growing): void {
     else text.lose("damaged part", name);
   }
   const drawings = [...parts.names].filter((name) => /^xl\/drawings\/drawing\d+\.xml$/.test(name));
-  for (const name of drawings) if (parts.text(name).includes("<a:t>")) text.lose("text box");
+  for (const name of drawings) if (isSaid(parts.text(name), "a:t")) text.lose("text box");
 }
 
 function textPass(text: Growing, sheet: string, book: Workbook): SheetPass<string> {
@@ -70,7 +70,7 @@ function textPass(text: Growing, sheet: string, book: Workbook): SheetPass<strin
 
 /** The sheets of a workbook, each with the name of its part, and what their cells refer to. */
 export function openXlsx(parts: Parts) {
-  const main = "xl/workbook.xml";
+  const main = mainOf(parts, "xl/workbook.xml");
   const related = relationsOf(parts, main);
   const sheets: { name: string; part: string }[] = [];
   let is1904 = false;
@@ -78,12 +78,10 @@ export function openXlsx(parts: Parts) {
     sheet: ({ name = "", "r:id": id = "" }) => sheets.push({ name, part: related.get(id)?.target ?? "" }),
     workbookPr: ({ date1904 }) => (is1904 = date1904 === "1" || date1904 === "true"),
   });
-  const shared = [...related.values()].find(({ type }) => type === "sharedStrings");
-  const strings = shared
-    ? // Phonetic runs tell how the others are spoken.
-      textsIn(parts.text(shared.target), "si", "t", { left: "rPh" }).map((one) => one.text)
-    : [];
-  const book: Workbook = { strings, styles: stylesIn(parts.text("xl/styles.xml")), is1904 };
+  const of = (type: string) => parts.text(relatedPart(parts, main, type));
+  // Phonetic runs tell how the others are spoken.
+  const strings = textsIn(of("sharedStrings"), "si", "t", { left: "rPh" }).map((one) => one.text);
+  const book: Workbook = { strings, styles: stylesIn(of("styles")), is1904 };
   return { book, sheets };
 }
 

@@ -1,6 +1,7 @@
 import { type Attributes, parse } from "./markup.ts";
+import { knownNames } from "./names.ts";
 
-/** Handlers by the name of an element, `/name` for its end. */
+/** Handlers by the known name of an element (see `knownNames`), `/name` for its end. */
 export type Handlers = Readonly<Record<string, (attributes: Attributes) => void>>;
 
 /**
@@ -19,19 +20,24 @@ export function openXml(source: string) {
     walk({ take, unread = () => {}, on = {} }: Walk): void {
       // The elements that are open, and whether each has text that nobody took.
       const path: { readonly name: string; isUnread: boolean }[] = [];
+      const names = knownNames(source);
       parse(source, true, {
-        onopentag(name, attributes) {
+        onopentag(given, attributes) {
+          names.enter(attributes);
+          const name = names.element(given);
           path.push({ name, isUnread: false });
           count(name, 1);
-          on[name]?.(attributes);
+          on[name]?.(names.attributes(attributes));
         },
         ontext(text) {
           const last = path.at(-1);
           if (!take?.(text) && last && /\S/.test(text)) last.isUnread = true;
         },
-        onclosetag(name) {
+        onclosetag(given) {
+          const name = names.element(given);
           on[`/${name}`]?.({});
           count(name, -1);
+          names.leave();
           if (path.pop()?.isUnread) unread(name);
         },
       });
@@ -71,3 +77,7 @@ export function textsIn(source: string, of: string, words: string, { left = "", 
   });
   return found;
 }
+
+/** True if an element of this name says something. */
+export const isSaid = (source: string, element: string) =>
+  textsIn(source, element, element, {}).some(({ text }) => text.trim() !== "");

@@ -1,0 +1,122 @@
+import type { Attributes } from "./markup.ts";
+
+/** Namespaces and the prefix under which the readers know their names. Those of sheets, packages and formulas have none. */
+const PREFIXES: Readonly<Record<string, string>> = {
+  "ooxml/wordprocessingml/main": "w:",
+  "ooxml/presentationml/main": "p:",
+  "ooxml/spreadsheetml/main": "",
+  "ooxml/drawingml/main": "a:",
+  "ooxml/drawingml/chart": "c:",
+  "ooxml/drawingml/diagram": "dgm:",
+  "ooxml/drawingml/picture": "pic:",
+  "ooxml/drawingml/spreadsheetDrawing": "xdr:",
+  "ooxml/drawingml/wordprocessingDrawing": "wp:",
+  "ooxml/officeDocument/math": "m:",
+  "ooxml/officeDocument/relationships": "r:",
+  "ooxml/markup-compatibility": "mc:",
+  "ooxml/package/relationships": "",
+  "ooxml/package/content-types": "",
+  "http://schemas.microsoft.com/office/word/2010/wordprocessingShape": "wps:",
+  "http://schemas.microsoft.com/office/word/2010/wordml": "w14:",
+  "http://schemas.microsoft.com/office/powerpoint/2010/main": "p14:",
+  "http://schemas.microsoft.com/office/drawing/2010/main": "a14:",
+  "urn:schemas-microsoft-com:vml": "v:",
+  "urn:schemas-microsoft-com:office:office": "o:",
+  "odf/office": "office:",
+  "odf/text": "text:",
+  "odf/table": "table:",
+  "odf/style": "style:",
+  "odf/presentation": "presentation:",
+  "odf/drawing": "draw:",
+  "odf/datastyle": "number:",
+  "odf/form": "form:",
+  "odf/meta": "meta:",
+  "odf/manifest": "manifest:",
+  "odf/xsl-fo-compatible": "fo:",
+  "odf/svg-compatible": "svg:",
+  "odf/container": "",
+  "http://purl.org/dc/elements/1.1/": "dc:",
+  "http://www.idpf.org/2007/opf": "",
+  "http://www.w3.org/1998/Math/MathML": "",
+  "http://www.w3.org/1999/xhtml": "",
+  "http://www.w3.org/1999/xlink": "xlink:",
+};
+
+const TAKEN = new Set(Object.values(PREFIXES));
+
+/** Stands before names of another namespace whose prefix is one of those above. */
+const OTHER = "other:";
+
+/** The prefix for the names of a namespace, of which transitional and strict documents have one each. */
+function knownPrefix(namespace: string): string | undefined {
+  const short = namespace
+    .replace(/^http:\/\/(?:schemas\.openxmlformats\.org|purl\.oclc\.org\/ooxml)\//, "ooxml/")
+    .replace(/^(ooxml\/.*)\/2006(?=\/|$)/, "$1")
+    .replace(/^urn:oasis:names:tc:opendocument:xmlns:([\w-]+?)(?::1\.\d)?$/, "odf/$1");
+  return Object.hasOwn(PREFIXES, short) ? PREFIXES[short] : undefined;
+}
+
+interface Binding {
+  /** The depth of the element that binds the prefix. */
+  readonly depth: number;
+  readonly prefix: string;
+  /** The names that the prefix stood for before. */
+  readonly before: string | undefined;
+}
+
+/** Gives elements and attributes the names that the readers know, whatever prefixes a document binds, and where. */
+export function knownNames(source: string) {
+  // Most documents bind all prefixes in their first element, and the usual ones.
+  let unbound = countOf(source, "xmlns");
+  let depth = 0;
+  /** Prefixes that are not the usual ones, with what stands for them. */
+  const odd = new Map<string, string>();
+  const bindings: Binding[] = [];
+  const set = (prefix: string, known: string | undefined) => {
+    if (known === undefined || known === prefix) odd.delete(prefix);
+    else odd.set(prefix, known);
+  };
+  const bind = (key: string, namespace: string) => {
+    const prefix = key === "xmlns" ? "" : `${key.slice("xmlns:".length)}:`;
+    bindings.push({ depth, prefix, before: odd.get(prefix) });
+    const isTaken = namespace !== "" && TAKEN.has(prefix);
+    set(prefix, knownPrefix(namespace) ?? (isTaken ? OTHER : undefined));
+    unbound -= 1;
+  };
+  const element = (given: string) => {
+    const local = given.slice(given.indexOf(":") + 1);
+    const known = odd.get(given.slice(0, given.length - local.length));
+    return known === undefined ? given : `${known}${local}`;
+  };
+  return {
+    /** Enters an element with these attributes. */
+    enter(attributes: Attributes): void {
+      depth += 1;
+      if (unbound <= 0) return;
+      for (const [key, value] of Object.entries(attributes)) {
+        if (key === "xmlns" || key.startsWith("xmlns:")) bind(key, value);
+      }
+    },
+    /** Leaves the element that was entered last. */
+    leave(): void {
+      for (let last = bindings.at(-1); last?.depth === depth; last = bindings.at(-1)) {
+        set(last.prefix, last.before);
+        bindings.pop();
+      }
+      depth -= 1;
+    },
+    element: (given: string) => (odd.size === 0 ? given : element(given)),
+    /** Attributes without a prefix belong to no namespace. */
+    attributes(given: Attributes): Attributes {
+      if (odd.size === 0) return given;
+      const entries = Object.entries(given);
+      return Object.fromEntries(entries.map(([key, value]) => [key.includes(":") ? element(key) : key, value]));
+    },
+  };
+}
+
+function countOf(text: string, word: string): number {
+  let count = 0;
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) count += 1;
+  return count;
+}
