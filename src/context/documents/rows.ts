@@ -1,7 +1,7 @@
 import { openParts, type Parts } from "./archives.ts";
 import { type Growing, Unreadable } from "./growing.ts";
 import { extensionOf, type FileKind } from "./kinds.ts";
-import { dateOf, openXlsx, type Workbook, walkOds, walkSheet } from "./sheets.ts";
+import { type CellValue, openXlsx, type SheetPass, walkOds, walkSheet } from "./sheets.ts";
 import { inDatabase, inParquet, rowsInTable, tablesIn } from "./tables.ts";
 
 // Rows of one sheet or table with their raw values: `[7,["a",1.50,null]]` for the seventh row, a line for each. Numbers are as the
@@ -74,14 +74,18 @@ function xlsxRows(parts: Parts, wanted: string | null, text: Growing): string {
   // Programs add sheets of which nobody fills the last ones.
   const filled = sources.filter(({ source }) => /<(?:[^\s<>/:]+:)?[vtf][\s>]/.test(source));
   const { name, source } = chosen(wanted === null ? filled : sources, wanted, "sheet");
-  walkSheet(source, {
-    empty: EMPTY,
-    cell: (value, { type, style }) => xlsxCell(value, type, book.styles[style] ?? null, book),
-    row: (number, cells) => addRow(text, number, cells),
-    unstored: () => text.lose("formula without a stored value", name),
-    unread: text.unread,
-  });
+  walkSheet(source, book, rowsPass(name, text));
   return name;
+}
+
+function rowsPass(sheet: string, text: Growing): SheetPass<CellJson> {
+  return {
+    empty: EMPTY,
+    cell: cellJson,
+    row: (number, cells) => addRow(text, number, cells),
+    lose: (kind) => text.lose(kind, sheet),
+    unread: text.unread,
+  };
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -89,50 +93,23 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** A number as it is written; a text if it is not one of JSON. */
 const numberJson = (value: string): CellJson => (NUMBER.test(value) ? value : JSON.stringify(value));
 
-function xlsxCell(value: string, type: string, style: Workbook["styles"][number], book: Workbook): CellJson {
-  if (value === "") return EMPTY;
-  if (type === "s") return JSON.stringify(book.strings[Number(value)] ?? "");
-  if (type === "b") return value === "1" ? "true" : "false";
-  if (type !== "n") return JSON.stringify(value);
-  if (style === null || !NUMBER.test(value)) return numberJson(value);
-  if (style === "elapsed") return JSON.stringify(elapsed(Number(value)));
-  return JSON.stringify(dateOf(Number(value), book.is1904).replace(" ", "T"));
-}
-
-const DAY_SECONDS = 86_400;
-
-/** `36:05:00` of a day and a half and five minutes. */
-function elapsed(days: number): string {
-  const seconds = Math.round(Math.abs(days) * DAY_SECONDS);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const two = (part: number) => String(part).padStart(2, "0");
-  return `${days < 0 ? "-" : ""}${hours}:${two(minutes)}:${two(seconds % 60)}`;
+function cellJson({ type, raw }: CellValue): CellJson {
+  if (type === "boolean") return raw;
+  return type === "number" ? numberJson(raw) : JSON.stringify(raw);
 }
 
 function odsRows(parts: Parts, wanted: string | null, text: Growing): string {
   const names: { readonly name: string }[] = [];
-  const pass = { empty: EMPTY, cell: odsCell, unread: () => {}, hasComments: false };
+  const silent = { empty: EMPTY, cell: cellJson, row: () => {}, lose: () => {}, unread: () => {} };
   walkOds<CellJson>(parts, (name) => ({
-    ...pass,
+    ...silent,
     row: () => {
       if (!names.some((one) => one.name === name)) names.push({ name });
     },
   }));
   const { name } = chosen(names, wanted, "sheet");
-  walkOds<CellJson>(parts, (sheet) => ({
-    ...pass,
-    unread: text.unread,
-    row: (number, cells) => (sheet === name ? addRow(text, number, cells) : undefined),
-  }));
+  walkOds(parts, (sheet) => (sheet === name ? rowsPass(name, text) : silent));
   return name;
-}
-
-function odsCell(words: string, facts: Readonly<Record<string, string>>): CellJson {
-  const number = facts["office:value"];
-  if (number !== undefined) return numberJson(number);
-  const truth = facts["office:boolean-value"];
-  if (truth !== undefined) return truth === "true" ? "true" : "false";
-  return JSON.stringify(facts["office:date-value"] ?? facts["office:string-value"] ?? words);
 }
 
 function databaseRows(from: string | Buffer, wanted: string | null, text: Growing): string {

@@ -1,10 +1,12 @@
 import type { Parts } from "./archives.ts";
 import { cell, type Growing } from "./growing.ts";
+import { durationOf, momentOf, type NumberFormat, numberFormat } from "./moments.ts";
 import { mainOf, refuseEncrypted, relatedPart, relationsOf } from "./office.ts";
 import { type Handlers, isSaid, openXml, textsIn, walkXml } from "./xml.ts";
 
 const MOST_COLUMNS = 16_384;
 const MOST_ROWS = 1_048_576;
+const MOST_SPACES = 100;
 /** Empty rows up to so many are empty lines. More of them begin the sheet's next part, since lines tell the numbers of rows. */
 const EMPTY_LINES = 100;
 
@@ -21,11 +23,21 @@ function rowsOf(text: Growing, sheet: string): (number: number, cells: readonly 
   };
 }
 
+/** A value of a cell. */
+export interface CellValue {
+  readonly type: "text" | "number" | "boolean";
+  /** As it stands in texts. */
+  readonly said: string;
+  /** As it stands in the rows of jobs: a number as its file has it, `true` or `false`, or a text. */
+  readonly raw: string;
+}
+
+const textValue = (said: string): CellValue => ({ type: "text", said, raw: said });
+
 /** A workbook's strings, and what its styles show numbers as. */
-export interface Workbook {
+interface Workbook {
   readonly strings: readonly string[];
-  /** `date` of dates and times of day, `elapsed` of hours that go beyond a day. */
-  readonly styles: readonly ("date" | "elapsed" | null)[];
+  readonly formats: readonly NumberFormat[];
   readonly is1904: boolean;
 }
 
@@ -33,37 +45,31 @@ export interface Workbook {
 export interface SheetPass<Cell> {
   /** Stands for a cell that is not there. */
   readonly empty: Cell;
-  cell(value: string, facts: CellFacts): Cell;
+  cell(value: CellValue): Cell;
   /** Called with each row, also with those that have no cells. */
   row(number: number, cells: readonly Cell[]): void;
-  /** Called for a formula whose value is not stored. */
-  unstored(): void;
+  /** Called for what is left out of the sheet. */
+  lose(kind: string): void;
   /** Called for each element whose text is not read. */
   unread(element: string): void;
-}
-
-/** The type of a cell as its file has it, and the number of its style. */
-export interface CellFacts {
-  readonly type: string;
-  readonly style: number;
 }
 
 export function readXlsx(parts: Parts, text: Growing): void {
   const { book, sheets } = openXlsx(parts);
   for (const { name, part } of sheets) {
-    if (parts.names.has(part)) walkSheet(parts.text(part), textPass(text, name, book));
+    if (parts.names.has(part)) walkSheet(parts.text(part), book, textPass(text, name));
     else text.lose("damaged part", name);
   }
   const drawings = [...parts.names].filter((name) => /^xl\/drawings\/drawing\d+\.xml$/.test(name));
   for (const name of drawings) if (isSaid(parts.text(name), "a:t")) text.lose("text box");
 }
 
-function textPass(text: Growing, sheet: string, book: Workbook): SheetPass<string> {
+function textPass(text: Growing, sheet: string): SheetPass<string> {
   return {
     empty: "",
-    cell: (value, facts) => shown(value, facts, book),
+    cell: ({ said }) => said,
     row: rowsOf(text, sheet),
-    unstored: () => text.lose("formula without a stored value", sheet),
+    lose: (kind) => text.lose(kind, sheet),
     unread: text.unread,
   };
 }
@@ -80,31 +86,31 @@ export function openXlsx(parts: Parts) {
   });
   const of = (type: string) => parts.text(relatedPart(parts, main, type));
   // Phonetic runs tell how the others are spoken.
-  const strings = textsIn(of("sharedStrings"), "si", "t", { left: "rPh" }).map((one) => one.text);
-  const book: Workbook = { strings, styles: stylesIn(of("styles")), is1904 };
+  const strings = textsIn(of("sharedStrings"), "si", "t", { left: "rPh" }).map((one) => signsIn(one.text));
+  const book: Workbook = { strings, formats: formatsIn(of("styles")), is1904 };
   return { book, sheets };
 }
 
-/** Formats of dates and times that have no code of their own (ECMA-376, 18.8.30). */
-const DATES = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
+/** Text in which characters are written by their codes, since XML cannot hold them: `_x000D_`. */
+function signsIn(text: string): string {
+  return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+}
 
-/** The code of a format that counts hours beyond a day. */
-const ELAPSED = 46;
-
-function stylesIn(styles: string): Workbook["styles"] {
+/** The formats of numbers by the styles of cells. */
+function formatsIn(styles: string): NumberFormat[] {
   const codes = new Map<number, string>();
-  const found: Workbook["styles"][number][] = [];
+  const inherited: NumberFormat[] = [];
+  const found: NumberFormat[] = [];
   const xml = openXml(styles);
   const on: Handlers = {
-    numFmt: ({ numFmtId, formatCode = "" }) => codes.set(Number(numFmtId), formatCode),
-    xf({ numFmtId }) {
-      if (!xml.within("cellXfs")) return;
-      const id = Number(numFmtId);
-      const code = codes.get(id) ?? "";
-      const plain = code.replace(/"[^"]*"|\[[^\]]*\]|\\.|general/gi, "");
-      const isElapsed = id === ELAPSED || /\[(?:h+|m+|s+)\]/i.test(code);
-      if (isElapsed) found.push("elapsed");
-      else found.push(DATES.has(id) || /[ymdhs]/i.test(plain) ? "date" : null);
+    numFmt({ numFmtId, formatCode }) {
+      if (formatCode) codes.set(Number(numFmtId), formatCode);
+    },
+    xf({ numFmtId, xfId }) {
+      const id = Number(numFmtId ?? 0);
+      const format = (numFmtId === undefined && inherited[Number(xfId)]) || numberFormat(id, codes.get(id));
+      if (xml.within("cellStyleXfs")) inherited.push(format);
+      if (xml.within("cellXfs")) found.push(format);
     },
   };
   xml.walk({ on });
@@ -112,12 +118,13 @@ function stylesIn(styles: string): Workbook["styles"] {
 }
 
 /** Walks through the rows and cells of a sheet. @throws Unreadable */
-export function walkSheet<Cell>(source: string, pass: SheetPass<Cell>): void {
+export function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>): void {
   const xml = openXml(source);
-  let [row, cells, value, isFormula]: [number, Cell[], string, boolean] = [0, [], "", false];
-  let [column, type, style] = [0, "n", 0];
+  let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
+  let [column, type, style, isFormula, isStored] = [0, "n", 0, false, false];
   const take = (said: string) => {
-    if (xml.within("v", "t")) value += said;
+    // Phonetic runs tell how the others are spoken.
+    if (xml.within("v", "t") && !xml.within("rPh")) value += said;
     return xml.within("v", "t", "f");
   };
   const on: Handlers = {
@@ -128,14 +135,18 @@ export function walkSheet<Cell>(source: string, pass: SheetPass<Cell>): void {
     "/row": () => pass.row(row, cells),
     c({ r = "", t = "n", s = "0" }) {
       column = Math.min(columnOf(r) ?? cells.length, MOST_COLUMNS - 1);
-      [type, style, value, isFormula] = [t, Number(s), "", false];
+      [type, style, value, isFormula, isStored] = [t, Number(s), "", false, false];
     },
-    "/c"() {
-      if (value === "" && isFormula) pass.unstored();
-      while (cells.length < column) cells.push(pass.empty);
-      cells[column] = pass.cell(value, { type, style });
-    },
+    v: () => (isStored = true),
     f: () => (isFormula = true),
+    "/c"() {
+      const isEmptyText = type === "str" && isStored;
+      if (value === "" && isFormula && !isEmptyText) pass.lose("formula without a stored value");
+      while (cells.length < column) cells.push(pass.empty);
+      const found = xlsxValue(value, type, style, book);
+      if (found === null) pass.lose("damaged cell");
+      cells[column] = found ? pass.cell(found) : pass.empty;
+    },
   };
   xml.walk({ take, unread: pass.unread, on });
 }
@@ -147,50 +158,32 @@ function columnOf(reference: string): number | null {
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-function shown(value: string, { type, style }: CellFacts, { strings, styles, is1904 }: Workbook): string {
-  if (value === "") return "";
-  if (type === "s") return strings[Number(value)] ?? "";
-  if (type === "b") return value === "1" ? "TRUE" : "FALSE";
-  return type === "n" && styles[style] ? dateOf(Number(value), is1904) : value;
-}
-
-const DAY_MS = 86_400_000;
-/** Days from the beginning of a workbook's calendar to 1970. */
-const [TO_1970, FROM_1900_TO_1904] = [25_569, 1462];
-
-/** A date, a time, or both with a space between them, of days since the workbook's calendar began. */
-export function dateOf(days: number, is1904: boolean): string {
-  const date = new Date(Math.round((days + (is1904 ? FROM_1900_TO_1904 : 0) - TO_1970) * DAY_MS));
-  if (Number.isNaN(date.getTime())) return String(days);
-  const iso = date.toISOString();
-  if (Number.isInteger(days)) return iso.slice(0, 10);
-  return days < 1 ? iso.slice(11, 19) : iso.slice(0, 19).replace("T", " ");
+/** The value of a cell by its type and style; null: it refers to a string that is not there. */
+function xlsxValue(value: string, type: string, style: number, book: Workbook): CellValue | null {
+  if (value === "") return textValue("");
+  if (type === "s") {
+    const found = book.strings[Number(value)];
+    return found === undefined ? null : textValue(found);
+  }
+  if (type === "b") {
+    const isTrue = value === "1" || value === "true";
+    return { type: "boolean", said: isTrue ? "TRUE" : "FALSE", raw: String(isTrue) };
+  }
+  if (type === "str" || type === "inlineStr") return textValue(signsIn(value));
+  if (type !== "n") return textValue(value);
+  const format = book.formats[style];
+  const moment = format && format.shows !== "number" ? momentOf(Number(value), format, book.is1904) : null;
+  if (moment === null) return { type: "number", said: value, raw: value };
+  return { type: "text", said: moment, raw: moment.replace(" ", "T") };
 }
 
 /** @throws Unreadable */
 export function readOds(parts: Parts, text: Growing): void {
-  walkOds(parts, (sheet) => {
-    const row = rowsOf(text, sheet);
-    return {
-      empty: "",
-      cell: (words, facts) => facts["office:date-value"] ?? facts["office:value"] ?? words,
-      row,
-      unread: text.unread,
-      hasComments: true,
-    };
-  });
-}
-
-/** A pass through a sheet of an ODS file. */
-export interface OdsPass<Cell> extends Pick<SheetPass<Cell>, "empty" | "row" | "unread"> {
-  /** @param words the cell's text, "" without one */
-  cell(words: string, facts: Readonly<Record<string, string>>): Cell;
-  /** The words of comments are among those of their cells. */
-  readonly hasComments: boolean;
+  walkOds(parts, (sheet) => textPass(text, sheet));
 }
 
 /** Walks through the sheets of an ODS file. Rows that are repeated come as often as they stand there, unless they are empty. @throws Unreadable */
-export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => OdsPass<Cell>): void {
+export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass<Cell>): void {
   refuseEncrypted(parts);
   const xml = openXml(parts.text("content.xml"));
   let pass = passOf("");
@@ -199,7 +192,7 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => OdsPass<C
   const times = (given: string | undefined, most: number) => Math.min(Math.max(Number(given) || 1, 1), most);
   const put = (said: string) => {
     const isComment = xml.within("office:annotation");
-    if (value !== null && (pass.hasComments || !isComment)) value += said;
+    if (value !== null && !isComment) value += said;
     return value !== null || isComment;
   };
   const on: Handlers = {
@@ -220,14 +213,34 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => OdsPass<C
       facts = found;
     },
     "/table:table-cell"() {
-      if (cells.length < MOST_COLUMNS) cells.push(...new Array<Cell>(columns).fill(pass.cell(value ?? "", facts)));
+      if (cells.length < MOST_COLUMNS)
+        cells.push(...new Array<Cell>(columns).fill(pass.cell(odsValue(value ?? "", facts))));
       value = null;
     },
     // Another cell covers these.
     "table:covered-table-cell": ({ "table:number-columns-repeated": given }) =>
       cells.push(...new Array<Cell>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill(pass.empty)),
     "text:p": () => put(value === "" ? "" : "\n"),
-    "text:s": () => put(" "),
+    "text:s": (spaces) => put(" ".repeat(times(spaces["text:c"], MOST_SPACES))),
+    "text:tab": () => put("\t"),
+    "text:line-break": () => put("\n"),
+    "office:annotation": () => pass.lose("comment"),
   };
   xml.walk({ take: put, unread: (element) => pass.unread(element), on });
+}
+
+/** The value of a cell. @param words the cell's text, "" without one */
+function odsValue(words: string, facts: Readonly<Record<string, string>>): CellValue {
+  // The value of an error is 0.
+  if (facts["calcext:value-type"] === "error") return textValue(words);
+  const number = facts["office:value"];
+  if (number !== undefined) return { type: "number", said: number, raw: number };
+  const truth = facts["office:boolean-value"];
+  if (truth !== undefined)
+    return { type: "boolean", said: words || truth.toUpperCase(), raw: String(truth === "true") };
+  const time = facts["office:time-value"];
+  const exact = facts["office:date-value"] ?? (time && (durationOf(time) ?? time));
+  if (exact !== undefined) return textValue(exact);
+  const text = facts["office:string-value"];
+  return { type: "text", said: words || text || "", raw: text || words };
 }
