@@ -112,9 +112,11 @@ export function growing(room: number, progress: (place: string) => void = () => 
     },
     /** Loses the text of an element that no rule of a reader takes or leaves out. */
     unread: (element: string) => grown.lose(UNREAD, element),
+    /** The text as it is until now. */
+    soFar: () => pieces.join(""),
     end() {
       if (isBlank) throw new Unreadable("no_text", nothingIn(places, losses));
-      return { text: pieces.join(""), places, lost: [...losses].map(([kind, loss]) => ({ kind, ...loss })) };
+      return { text: grown.soFar(), places, lost: [...losses].map(([kind, loss]) => ({ kind, ...loss })) };
     },
   };
   return grown;

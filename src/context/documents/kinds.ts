@@ -37,7 +37,7 @@ export function kindOf(head: Uint8Array, name: string): FileKind | null {
   if (extension === "htm" || extension === "xhtml") return "html";
   // A download that broke off before its first byte.
   if (start === "" && BY_CONTENT.has(extension)) return extension === "pdf" ? "pdf" : "zip";
-  if (extension === "mbox") return begins("From ") ? "mbox" : null;
+  if (extension === "mbox") return /^(\xef\xbb\xbf)?From /.test(start) ? "mbox" : null;
   return extension === "html" || extension === "ipynb" || extension === "eml" ? extension : null;
 }
 

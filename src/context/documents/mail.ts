@@ -1,33 +1,143 @@
-import PostalMime, { type Address } from "postal-mime";
-import type { Growing } from "./growing.ts";
+import { type Address, addressParser } from "postal-mime";
+import { withoutMark } from "../text/decode.ts";
+import { type Growing, growing, Unreadable } from "./growing.ts";
 import { readHtml } from "./html.ts";
+import { decodedBy, fileName, type MimePart, type OpenMail, openMail } from "./mime.ts";
 
-/** Reads one mail: its headers, then its plain part, or else its HTML. */
+/** Words of a mail, as plain text or as HTML. */
+interface Shown {
+  readonly words: string;
+  readonly isHtml: boolean;
+}
+
+/** Reads one mail: its headers, then its body. */
 export async function readMail(bytes: Buffer, text: Growing, label = (part: string) => part): Promise<void> {
-  const mail = await PostalMime.parse(bytes, { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 });
+  const mail = await openMail(bytes, text);
   text.part(label("header"));
-  const people = { From: names([mail.from]), To: names(mail.to), Cc: names(mail.cc) };
-  const headers = { ...people, Date: mail.date, Subject: mail.subject };
-  for (const [name, value] of Object.entries(headers)) {
-    if (value) text.add(`${name}: ${value.replace(/[\r\n]+/g, " ")}\n`);
-  }
+  text.add(headersOf(mail));
   text.part(label("body"));
-  if (mail.text?.trim()) text.add(`${mail.text.trim()}\n`);
-  else if (mail.html) readHtml(mail.html, text);
-  else text.lose("part without text", label("body"));
-  for (const { filename, mimeType } of mail.attachments) text.lose("attachment", filename ?? mimeType);
+  const shown = await shownIn(mail.root, text, 0);
+  for (const { words, isHtml } of shown) {
+    text.gap();
+    if (isHtml) readHtml(words, text);
+    else text.add(`${words.trim()}\n`);
+  }
+  if (shown.length === 0) text.lose("part without text", label("body"));
 }
 
-function names(addresses: readonly (Address | undefined)[] = []): string {
-  const one = ({ name, address = "" }: Address) => (name && address ? `${name} <${address}>` : name || address);
-  return addresses.flatMap((address) => (address ? [one(address)] : [])).join(", ");
+/** The headers that people see, a line for each. */
+function headersOf({ headers, date, subject }: OpenMail): string {
+  const people = (name: string) =>
+    names(headers.flatMap(({ key, value }) => (key === name ? addressParser(value) : [])));
+  const all = { From: people("from"), To: people("to"), Cc: people("cc"), Date: date, Subject: subject };
+  const lines = Object.entries(all).map(([name, value]) =>
+    value ? `${name}: ${value.replace(/[\r\n]+/g, " ")}\n` : "",
+  );
+  return lines.join("");
 }
 
-/** Reads the mails of a mailbox. Each begins behind a line `From … YEAR`. */
+function names(addresses: readonly Address[]): string {
+  const one = ({ name, address = "", group }: Address): string => {
+    if (group) return `${name}: ${names(group)}`;
+    return name && address ? `${name} <${address}>` : name || address;
+  };
+  return addresses.map(one).join(", ");
+}
+
+/** Mails within each other that are opened. Each is parsed by itself. */
+const MOST_FORWARDED = 10;
+
+/** Types that are shown as they are. One without a slash is none, and a `multipart` is asked for only if it has no parts. */
+const PLAIN =
+  /^(text\/(plain|rfc822-headers)|message\/(delivery-status|disposition-notification|feedback-report)|multipart\/.*|[^/]*)$/;
+/** Types of parts that say nothing of their own: signatures, and the same mail for a program. */
+const SILENT = /^(application\/(pgp|(x-)?pkcs7)-signature|text\/x-amp-html)$/;
+
+/** The words of a part that people see. Files and what is not shown are losses. */
+async function shownIn(part: MimePart, text: Growing, depth: number): Promise<readonly Shown[]> {
+  const { type, params, parts, bytes } = part;
+  const isEncrypted = type === "multipart/encrypted" || /enveloped/i.test(params["smime-type"] ?? "");
+  if (parts.length > 0 && !isEncrypted) {
+    // What stands before and behind the parts is for programs that do not know them.
+    const shown: (readonly Shown[])[] = [];
+    for (const inner of parts) shown.push(await shownIn(inner, text, depth));
+    return type === "multipart/alternative" ? fullest(shown) : shown.flat();
+  }
+  const isFile = isEncrypted || part.isAttachment;
+  if (!isFile && /^message\/(rfc822|global)$/.test(type) && depth < MOST_FORWARDED) {
+    const mail = await openMail(bytes, text);
+    return [...asShown(headersOf(mail)), ...(await shownIn(mail.root, text, depth + 1))];
+  }
+  const isHtml = type === "text/html";
+  if (!isFile && (isHtml || PLAIN.test(type))) {
+    const words = decodedBy(params.charset ?? "", bytes, text);
+    return asShown(/^flowed$/i.test(params.format ?? "") ? unfolded(words, params) : words, isHtml);
+  }
+  if (!SILENT.test(type)) text.lose(isEncrypted ? "encrypted part" : "attachment", fileName(part, text) ?? type);
+  return [];
+}
+
+const asShown = (words: string, isHtml = false): Shown[] => (words.trim() === "" ? [] : [{ words, isHtml }]);
+
+/** Plain text with paragraphs that its sender folded at spaces. Quoted lines stay. */
+function unfolded(words: string, params: MimePart["params"]): string {
+  const space = /^yes$/i.test(params.delsp ?? "") ? "" : " ";
+  return words
+    .replaceAll("\r\n", "\n")
+    .replace(/^ /gm, "")
+    .replace(/^(?!>|-- \n)(.*) \n(?!>)/gm, `$1${space}`);
+}
+
+/** The way of saying the same that people need: the plain one, unless it lacks a third of the words of the HTML. */
+function fullest(ways: readonly (readonly Shown[])[]): readonly Shown[] {
+  const said = ways.filter((way) => way.length > 0);
+  const plain = said.find((way) => way.every(({ isHtml }) => !isHtml));
+  const html = said.findLast((way) => way.some(({ isHtml }) => isHtml));
+  return plain && html ? better(plain, html) : (plain ?? html ?? []);
+}
+
+/** The plain words, unless they lack a third of those of the HTML, as a stub does. */
+function better(plain: readonly Shown[], html: readonly Shown[]): readonly Shown[] {
+  const said = html.map(({ words, isHtml }) => (isHtml ? textOf(words) : words)).join("\n");
+  const known = new Set(wordsIn(plain.map(({ words }) => words).join("\n")));
+  const all = wordsIn(said);
+  const missing = all.filter((word) => !known.has(word)).length;
+  return missing > 0 && missing * 3 >= all.length ? html : plain;
+}
+
+const wordsIn = (said: string) =>
+  said
+    .toLowerCase()
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .filter((word) => word !== "");
+
+/** The text of HTML; "" if it cannot be read. */
+function textOf(html: string): string {
+  const text = growing(Number.POSITIVE_INFINITY);
+  try {
+    readHtml(html, text);
+    return text.soFar();
+  } catch {
+    return "";
+  }
+}
+
+/** The line with which a program that keeps mailboxes begins a message, and the first line of its header. */
+const BEGIN = /(?<=\n\r?\n)From [^\n]*\b\d{4}(?: [+-]\d{4}| [A-Z]{1,5})?[ \t]*\r?(?=\n[\w-]+:(?!\/\/))/g;
+
+/** Reads the mails of a mailbox. One begins at its start, and behind an empty line with `From … YEAR` and a header. */
 export async function readMailbox(bytes: Buffer, text: Growing): Promise<void> {
-  const starts = [...bytes.toString("latin1").matchAll(/^From [^\n]*\d{4}\r?$/gm)].map(({ index }) => index);
+  const all = bytes.toString("latin1", bytes.length - withoutMark(bytes).length);
+  const starts = [0, ...Array.from(all.matchAll(BEGIN), ({ index }) => index)];
   for (const [at, start] of starts.entries()) {
-    const from = bytes.indexOf("\n", start) + 1;
-    await readMail(bytes.subarray(from, starts[at + 1]), text, (part) => `message ${at + 1} ${part}`);
+    const mail = all.slice(all.indexOf("\n", start) + 1, starts[at + 1]).replace(/^>(?=>*From )/gm, "");
+    const label = (part: string) => `message ${at + 1} ${part}`;
+    try {
+      await readMail(Buffer.from(mail, "latin1"), text, label);
+    } catch (error) {
+      // One odd mail costs no other. A text that is too large is refused whole.
+      if (error instanceof Unreadable && error.reason === "text_too_large") throw error;
+      text.lose("damaged message", label("body"));
+    }
   }
 }

@@ -1,0 +1,152 @@
+import { isUtf8 } from "node:buffer";
+import PostalMime, { decodeWords, type Email } from "postal-mime";
+import * as v from "valibot";
+import { withoutMark } from "../text/decode.ts";
+import { decodedHtml } from "./decoded.ts";
+import { type Growing, GUESSED_ENCODING, Unreadable } from "./growing.ts";
+
+/** A part of a mail: bytes of one type, or parts of its own. */
+export interface MimePart {
+  /** `text/plain`, `multipart/mixed`, in lower case. */
+  readonly type: string;
+  /** Parameters of the type, such as `charset`. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The name of its file as it stands in the mail; undefined: it has none. */
+  readonly name: string | undefined;
+  readonly isAttachment: boolean;
+  /** Its bytes as they were before they were packed for the way. Of a part that has parts, what stands around these. */
+  readonly bytes: Buffer;
+  readonly parts: readonly MimePart[];
+}
+
+/** A mail: its headers, and its parts. */
+export interface OpenMail extends Pick<Email, "headers" | "date" | "subject"> {
+  readonly root: MimePart;
+}
+
+const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20, forceRfc822Attachments: true };
+
+/** Opens a mail. The text is told of encodings that are guessed. */
+export async function openMail(bytes: Buffer, text: Growing): Promise<OpenMail> {
+  const parser = new PostalMime(LIMITS);
+  const { headers, date, subject } = await parser.parse(withReadableHeaders(bytes, text));
+  // The texts that it returns are decoded by their labels, and labels are often wrong.
+  return { headers, date, subject, root: v.parse(PartSchema, Reflect.get(parser, "root")) };
+}
+
+const Structured = v.object({ parsed: v.object({ value: v.string(), params: v.record(v.string(), v.string()) }) });
+
+/** A part as postal-mime has it within. Its version is pinned for this. */
+const PartSchema: v.GenericSchema<unknown, MimePart> = v.pipe(
+  v.object({
+    contentType: Structured,
+    contentDisposition: Structured,
+    content: v.nullable(v.instance(ArrayBuffer)),
+    childNodes: v.array(v.lazy(() => PartSchema)),
+  }),
+  v.transform(({ contentType, contentDisposition, content, childNodes }) => ({
+    type: contentType.parsed.value,
+    params: contentType.parsed.params,
+    name: contentDisposition.parsed.params.filename ?? contentType.parsed.params.name,
+    isAttachment: contentDisposition.parsed.value === "attachment",
+    bytes: Buffer.from(content ?? new ArrayBuffer(0)),
+    parts: childNodes,
+  })),
+);
+
+/** The mail without a byte order mark, with headers in UTF-8 and encoded words that say what they are. */
+function withReadableHeaders(given: Buffer, text: Growing): Buffer {
+  const bytes = given.subarray(given.length - withoutMark(given).length);
+  const ends = [bytes.indexOf("\n\n"), bytes.indexOf("\n\r\n"), bytes.length].filter((at) => at >= 0);
+  const end = Math.min(...ends);
+  // Such a mail is refused.
+  if (end > LIMITS.maxHeadersSize) return bytes;
+  const lines = bytes
+    .toString("latin1", 0, end)
+    .split("\n")
+    .map((line) => inUtf8(line, text));
+  const head = relabelled(lines.join("\n"), text);
+  return Buffer.concat([Buffer.from(head, "latin1"), bytes.subarray(end)]);
+}
+
+/** A line of a header as bytes of UTF-8. Without encoded words it does not say what it is. */
+function inUtf8(line: string, text: Growing): string {
+  const bytes = Buffer.from(line, "latin1");
+  if (isUtf8(bytes)) return line;
+  text.lose(GUESSED_ENCODING, GUESSED);
+  return Buffer.from(new TextDecoder(GUESSED).decode(bytes)).toString("latin1");
+}
+
+const GUESSED = "windows-1252";
+
+/** The name of a part's file. */
+export function fileName({ name }: MimePart, text: Growing): string | undefined {
+  return name && decodeWords(relabelled(name, text));
+}
+
+/** An encoded word, and the label of one that follows. */
+const WORD = /=\?([^?\s]+)\?([bq])\?([^?]*)\?=(?:\s+(?==\?([^?\s]+)\?[bq]\?[^?]*\?=))?/gi;
+
+/** A header with encoded words of UTF-8: a label may be wrong, and a character may be parted between two words. */
+function relabelled(header: string, text: Growing): string {
+  let held: Buffer[] = [];
+  return header.replace(WORD, (_, label: string, kind: string, packed: string, next?: string) => {
+    held.push(/b/i.test(kind) ? Buffer.from(packed, "base64") : unquoted(packed));
+    if (next?.toLowerCase() === label.toLowerCase()) return "";
+    // Behind a star it may name a language.
+    const [charset = ""] = label.split("*");
+    const word = Buffer.from(decodedBy(charset, Buffer.concat(held), text)).toString("base64");
+    held = [];
+    return `=?utf-8?B?${word}?=${next === undefined ? "" : " "}`;
+  });
+}
+
+function unquoted(packed: string): Buffer {
+  const said = packed.replaceAll("_", " ");
+  const codes = said.replace(/=([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return Buffer.from(codes, "latin1");
+}
+
+/** Names of encodings that mails use and the Encoding Standard has not. */
+const ALIASES: Readonly<Record<string, string>> = {
+  cp932: "shift_jis",
+  cp936: "gbk",
+  cp949: "euc-kr",
+  cp950: "big5",
+  "latin-1": "latin1",
+  // What says so and is not goes by a guess.
+  "us-ascii": "utf-8",
+  ascii: "utf-8",
+};
+
+/** Encodings whose bytes are UTF-8, too, but mean something else. */
+const SEVEN_BITS = /^(utf-16|utf-7|ucs-2|iso-2022|hz)/;
+
+/** The text of a part or header: UTF-8 if its bytes are that, else by its label, else by what it says itself or a guess. */
+export function decodedBy(label: string, bytes: Buffer, text: Growing): string {
+  const said = label
+    .trim()
+    .toLowerCase()
+    .replace(/^x-(?!sjis|user)/, "")
+    .replace(/^(iso-2022-jp)-.*/, "$1");
+  const isOther = SEVEN_BITS.test(said);
+  if (isUtf8(bytes) && !isOther) return bytes.toString("utf8");
+  const encoding = encodingOf(ALIASES[said] ?? said);
+  if (encoding === undefined && isOther) text.lose(GUESSED_ENCODING, said);
+  try {
+    return decodedHtml(bytes, text, encoding === "utf-8" ? undefined : encoding);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    text.lose("character without a meaning", error.message);
+    return "";
+  }
+}
+
+/** The Encoding Standard's own name of an encoding; undefined if it has none. */
+function encodingOf(label: string): string | undefined {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return undefined;
+  }
+}
