@@ -9,7 +9,7 @@ import { inputs, readIn, statements, wrongIn } from "./corpus/statements.ts";
 const KINDS = statements();
 const ALL = Object.values(KINDS).flat();
 /** Statements that no reader satisfies yet are required as well, to see which they are. */
-const isStrict = process.env["BELAY_CORPUS_OPEN"] !== undefined;
+const isStrict = process.env.BELAY_CORPUS_OPEN !== undefined;
 
 /** All inputs, read by the first test that asks. */
 let loaded: Promise<Context> | undefined;
