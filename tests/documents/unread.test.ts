@@ -55,3 +55,48 @@ test.for(CASES)("%s: words in an odd element of %s before %s are taken, or a los
   const isTold = lost.some(({ kind, where }) => kind === "unread element" && where.includes("odd:thing"));
   expect(isTaken !== isTold).toBe(true);
 });
+
+const [WORDED, EMPTY] = [`<odd>${WORDS}</odd>`, "<odd><of/></odd>"];
+/** Parts beside those that readers know, and the loss that each is; null: none. */
+const PARTS: readonly (readonly [part: string, data: string, kind: string | null])[] = [
+  ["odd/words.xml", WORDED, "unread part"],
+  ["odd/words.html", WORDS, "unread part"],
+  ["odd/empty.xml", EMPTY, null],
+  ["odd/data.bin", WORDS, null],
+  ["docProps/core.xml", WORDED, null],
+  ["customXml/item1.xml", WORDED, null],
+  ["ppt/slideLayouts/slideLayout1.xml", WORDED, null],
+  ["odd/sounds/a.wav", WORDS, "recording"],
+  ["odd/pictures/a", WORDS, "image"],
+];
+const RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const RELATIONS = [
+  ["package/2006/relationships/metadata/core-properties", "docProps/core.xml"],
+  [`${RELATION}/customXml`, "customXml/item1.xml"],
+  [`${RELATION}/slideLayout`, "ppt/slideLayouts/slideLayout1.xml"],
+  [`${RELATION}/image`, "odd/pictures/a"],
+].map(([type, target], at) => `<Relationship Id="r${at}" Type="${type}" Target="${target}"/>`);
+const TYPES = '<Types><Default Extension="wav" ContentType="audio/x-wav"/></Types>';
+
+test("a part with words that no reader opens is a loss that names it, or known to be none", async () => {
+  const { members } = await openParts(ORIGINALS["talk.pptx"]?.() ?? Buffer.alloc(0));
+  const known = members.filter(
+    ({ name }) => name.startsWith("ppt/pres") || name.startsWith("ppt/slides/") || name.startsWith("ppt/_rels"),
+  );
+  const file = (parts: readonly { readonly name: string; readonly data: string }[]) =>
+    zip([
+      { name: "[Content_Types].xml", data: TYPES },
+      { name: "_rels/.rels", data: `<Relationships>${RELATIONS.join("")}</Relationships>` },
+      ...known.map(({ name, read }) => ({ name, data: read() })),
+      ...parts,
+    ]);
+  const cases = PARTS.map(([name, data], at) => [`${at}.pptx`, file([{ name, data }])] as const);
+  const cwd = folderWith({ "none.pptx": file([]), ...Object.fromEntries(cases) });
+  const { documents } = await load({ kind: "path", path: "." }, { cwd, roots: [cwd] });
+  const lostIn = (id: string) => documents.find((document) => document.id === id)?.lost;
+  const without = lostIn("none.pptx") ?? [];
+  for (const [at, [part, , kind]] of PARTS.entries()) {
+    const where = kind === "unread part" ? [part] : [];
+    expect([part, lostIn(`${at}.pptx`)]).toEqual([part, [...without, ...(kind ? [{ kind, count: 1, where }] : [])]]);
+  }
+});

@@ -100,10 +100,17 @@ export async function openParts(bytes: Buffer) {
   const named = new Map(members.map((member) => [member.name.replaceAll("\\", "/"), member]));
   const alike = new Map(Array.from(named.keys(), (name) => [comparable(name), name]));
   const nameOf = (name: string) => (named.has(name) ? name : (alike.get(comparable(name)) ?? name));
-  const read = (name: string) => named.get(nameOf(name))?.read();
+  const opened = new Set<string>();
+  const read = (name: string) => {
+    const own = nameOf(name);
+    opened.add(own);
+    return named.get(own)?.read();
+  };
   return {
     members,
     names: new Set(named.keys()),
+    /** The names of the parts that nobody has asked for yet. */
+    unopened: () => [...named.keys()].filter((name) => !opened.has(name)),
     /** The name of a part as the zip has it; `name` itself if it is absent. */
     nameOf,
     /** The content of a part. */

@@ -20,7 +20,7 @@ import { readMail, readMailbox } from "./mail.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
 import { readNotebook } from "./notebook.ts";
 import { readOdf } from "./odf.ts";
-import { contentTypes, loseSilent, mainOf } from "./office.ts";
+import { contentTypes, loseUnopened, mainOf } from "./office.ts";
 import { readPdf } from "./pdf.ts";
 import { readPptx } from "./pptx.ts";
 import { type RowsAsked, readRows } from "./rows.ts";
@@ -102,8 +102,7 @@ async function membersIn({ kind, bytes, isCut }: Unpacked): Promise<readonly Mem
 }
 
 function kindOfZip(parts: Parts): Kind {
-  const [first] = parts.members;
-  const mimetype = first?.name === "mimetype" ? first.read().toString("latin1", 0, 100) : "";
+  const mimetype = parts.bytes("mimetype")?.toString("latin1", 0, 100) ?? "";
   const isOffice = parts.names.has("[Content_Types].xml");
   return zippedKind(parts.names, mimetype, isOffice ? contentTypes(parts)(mainOf(parts, "")) : null);
 }
@@ -205,7 +204,7 @@ const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => voi
 function readZipped(parts: Parts, text: Growing): Kind {
   const kind = kindOfZip(parts);
   (ZIPPED[kind] ?? nested)(parts, text);
-  if (kind !== "epub") loseSilent(parts, text);
+  if (kind !== "epub") loseUnopened(parts, text);
   return kind;
 }
 

@@ -3,23 +3,66 @@ import type { Parts } from "./archives.ts";
 import { encrypted, type Growing } from "./growing.ts";
 import { extensionOf } from "./kinds.ts";
 import { BULLET } from "./labels.ts";
-import { type Handlers, type openXml, walkXml } from "./xml.ts";
+import { type Handlers, openXml, walkXml } from "./xml.ts";
 
-/** Names of parts that are not text, in files of office suites. */
-const SILENT: readonly (readonly [RegExp, string])[] = [
-  [/(^|\/)(media|Pictures)\/./, "image"],
-  [/(^|\/)charts\/chart[^/]*\.xml$/, "chart"],
-  [/(^|\/)embeddings\/.|^Object \d+\/content\.xml$/, "embedded object"],
-  [/(^|\/)vbaProject\.bin$|^Basic\/.*\.xml$/i, "macro"],
-  [/^(xl|ppt)\/(threadedComments|comments)/, "part with comments"],
-  [/\/diagrams\/data[^/]*\.xml$/, "diagram"],
+/**
+ * Parts that no reader opens, by their facts: `image/png <image> /word/media/a.png` is content type, relation and name. Each is a loss of
+ * this kind, or null if a person does not see its text in the document.
+ */
+const UNOPENED: readonly (readonly [facts: RegExp, kind: string | null])[] = [
+  // Content types and relations, properties, pictures for lists of files, signatures.
+  [/ \/(mimetype|\[Content_Types\]\.xml)$|\.rels$|-properties>|<thumbnail>|\/Thumbnails\/|digital-signature/, null],
+  [/\/(meta|settings|styles)\.xml$|\/manifest\.(xml|rdf)$| \/Configurations2\//, null],
+  [/^(audio|video)\//, "recording"],
+  [/^image\/|^application\/inkml|<image>|\/(media|Pictures)\//, "image"],
+  [/\bchart(ex)?\+xml|\/charts\/chart[^/]*\.xml$/, "chart"],
+  [/diagramData|\/diagrams\/data[^/]*\.xml$/, "diagram"],
+  [/oleObject|<package>|\/embeddings\/| \/Object \d+\/content\.xml$/, "embedded object"],
+  [/vbaProject| \/Basic\//i, "macro"],
+  [/<comments>|<threadedComment>|\/comments\d*\.xml$|\/(comments|threadedComments)\//, "part with comments"],
+  // Templates, building blocks, looks of charts and diagrams, history, and data behind what is shown.
+  [
+    /(slide|notes|handout)Master|slideLayout|glossary|chartshapes|diagramDrawing|\/(charts|diagrams)\/|revisionLog/,
+    null,
+  ],
+  [/<customXml|\.table\+xml|externalLink\+xml|\.pivot|rdrichvalue|featurepropertybag|vmlDrawing/, null],
+  // The reader of the text that has it tells.
+  [/<aFChunk>/, null],
 ];
 
-/** Counts the parts that give no text. */
-export function loseSilent({ names }: Parts, text: Growing): void {
-  for (const name of names) {
-    const kind = SILENT.find(([pattern]) => pattern.test(name))?.[1];
-    if (kind !== undefined) text.lose(kind);
+/** The loss of a part that no rule of a reader knows, and that has words. */
+const UNREAD_PART = "unread part";
+
+/** Loses the parts that no reader has opened, if a person may see their text. */
+export function loseUnopened(parts: Parts, text: Growing): void {
+  const typeOf = contentTypes(parts);
+  const related = new Map<string, string>();
+  for (const name of parts.names) {
+    if (!name.endsWith(".rels")) continue;
+    const of = name.replace(/_rels\/([^/]*)\.rels$/, "$1");
+    for (const { type, target } of relationsOf(parts, of).values()) related.set(target, type);
+  }
+  for (const name of parts.unopened()) {
+    const facts = `${typeOf(name)} <${related.get(name) ?? ""}> /${name}`;
+    const known = UNOPENED.find(([pattern]) => pattern.test(facts));
+    if (known === undefined && hasWords(parts, name)) text.lose(UNREAD_PART, name);
+    else if (known?.[1]) text.lose(known[1]);
+  }
+}
+
+/** True if a part has text between elements of XML, or is a text by its name, or cannot be read. */
+function hasWords(parts: Parts, name: string): boolean {
+  if (/^(html?|xhtml|mht|rtf|txt|csv|docx?|xlsx?|pptx?|pdf)$/.test(extensionOf(name))) return true;
+  if (extensionOf(name) !== "xml") return false;
+  let isFound = false;
+  const unread = () => {
+    isFound = true;
+  };
+  try {
+    openXml(parts.text(name)).walk({ unread });
+    return isFound;
+  } catch {
+    return true;
   }
 }
 

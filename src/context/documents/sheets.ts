@@ -60,7 +60,7 @@ export function readXlsx(parts: Parts, text: Growing): void {
     if (parts.names.has(part)) walkSheet(parts.text(part), book, textPass(text, name));
     else text.lose("damaged part", name);
   }
-  const drawings = [...parts.names].filter((name) => /^xl\/drawings\/drawing\d+\.xml$/.test(name));
+  const drawings = [...parts.names].filter((name) => /\/drawings\/drawing\d+\.xml$/.test(name));
   for (const name of drawings) if (isSaid(parts.text(name), "a:t")) text.lose("text box");
 }
 
