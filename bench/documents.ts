@@ -8,6 +8,7 @@ import type { Corpus } from "./corpus.ts";
 import { type Contestant, median, takeTurns, timed } from "./measure.ts";
 import type { Aim, Case, Report } from "./report.ts";
 import { size } from "./size.ts";
+import { rightStatements } from "./statements.ts";
 
 const PAGES = size(500, 2);
 const PARAGRAPHS = size(20_000, 20);
@@ -26,6 +27,7 @@ export async function benchDocuments(corpus: Corpus): Promise<Report> {
     await against(`${PARAGRAPHS.toLocaleString("en-US")} paragraphs of DOCX`, plan, "pandoc", ["-t", "plain", plan]),
     await again(corpus, folder),
   ];
+  const { notes = [], aims } = await rightStatements(corpus);
   return {
     title: "documents: originals into P",
     cases,
@@ -33,8 +35,9 @@ export async function benchDocuments(corpus: Corpus): Promise<Report> {
       ...PROGRAMS.filter(({ name }) => !isThere(name)).map(({ name }) => `${name} is not on this machine.`),
       "Belay reads in a process, which is there already after the first round. What a program needs to start counts.",
       "The folder again: its texts are kept by the hash of original, kind and reader.",
+      ...notes,
     ],
-    aims: [...ratios(cases), await held(report)],
+    aims: [...ratios(cases), await held(report), ...aims],
   };
 }
 

@@ -26,7 +26,7 @@ interface Bomb {
 
 /** Sandboxes of others from npm, which are installed in bench/peers first. Each sample is a process of its own, and they take turns. */
 export async function benchPeers(): Promise<Report> {
-  if (!existsSync(join(FOLDER, "node_modules"))) {
+  if (!isInstalled()) {
     const flags = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"];
     await mustRun("npm", ["install", ...flags], { cwd: FOLDER });
   }
@@ -58,6 +58,12 @@ export async function benchPeers(): Promise<Report> {
     );
   }
   return { title: "peers: sandboxes of others, each sample in a process of its own", cases, notes, aims: [] };
+}
+
+/** True if all packages that bench/peers names are there. */
+function isInstalled(): boolean {
+  const { dependencies } = JSON.parse(readFileSync(join(FOLDER, "package.json"), "utf8"));
+  return Object.keys(dependencies).every((name) => existsSync(join(FOLDER, "node_modules", name)));
 }
 
 async function compared(

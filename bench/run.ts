@@ -66,7 +66,7 @@ const BY_NAME: typeof PARTS = {
 const MB = 1024 * 1024;
 const CORPUS_BYTES = size(10 * MB, MB / 4);
 const USAGE = `usage: npm run bench -- [--json] [--smallest] [${Object.keys(PARTS).join("] [")}]
-       npm run bench -- peers, which installs sandboxes of others in bench/peers
+       npm run bench -- peers, which installs sandboxes and readers of others in bench/peers
        npm run bench -- --size ${Object.keys(SIZES).join("|")} [--write]`;
 
 process.exitCode = await main(process.argv.slice(2));
