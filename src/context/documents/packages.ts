@@ -53,7 +53,7 @@ function linksTo(place: string): string[] {
 
 /** Readers: a number, to be raised if the text differs from before, their kinds, and their packages. */
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
-  pdf: [1, "pdf", "unpdf"],
+  pdf: [2, "pdf", "unpdf"],
   markup: [3, "html epub", "htmlparser2"],
   office: [3, "docx pptx odt odp", "htmlparser2"],
   sheets: [2, "xlsx ods", "htmlparser2"],
