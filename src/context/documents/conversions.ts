@@ -65,6 +65,7 @@ const BYTE = "byte that is";
 const IRREGULAR: Readonly<Record<string, string>> = {
   "deleted by a tracked change": "deleted by tracked changes",
   "header or footer": "headers or footers",
+  "reading of characters": "readings of characters",
   [CUT_OFF]: "rests of files that are cut off",
   [UNPLACED]: "places over 100,000",
 };

@@ -1,31 +1,44 @@
 import type { Parts } from "./archives.ts";
+import { decodedHtml } from "./decoded.ts";
 import { damaged, type Growing } from "./growing.ts";
-import { BULLET } from "./labels.ts";
-import { block, mainOf, relatedPart, relationsOf, tableOf } from "./office.ts";
-import { type Handlers, isSaid, openXml, textsIn, walkXml } from "./xml.ts";
+import { readHtml } from "./html.ts";
+import { mainOf, relatedPart, relationsOf } from "./office.ts";
+import { listsIn } from "./word-lists.ts";
+import { readStory, type WordDocument } from "./word-story.ts";
+import { stylesIn } from "./word-styles.ts";
+import { isSaid, walkXml } from "./xml.ts";
 
 /** @throws Unreadable */
 export function readDocx(parts: Parts, text: Growing): void {
   const main = mainOf(parts, "word/document.xml");
   if (!parts.names.has(main)) throw damaged("it has no word/document.xml");
-  readWords(parts.text(main), text, headingsIn(parts.text(relatedPart(parts, main, "styles"))));
-  const related = [...relationsOf(parts, main).values()];
-  for (const [type, element, mark] of NOTES) {
-    const notes = related
-      .filter((part) => part.type === type)
-      .flatMap(({ target }) => textsIn(parts.text(target), element, "w:t", { paragraph: "w:p" }))
-      // Those with a type are lines that part notes from the text.
-      .filter((note) => note.attributes["w:type"] === undefined && note.text.trim() !== "");
-    if (notes.length > 0) text.part(type);
-    for (const note of notes) text.add(`[${mark}${note.attributes["w:id"]}] ${note.text.trim()}\n`);
+  const related = relationsOf(parts, main);
+  const of = (type: string) => parts.text(relatedPart(parts, main, type));
+  const lists = listsIn(of("numbering"), () => text.lose("list number"));
+  const marks = noteMarks();
+  const document: WordDocument = {
+    ...{ text, lists, styles: stylesIn(of("styles"), lists.styled), mark: marks.mark },
+    embed(id) {
+      const part = related.get(id)?.target ?? "";
+      const bytes = /\.x?html?$/i.test(part) ? parts.bytes(part) : undefined;
+      if (bytes) readHtml(decodedHtml(bytes, text), text);
+      else text.lose("embedded document");
+    },
+  };
+  readStory(parts.text(main), text, document);
+  for (const [type, element, kind] of NOTES) {
+    const notes = notesIn(of(type), element, document);
+    // Those to which nothing refers come last.
+    for (const id of notes.keys()) marks.mark(kind, id);
+    if (notes.size > 0) text.part(type);
+    for (const [id, mark] of marks.of(kind)) {
+      if (notes.has(id)) text.add(`[${mark}] ${notes.get(id)}\n`);
+    }
   }
-  for (const { type, target } of related) {
-    if (/^(header|footer)$/.test(type) && isSaid(parts.text(target), "w:t")) text.lose("header or footer");
+  for (const { type, target } of related.values()) {
+    if (/^(header|footer)$/.test(type) && hasWords(parts.text(target))) text.lose("header or footer");
   }
 }
-
-/** Elements whose text is no text of the document: codes of fields, places of pictures, and what is told as another loss. */
-const SILENT = ["w:instrText", "w:delText", "w:delInstrText", "w:fldData", "wp:posOffset", "wp:align"];
 
 const NOTES = [
   ["footnotes", "w:footnote", "^"],
@@ -33,53 +46,54 @@ const NOTES = [
   ["comments", "w:comment", "comment "],
 ] as const;
 
-/** Levels of headings by the ids of their styles. */
-function headingsIn(styles: string): Map<string, number> {
-  const levels = new Map<string, number>();
-  let id = "";
-  walkXml(styles, {
-    "w:style": (style) => (id = style["w:styleId"] ?? ""),
-    "w:name": ({ "w:val": name = "" }) => {
-      const level = /^title$/i.test(name) ? 1 : Number(/^heading (\d)$/i.exec(name)?.[1] ?? 0);
-      if (level > 0) levels.set(id, level);
+/** The marks of notes: they are numbered in the order in which texts refer to them, as in print. */
+function noteMarks() {
+  const kinds = new Map<string, Map<string, string>>();
+  const numbers = new Map<string, number>();
+  const of = (kind: string) => kinds.get(kind) ?? new Map<string, string>();
+  return {
+    /** The marks of a kind by the ids of its notes. */
+    of,
+    mark(kind: string, id: string, sign?: string): string {
+      const marks = of(kind);
+      kinds.set(kind, marks);
+      const known = marks.get(id);
+      if (known !== undefined) return known;
+      const isNumbered = sign === undefined && kind !== "comment ";
+      const number = (numbers.get(kind) ?? 0) + 1;
+      if (isNumbered) numbers.set(kind, number);
+      const mark = `${kind}${isNumbered ? number : (sign ?? id)}`;
+      marks.set(id, mark);
+      return mark;
     },
-  });
-  return levels;
+  };
 }
 
-function readWords(source: string, text: Growing, headings: ReadonlyMap<string, number>): void {
-  const xml = openXml(source);
-  const table = tableOf(xml, text, "w:tbl", "w:tr", "w:tc");
-  let [paragraph, level, isItem] = ["", 0, false];
-  const put = (said: string) => {
-    // The same content for older programs, and at the place from which it was moved.
-    if (!xml.within("w:del", "mc:Fallback", "w:moveFrom")) paragraph += said;
+/** The notes of a part by their ids, each as one line. */
+function notesIn(source: string, element: string, document: WordDocument): ReadonlyMap<string, string> {
+  const notes = new Map<string, string>();
+  let note = "";
+  let id: string | undefined;
+  const add = (more: string) => {
+    note += more;
   };
-  const take = (said: string) => {
-    if (xml.within("w:t", "m:t")) put(said);
-    return xml.within("w:t", "m:t", ...SILENT);
-  };
-  const on: Handlers = {
-    ...table.handlers,
-    // A box of text in a paragraph has paragraphs of its own.
-    "w:p"() {
-      if (xml.depth("w:p") === 1) [paragraph, level, isItem] = ["", 0, false];
-      else if (!paragraph.endsWith(" ")) put(" ");
+  readStory(source, { add, gap: () => add("\n") }, document, {
+    [element]: (given) => {
+      note = "";
+      // Those with a type are lines that part notes from the text.
+      id = given["w:type"] === undefined ? given["w:id"] : undefined;
     },
-    "/w:p"() {
-      const said = paragraph.trim();
-      if (xml.depth("w:p") > 1) paragraph = `${said} `;
-      else if (said !== "") block(text, table, said, { heading: level, label: isItem ? BULLET : "" });
+    [`/${element}`]: () => {
+      const said = note.trim().replace(/\n+/g, " ");
+      if (id !== undefined && said !== "") notes.set(id, said);
     },
-    "w:del": () => text.lose("deleted by a tracked change"),
-    "w:pStyle": (style) => (level = headings.get(style["w:val"] ?? "") ?? 0),
-    "w:numPr": () => (isItem = true),
-    "w:tab": () => put("\t"),
-    "w:br": () => put("\n"),
-    "w:noBreakHyphen": () => put("-"),
-    "w:footnoteReference": (note) => put(`[^${note["w:id"]}]`),
-    "w:endnoteReference": (note) => put(`[^e${note["w:id"]}]`),
-    "w:commentReference": (note) => put(`[comment ${note["w:id"]}]`),
-  };
-  xml.walk({ take, unread: text.unread, on });
+  });
+  return notes;
+}
+
+/** True if a header or footer says something, in letters or as a picture of them. */
+function hasWords(source: string): boolean {
+  let has = isSaid(source, "w:t");
+  walkXml(source, { "v:textpath": () => (has = true) });
+  return has;
 }

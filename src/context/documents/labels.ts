@@ -76,17 +76,25 @@ export const BULLET = "-";
 
 const MOST_LEVELS = 16;
 
+/** The levels of a list. */
+type LevelAt = (level: number) => Level | undefined;
+
+/** A count of items. */
+export interface Counting {
+  /**
+   * The label of the next item; empty if it has none.
+   *
+   * @param levels those of its list: lists that count on from each other may differ in them
+   * @param start the number of this item, if it does not count on
+   */
+  next(level: number, levels: LevelAt, start?: number): string;
+}
+
 /** Counts the items of a list, level by level. The first level is 0. */
-export function counting() {
+export function counting(): Counting {
   const counts: (number | undefined)[] = [];
   return {
-    /**
-     * The label of the next item; empty if it has none.
-     *
-     * @param levels what the levels of its list are: lists that count on from each other may differ
-     * @param start the number of this item, if it does not count on
-     */
-    next(level: number, levels: (at: number) => Level | undefined, start?: number): string {
+    next(level, levels, start) {
       const at = Math.min(level, MOST_LEVELS);
       const own = levels(at);
       if (!own) return "";
@@ -101,11 +109,7 @@ export function counting() {
   };
 }
 
-function labelOf(
-  { label, isLegal = false }: Level,
-  counts: readonly (number | undefined)[],
-  levels: (at: number) => Level | undefined,
-): string {
+function labelOf({ label, isLegal = false }: Level, counts: readonly (number | undefined)[], levels: LevelAt): string {
   const pieces = label.map((piece) => {
     if (typeof piece === "string") return piece;
     const { format = "none", start = 1 } = levels(piece) ?? {};

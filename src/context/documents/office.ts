@@ -123,11 +123,14 @@ interface BlockKind {
 
 const MOST_INDENT = 8;
 
+/** A text to which lines are added. */
+export type Lines = Pick<Growing, "add" | "gap">;
+
 /** Writes a paragraph, or puts it into the cell that is open. */
-export function block(text: Growing, table: Table, said: string, kind: BlockKind): void {
+export function block(text: Lines, table: Table, said: string, kind: BlockKind): void {
   const { heading = 0, label = "", level = 0 } = kind;
   const hasLabel = label !== "" && !(heading > 0 && label === BULLET);
-  const labelled = hasLabel ? `${label} ${said}` : said;
+  const labelled = hasLabel ? `${label} ${said}`.trimEnd() : said;
   if (table.take(labelled)) return;
   if (heading > 0 || !hasLabel) text.gap();
   const indent = hasLabel ? "  ".repeat(Math.min(level, MOST_INDENT)) : "";
@@ -150,7 +153,7 @@ export interface Table {
 }
 
 /** Rows of a table are `a | b`; a table in a cell is a part of the cell. */
-export function tableOf(xml: ReturnType<typeof openXml>, text: Growing, table: string, tr: string, td: string): Table {
+export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: string, tr: string, td: string): Table {
   let row: string[] = [];
   let cell: string | null = null;
   let columns = 1;

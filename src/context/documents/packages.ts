@@ -7,7 +7,8 @@ import { parseJson } from "../../platform/json.ts";
 import { TEXT_VERSION } from "../text/decode.ts";
 
 /** Packages of the readers and of what checks their answers. Those of Parquet files are installed by who needs them. */
-const PACKAGES = "unpdf htmlparser2 yauzl postal-mime ignore valibot hyparquet hyparquet-compressors".split(" ");
+const PACKAGES =
+  "unpdf htmlparser2 dingbat-to-unicode yauzl postal-mime ignore valibot hyparquet hyparquet-compressors".split(" ");
 
 const PackageSchema = v.object({ version: v.string(), dependencies: v.fallback(v.record(v.string(), v.string()), {}) });
 

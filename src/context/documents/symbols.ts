@@ -1,0 +1,18 @@
+import { codePoint } from "dingbat-to-unicode";
+
+const PRIVATE = /[\ue000-\uf8ff]/g;
+const FONTS = /^(symbol|webdings|wingdings( [23])?)$/i;
+
+/** Writes the characters of a font of symbols as Unicode: `✔`, or `[Font F0FE]`, which is told, where it has none. */
+export function symbols(words: string, font: string, lose: () => void): string {
+  const isSymbols = FONTS.test(font);
+  const sign = (char: string) => {
+    const code = char.charCodeAt(0);
+    // Such fonts begin at F000.
+    const found = codePoint(font, code >= 0xf000 && code <= 0xf0ff ? code - 0xf000 : code);
+    if (found || code < 0xe000) return found?.string ?? char;
+    lose();
+    return `[${`${font} `.trimStart()}${code.toString(16).toUpperCase()}]`;
+  };
+  return words.replace(isSymbols ? /[^\ud800-\udfff]/g : PRIVATE, sign);
+}

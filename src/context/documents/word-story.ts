@@ -1,0 +1,293 @@
+import type { Growing } from "./growing.ts";
+import { BULLET, boundedNumber, shifting } from "./labels.ts";
+import type { Attributes } from "./markup.ts";
+import { type Equations, equations } from "./math.ts";
+import { block, type Lines, type Table, tableOf } from "./office.ts";
+import { symbols } from "./symbols.ts";
+import type { Lists } from "./word-lists.ts";
+import { FORMER, isOn, type Look, lookHandlers } from "./word-styles.ts";
+import { type Handlers, openXml } from "./xml.ts";
+
+/** The styles, lists and marks of notes that the texts of a document have in common. */
+export interface WordDocument {
+  /** Told of losses. */
+  readonly text: Growing;
+  readonly styles: (id: string) => Look;
+  readonly lists: Lists;
+  /** The mark of a note, where a text refers to it. @param sign the author's own sign for it */
+  mark(kind: string, id: string, sign?: string): string;
+  /** Reads a document that is embedded at this place. */
+  embed(id: string): void;
+}
+
+/** Elements whose text is none of the document: codes of fields, places of pictures, and what is told as another loss. */
+const SILENT = [
+  ...["w:instrText", "w:delText", "w:delInstrText", "w:fldData", "wp:posOffset", "wp:align"],
+  ...["wp14:pctWidth", "wp14:pctHeight", "wp14:pctPosHOffset", "wp14:pctPosVOffset", "o:OLEObject", "x:ClientData"],
+];
+/** Elements whose words people do not see: they were deleted or moved, are spoken, or stand there for older programs. */
+const LEFT_OUT = ["w:del", "w:moveFrom", "w:rt", "mc:Fallback"];
+
+/** A paragraph that is open. One of a box lies in another one. */
+interface Paragraph {
+  said: string;
+  readonly shift: ReturnType<typeof shifting>;
+  /** The look by its style, and its own. */
+  style: Look;
+  own: Look;
+  /** The state of its end. Without an end the paragraph goes on in the next one. */
+  end: "seen" | "hidden" | "deleted";
+}
+
+/** A text of a document that is being read: its body, or notes. */
+interface Story {
+  readonly document: WordDocument;
+  readonly lines: Lines;
+  readonly xml: ReturnType<typeof openXml>;
+  readonly table: Table;
+  readonly math: Equations;
+  readonly open: Paragraph[];
+  /** The counts of items: each box has its own. */
+  readonly counts: ReturnType<Lists["count"]>[];
+  /** The look of the words that are read. */
+  run: Look;
+  /** The words of a paragraph whose end was deleted. */
+  carried: string;
+  /** True for each open field that has still to come to its result, which people see. */
+  readonly fields: boolean[];
+  /** The number of these. */
+  codes: number;
+  isRowDeleted: boolean;
+  /** The number of pieces of text so far, and what it was where each choice began that is open. */
+  said: number;
+  readonly choices: number[];
+}
+
+/** Reads the body of a document, or its notes. @param on further handlers */
+export function readStory(source: string, lines: Lines, document: WordDocument, on: Handlers = {}): void {
+  const xml = openXml(source);
+  const table = tableOf(xml, lines, "w:tbl", "w:tr", "w:tc");
+  const math = equations(
+    (line) => put(story, line),
+    () => document.text.lose("equation"),
+  );
+  const story: Story = {
+    ...{ document, lines, xml, table, math, counts: [document.lists.count()], open: [], fields: [], choices: [] },
+    ...{ run: {}, carried: "", codes: 0, isRowDeleted: false, said: 0 },
+  };
+  const take = (words: string) => {
+    // The same content for older programs: it is told if the newer ones have none.
+    if (xml.within("mc:Fallback")) return story.said > (story.choices.at(-1) ?? 0);
+    const isSaid = xml.within("w:t", "m:t");
+    if (isSaid) say(story, words);
+    return isSaid || xml.within(...SILENT);
+  };
+  xml.walk({
+    take,
+    unread: document.text.unread,
+    on: {
+      ...math.handlers,
+      ...tableHandlers(story),
+      ...paragraphHandlers(story),
+      ...wordHandlers(story),
+      ...fieldHandlers(story),
+      ...noteHandlers(story),
+      ...choiceHandlers(story),
+      ...on,
+    },
+  });
+  put(story, story.carried);
+}
+
+const isLeftOut = ({ xml }: Story) => xml.within(...LEFT_OUT);
+
+/** Adds words to what is open: an equation, a paragraph, or the text itself. */
+function put(story: Story, words: string): void {
+  if (words === "" || isLeftOut(story)) return;
+  story.said += 1;
+  if (story.math.take(words)) return;
+  const paragraph = story.open.at(-1);
+  if (paragraph) paragraph.said += words;
+  else if (words.trim() !== "") block(story.lines, story.table, words.trim(), {});
+}
+
+/** Adds words as they look: raised, in a font of symbols, or not at all. */
+function say(story: Story, words: string, font?: string): void {
+  const { open, run, codes, document } = story;
+  const { style = {}, said = "", shift } = open.at(-1) ?? {};
+  if (isLeftOut(story) || codes > 0 || words === "") return;
+  if (run.isHidden ?? style.isHidden) {
+    document.text.lose("hidden text");
+    return;
+  }
+  const lose = () => document.text.lose("character without a meaning");
+  const signs = symbols(words, font ?? run.font ?? style.font ?? "", lose);
+  put(story, shift?.(said, signs, run.shift ?? style.shift ?? "") ?? signs);
+}
+
+function paragraphHandlers(story: Story): Handlers {
+  const { xml, open, counts, document } = story;
+  const look = (more: Look) => {
+    const paragraph = open.at(-1);
+    if (xml.within(...FORMER)) return;
+    if (!xml.within("w:pPr")) story.run = { ...story.run, ...more };
+    else if (paragraph && !xml.within("w:rPr")) paragraph.own = { ...paragraph.own, ...more };
+    else if (paragraph && more.isHidden) paragraph.end = "hidden";
+  };
+  const removed = (kind?: string) => () => {
+    const paragraph = open.at(-1);
+    if (paragraph && xml.within("w:pPr")) paragraph.end = "deleted";
+    else if (xml.within("w:trPr")) story.isRowDeleted = true;
+    else if (kind && !xml.within("m:ctrlPr")) document.text.lose(kind);
+  };
+  return {
+    ...lookHandlers(look),
+    "w:p": () => {
+      // The code of a field does not go over paragraphs. If its end is missing, it ends here.
+      if (open.length === 0) {
+        story.fields.length = 0;
+        story.codes = 0;
+      }
+      open.push({ said: story.carried, shift: shifting(), style: {}, own: {}, end: "seen" });
+      story.carried = "";
+    },
+    "/w:p": () => finish(story),
+    "w:pStyle": ({ "w:val": id = "" }) => {
+      const paragraph = open.at(-1);
+      if (paragraph && !xml.within(...FORMER)) paragraph.style = document.styles(id);
+    },
+    "w:numPr": () => {
+      if (open.at(-1)?.style.list === undefined) look({ list: "" });
+    },
+    "w:del": removed("deleted by a tracked change"),
+    "w:moveFrom": removed(),
+    "w:txbxContent": () => counts.push(document.lists.count()),
+    "/w:txbxContent": () => counts.pop(),
+    "w:altChunk": ({ "r:id": id = "" }) => document.embed(id),
+    "w:subDoc": ({ "r:id": id = "" }) => document.embed(id),
+  };
+}
+
+/** Ends a paragraph: it becomes lines, or a part of the one in which its box lies. */
+function finish(story: Story): void {
+  const { said = "", style = {}, own = {}, end = "seen" } = story.open.pop() ?? {};
+  const words = said.trim();
+  if (end === "deleted") story.carried = said;
+  if (end === "deleted" || (end === "hidden" && words === "") || isLeftOut(story)) return;
+  const list = own.list ?? style.list;
+  const count = story.counts.at(-1);
+  const item = list === undefined ? undefined : count?.(list, own.level ?? style.level ?? 0);
+  const label = item?.label ?? "";
+  // People see the number of an item that is empty, as in the first column of a table.
+  if (words === "" && (label === "" || label === BULLET)) return;
+  const host = story.open.at(-1);
+  if (host) host.said = `${host.said.trimEnd()} ${`${label} ${words}`.trim()} `;
+  else block(story.lines, story.table, words, { heading: style.heading ?? 0, ...item });
+}
+
+/** Handlers of tables. One in a box is a part of the box, and a row that was deleted is none. */
+function tableHandlers(story: Story): Handlers {
+  const { xml, table } = story;
+  const guarded = Object.entries(table.handlers).map(([name, handler]) => {
+    const guard = (attributes: Attributes) => {
+      if (name === "w:tr") story.isRowDeleted = false;
+      if (!xml.within("w:txbxContent") && !(story.isRowDeleted && name === "/w:tr")) handler(attributes);
+    };
+    return [name, guard] as const;
+  });
+  return {
+    ...Object.fromEntries(guarded),
+    "w:gridSpan": ({ "w:val": columns }) => table.span(boundedNumber(columns, 1)),
+    "w:gridBefore": ({ "w:val": columns }) => table.skip(boundedNumber(columns, 0)),
+  };
+}
+
+/** Handlers of what stands between words. */
+function wordHandlers(story: Story): Handlers {
+  const { xml, document } = story;
+  const char = (font: string, code: string) => {
+    const number = Number.parseInt(code, 16);
+    if (number > 0 && number <= 0x10ffff) say(story, String.fromCodePoint(number), font);
+  };
+  return {
+    "w:r": () => (story.run = {}),
+    "w:rStyle": ({ "w:val": id = "" }) => {
+      if (!xml.within(...FORMER)) story.run = document.styles(id);
+    },
+    "w:tab": () => put(story, xml.within("w:tabs") ? "" : "\t"),
+    "w:ptab": () => put(story, "\t"),
+    "w:br": () => put(story, "\n"),
+    "w:cr": () => put(story, "\n"),
+    "w:noBreakHyphen": () => put(story, "-"),
+    "w:sym": ({ "w:font": font = "", "w:char": code = "" }) => char(font, code),
+    // A sign beyond the first plane, such as an emoji.
+    "w16se:symEx": ({ "w16se:char": code = "" }) => char("", code),
+    // Letters that are drawn as a picture.
+    "v:textpath": ({ string = "" }) => put(story, ` ${string} `),
+    "w:rt": () => document.text.lose("reading of characters"),
+  };
+}
+
+/** Handlers of fields, of which people see the result, and of the boxes and lists of a form. */
+function fieldHandlers(story: Story): Handlers {
+  const { fields } = story;
+  let isChecked = false;
+  let entries: string[] = [];
+  let chosen = 0;
+  const check = (box: Attributes) => {
+    isChecked = isOn(box);
+  };
+  return {
+    "w:fldChar": ({ "w:fldCharType": type }) => {
+      const isCode = type === "begin" || fields.pop();
+      if (isCode) story.codes += type === "begin" ? 1 : -1;
+      if (type === "begin") fields.push(true);
+      else if (type === "separate") fields.push(false);
+    },
+    "w:checkBox": () => (isChecked = false),
+    "w:default": check,
+    "w:checked": check,
+    "/w:checkBox": () => put(story, isChecked ? "☒" : "☐"),
+    "w:ddList": () => {
+      entries = [];
+      chosen = 0;
+    },
+    "w:result": ({ "w:val": number }) => (chosen = boundedNumber(number, 0)),
+    "w:listEntry": ({ "w:val": entry = "" }) => entries.push(entry),
+    "/w:ddList": () => put(story, entries[chosen] ?? ""),
+  };
+}
+
+/** Handlers of references to notes. */
+function noteHandlers(story: Story): Handlers {
+  const { open, document } = story;
+  /** A note whose own sign follows, and where that begins in its paragraph. */
+  let signed: { readonly kind: string; readonly id: string; readonly from: number } | undefined;
+  const refer = (kind: string) => (note: Attributes) => {
+    const { "w:id": id = "", "w:customMarkFollows": custom = "0" } = note;
+    if (isLeftOut(story)) return;
+    if (isOn({ "w:val": custom })) signed = { kind, id, from: open.at(-1)?.said.length ?? 0 };
+    else put(story, `[${document.mark(kind, id)}]`);
+  };
+  return {
+    "w:footnoteReference": refer("^"),
+    "w:endnoteReference": refer("^e"),
+    "w:commentReference": refer("comment "),
+    "/w:r": () => {
+      const paragraph = open.at(-1);
+      if (!signed || !paragraph) return;
+      const { kind, id, from } = signed;
+      const sign = paragraph.said.slice(from).trim().replace("^", "");
+      paragraph.said = `${paragraph.said.slice(0, from)}[${document.mark(kind, id, sign)}]`;
+      signed = undefined;
+    },
+  };
+}
+
+/** Handlers of content that stands there for newer programs and again for older ones. */
+function choiceHandlers(story: Story): Handlers {
+  return {
+    "mc:AlternateContent": () => story.choices.push(story.said),
+    "/mc:AlternateContent": () => story.choices.pop(),
+  };
+}
