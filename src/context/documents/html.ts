@@ -1,4 +1,4 @@
-import type { Growing } from "./growing.ts";
+import { type Growing, growing } from "./growing.ts";
 import { type Attributes, parse } from "./markup.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
@@ -38,6 +38,13 @@ export function readHtml(source: string, text: Growing): void {
   });
   put(html, taken(html));
   text.line();
+}
+
+/** The text of HTML, whose losses are told to another text. */
+export function textOfHtml(source: string, { lose, unread }: Pick<Growing, "lose" | "unread">): string {
+  const text = growing(Number.POSITIVE_INFINITY);
+  readHtml(source, { ...text, lose, unread });
+  return text.soFar();
 }
 
 function open(html: Html, name: string, { alt = "" }: Attributes): void {

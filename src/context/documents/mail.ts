@@ -1,7 +1,7 @@
 import { type Address, addressParser } from "postal-mime";
 import { withoutMark } from "../text/decode.ts";
 import { type Growing, growing, Unreadable } from "./growing.ts";
-import { readHtml } from "./html.ts";
+import { readHtml, textOfHtml } from "./html.ts";
 import { decodedBy, fileName, type MimePart, type OpenMail, openMail } from "./mime.ts";
 
 /** Words of a mail, as plain text or as HTML. */
@@ -113,10 +113,9 @@ const wordsIn = (said: string) =>
 
 /** The text of HTML; "" if it cannot be read. */
 function textOf(html: string): string {
-  const text = growing(Number.POSITIVE_INFINITY);
   try {
-    readHtml(html, text);
-    return text.soFar();
+    // If it is taken, its losses are told when it is read.
+    return textOfHtml(html, growing(0));
   } catch {
     return "";
   }

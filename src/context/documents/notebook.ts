@@ -1,38 +1,159 @@
+import { isUtf8 } from "node:buffer";
 import * as v from "valibot";
-import { damaged, type Growing } from "./growing.ts";
+import { withoutMark } from "../text/decode.ts";
+import { damaged, type Growing, Unreadable } from "./growing.ts";
+import { textOfHtml } from "./html.ts";
+import { onTerminal } from "./terminal.ts";
 
-const Lines = v.pipe(
-  v.array(v.string()),
-  v.transform((lines) => lines.join("")),
-);
-const Text = v.fallback(v.union([v.string(), Lines]), "");
-const Output = v.object({
-  text: v.exactOptional(Text),
-  data: v.fallback(v.record(v.string(), v.unknown()), {}),
-  ename: v.exactOptional(v.string()),
-  evalue: v.exactOptional(v.string()),
-});
-const Cell = v.object({ source: Text, outputs: v.fallback(v.array(Output), []) });
-const Notebook = v.pipe(v.string(), v.parseJson(), v.object({ cells: v.array(Cell) }));
+/** A cell, an output, or another part of a notebook. Nothing is known of its values. */
+type Named = Readonly<Record<string, unknown>>;
 
-/** Reads the sources of a Jupyter notebook and the text of its outputs. @throws Unreadable */
+const NamedSchema = v.fallback(v.record(v.string(), v.unknown()), {});
+const named = (value: unknown): Named => v.parse(NamedSchema, value);
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value ?? {}]);
+
+/** The names in cells and outputs whose values are read, or say nothing that people see: settings, numbers, ids, languages. */
+const CELL_NAMES =
+  "cell_type source input code outputs attachments metadata execution_count prompt_number id language level collapsed";
+const OUTPUT_NAMES =
+  "output_type data metadata name stream ename etype evalue traceback execution_count prompt_number transient";
+
+/** Formats of outputs by their names before nbformat 4. */
+const OLDER_FORMATS: Readonly<Record<string, string>> = {
+  text: "text/plain",
+  html: "text/html",
+  latex: "text/latex",
+  json: "application/json",
+  javascript: "application/javascript",
+  svg: "image/svg+xml",
+  png: "image/png",
+  jpeg: "image/jpeg",
+  pdf: "application/pdf",
+};
+
+const KNOWN = new Set(`${CELL_NAMES} ${OUTPUT_NAMES}`.split(" ").concat(Object.keys(OLDER_FORMATS)));
+
+/** Reads the sources of a Jupyter notebook and what its outputs say. @throws Unreadable */
 export function readNotebook(bytes: Buffer, text: Growing): void {
-  for (const [at, { source, outputs }] of parsed(bytes).entries()) {
-    text.part(`cell ${at + 1}`);
-    text.add(source);
+  for (const [at, given] of cellsIn(bytes, text).entries()) {
+    const cell = named(given);
+    const place = `cell ${at + 1}`;
+    text.part(place);
+    text.add(`${headingOf(cell)}${wordsOf(cell.source ?? cell.input ?? cell.code ?? cell.text)}`);
     text.line();
-    for (const { text: printed, data, ename, evalue } of outputs) {
-      const error = ename === undefined ? undefined : `${ename}: ${evalue ?? ""}`;
-      const said = printed ?? ("text/plain" in data ? v.parse(Text, data["text/plain"]) : error);
-      if (said !== undefined) text.add(`[output]\n${said}`);
-      text.line();
-      if (Object.keys(data).some((type) => type.startsWith("image/"))) text.lose("image", `cell ${at + 1}`);
-    }
+    // Pictures to which the source refers.
+    for (const _ of Object.keys(named(cell.attachments))) text.lose("image", place);
+    for (const output of joined(list(cell.outputs))) tryOutput(output, text, place);
+    tellUnknown({ cell: given, ...cell }, text);
   }
 }
 
-function parsed(bytes: Buffer) {
-  const notebook = v.safeParse(Notebook, bytes.toString("utf8"));
-  if (!notebook.success) throw damaged("it has no cells, as notebooks of nbformat 4 do");
-  return notebook.output.cells;
+/** The cells of all sheets: before nbformat 4 a notebook had several. */
+function cellsIn(bytes: Buffer, text: Growing): readonly unknown[] {
+  if (!isUtf8(bytes)) text.lose("character without a meaning");
+  const notebook = named(parsed(bytes.toString("utf8", bytes.length - withoutMark(bytes).length)));
+  const sheets = [notebook, ...list(notebook.worksheets).map(named)].filter(({ cells }) => Array.isArray(cells));
+  if (sheets.length === 0) throw damaged("it has no cells, as notebooks have");
+  return sheets.flatMap(({ cells }) => list(cells));
+}
+
+/** Strings, and numbers that Python writes and JSON has not. */
+const NUMBERS = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\b(?:NaN|Infinity)\b/g;
+
+/** The value of JSON as Python writes it; undefined if it is none. */
+function parsed(json: string): unknown {
+  const strict = () => json.replace(NUMBERS, (it) => (it.startsWith('"') ? it : `"${it}"`));
+  return jsonValue(json) ?? jsonValue(strict());
+}
+
+function jsonValue(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text, which may be a list of its lines. */
+function wordsOf(value: unknown, between = ""): string {
+  if (Array.isArray(value)) return value.map((line) => wordsOf(line)).join(between);
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+function headingOf({ cell_type, level }: Named): string {
+  if (cell_type !== "heading") return "";
+  return `${"#".repeat(Math.min(Math.max(Number(level) || 1, 1), 6))} `;
+}
+
+/** Outputs, with those joined that one stream printed piece by piece. */
+function joined(outputs: readonly unknown[]): readonly unknown[] {
+  const all: unknown[] = [];
+  for (const output of outputs) {
+    const [before, { text, ...printed }] = [named(all.at(-1)), named(output)];
+    const isNext = printed.output_type === "stream" && STREAM.every((name) => before[name] === printed[name]);
+    if (isNext) all[all.length - 1] = { ...printed, text: wordsOf(before.text) + wordsOf(text) };
+    else all.push(output);
+  }
+  return all;
+}
+
+/** The names that tell a stream. */
+const STREAM = ["output_type", "name", "stream"];
+
+/** Reads an output. One that is odd costs no other. */
+function tryOutput(given: unknown, text: Growing, place: string): void {
+  const output = named(given);
+  tellUnknown({ output: given, ...output }, text);
+  try {
+    readOutput(output, text, place);
+  } catch (error) {
+    if (error instanceof Unreadable && error.reason === "text_too_large") throw error;
+    text.lose("output without text", place);
+  }
+}
+
+function readOutput(output: Named, text: Growing, place: string): void {
+  const older = Object.entries(OLDER_FORMATS).filter(([name]) => name in output);
+  const formats = { ...named(output.data), ...Object.fromEntries(older.map(([name, type]) => [type, output[name]])) };
+  const said = onTerminal(errorOf(output) || bestOf(formats, text));
+  if (said.trim() !== "") text.add(`[output]\n${said}`);
+  text.line();
+  const types = Object.keys(formats);
+  if (types.some((type) => type.startsWith("image/"))) text.lose("image", place);
+  else if (said.trim() === "" && types.some((type) => type !== "text/plain")) text.lose("output without text", place);
+}
+
+/** The backtrace of an error, which mostly has its name and message; "" if the output is no error. */
+function errorOf({ ename, etype = ename, evalue, traceback }: Named): string {
+  const name = wordsOf(etype);
+  const error = name === "" ? "" : onTerminal(`${name}: ${wordsOf(evalue)}`);
+  const trace = onTerminal(wordsOf(traceback, "\n"));
+  return trace === "" || trace.includes(error) ? trace || error : `${trace}\n${error}`;
+}
+
+/** Plain text that says only of what class a value is, where another format shows it. */
+const ONLY_A_CLASS = /^<([\w.]+ object|[\w.]+ at 0x|Figure )[^<>]*>$/;
+
+/** The text of the format that says most: Markdown, plain text, LaTeX, HTML, JSON. */
+function bestOf(formats: Named, text: Growing): string {
+  const plain = wordsOf(formats["text/plain"]);
+  const isClass = Object.keys(formats).length > 1 && ONLY_A_CLASS.test(plain.trim());
+  return (
+    wordsOf(formats["text/markdown"]) ||
+    (isClass ? "" : plain) ||
+    wordsOf(formats["text/latex"]) ||
+    textOfHtml(wordsOf(formats["text/html"]), text) ||
+    jsonOf(formats["application/json"])
+  );
+}
+
+function jsonOf(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : wordsOf(value);
+}
+
+/** Loses texts under names that no version of the format has. */
+function tellUnknown(part: Named, text: Growing): void {
+  for (const [name, value] of Object.entries(part)) {
+    if (!KNOWN.has(name) && wordsOf(value).trim() !== "") text.unread(name);
+  }
 }
