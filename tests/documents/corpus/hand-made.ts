@@ -1,11 +1,16 @@
 import { zip } from "../packed.ts";
+import { OPEN } from "./hand-made/open.ts";
+import { PRINTED } from "./hand-made/printed.ts";
+import { SHEETS } from "./hand-made/sheets.ts";
+import { WEB } from "./hand-made/web.ts";
+import { WORDS } from "./hand-made/words.ts";
 import { PAGES } from "./pages.ts";
 
 // Inputs that no writer at hand makes: their parts, word by word.
 
 /** By the name of the input. */
 export const HAND_MADE: Readonly<Record<string, () => Buffer>> = {
-  ...PAGES,
+  ...{ ...PAGES, ...OPEN, ...PRINTED, ...SHEETS, ...WEB, ...WORDS },
   "bare.docx": () =>
     zip([
       { name: "[Content_Types].xml", data: "<Types/>" },
