@@ -18,7 +18,7 @@ const PLACES: Readonly<Record<string, readonly [part: string, ...before: string[
   "sales.xlsx": ["xl/worksheets/sheet1.xml", "</worksheet>", "</row>", "</c>"],
   "text.odt": ["content.xml", "</office:text>"],
   "talk.odp": ["content.xml", "</draw:page>"],
-  "cost.ods": ["content.xml", "</table:table>"],
+  "cost.ods": ["content.xml", "</office:body>", "</table:table>", "</table:table-row>", "</table:table-cell>"],
 };
 const CASES = Object.entries(PLACES).flatMap(([name, [part, ...ends]]) =>
   ends.map((end) => [name, part, end] as const),

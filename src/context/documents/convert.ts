@@ -20,12 +20,13 @@ import { readMail, readMailbox } from "./mail.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
 import { readNotebook } from "./notebook.ts";
 import { readOdf } from "./odf.ts";
+import { readOds } from "./ods.ts";
 import { contentTypes, loseUnopened, mainOf } from "./office.ts";
 import { readPdf } from "./pdf.ts";
 import { readPptx } from "./pptx.ts";
 import { type RowsAsked, readRows } from "./rows.ts";
-import { readOds, readXlsx } from "./sheets.ts";
 import { readParquet, readSqlite } from "./tables.ts";
+import { readXlsx } from "./xlsx.ts";
 
 /** A reading: its job, and the function that is told to which place it has come. */
 interface Reading extends Job {

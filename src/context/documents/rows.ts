@@ -1,8 +1,10 @@
 import { openParts, type Parts } from "./archives.ts";
 import { type Growing, Unreadable } from "./growing.ts";
 import { extensionOf, type FileKind } from "./kinds.ts";
-import { type CellValue, openXlsx, type SheetPass, walkOds, walkSheet } from "./sheets.ts";
+import { walkOds } from "./ods.ts";
+import { type CellValue, passOf, type SheetPass } from "./sheets.ts";
 import { inDatabase, inParquet, rowsInTable, tablesIn } from "./tables.ts";
+import { openXlsx, readSheet } from "./xlsx.ts";
 
 // Rows of one sheet or table with their raw values: `[7,["a",1.50,null]]` for the seventh row, a line for each. Numbers are as the
 // file has them, and dates have their ISO form. Tables with named columns begin with a line `[0,[names]]`.
@@ -69,23 +71,17 @@ function chosen<T extends { readonly name: string }>(all: readonly T[], wanted: 
 }
 
 function xlsxRows(parts: Parts, wanted: string | null, text: Growing): string {
-  const { book, sheets } = openXlsx(parts);
-  const sources = sheets.map(({ name, part }) => ({ name, source: parts.text(part) }));
+  const { book, sheets } = openXlsx(parts, text);
+  const all = sheets.map((sheet) => ({ ...sheet, source: parts.text(sheet.part) }));
   // Programs add sheets of which nobody fills the last ones.
-  const filled = sources.filter(({ source }) => /<(?:[^\s<>/:]+:)?[vtf][\s>]/.test(source));
-  const { name, source } = chosen(wanted === null ? filled : sources, wanted, "sheet");
-  walkSheet(source, book, rowsPass(name, text));
-  return name;
+  const filled = all.filter(({ source }) => /<(?:[^\s<>/:]+:)?[vtf][\s>]/.test(source));
+  const sheet = chosen(wanted === null ? filled : all, wanted, "sheet");
+  readSheet(parts, sheet, book, rowsPass(sheet.name, text));
+  return sheet.name;
 }
 
 function rowsPass(sheet: string, text: Growing): SheetPass<CellJson> {
-  return {
-    empty: EMPTY,
-    cell: cellJson,
-    row: (number, cells) => addRow(text, number, cells),
-    lose: (kind) => text.lose(kind, sheet),
-    unread: text.unread,
-  };
+  return passOf(text, sheet, { empty: EMPTY, cell: cellJson, row: (number, cells) => addRow(text, number, cells) });
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -57,8 +57,14 @@ interface Walk {
 /** Walks through the elements of XML. @throws Unreadable */
 export const walkXml = (source: string, on: Handlers) => openXml(source).walk({ on });
 
+/** The texts that are wanted of elements. */
+interface Wanted extends Pick<Walk, "unread"> {
+  readonly left?: string;
+  readonly paragraph?: string;
+}
+
 /** The texts of all elements `of`: what `words` in them hold, except within `left`. A `paragraph` ends with a space. */
-export function textsIn(source: string, of: string, words: string, { left = "", paragraph = "" }) {
+export function textsIn(source: string, of: string, words: string, { left = "", paragraph = "", unread }: Wanted) {
   const found: { readonly attributes: Attributes; text: string }[] = [];
   const xml = openXml(source);
   const put = (more: string) => {
@@ -68,8 +74,9 @@ export function textsIn(source: string, of: string, words: string, { left = "", 
   xml.walk({
     take(more) {
       put(xml.within(words) && !xml.within(left) ? more : "");
-      return true;
+      return xml.within(words, left);
     },
+    ...(unread ? { unread } : {}),
     on: {
       [`/${paragraph}`]: () => put(" "),
       [of]: (attributes) => found.push({ attributes, text: "" }),

@@ -1,0 +1,148 @@
+import type { Parts } from "./archives.ts";
+import type { Growing } from "./growing.ts";
+import { durationOf } from "./moments.ts";
+import { refuseEncrypted } from "./office.ts";
+import {
+  type CellValue,
+  HAS_WORDS,
+  MOST_COLUMNS,
+  MOST_ROWS,
+  type SheetPass,
+  textPass,
+  textValue,
+  UNSTORED,
+} from "./sheets.ts";
+import { type Handlers, openXml } from "./xml.ts";
+
+const MOST_SPACES = 100;
+
+/** @throws Unreadable */
+export function readOds(parts: Parts, text: Growing): void {
+  walkOds(parts, (sheet) => textPass(text, sheet));
+  loseHeaders(parts.text("styles.xml"), text);
+}
+
+/** Loses headers and footers that say more than programs write by themselves: the number of the page, the name of the sheet, the day. */
+function loseHeaders(styles: string, text: Growing): void {
+  const xml = openXml(styles);
+  let [said, isUsual] = ["", false];
+  const usual = () => {
+    isUsual = true;
+  };
+  const take = (more: string) => {
+    if (!xml.within("text:date", "text:time", "text:title")) said += more;
+    return true;
+  };
+  const on: Handlers = {
+    "text:p"() {
+      [said, isUsual] = ["", false];
+    },
+    ...{ "text:page-number": usual, "text:sheet-name": usual },
+    "/text:p"() {
+      if (!isUsual && HAS_WORDS.test(said)) text.lose("header or footer");
+    },
+  };
+  xml.walk({ take, on });
+}
+
+const DELETED = "deleted by a tracked change";
+
+/** Elements with text beside the values of cells, by the kind of the loss; "": people do not see it on the sheet. */
+const BESIDE: readonly (readonly [kind: string, elements: string])[] = [
+  ["comment", "office:annotation"],
+  ["reading of characters", "text:ruby-text"],
+  ["cell prompt", "table:help-message"],
+  [DELETED, "table:deletion table:previous"],
+  ["text box", "draw:frame draw:custom-shape draw:rect draw:circle draw:ellipse draw:line draw:polyline draw:polygon"],
+  ["text box", "draw:regular-polygon draw:path draw:connector draw:caption draw:measure draw:g"],
+  // A merged cell covers it, a mistake shows it, or it stands in another file.
+  ["", "table:covered-table-cell table:error-message table:dde-links"],
+  // Formats, programs, and descriptions for those who cannot see.
+  ["", "office:automatic-styles office:scripts table:title table:desc svg:title svg:desc"],
+  // Who made a change, and when.
+  ["", "office:change-info"],
+];
+
+/** The name of a sheet that keeps the values of another file: `'file:///a.ods'#$Sheet1`. */
+const OF_ANOTHER_FILE = /^'.*'#/;
+
+/** Walks through the sheets of an ODS file. Rows that are repeated come as often as they stand there, unless they are empty. @throws Unreadable */
+export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass<Cell>): void {
+  refuseEncrypted(parts);
+  const xml = openXml(parts.text("content.xml"));
+  let pass = passOf("");
+  let [row, rows, cells, value, columns]: [number, number, Cell[], string | null, number] = [0, 1, [], null, 1];
+  let [depthBeside, hasWords, isSheet] = [0, false, false];
+  let facts: Readonly<Record<string, string>> = {};
+  const times = (given: string | undefined, most: number) =>
+    Math.min(Math.max(Math.trunc(Number(given)) || 1, 1), most);
+  const put = (said: string) => {
+    if (depthBeside > 0) hasWords ||= HAS_WORDS.test(said) && !xml.within("svg:title", "svg:desc");
+    else if (value !== null && xml.within("text:p")) value += said;
+    else return false;
+    return true;
+  };
+  const enter = () => {
+    if (depthBeside === 0) hasWords = false;
+    depthBeside += 1;
+  };
+  const leave = (kind: string) => () => {
+    depthBeside -= 1;
+    if (depthBeside === 0 && hasWords && kind !== "") pass.lose(kind);
+  };
+  const beside = BESIDE.flatMap(([kind, elements]) =>
+    elements.split(" ").flatMap((element) => [[element, enter] as const, [`/${element}`, leave(kind)] as const]),
+  );
+  const on: Handlers = {
+    ...Object.fromEntries(beside),
+    "table:table"({ "table:name": name = "" }) {
+      isSheet = depthBeside === 0 && !OF_ANOTHER_FILE.test(name);
+      pass = passOf(name);
+      row = 0;
+    },
+    "table:table-row"({ "table:number-rows-repeated": given }) {
+      [rows, cells] = [times(given, MOST_ROWS), []];
+    },
+    "/table:table-row"() {
+      const isLeft = !isSheet || cells.every((cell) => cell === pass.empty);
+      for (let n = 1; n <= rows && !isLeft; n++) pass.row(row + n, cells);
+      row += rows;
+    },
+    "table:table-cell"(found) {
+      [value, columns] = ["", times(found["table:number-columns-repeated"], MOST_COLUMNS - cells.length)];
+      facts = found;
+    },
+    "/table:table-cell"() {
+      const found = odsValue(value ?? "", facts);
+      if (found.said === "" && facts["table:formula"] && !facts["office:value-type"]) pass.lose(UNSTORED);
+      if (cells.length < MOST_COLUMNS) cells.push(...new Array<Cell>(columns).fill(pass.cell(found)));
+      value = null;
+    },
+    "table:covered-table-cell"({ "table:number-columns-repeated": given }) {
+      enter();
+      cells.push(...new Array<Cell>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill(pass.empty));
+    },
+    "draw:control": () => pass.lose("form field"),
+    "text:p": () => put(value === "" ? "" : "\n"),
+    "text:s": (spaces) => put(" ".repeat(times(spaces["text:c"], MOST_SPACES))),
+    "text:tab": () => put("\t"),
+    "text:line-break": () => put("\n"),
+  };
+  xml.walk({ take: put, unread: (element) => pass.unread(element), on });
+}
+
+/** The value of a cell. @param words the cell's text, "" without one */
+function odsValue(words: string, facts: Readonly<Record<string, string>>): CellValue {
+  // The value of an error is 0.
+  if (facts["calcext:value-type"] === "error") return textValue(words);
+  const number = facts["office:value"];
+  if (number !== undefined) return { type: "number", said: number, raw: number };
+  const truth = facts["office:boolean-value"];
+  if (truth !== undefined)
+    return { type: "boolean", said: words || truth.toUpperCase(), raw: String(truth === "true") };
+  const time = facts["office:time-value"];
+  const exact = facts["office:date-value"] ?? (time && (durationOf(time) ?? time));
+  if (exact !== undefined) return textValue(exact);
+  const text = facts["office:string-value"];
+  return { type: "text", said: words || text || "", raw: text || words };
+}

@@ -1,0 +1,195 @@
+import type { Parts } from "./archives.ts";
+import type { Growing } from "./growing.ts";
+import type { Attributes } from "./markup.ts";
+import { momentOf, type NumberFormat, numberFormat } from "./moments.ts";
+import { mainOf, relatedPart, relationsOf } from "./office.ts";
+import {
+  type CellValue,
+  HAS_WORDS,
+  MOST_COLUMNS,
+  MOST_ROWS,
+  type SheetPass,
+  textPass,
+  textValue,
+  UNSTORED,
+} from "./sheets.ts";
+import { type Handlers, isSaid, openXml, textsIn } from "./xml.ts";
+
+export function readXlsx(parts: Parts, text: Growing): void {
+  const { book, sheets } = openXlsx(parts, text);
+  for (const { name, part } of sheets) {
+    const source = parts.text(part);
+    if (source === "") text.lose("damaged part", name);
+    else readSheet(parts, { part, source }, book, textPass(text, name));
+  }
+  const drawings = parts.unopened().filter((name) => /\/drawings\/drawing\d+\.xml$/.test(name));
+  for (const name of drawings) if (isSaid(parts.text(name), "a:t")) text.lose("text box");
+}
+
+/** A workbook's strings, and what its styles show numbers as. */
+interface Workbook {
+  readonly strings: readonly string[];
+  readonly formats: readonly NumberFormat[];
+  readonly is1904: boolean;
+}
+
+/** A sheet of a workbook. */
+interface Sheet {
+  readonly name: string;
+  /** The name of its part; "" if it has none. */
+  readonly part: string;
+}
+
+/** The sheets of a workbook, and what their cells refer to. */
+export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Workbook; readonly sheets: Sheet[] } {
+  const main = mainOf(parts, "xl/workbook.xml");
+  const related = relationsOf(parts, main);
+  const sheets: Sheet[] = [];
+  let is1904 = false;
+  const xml = openXml(parts.text(main));
+  const on: Handlers = {
+    sheet({ name = "", "r:id": id = "" }) {
+      sheets.push({ name: signsIn(name), part: related.get(id)?.target ?? "" });
+    },
+    workbookPr: ({ date1904 }) => (is1904 = date1904 === "1" || date1904 === "true"),
+  };
+  xml.walk({ take: () => xml.within("definedName"), unread, on });
+  const of = (type: string) => parts.text(relatedPart(parts, main, type));
+  // Phonetic runs tell how the others are spoken.
+  const strings = textsIn(of("sharedStrings"), "si", "t", { left: "rPh", unread }).map((one) => signsIn(one.text));
+  return { book: { strings, formats: formatsIn(of("styles")), is1904 }, sheets };
+}
+
+/** Text in which characters are written by their codes, since XML cannot hold them: `_x000D_`. */
+function signsIn(text: string): string {
+  return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/** The formats of numbers by the styles of cells. */
+function formatsIn(styles: string): NumberFormat[] {
+  const codes = new Map<number, string>();
+  const inherited: NumberFormat[] = [];
+  const found: NumberFormat[] = [];
+  const xml = openXml(styles);
+  const on: Handlers = {
+    numFmt({ numFmtId, formatCode }) {
+      if (formatCode) codes.set(Number(numFmtId), formatCode);
+    },
+    xf({ numFmtId, xfId }) {
+      const id = Number(numFmtId ?? 0);
+      const format = (numFmtId === undefined && inherited[Number(xfId)]) || numberFormat(id, codes.get(id));
+      if (xml.within("cellStyleXfs")) inherited.push(format);
+      if (xml.within("cellXfs")) found.push(format);
+    },
+  };
+  xml.walk({ on });
+  return found;
+}
+
+/** Reads the rows and cells of a sheet, and names what stands beside them. @throws Unreadable */
+export function readSheet<Cell>(
+  parts: Parts,
+  { part, source }: { readonly part: string; readonly source: string },
+  book: Workbook,
+  pass: SheetPass<Cell>,
+): void {
+  walkSheet(source, book, pass);
+  // Newer programs keep a form of shapes of their own, before the one for others. That of a control is empty.
+  const boxes: Readonly<Record<string, readonly [shape: string, words: string]>> = {
+    drawing: ["xdr:sp", "xdr:txBody"],
+    vmlDrawing: ["v:shape", "v:textbox"],
+  };
+  for (const { type, target } of relationsOf(parts, part).values()) {
+    const [shape = "", words = ""] = boxes[type] ?? [];
+    const texts = shape === "" ? [] : textsIn(parts.text(target), shape, words, { left: "mc:Choice" });
+    for (const { text } of texts) if (text.trim() !== "") pass.lose("text box");
+  }
+}
+
+/** Elements whose text people do not see: formulas, ids, and choices of cells that are formulas as well. */
+const SILENT = ["f", "formula", "formula1", "formula2", "xm:f", "xm:sqref", "x14:id", "x12ac:list", "customSheetViews"];
+const HEADERS = ["oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"];
+
+function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>): void {
+  const xml = openXml(source);
+  let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
+  let [column, type, style, isFormula, isStored] = [0, "n", 0, false, false];
+  let [header, hasCells] = ["", false];
+  const take = (said: string) => {
+    const isCell = xml.within("v", "t");
+    // Phonetic runs tell how the others are spoken.
+    if (isCell && !xml.within("rPh")) value += said;
+    if (isCell || xml.within(...SILENT)) return true;
+    header += said;
+    return xml.within("headerFooter");
+  };
+  const beginHeader = () => {
+    header += "&L";
+  };
+  const losePrompt = ({ prompt, promptTitle, tooltip }: Attributes) => {
+    if (prompt || promptTitle || tooltip) pass.lose("cell prompt");
+  };
+  const on: Handlers = {
+    ...Object.fromEntries(HEADERS.map((element) => [element, beginHeader])),
+    "/headerFooter"() {
+      if (hasOwnWords(header)) pass.lose("header or footer");
+    },
+    ...{ dataValidation: losePrompt, "x14:dataValidation": losePrompt, hyperlink: losePrompt },
+    sheetData: () => (hasCells = true),
+    row({ r }) {
+      row = Math.min(Number(r) || row + 1, MOST_ROWS);
+      cells = [];
+    },
+    "/row": () => pass.row(row, cells),
+    c({ r = "", t = "n", s = "0", ph }) {
+      column = Math.min(columnOf(r) ?? cells.length, MOST_COLUMNS - 1);
+      [type, style, value, isFormula, isStored] = [t, Number(s), "", false, false];
+      if (ph === "1") pass.lose("reading of characters");
+    },
+    v: () => (isStored = true),
+    f: () => (isFormula = true),
+    "/c"() {
+      const isEmptyText = type === "str" && isStored;
+      if (value === "" && isFormula && !isEmptyText) pass.lose(UNSTORED);
+      while (cells.length < column) cells.push(pass.empty);
+      const found = xlsxValue(value, type, style, book);
+      if (found === null) pass.lose("damaged cell");
+      cells[column] = found ? pass.cell(found) : pass.empty;
+    },
+  };
+  xml.walk({ take, unread: pass.unread, on });
+  if (!hasCells) pass.lose("sheet without cells");
+}
+
+/** True if a header says more than programs write by themselves: the number of the page, the names of sheet and file, the day. */
+function hasOwnWords(header: string): boolean {
+  const codes = /&(?:"[^"]{0,100}"|K.{6}|\d{1,3}|.)/g;
+  const sections = header.split(/&[LCR]/).filter((section) => !/&[PN]/.test(section));
+  return sections.some((section) => HAS_WORDS.test(section.replace(codes, "")));
+}
+
+/** The index of the column in a reference such as `AB12`. */
+function columnOf(reference: string): number | null {
+  const letters = /^[A-Z]{1,3}/.exec(reference)?.[0];
+  if (letters === undefined) return null;
+  return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
+}
+
+/** The value of a cell by its type and style; null: it refers to a string that is not there. */
+function xlsxValue(value: string, type: string, style: number, book: Workbook): CellValue | null {
+  if (value === "") return textValue("");
+  if (type === "s") {
+    const found = book.strings[Number(value)];
+    return found === undefined ? null : textValue(found);
+  }
+  if (type === "b") {
+    const isTrue = value === "1" || value === "true";
+    return { type: "boolean", said: isTrue ? "TRUE" : "FALSE", raw: String(isTrue) };
+  }
+  if (type === "str" || type === "inlineStr") return textValue(signsIn(value));
+  if (type !== "n") return textValue(value);
+  const format = book.formats[style];
+  const moment = format && format.shows !== "number" ? momentOf(Number(value), format, book.is1904) : null;
+  if (moment === null) return { type: "number", said: value, raw: value };
+  return { type: "text", said: moment, raw: moment.replace(" ", "T") };
+}
