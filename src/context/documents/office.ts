@@ -158,7 +158,7 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
   let cell: string | null = null;
   let columns = 1;
   const outermost = (work: () => void) => () => {
-    if (xml.depth(table) === 1) work();
+    if (xml.depth(table) === 1 && !xml.within("mc:Fallback")) work();
   };
   const skip = (empty: number) => {
     for (let n = 0; n < empty && row.length < MOST_COLUMNS; n++) row.push("");

@@ -1,43 +1,163 @@
+import { posix } from "node:path";
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
+import { BULLET, boundedNumber, counting, type NumberFormat, type Shift, shifting } from "./labels.ts";
 import { mainOf, relationsOf, tableOf } from "./office.ts";
 import { type Handlers, openXml, walkXml } from "./xml.ts";
 
 export function readPptx(parts: Parts, text: Growing): void {
   const main = mainOf(parts, "ppt/presentation.xml");
   const related = relationsOf(parts, main);
-  const slides: string[] = [];
-  walkXml(parts.text(main), { "p:sldId": (slide) => slides.push(related.get(slide["r:id"] ?? "")?.target ?? "") });
-  for (const [at, slide] of slides.entries()) {
-    text.part(`slide ${at + 1}`);
+  const ids: string[] = [];
+  walkXml(parts.text(main), { "p:sldId": (slide) => ids.push(slide["r:id"] ?? "") });
+  for (const [at, id] of ids.entries()) {
+    const number = at + 1;
+    const slide = related.get(id)?.target ?? posix.join(posix.dirname(main), `slides/slide${number}.xml`);
+    text.part(`slide ${number}`);
+    if (!parts.names.has(slide)) {
+      text.lose("damaged part", number);
+      continue;
+    }
     const has = readSlide(parts.text(slide), text);
     const notes = [...relationsOf(parts, slide).values()].find(({ type }) => type === "notesSlide");
     const hasNotes = notes && readSlide(parts.text(notes.target), text, "Notes:\n");
-    if (!has && !hasNotes) text.lose("slide without text", at + 1);
+    if (!has && !hasNotes) text.lose("slide without text", number);
   }
 }
+
+/** Elements whose text nobody sees: the ids of the looks of tables, and what an animation changes. */
+const SILENT = ["a:tableStyleId", "p:attrName"];
 
 /** True if the slide has text. */
 function readSlide(source: string, text: Growing, lead = ""): boolean {
   const xml = openXml(source);
   const table = tableOf(xml, text, "a:tbl", "a:tr", "a:tc");
+  const lists = listsOn(xml.within, text);
   let [paragraph, has] = ["", false];
+  let shift: Shift = "";
+  let shifted = shifting();
+  // The number of the slide is a field, and cells that another one covers are not shown.
+  let [isNumber, isCovered] = [false, false];
+  // The pieces of text so far, and before the choice that was opened last.
+  let [pieces, piecesBefore] = [0, 0];
+  const isForOlder = () => xml.within("mc:Fallback");
+  const put = (said: string) => {
+    if (isForOlder()) return;
+    paragraph += said;
+    pieces += 1;
+  };
   const take = (said: string) => {
-    // The number of the slide is a field.
-    if (xml.within("a:t") && !xml.within("a:fld")) paragraph += said;
-    return xml.within("a:t");
+    // The same content for older programs is told if the newer ones have none.
+    if (isForOlder()) return pieces > piecesBefore;
+    const isLeft = (isNumber && xml.within("a:fld")) || (isCovered && xml.within("a:tc"));
+    if (xml.within("a:t") && !isLeft) put(shifted(paragraph, said, shift));
+    return xml.within("a:t", ...SILENT);
   };
   const on: Handlers = {
     ...table.handlers,
-    "a:br": () => (paragraph += "\n"),
+    ...lists.handlers,
+    "a:tc"({ hMerge, vMerge }) {
+      table.handlers["a:tc"]?.({});
+      isCovered = isTrue(hMerge) || isTrue(vMerge);
+    },
+    "a:fld": ({ type }) => (isNumber = type === "slidenum"),
+    "mc:Choice": () => (piecesBefore = pieces),
+    "a:r": () => (shift = ""),
+    "a:rPr": ({ baseline = "0" }) => (shift = shiftOf(Number.parseFloat(baseline))),
+    "a:br": () => put("\n"),
     "/a:p"() {
       const said = paragraph.trim();
       paragraph = "";
+      shifted = shifting();
       if (said === "") return;
-      if (!table.take(said)) text.add(`${has ? "" : lead}${said}\n`);
+      const { indent, label } = lists.next();
+      if (!table.take(`${label}${said}`)) text.add(`${has ? "" : lead}${indent}${label}${said}\n`);
       has = true;
     },
   };
   xml.walk({ take, unread: text.unread, on });
   return has;
+}
+
+const isTrue = (given: string | undefined) => given === "1" || given === "true";
+
+/** The place of words by how far their line is raised, in thousandths or percent. */
+const shiftOf = (raised: number): Shift => (raised > 0 ? "^" : raised < 0 ? "_" : "");
+
+/** The sign or number before paragraphs of a list. */
+interface Marker {
+  /** The kind of number, such as `alphaLcParenR` for `a)`; "" of a sign. */
+  readonly type: string;
+  readonly start: number;
+}
+
+const LEVELS = 9;
+const levelName = (level: number) => `a:lvl${level + 1}pPr`;
+
+/** The lists of the shapes of a slide. */
+function listsOn(within: (...names: readonly string[]) => boolean, text: Growing) {
+  let count = counting();
+  // What marks the paragraphs of a level if they do not say it, and what marked the last one of each.
+  let usual: (Marker | undefined)[] = [];
+  let last: (Marker | undefined)[] = [];
+  let [level, own]: [number, Marker | null | undefined] = [0, undefined];
+  const mark = (marker: Marker | null) => {
+    for (let at = 0; at < LEVELS; at++) if (within(levelName(at))) usual[at] = marker ?? undefined;
+    if (within("a:pPr")) own = marker;
+  };
+  const sign = () => mark({ type: "", start: 1 });
+  const begin = () => {
+    count = counting();
+    [usual, last] = [[], []];
+  };
+  const handlers: Handlers = {
+    "p:txBody": begin,
+    "a:txBody": begin,
+    "a:p": () => ([level, own] = [0, undefined]),
+    "a:pPr"({ lvl }) {
+      // A field has properties of its own.
+      if (!within("a:fld")) level = boundedNumber(lvl, 0, LEVELS - 1);
+    },
+    "a:buNone": () => mark(null),
+    "a:buChar": sign,
+    "a:buBlip": sign,
+    "a:buAutoNum": ({ type = "", startAt }) => mark({ type, start: boundedNumber(startAt, 1) }),
+  };
+  /** What stands before the paragraph that ends here. */
+  const next = () => {
+    const marker = own === undefined ? usual[level] : (own ?? undefined);
+    const before = last[level];
+    last = [...last.slice(0, level), marker];
+    if (!marker) return { indent: "", label: "" };
+    const indent = "  ".repeat(level);
+    if (marker.type === "") return { indent, label: `${BULLET} ` };
+    const goesOn = before?.type === marker.type && before.start === marker.start;
+    const { format, label } = numberingOf(marker.type, level);
+    if (format === undefined) text.lose("list number", marker.type);
+    const shown = { format: format ?? "1", label, start: marker.start };
+    return { indent, label: `${count.next(level, () => shown, goesOn ? undefined : marker.start)} ` };
+  };
+  return { handlers, next };
+}
+
+const FORMATS: readonly (readonly [name: RegExp, format: NumberFormat])[] = [
+  [/^arabic[A-Z]/, "1"],
+  [/^alphaLc/, "a"],
+  [/^alphaUc/, "A"],
+  [/^romanLc/, "i"],
+  [/^romanUc/, "I"],
+];
+
+const ENDS: readonly (readonly [name: RegExp, sign: string])[] = [
+  [/Period$/, "."],
+  [/Minus$/, "-"],
+  [/Paren(R|Both)$/, ")"],
+];
+
+/** How numbers are shown, by the beginning and the end of the name of their kind; no format if it is not one of these. */
+function numberingOf(type: string, level: number) {
+  const format = FORMATS.find(([name]) => name.test(type))?.[1];
+  const before = type.endsWith("ParenBoth") ? "(" : "";
+  const sign = ENDS.find(([name]) => name.test(type))?.[1] ?? "";
+  return { format, label: [before, level, sign] };
 }
