@@ -15,6 +15,11 @@ const cell = (text: string, more = "") => `<a:tc${more}><a:txBody>${line(text)}<
 const either = (choice: string, fallback: string) =>
   `<mc:AlternateContent><mc:Choice Requires="a14">${choice}</mc:Choice><mc:Fallback>${fallback}</mc:Fallback></mc:AlternateContent>`;
 
+const math = (text: string) => `<m:r><a:rPr/><m:t>${text}</m:t></m:r>`;
+const sup = (base: string, raised: string) => `<m:sSup><m:e>${math(base)}</m:e><m:sup>${math(raised)}</m:sup></m:sSup>`;
+const fraction = (over: string, under: string) =>
+  `<m:f><m:num>${math(over)}</m:num><m:den>${math(under)}</m:den></m:f>`;
+
 interface Slide {
   readonly says: string;
   readonly shapes: string;
@@ -85,6 +90,22 @@ const SLIDES: readonly Slide[] = [
       '<a:p><a:r><a:t>On </a:t></a:r><a:fld type="datetime1"><a:pPr lvl="3"/><a:t>1 May 2026</a:t></a:fld></a:p><a:p><a:fld type="slidenum"><a:t>7</a:t></a:fld></a:p>',
     ),
     text: "On 1 May 2026\n",
+  },
+  {
+    says: "an equation is a line, once, and one over several lines is told",
+    shapes: box(
+      `<a:p>${run("E = m")}${either(`<a14:m><m:oMath>${sup("c", "2")}${fraction("1", "2")}</m:oMath></a14:m>`, run("E = ?"))}</a:p><a:p><a14:m><m:oMath><m:m><m:mr><m:e>${math("a")}</m:e></m:mr></m:m></m:oMath></a14:m></a:p>`,
+    ),
+    text: "E = mc^(2)(1)/(2)\na\n",
+    lost: ["equation: "],
+  },
+  {
+    says: "a sign of a font of symbols is its own, and one that has none is told",
+    shapes: box(
+      `<a:p><a:r><a:rPr><a:latin typeface="Wingdings"/></a:rPr><a:t>\u00fc</a:t></a:r>${run(" f\u00fcr ")}<a:r><a:rPr><a:sym typeface="Wingdings"/></a:rPr><a:t>\u00e0</a:t></a:r><a:r><a:rPr><a:sym typeface="Wingdings"/></a:rPr><a:t> f\u00fcr</a:t></a:r>${run(" \uf123")}</a:p>`,
+    ),
+    text: "\u2713 f\u00fcr \u{1f86a} f\u00fcr [F123]\n",
+    lost: ["character without a meaning: "],
   },
   {
     says: "what older programs get instead is told only if the newer ones have no text",

@@ -2,7 +2,9 @@ import { posix } from "node:path";
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
 import { BULLET, boundedNumber, counting, type NumberFormat, type Shift, shifting } from "./labels.ts";
+import { equations } from "./math.ts";
 import { mainOf, relationsOf, tableOf } from "./office.ts";
+import { symbols } from "./symbols.ts";
 import { type Handlers, openXml, walkXml } from "./xml.ts";
 
 export function readPptx(parts: Parts, text: Growing): void {
@@ -34,8 +36,14 @@ function readSlide(source: string, text: Growing, lead = ""): boolean {
   const table = tableOf(xml, text, "a:tbl", "a:tr", "a:tc");
   const lists = listsOn(xml.within, text);
   let [paragraph, has] = ["", false];
+  const math = equations(
+    (line) => put(line),
+    () => text.lose("equation"),
+  );
   let shift: Shift = "";
   let shifted = shifting();
+  // The fonts of a run: of its letters, and of signs in it.
+  let [font, signs] = ["", ""];
   // The number of the slide is a field, and cells that another one covers are not shown.
   let [isNumber, isCovered] = [false, false];
   // The pieces of text so far, and before the choice that was opened last.
@@ -43,27 +51,42 @@ function readSlide(source: string, text: Growing, lead = ""): boolean {
   const isForOlder = () => xml.within("mc:Fallback");
   const put = (said: string) => {
     if (isForOlder()) return;
-    paragraph += said;
+    if (!math.take(said)) paragraph += said;
     pieces += 1;
+  };
+  const say = (words: string) => {
+    const isSigns = signs !== "" && /^[\s\u0080-\u00ff\uf000-\uf0ff]+$/.test(words);
+    const said = symbols(words, isSigns ? signs : font, () => text.lose("character without a meaning"));
+    put(shifted(paragraph, said, shift));
+  };
+  const begin = () => {
+    [font, signs, shift] = ["", "", ""];
   };
   const take = (said: string) => {
     // The same content for older programs is told if the newer ones have none.
     if (isForOlder()) return pieces > piecesBefore;
     const isLeft = (isNumber && xml.within("a:fld")) || (isCovered && xml.within("a:tc"));
-    if (xml.within("a:t") && !isLeft) put(shifted(paragraph, said, shift));
-    return xml.within("a:t", ...SILENT);
+    if (xml.within("m:t")) put(said);
+    else if (xml.within("a:t") && !isLeft) say(said);
+    return xml.within("a:t", "m:t", ...SILENT);
   };
   const on: Handlers = {
     ...table.handlers,
     ...lists.handlers,
+    ...math.handlers,
     "a:tc"({ hMerge, vMerge }) {
       table.handlers["a:tc"]?.({});
       isCovered = isTrue(hMerge) || isTrue(vMerge);
     },
-    "a:fld": ({ type }) => (isNumber = type === "slidenum"),
+    "a:fld"({ type }) {
+      begin();
+      isNumber = type === "slidenum";
+    },
     "mc:Choice": () => (piecesBefore = pieces),
-    "a:r": () => (shift = ""),
+    "a:r": begin,
     "a:rPr": ({ baseline = "0" }) => (shift = shiftOf(Number.parseFloat(baseline))),
+    "a:latin": ({ typeface = "" }) => (font = typeface),
+    "a:sym": ({ typeface = "" }) => (signs = typeface),
     "a:br": () => put("\n"),
     "/a:p"() {
       const said = paragraph.trim();
@@ -123,7 +146,7 @@ function listsOn(within: (...names: readonly string[]) => boolean, text: Growing
     "a:buBlip": sign,
     "a:buAutoNum": ({ type = "", startAt }) => mark({ type, start: boundedNumber(startAt, 1) }),
   };
-  /** What stands before the paragraph that ends here. */
+  /** The indent and label of the paragraph that ends here. */
   const next = () => {
     const marker = own === undefined ? usual[level] : (own ?? undefined);
     const before = last[level];
@@ -154,7 +177,7 @@ const ENDS: readonly (readonly [name: RegExp, sign: string])[] = [
   [/Paren(R|Both)$/, ")"],
 ];
 
-/** How numbers are shown, by the beginning and the end of the name of their kind; no format if it is not one of these. */
+/** The form of numbers, by the beginning and the end of the name of their kind; no format if it is not one of these. */
 function numberingOf(type: string, level: number) {
   const format = FORMATS.find(([name]) => name.test(type))?.[1];
   const before = type.endsWith("ParenBoth") ? "(" : "";
