@@ -12,6 +12,8 @@ const DATES = String.raw`
   mmm
   ggge"年"m"月"
   e
+  e-mm
+  bbbb
   [ENG][$-411]e/mm
   d. mmmm yyyy
   dd.mm.yyyy\ hh:mm

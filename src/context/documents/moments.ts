@@ -14,8 +14,8 @@ const PLAIN: NumberFormat = { shows: "number", digits: 0 };
 
 /** The format of an id. @param code undefined if the file does not define this format */
 export function numberFormat(id: number, code = builtIn(id)): NumberFormat {
-  // What is quoted, escaped or a place for it, colors, conditions, currencies and languages.
-  const words = /"[^"]*"?|\\.|[_*].|\[(?!(?:h+|m+|s+)\])[^\]]*\]|general|E[+-]/gis;
+  // Quoted words, escapes, padding, colors, conditions, currencies and languages.
+  const words = /"[^"]*"?|\\.|[_*].|\[(?!(?:h+|m+|s+)\])[^\]]*\]|general|(?<=[0#?])E[+-]/gis;
   const sections = code.slice(0, MOST_CODE).replace(words, "").split(";").map(shownBy);
   return sections.find(({ shows }) => shows !== "number") ?? PLAIN;
 }
@@ -26,8 +26,8 @@ function shownBy(section: string): NumberFormat {
   // Units such as `0.0 kg` need no quotes everywhere.
   if (/[0#?]/.test(section.replace(/[.,]0+/g, ""))) return PLAIN;
   if (has(/\[[hms]+\]/i)) return { shows: "duration", digits };
-  // Years of eras are `e` and `g`, and `m` is a month unless it stands beside hours or seconds.
-  if (has(/[ydeg]/i) || (has(/m/i) && !has(/[hs]/i))) return { shows: "date", digits };
+  // Years of eras are `e`, `g` and `b`, and `m` is a month unless it stands beside hours or seconds.
+  if (has(/[ydegb]/i) || (has(/m/i) && !has(/[hs]/i))) return { shows: "date", digits };
   return has(/[hs]/i) ? { shows: "time", digits } : PLAIN;
 }
 

@@ -5,6 +5,7 @@ import { refuseEncrypted } from "./office.ts";
 import {
   type CellValue,
   HAS_WORDS,
+  hasOwnWords,
   MOST_COLUMNS,
   MOST_ROWS,
   type SheetPass,
@@ -22,24 +23,19 @@ export function readOds(parts: Parts, text: Growing): void {
   loseHeaders(parts.text("styles.xml"), text);
 }
 
-/** Loses headers and footers that say more than programs write by themselves: the number of the page, the name of the sheet, the day. */
+/** Loses paragraphs of headers and footers that say more than programs write by themselves. */
 function loseHeaders(styles: string, text: Growing): void {
   const xml = openXml(styles);
-  let [said, isUsual] = ["", false];
-  const usual = () => {
-    isUsual = true;
-  };
+  let said = "";
   const take = (more: string) => {
-    if (!xml.within("text:date", "text:time", "text:title")) said += more;
+    if (!xml.within("text:date", "text:time", "text:title", "text:sheet-name")) said += more.replaceAll("&", "");
     return true;
   };
   const on: Handlers = {
-    "text:p"() {
-      [said, isUsual] = ["", false];
-    },
-    ...{ "text:page-number": usual, "text:sheet-name": usual },
+    "text:p": () => (said = ""),
+    "text:page-number": () => (said += "&P"),
     "/text:p"() {
-      if (!isUsual && HAS_WORDS.test(said)) text.lose("header or footer");
+      if (hasOwnWords(said)) text.lose("header or footer");
     },
   };
   xml.walk({ take, on });

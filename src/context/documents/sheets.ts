@@ -7,8 +7,6 @@ export const MOST_ROWS = 1_048_576;
 /** Empty rows up to so many are empty lines. More of them begin the sheet's next part, since lines tell the numbers of rows. */
 const EMPTY_LINES = 100;
 
-export const HAS_WORDS = /[\p{L}\p{N}]/u;
-
 /** The loss of the value of a formula that no program has calculated. */
 export const UNSTORED = "formula without a stored value";
 
@@ -62,4 +60,12 @@ function rowsOf(text: Growing, sheet: string): (number: number, cells: readonly 
     text.add(`${filled.map(cell).join("\t")}\n`);
     last = number;
   };
+}
+
+export const HAS_WORDS = /[\p{L}\p{N}]/u;
+
+/** True if the header or footer of a page says more than programs write by themselves: the page's number, the sheet's name, the day. @param codes as XLSX has them: `&LPlan&RPage &P` */
+export function hasOwnWords(codes: string): boolean {
+  const sections = codes.split(/&[LCR]/).filter((section) => !/&[PN]/.test(section));
+  return sections.some((section) => HAS_WORDS.test(section.replace(/&(?:"[^"]{0,100}"|K.{6}|\d{1,3}|.)/g, "")));
 }

@@ -5,7 +5,7 @@ import { momentOf, type NumberFormat, numberFormat } from "./moments.ts";
 import { mainOf, relatedPart, relationsOf } from "./office.ts";
 import {
   type CellValue,
-  HAS_WORDS,
+  hasOwnWords,
   MOST_COLUMNS,
   MOST_ROWS,
   type SheetPass,
@@ -68,7 +68,7 @@ function signsIn(text: string): string {
 /** The formats of numbers by the styles of cells. */
 function formatsIn(styles: string): NumberFormat[] {
   const codes = new Map<number, string>();
-  const inherited: NumberFormat[] = [];
+  const inherited: number[] = [];
   const found: NumberFormat[] = [];
   const xml = openXml(styles);
   const on: Handlers = {
@@ -76,10 +76,9 @@ function formatsIn(styles: string): NumberFormat[] {
       if (formatCode) codes.set(Number(numFmtId), formatCode);
     },
     xf({ numFmtId, xfId }) {
-      const id = Number(numFmtId ?? 0);
-      const format = (numFmtId === undefined && inherited[Number(xfId)]) || numberFormat(id, codes.get(id));
-      if (xml.within("cellStyleXfs")) inherited.push(format);
-      if (xml.within("cellXfs")) found.push(format);
+      const id = Number(numFmtId ?? inherited[Number(xfId)] ?? 0);
+      if (xml.within("cellStyleXfs")) inherited.push(id);
+      if (xml.within("cellXfs")) found.push(numberFormat(id, codes.get(id)));
     },
   };
   xml.walk({ on });
@@ -94,14 +93,11 @@ export function readSheet<Cell>(
   pass: SheetPass<Cell>,
 ): void {
   walkSheet(source, book, pass);
-  // Newer programs keep a form of shapes of their own, before the one for others. That of a control is empty.
-  const boxes: Readonly<Record<string, readonly [shape: string, words: string]>> = {
-    drawing: ["xdr:sp", "xdr:txBody"],
-    vmlDrawing: ["v:shape", "v:textbox"],
-  };
   for (const { type, target } of relationsOf(parts, part).values()) {
-    const [shape = "", words = ""] = boxes[type] ?? [];
-    const texts = shape === "" ? [] : textsIn(parts.text(target), shape, words, { left: "mc:Choice" });
+    const [shape, words] = type === "vmlDrawing" ? ["v:shape", "v:textbox"] : ["xdr:sp", "xdr:txBody"];
+    const isDrawing = type === "vmlDrawing" || type === "drawing";
+    // Newer programs keep a form of shapes of their own, before the one for others. That of a control is empty.
+    const texts = isDrawing ? textsIn(parts.text(target), shape, words, { left: "mc:Choice" }) : [];
     for (const { text } of texts) if (text.trim() !== "") pass.lose("text box");
   }
 }
@@ -159,13 +155,6 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
   };
   xml.walk({ take, unread: pass.unread, on });
   if (!hasCells) pass.lose("sheet without cells");
-}
-
-/** True if a header says more than programs write by themselves: the number of the page, the names of sheet and file, the day. */
-function hasOwnWords(header: string): boolean {
-  const codes = /&(?:"[^"]{0,100}"|K.{6}|\d{1,3}|.)/g;
-  const sections = header.split(/&[LCR]/).filter((section) => !/&[PN]/.test(section));
-  return sections.some((section) => HAS_WORDS.test(section.replace(codes, "")));
 }
 
 /** The index of the column in a reference such as `AB12`. */
