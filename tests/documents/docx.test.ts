@@ -249,6 +249,23 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
     { "aFChunk.html": "<p>between", "mhtChunk.mht": "x" },
     "before\n\nbetween\n\nafter\n-- 1 embedded document",
   ],
+  "an empty item has its number in a table, and a task its box": [
+    `<w:tbl><w:tr><w:tc>${item("", 1)}</w:tc><w:tc>${paragraph("Apples")}</w:tc></w:tr></w:tbl>${item("done", 2)}${item("", 2)}`,
+    numbering(
+      definition(0, level(0, "decimal", "%1.")),
+      definition(1, level(0, "bullet", "☒")),
+      list(1, 0),
+      list(2, 1),
+    ),
+    "1. | Apples\n\n- ☒ done\n- ☒",
+  ],
+  "a title is a heading, and what its style stands above is none": [
+    styled("Plan", "Title") + styled("Ann", "Author"),
+    {
+      "styles.xml": `<w:styles>${style("Title", "Title", "")}${style("Author", "Author", '<w:basedOn w:val="Title"/>')}</w:styles>`,
+    },
+    "# Plan\n\nAnn",
+  ],
   "letters that are drawn": [
     paragraph('<w:r><w:pict><v:textpath string="DRAFT"/></w:pict></w:r>'),
     { "header1.xml": '<w:hdr><v:textpath string="SECRET"/></w:hdr>' },
@@ -270,7 +287,7 @@ test.each([
     math("sSup", e("c"), math("sup", letters("2"))) + math("f", math("num", letters("1")), math("den", letters("2"))),
   ],
   ["x_(i)^(2)", math("sSubSup", e("x"), math("sub", letters("i")), math("sup", letters("2")))],
-  ["(3)√(x+1)", math("rad", math("deg", letters("3")), e("x+1"))],
+  ["^(3)√(x+1)", math("rad", math("deg", letters("3")), e("x+1"))],
   ["[a|b}", math("d", '<m:dPr><m:begChr m:val="["/><m:endChr m:val="}"/></m:dPr>', e("a"), e("b"))],
   ["∑_(i=1)^(n)i", math("nary", '<m:chr m:val="∑"/>', math("sub", letters("i=1")), math("sup", letters("n")), e("i"))],
   ["sin x", math("func", math("fName", letters("sin")), e("x"))],

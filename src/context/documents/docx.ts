@@ -31,8 +31,9 @@ export function readDocx(parts: Parts, text: Growing): void {
     // Those to which nothing refers come last.
     for (const id of notes.keys()) marks.mark(kind, id);
     if (notes.size > 0) text.part(type);
-    for (const [id, mark] of marks.of(kind)) {
-      if (notes.has(id)) text.add(`[${mark}] ${notes.get(id)}\n`);
+    for (const { mark, of, id } of marks.all.values()) {
+      const said = of === kind ? notes.get(id) : undefined;
+      if (said !== undefined) text.add(`[${mark}] ${said}\n`);
     }
   }
   for (const { type, target } of related.values()) {
@@ -40,30 +41,36 @@ export function readDocx(parts: Parts, text: Growing): void {
   }
 }
 
+/** The kind of notes whose marks are their ids. */
+const COMMENT = "comment ";
 const NOTES = [
   ["footnotes", "w:footnote", "^"],
   ["endnotes", "w:endnote", "^e"],
-  ["comments", "w:comment", "comment "],
+  ["comments", "w:comment", COMMENT],
 ] as const;
+
+/** A mark, and the kind and id of its note. */
+interface Mark {
+  readonly mark: string;
+  readonly of: string;
+  readonly id: string;
+}
 
 /** The marks of notes: they are numbered in the order in which texts refer to them, as in print. */
 function noteMarks() {
-  const kinds = new Map<string, Map<string, string>>();
+  const all = new Map<string, Mark>();
   const numbers = new Map<string, number>();
-  const of = (kind: string) => kinds.get(kind) ?? new Map<string, string>();
   return {
-    /** The marks of a kind by the ids of its notes. */
-    of,
-    mark(kind: string, id: string, sign?: string): string {
-      const marks = of(kind);
-      kinds.set(kind, marks);
-      const known = marks.get(id);
-      if (known !== undefined) return known;
-      const isNumbered = sign === undefined && kind !== "comment ";
-      const number = (numbers.get(kind) ?? 0) + 1;
-      if (isNumbered) numbers.set(kind, number);
-      const mark = `${kind}${isNumbered ? number : (sign ?? id)}`;
-      marks.set(id, mark);
+    all,
+    mark(of: string, id: string, given?: string): string {
+      const key = `${of} ${id}`;
+      const known = all.get(key);
+      if (known) return known.mark;
+      const sign = of === COMMENT ? id : given;
+      const number = (numbers.get(of) ?? 0) + 1;
+      if (sign === undefined) numbers.set(of, number);
+      const mark = `${of}${sign ?? number}`;
+      all.set(key, { mark, of, id });
       return mark;
     },
   };

@@ -1,54 +1,58 @@
 import type { Attributes } from "./markup.ts";
 import type { Handlers } from "./xml.ts";
 
-/** An element of an equation that is open. */
-interface Part {
-  readonly name: string;
-  words: string;
-  /** The lines of its arguments, by their names. */
-  readonly lines: Map<string, string[]>;
-  /** The signs that it gives itself, such as its fences. */
-  readonly signs: Map<string, string>;
-}
-
-/** A part that is complete. */
-interface Whole {
-  /** Its arguments of a name. */
-  all(name: string): readonly string[];
-  /** Its argument of a name; empty if it has none. */
-  one(name: string): string;
-  sign(name: string, otherwise: string): string;
-}
-
-const raised = (words: string) => (words === "" ? "" : `^(${words})`);
-const lowered = (words: string) => (words === "" ? "" : `_(${words})`);
-const marked = (words: string, mark: string) => `${[...words].length === 1 ? words : `(${words})`}${mark}`;
-
-/** The lines that elements of equations become. */
-const FORMS: Readonly<Record<string, (part: Whole) => string>> = {
-  "m:f": ({ one, sign }) => `(${one("m:num")})${sign("m:type", "") === "noBar" ? "¦" : "/"}(${one("m:den")})`,
-  "m:sSup": ({ one }) => one("m:e") + raised(one("m:sup")),
-  "m:sSub": ({ one }) => one("m:e") + lowered(one("m:sub")),
-  "m:sSubSup": ({ one }) => one("m:e") + lowered(one("m:sub")) + raised(one("m:sup")),
-  "m:sPre": ({ one }) => lowered(one("m:sub")) + raised(one("m:sup")) + one("m:e"),
-  "m:rad": ({ one }) => `${one("m:deg") && `(${one("m:deg")})`}√(${one("m:e")})`,
-  "m:d": ({ all, sign }) => sign("m:begChr", "(") + all("m:e").join(sign("m:sepChr", "|")) + sign("m:endChr", ")"),
-  "m:nary": ({ one, sign }) => sign("m:chr", "∫") + lowered(one("m:sub")) + raised(one("m:sup")) + one("m:e"),
-  "m:func": ({ one }) => `${one("m:fName")} ${one("m:e")}`,
-  "m:limLow": ({ one }) => one("m:e") + lowered(one("m:lim")),
-  "m:limUpp": ({ one }) => one("m:e") + raised(one("m:lim")),
-  "m:acc": ({ one, sign }) => marked(one("m:e"), sign("m:chr", "\u0302")),
-  "m:bar": ({ one, sign }) => marked(one("m:e"), sign("m:pos", "bot") === "top" ? "\u0305" : "\u0332"),
-  "m:groupChr": ({ one, sign }) => marked(one("m:e"), sign("m:chr", "⏟")),
-  "m:m": ({ all }) => all("m:mr").join("; "),
-  "m:mr": ({ all }) => all("m:e").join(" "),
-  "m:eqArr": ({ all }) => all("m:e").join("; ").replaceAll("&", ""),
+/**
+ * The lines that elements of equations become. `{e}` is an argument of the element or a sign that it gives itself; `^{e}` and `_{e}` are
+ * arguments in parentheses with the sign before them, if they say something.
+ */
+const FORMS: Readonly<Record<string, string>> = {
+  f: "({num}){type}({den})",
+  sSup: "{e}^{sup}",
+  sSub: "{e}_{sub}",
+  sSubSup: "{e}_{sub}^{sup}",
+  sPre: "_{sub}^{sup}{e}",
+  rad: "^{deg}√({e})",
+  d: "{begChr}{e}{endChr}",
+  nary: "{chr}_{sub}^{sup}{e}",
+  func: "{fName} {e}",
+  limLow: "{e}_{lim}",
+  limUpp: "{e}^{lim}",
+  acc: "{e}{chr}",
+  bar: "{e}{pos}",
+  groupChr: "{e}{chr}",
+  m: "{mr}",
+  mr: "{e}",
+  eqArr: "{e}",
+  oMath: "",
 };
-const ARGUMENTS = ["m:e", "m:num", "m:den", "m:sup", "m:sub", "m:deg", "m:lim", "m:fName", "m:mr"];
-const SIGNS = ["m:begChr", "m:endChr", "m:sepChr", "m:chr", "m:pos", "m:type"];
+const ARGUMENTS = ["e", "num", "den", "sup", "sub", "deg", "lim", "fName", "mr"];
+const SIGNS = ["begChr", "endChr", "sepChr", "chr", "pos", "type"];
+/** The signs of elements that give themselves none. `sepChr` stands between arguments of one name. */
+const USUAL: Readonly<Record<string, string>> = {
+  ...{ "d begChr": "(", "d endChr": ")", "d sepChr": "|", "mr sepChr": " ", sepChr: "; " },
+  ...{ "nary chr": "∫", "acc chr": "\u0302", "groupChr chr": "⏟", pos: "\u0332", type: "/" },
+};
+/** The sign of a fraction that has no line, and so is none. */
+const NO_LINE = "¦";
+/** The signs for words that say how an element is drawn. */
+const DRAWN: ReadonlyMap<string, string> = new Map([
+  ["top", "\u0305"],
+  ["bot", "\u0332"],
+  ["bar", "/"],
+  ["skw", "/"],
+  ["lin", "/"],
+  ["noBar", NO_LINE],
+]);
+/** The length of a sign, which is a character with its accents. */
+const MOST_SIGN = 8;
 /** Elements that go over several lines. */
-const LARGE = ["m:m", "m:eqArr", "m:groupChr"];
-const EQUATION = "m:oMath";
+const LARGE = ["m", "eqArr", "groupChr"];
+
+/** An element that is open: its words, and its arguments and signs by their names. */
+interface Part {
+  words: string;
+  readonly said: Map<string, string[]>;
+}
 
 /** Equations that become lines: {@link equations}. */
 export interface Equations {
@@ -61,25 +65,32 @@ export interface Equations {
 export function equations(put: (line: string) => void, lose: () => void): Equations {
   const open: Part[] = [];
   let fits = true;
-  const begin = (name: string) => () => open.push({ name, words: "", lines: new Map(), signs: new Map() });
-  const end = (name: string) => () => {
-    const part = open.pop();
-    if (!part) return;
-    fits &&= !LARGE.includes(name) && part.signs.get("m:type") !== "noBar";
-    const line = part.words + (FORMS[name]?.(whole(part)) ?? "");
+  const say = (name: string, words: string) => {
+    const said = open.at(-1)?.said;
+    if (!said?.get(name)?.push(words)) said?.set(name, [words]);
+  };
+  const end = (name: string) => {
+    const { words = "", said = new Map() } = open.pop() ?? {};
+    const line = words + lineOf(name, said);
+    fits &&= !LARGE.includes(name) && said.get("type")?.[0] !== NO_LINE;
     const above = open.at(-1);
-    if (!above) put(line);
-    else if (!ARGUMENTS.includes(name)) above.words += line;
-    else if (!above.lines.get(name)?.push(line)) above.lines.set(name, [line]);
+    if (ARGUMENTS.includes(name)) say(name, line);
+    else if (above) above.words += line;
     if (above) return;
+    put(line);
     if (!fits) lose();
     fits = true;
   };
-  const parts = new Set([EQUATION, ...Object.keys(FORMS), ...ARGUMENTS]);
-  const handlers = [...parts].flatMap((name) => [[name, begin(name)] as const, [`/${name}`, end(name)] as const]);
-  const sign = (name: string) => (said: Attributes) => open.at(-1)?.signs.set(name, said["m:val"] ?? "");
+  const handlers: Record<string, (attributes: Attributes) => void> = {};
+  for (const name of [...Object.keys(FORMS), ...ARGUMENTS]) {
+    handlers[`m:${name}`] = () => open.push({ words: "", said: new Map() });
+    handlers[`/m:${name}`] = () => end(name);
+  }
+  for (const name of SIGNS) {
+    handlers[`m:${name}`] = ({ "m:val": sign = "" }) => say(name, DRAWN.get(sign) ?? sign.slice(0, MOST_SIGN));
+  }
   return {
-    handlers: Object.fromEntries([...handlers, ...SIGNS.map((name) => [name, sign(name)] as const)]),
+    handlers,
     take(words) {
       const part = open.at(-1);
       if (part) part.words += words;
@@ -88,7 +99,14 @@ export function equations(put: (line: string) => void, lose: () => void): Equati
   };
 }
 
-function whole({ lines, signs }: Part): Whole {
-  const all = (name: string) => lines.get(name) ?? [];
-  return { all, one: (name) => all(name).join(""), sign: (name, otherwise) => signs.get(name) ?? otherwise };
+function lineOf(name: string, said: ReadonlyMap<string, readonly string[]>): string {
+  const usual = (key: string) => USUAL[`${name} ${key}`] ?? USUAL[key] ?? "";
+  const [between = usual("sepChr")] = said.get("sepChr") ?? [];
+  const form = FORMS[name] ?? "";
+  const line = form.replace(/([_^]?)\{(\w+)\}/g, (_, shift: string, key: string) => {
+    const words = said.get(key)?.join(between) ?? usual(key);
+    return shift === "" || words === "" ? words : `${shift}(${words})`;
+  });
+  // Such a sign says where the lines of several equations stand above each other.
+  return name === "eqArr" ? line.replaceAll("&", "") : line;
 }

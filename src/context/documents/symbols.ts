@@ -1,6 +1,8 @@
 import { codePoint } from "dingbat-to-unicode";
 
 const PRIVATE = /[\ue000-\uf8ff]/g;
+/** The length of a font's name that is told. */
+const MOST_NAME = 60;
 const FONTS = /^(symbol|webdings|wingdings( [23])?)$/i;
 
 /** Writes the characters of a font of symbols as Unicode: `✔`, or `[Font F0FE]`, which is told, where it has none. */
@@ -12,7 +14,7 @@ export function symbols(words: string, font: string, lose: () => void): string {
     const found = codePoint(font, code >= 0xf000 && code <= 0xf0ff ? code - 0xf000 : code);
     if (found || code < 0xe000) return found?.string ?? char;
     lose();
-    return `[${`${font} `.trimStart()}${code.toString(16).toUpperCase()}]`;
+    return `[${`${font.slice(0, MOST_NAME)} `.trimStart()}${code.toString(16).toUpperCase()}]`;
   };
   return words.replace(isSymbols ? /[^\ud800-\udfff]/g : PRIVATE, sign);
 }

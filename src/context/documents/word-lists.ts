@@ -95,9 +95,15 @@ export function listsIn(source: string, lose: () => void): Lists {
   return { styled, count: () => countedBy(lists, levelsOf, lose) };
 }
 
+/** The length of a label in its definition. Word has no longer ones. */
+const MOST_LABEL = 255;
+
 /** The pieces of a label such as `%1.%2`. */
 function labelIn(text: string): Level["label"] {
-  return text.split(/%([1-9])/).map((piece, at) => (at % 2 === 0 ? piece : Number(piece) - 1));
+  return text
+    .slice(0, MOST_LABEL)
+    .split(/%([1-9])/)
+    .map((piece, at) => (at % 2 === 0 ? piece : Number(piece) - 1));
 }
 
 /** Counts items: lists of one definition count on from each other. */
@@ -121,7 +127,14 @@ function countedBy(
     begun.add(`${id} ${level}`);
     const label = count.next(level, levelAt, list.starts.has(level) && !isBegun ? own?.start : undefined);
     if (own?.isOther) lose();
-    // Some programs give a paragraph within an item a sign that is a space.
-    return { label: own?.label.join("").trim() === "" ? "" : label, level };
+    return { label: signOf(own) ?? label, level };
   };
+}
+
+/** The sign of items without numbers, if it is none of the usual ones: the box of a task, or a space within an item. */
+function signOf(level: WordLevel | undefined): string | undefined {
+  if (level?.format !== "bullet") return undefined;
+  const sign = level.label.join("").trim();
+  if (sign === "") return sign;
+  return /^[☐☑☒]$/.test(sign) ? `${BULLET} ${sign}` : undefined;
 }

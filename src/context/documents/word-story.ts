@@ -31,10 +31,12 @@ const LEFT_OUT = ["w:del", "w:moveFrom", "w:rt", "mc:Fallback"];
 /** A paragraph that is open. One of a box lies in another one. */
 interface Paragraph {
   said: string;
+  /** The words that were added last. */
+  last: string;
   readonly shift: ReturnType<typeof shifting>;
   /** The look by its style, and its own. */
   style: Look;
-  own: Look;
+  readonly own: Look;
   /** The state of its end. Without an end the paragraph goes on in the next one. */
   end: "seen" | "hidden" | "deleted";
 }
@@ -58,6 +60,8 @@ interface Story {
   /** The number of these. */
   codes: number;
   isRowDeleted: boolean;
+  /** The note whose own sign is read. */
+  signed: { readonly kind: string; readonly id: string; sign: string } | undefined;
   /** The number of pieces of text so far, and what it was where each choice began that is open. */
   said: number;
   readonly choices: number[];
@@ -73,7 +77,7 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
   );
   const story: Story = {
     ...{ document, lines, xml, table, math, counts: [document.lists.count()], open: [], fields: [], choices: [] },
-    ...{ run: {}, carried: "", codes: 0, isRowDeleted: false, said: 0 },
+    ...{ run: {}, carried: "", codes: 0, isRowDeleted: false, signed: undefined, said: 0 },
   };
   const take = (words: string) => {
     // The same content for older programs: it is told if the newer ones have none.
@@ -101,20 +105,27 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
 
 const isLeftOut = ({ xml }: Story) => xml.within(...LEFT_OUT);
 
-/** Adds words to what is open: an equation, a paragraph, or the text itself. */
+/** Adds words, unless people do not see them. */
 function put(story: Story, words: string): void {
-  if (words === "" || isLeftOut(story)) return;
+  if (words !== "" && !isLeftOut(story)) add(story, words);
+}
+
+/** Adds words to what is open: an equation, a paragraph, or the text itself. */
+function add(story: Story, words: string): void {
+  const paragraph = story.open.at(-1);
   story.said += 1;
   if (story.math.take(words)) return;
-  const paragraph = story.open.at(-1);
-  if (paragraph) paragraph.said += words;
-  else if (words.trim() !== "") block(story.lines, story.table, words.trim(), {});
+  if (story.signed) story.signed.sign += words;
+  else if (paragraph) {
+    paragraph.said += words;
+    paragraph.last = words;
+  } else if (words.trim() !== "") block(story.lines, story.table, words.trim(), {});
 }
 
 /** Adds words as they look: raised, in a font of symbols, or not at all. */
 function say(story: Story, words: string, font?: string): void {
   const { open, run, codes, document } = story;
-  const { style = {}, said = "", shift } = open.at(-1) ?? {};
+  const { style = {}, last = "", shift } = open.at(-1) ?? {};
   if (isLeftOut(story) || codes > 0 || words === "") return;
   if (run.isHidden ?? style.isHidden) {
     document.text.lose("hidden text");
@@ -122,7 +133,7 @@ function say(story: Story, words: string, font?: string): void {
   }
   const lose = () => document.text.lose("character without a meaning");
   const signs = symbols(words, font ?? run.font ?? style.font ?? "", lose);
-  put(story, shift?.(said, signs, run.shift ?? style.shift ?? "") ?? signs);
+  add(story, shift?.(last, signs, run.shift ?? style.shift ?? "") ?? signs);
 }
 
 function paragraphHandlers(story: Story): Handlers {
@@ -130,8 +141,8 @@ function paragraphHandlers(story: Story): Handlers {
   const look = (more: Look) => {
     const paragraph = open.at(-1);
     if (xml.within(...FORMER)) return;
-    if (!xml.within("w:pPr")) story.run = { ...story.run, ...more };
-    else if (paragraph && !xml.within("w:rPr")) paragraph.own = { ...paragraph.own, ...more };
+    if (!xml.within("w:pPr")) Object.assign(story.run, more);
+    else if (paragraph && !xml.within("w:rPr")) Object.assign(paragraph.own, more);
     else if (paragraph && more.isHidden) paragraph.end = "hidden";
   };
   const removed = (kind?: string) => () => {
@@ -148,7 +159,7 @@ function paragraphHandlers(story: Story): Handlers {
         story.fields.length = 0;
         story.codes = 0;
       }
-      open.push({ said: story.carried, shift: shifting(), style: {}, own: {}, end: "seen" });
+      open.push({ said: story.carried, last: "", shift: shifting(), style: {}, own: {}, end: "seen" });
       story.carried = "";
     },
     "/w:p": () => finish(story),
@@ -171,9 +182,10 @@ function paragraphHandlers(story: Story): Handlers {
 /** Ends a paragraph: it becomes lines, or a part of the one in which its box lies. */
 function finish(story: Story): void {
   const { said = "", style = {}, own = {}, end = "seen" } = story.open.pop() ?? {};
-  const words = said.trim();
   if (end === "deleted") story.carried = said;
-  if (end === "deleted" || (end === "hidden" && words === "") || isLeftOut(story)) return;
+  if (end === "deleted" || isLeftOut(story)) return;
+  const words = said.trim();
+  if (words === "" && end === "hidden") return;
   const list = own.list ?? style.list;
   const count = story.counts.at(-1);
   const item = list === undefined ? undefined : count?.(list, own.level ?? style.level ?? 0);
@@ -181,7 +193,7 @@ function finish(story: Story): void {
   // People see the number of an item that is empty, as in the first column of a table.
   if (words === "" && (label === "" || label === BULLET)) return;
   const host = story.open.at(-1);
-  if (host) host.said = `${host.said.trimEnd()} ${`${label} ${words}`.trim()} `;
+  if (host) put(story, `${host.last.endsWith(" ") ? "" : " "}${`${label} ${words}`.trim()} `);
   else block(story.lines, story.table, words, { heading: style.heading ?? 0, ...item });
 }
 
@@ -212,7 +224,7 @@ function wordHandlers(story: Story): Handlers {
   return {
     "w:r": () => (story.run = {}),
     "w:rStyle": ({ "w:val": id = "" }) => {
-      if (!xml.within(...FORMER)) story.run = document.styles(id);
+      if (!xml.within(...FORMER)) story.run = { ...document.styles(id) };
     },
     "w:tab": () => put(story, xml.within("w:tabs") ? "" : "\t"),
     "w:ptab": () => put(story, "\t"),
@@ -260,13 +272,11 @@ function fieldHandlers(story: Story): Handlers {
 
 /** Handlers of references to notes. */
 function noteHandlers(story: Story): Handlers {
-  const { open, document } = story;
-  /** A note whose own sign follows, and where that begins in its paragraph. */
-  let signed: { readonly kind: string; readonly id: string; readonly from: number } | undefined;
+  const { document } = story;
   const refer = (kind: string) => (note: Attributes) => {
     const { "w:id": id = "", "w:customMarkFollows": custom = "0" } = note;
     if (isLeftOut(story)) return;
-    if (isOn({ "w:val": custom })) signed = { kind, id, from: open.at(-1)?.said.length ?? 0 };
+    if (isOn({ "w:val": custom })) story.signed = { kind, id, sign: "" };
     else put(story, `[${document.mark(kind, id)}]`);
   };
   return {
@@ -274,12 +284,10 @@ function noteHandlers(story: Story): Handlers {
     "w:endnoteReference": refer("^e"),
     "w:commentReference": refer("comment "),
     "/w:r": () => {
-      const paragraph = open.at(-1);
-      if (!signed || !paragraph) return;
-      const { kind, id, from } = signed;
-      const sign = paragraph.said.slice(from).trim().replace("^", "");
-      paragraph.said = `${paragraph.said.slice(0, from)}[${document.mark(kind, id, sign)}]`;
-      signed = undefined;
+      if (!story.signed) return;
+      const { kind, id, sign } = story.signed;
+      story.signed = undefined;
+      put(story, `[${document.mark(kind, id, sign.trim().replace("^", ""))}]`);
     },
   };
 }

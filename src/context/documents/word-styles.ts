@@ -44,39 +44,51 @@ export const FORMER = ["w:pPrChange", "w:rPrChange", "w:numberingChange"] as con
 
 const MOST_ABOVE = 50;
 
+/** A style as its document gives it. */
+interface Style {
+  readonly look: Look;
+  /** The id of the style whose look it takes where it has none of its own. */
+  above: string;
+  /** A title is a heading. Styles on it, such as that of the author, are none. */
+  isTitle: boolean;
+}
+
 /**
  * The looks of styles by their ids, each with what it takes from the styles above it.
  *
  * @param levels the levels of lists that belong to styles
  */
 export function stylesIn(source: string, levels: ReadonlyMap<string, number>): (id: string) => Look {
-  const styles = new Map<string, { look: Look; above: string }>();
-  let style: { look: Look; above: string } = { look: {}, above: "" };
+  const styles = new Map<string, Style>();
+  let style: Style = { look: {}, above: "", isTitle: false };
   const xml = openXml(source);
+  const say = (more: Look) => {
+    if (!xml.within(...FORMER)) Object.assign(style.look, more);
+  };
   xml.walk({
     on: {
-      ...lookHandlers((more) => {
-        if (!xml.within(...FORMER)) Object.assign(style.look, more);
-      }),
+      ...lookHandlers(say),
       "w:style": ({ "w:styleId": id = "" }) => {
-        style = { look: {}, above: "" };
+        style = { look: {}, above: "", isTitle: false };
         styles.set(id, style);
       },
       "w:basedOn": ({ "w:val": id = "" }) => (style.above = id),
       "w:name": ({ "w:val": name = "" }) => {
-        const heading = /^title$/i.test(name) ? 1 : Number(/^heading (\d)$/i.exec(name)?.[1] ?? 0);
-        if (heading > 0) style.look.heading = heading;
+        const level = /^heading (\d)$/i.exec(name)?.[1];
+        if (level !== undefined) say({ heading: Number(level) });
+        style.isTitle = /^title$/i.test(name);
       },
     },
   });
   for (const [id, level] of levels) Object.assign(styles.get(id)?.look ?? {}, { level });
   const whole = new Map<string, Look>();
-  const look = (id: string, deep: number): Look => {
+  const lookOf = (id: string, deep: number): Look => {
+    const known = whole.get(id);
     const own = styles.get(id);
-    if (!own || deep > MOST_ABOVE) return {};
-    const found = whole.get(id) ?? { ...look(own.above, deep + 1), ...own.look };
-    whole.set(id, found);
-    return found;
+    if (known || !own || deep > MOST_ABOVE) return known ?? {};
+    const look = { ...lookOf(own.above, deep + 1), ...own.look };
+    whole.set(id, look);
+    return look;
   };
-  return (id) => look(id, 0);
+  return (id) => (styles.get(id)?.isTitle ? { ...lookOf(id, 0), heading: 1 } : lookOf(id, 0));
 }
