@@ -268,6 +268,9 @@ function sqlite(): Buffer {
   return bytes;
 }
 
+/** A message of Outlook with recipients and attachments, written by the package cfb. */
+const msg = () => readFileSync(new URL("corpus/files/memo.msg", import.meta.url));
+
 /** Two rows of two columns, written by hyparquet-writer. */
 const parquet = () => Buffer.from(PARQUET, "base64");
 const PARQUET =
@@ -295,5 +298,5 @@ export const ORIGINALS: Readonly<Record<string, () => Buffer>> = {
   "form.pdf": form,
   ...{ "plan.docx": docx, "talk.pptx": pptx, "sales.xlsx": xlsx, "text.odt": odt, "talk.odp": odp, "cost.ods": ods },
   ...{ "book.epub": epub, "page.html": html, "note.ipynb": ipynb, "letter.eml": eml, "box.mbox": mbox },
-  ...{ "shop.db": sqlite, "cities.parquet": parquet },
+  ...{ "shop.db": sqlite, "cities.parquet": parquet, "memo.msg": msg },
 };

@@ -8,6 +8,9 @@ import { answerFrame, frameOf, framesOf, jobOf, timeFor } from "./messages.ts";
 // Streams of Node unpack in another thread, for which each page of a PDF would wait. Without them pdf.js unpacks by itself.
 Reflect.deleteProperty(globalThis, "DecompressionStream");
 
+// Answers go over stdout. What a package prints there would be taken for one.
+for (const print of ["debug", "info", "log"] as const) console[print] = () => {};
+
 // A terminal sends Ctrl-C to both. The process that started this one ends it.
 process.on("SIGINT", () => {});
 

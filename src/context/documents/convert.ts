@@ -22,6 +22,7 @@ import { readNotebook } from "./notebook.ts";
 import { readOdf } from "./odf.ts";
 import { readOds } from "./ods.ts";
 import { contentTypes, loseUnopened, mainOf } from "./office.ts";
+import { isMessage, readMessage } from "./outlook.ts";
 import { readPdf } from "./pdf.ts";
 import { readPptx } from "./pptx.ts";
 import { type RowsAsked, readRows } from "./rows.ts";
@@ -51,8 +52,8 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
 
 async function readTable(bytes: Buffer, reading: Reading, asked: RowsAsked): Promise<Answer> {
   const { name, kind, file, room } = reading;
-  if (kind === "ole") READERS.ole(bytes, growing(room), reading);
   const text = growing(room, reading.progress);
+  if (kind === "ole" && !isMessage(bytes)) READERS.ole(bytes, text, reading);
   const table = await readRows({ kind, name, bytes, file }, asked, text);
   return { isArchive: false, texts: [readText(table, kind, bytes, text.end())], refused: [] };
 }
@@ -160,9 +161,10 @@ function ignoredIn(members: readonly Member[]) {
 async function readOne({ name, kind, bytes }: Content, reading: Reading): Promise<ReadText> {
   if (kind === null) return { name, ...plainText(bytes, reading) };
   const text = growing(reading.room, reading.progress);
-  const found = kind === "zip" ? readZipped(await openParts(bytes), text) : kind;
-  if (kind !== "zip") await READERS[kind](bytes, text, reading);
-  return readText(name, found, bytes, text.end());
+  if (kind === "zip") return readText(name, readZipped(await openParts(bytes), text), bytes, text.end());
+  await READERS[kind](bytes, text, reading);
+  // Other OLE files are refused.
+  return readText(name, kind === "ole" ? "msg" : kind, bytes, text.end());
 }
 
 function plainText(bytes: Buffer, { decoding, room }: Reading): Omit<ReadText, "name"> {
@@ -187,7 +189,8 @@ const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
   mbox: readMailbox,
   parquet: readParquet,
   sqlite: (bytes, text, { file = bytes }) => readSqlite(file, text),
-  ole(bytes) {
+  ole(bytes, text) {
+    if (isMessage(bytes)) return readMessage(bytes, text);
     // An Office file with a password is an OLE file that holds the real one.
     if (bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))) throw encrypted();
     throw new Unreadable("old_office", "is an Office file of before 2007");

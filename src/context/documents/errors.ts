@@ -61,7 +61,9 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">, kind: 
     case "left_out":
       return "Unpack what you need, and load that folder.";
     case "needs_package":
-      return "Run `npm install hyparquet hyparquet-compressors` beside belay-rlm, with -g if that is installed so.";
+      return installed(
+        /\.msg\b/i.test(given) || kind === "ole" ? "@kenjiuno/msgreader" : "hyparquet hyparquet-compressors",
+      );
     case "which_table":
       return "Name one with --sheet NAME, or --table NAME of a database.";
     case "uncopied":
@@ -70,6 +72,9 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">, kind: 
       return `${firstly("correctConverter", extension)}.`;
   }
 }
+
+const installed = (packages: string) =>
+  `Run \`npm install ${packages}\` beside belay-rlm, with -g if that is installed so.`;
 
 /** Extensions of documents whose programs save them whole again. */
 const OF_PROGRAMS = new Set(["docx", "pptx", "xlsx", "odt", "ods", "odp", "epub", "pdf"]);

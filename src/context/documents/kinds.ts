@@ -11,8 +11,8 @@ export const FILE_KINDS = [
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
-/** Kinds, with those of documents that are told apart within a zip. */
-export type Kind = FileKind | "docx" | "pptx" | "xlsx" | "odt" | "ods" | "odp" | "epub";
+/** Kinds, with those of documents that are told apart within a zip or an OLE file. */
+export type Kind = FileKind | "docx" | "pptx" | "xlsx" | "odt" | "ods" | "odp" | "epub" | "msg";
 
 /** Extensions of documents that are otherwise known by their first bytes. */
 const BY_CONTENT = new Set(["pdf", "docx", "pptx", "xlsx", "odt", "ods", "odp", "epub", "zip"]);

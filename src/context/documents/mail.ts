@@ -5,18 +5,25 @@ import { readHtml, textOfHtml } from "./html.ts";
 import { decodedBy, fileName, type MimePart, type OpenMail, openMail } from "./mime.ts";
 
 /** Words of a mail, as plain text or as HTML. */
-interface Shown {
+export interface Shown {
   readonly words: string;
   readonly isHtml: boolean;
 }
 
+/** The label of the place of a part: `header`, `body`. */
+type Label = (part: string) => string;
+
 /** Reads one mail: its headers, then its body. */
-export async function readMail(bytes: Buffer, text: Growing, label = (part: string) => part): Promise<void> {
+export async function readMail(bytes: Buffer, text: Growing, label: Label = (part) => part): Promise<void> {
   const mail = await openMail(bytes, text);
+  writeMail(headersOf(mail), await shownIn(mail.root, text, 0), text, label);
+}
+
+/** Writes a mail: its headers, then what is shown of its body. */
+export function writeMail(headers: string, shown: readonly Shown[], text: Growing, label: Label = (part) => part) {
   text.part(label("header"));
-  text.add(headersOf(mail));
+  text.add(headers);
   text.part(label("body"));
-  const shown = await shownIn(mail.root, text, 0);
   for (const { words, isHtml } of shown) {
     text.gap();
     if (isHtml) readHtml(words, text);
@@ -25,18 +32,21 @@ export async function readMail(bytes: Buffer, text: Growing, label = (part: stri
   if (shown.length === 0) text.lose("part without text", label("body"));
 }
 
-/** The headers that people see, a line for each. */
 function headersOf({ headers, date, subject }: OpenMail): string {
   const people = (name: string) =>
     names(headers.flatMap(({ key, value }) => (key === name ? addressParser(value) : [])));
-  const all = { From: people("from"), To: people("to"), Cc: people("cc"), Date: date, Subject: subject };
-  const lines = Object.entries(all).map(([name, value]) =>
+  return headerLines({ From: people("from"), To: people("to"), Cc: people("cc"), Date: date, Subject: subject });
+}
+
+/** A line for each header that a mail has. */
+export function headerLines(headers: Readonly<Record<string, string | undefined>>): string {
+  const lines = Object.entries(headers).map(([name, value]) =>
     value ? `${name}: ${value.replace(/[\r\n]+/g, " ")}\n` : "",
   );
   return lines.join("");
 }
 
-function names(addresses: readonly Address[]): string {
+export function names(addresses: readonly Address[]): string {
   const one = ({ name, address = "", group }: Address): string => {
     if (group) return `${name}: ${names(group)}`;
     return name && address ? `${name} <${address}>` : name || address;
@@ -77,7 +87,8 @@ async function shownIn(part: MimePart, text: Growing, depth: number): Promise<re
   return [];
 }
 
-const asShown = (words: string, isHtml = false): Shown[] => (words.trim() === "" ? [] : [{ words, isHtml }]);
+/** Words that are shown, if there are some. */
+export const asShown = (words: string, isHtml = false): Shown[] => (words.trim() === "" ? [] : [{ words, isHtml }]);
 
 /** Plain text with paragraphs that its sender folded at spaces. Quoted lines stay. */
 function unfolded(words: string, params: MimePart["params"]): string {
@@ -89,7 +100,7 @@ function unfolded(words: string, params: MimePart["params"]): string {
 }
 
 /** The way of saying the same that people need: the plain one, unless it lacks a third of the words of the HTML. */
-function fullest(ways: readonly (readonly Shown[])[]): readonly Shown[] {
+export function fullest(ways: readonly (readonly Shown[])[]): readonly Shown[] {
   const said = ways.filter((way) => way.length > 0);
   const plain = said.find((way) => way.every(({ isHtml }) => !isHtml));
   const html = said.findLast((way) => way.some(({ isHtml }) => isHtml));

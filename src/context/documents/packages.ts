@@ -6,9 +6,11 @@ import { entryUrl } from "../../entries.ts";
 import { parseJson } from "../../platform/json.ts";
 import { TEXT_VERSION } from "../text/decode.ts";
 
-/** Packages of the readers and of what checks their answers. Those of Parquet files are installed by who needs them. */
+/** Packages of the readers and of what checks their answers. Those of Parquet files and of messages of Outlook are installed by who needs them. */
 const PACKAGES =
-  "unpdf htmlparser2 dingbat-to-unicode yauzl postal-mime ignore valibot hyparquet hyparquet-compressors".split(" ");
+  "unpdf htmlparser2 dingbat-to-unicode yauzl postal-mime ignore valibot hyparquet hyparquet-compressors @kenjiuno/msgreader".split(
+    " ",
+  );
 
 const PackageSchema = v.object({ version: v.string(), dependencies: v.fallback(v.record(v.string(), v.string()), {}) });
 
@@ -59,6 +61,7 @@ const READERS: Readonly<Record<string, readonly [version: number, kinds: string,
   office: [3, "docx pptx odt odp", "htmlparser2"],
   sheets: [2, "xlsx ods", "htmlparser2"],
   mail: [3, "eml mbox", "postal-mime", "htmlparser2"],
+  message: [1, "msg ole", "@kenjiuno/msgreader", "htmlparser2"],
   notebook: [2, "ipynb", "htmlparser2"],
   tables: [1, "sqlite"],
   parquet: [1, "parquet", "hyparquet"],
