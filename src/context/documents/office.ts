@@ -112,7 +112,7 @@ export function relatedPart(parts: Parts, of: string, type: string): string {
 }
 
 /** The kind of a paragraph: a heading of some level, an item of a list with its label and level, or neither. */
-interface BlockKind {
+export interface BlockKind {
   /** 0 if it is no heading. */
   readonly heading?: number;
   /** As it is printed: `1.2`, `(a)`, or the sign of a bullet. */
