@@ -50,7 +50,7 @@ function cureOf(given: string, reason: Exclude<Reason, "text_too_large">, kind: 
     case "damaged":
       return damageCure(given, kind, extension);
     case "old_office": {
-      const newer = { xls: "xlsx", ppt: "pptx" }[extension] ?? "docx";
+      const newer = { xls: "xlsx", xlsb: "xlsx", ppt: "pptx" }[extension] ?? "docx";
       const line = `soffice --headless --convert-to ${newer} ${shellWord(given)}`;
       return typed(line, `${basename(given, extname(given))}.${newer}`);
     }

@@ -1,5 +1,5 @@
 import type { Parts } from "./archives.ts";
-import type { Growing } from "./growing.ts";
+import { type Growing, Unreadable } from "./growing.ts";
 import type { Attributes } from "./markup.ts";
 import { momentOf, type NumberFormat, numberFormat } from "./moments.ts";
 import { mainOf, relatedPart, relationsOf } from "./office.ts";
@@ -40,9 +40,10 @@ interface Sheet {
   readonly part: string;
 }
 
-/** The sheets of a workbook, and what their cells refer to. */
+/** The sheets of a workbook, and what their cells refer to. @throws Unreadable if its parts are binary */
 export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Workbook; readonly sheets: Sheet[] } {
   const main = mainOf(parts, "xl/workbook.xml");
+  if (main.endsWith(".bin")) throw new Unreadable("old_office", "is an XLSB workbook, whose parts are not XML");
   const related = relationsOf(parts, main);
   const sheets: Sheet[] = [];
   let is1904 = false;

@@ -58,4 +58,6 @@ const list = XLSX.utils.book_new();
 XLSX.utils.book_append_sheet(list, stock, "Stock");
 XLSX.utils.book_append_sheet(list, XLSX.utils.aoa_to_sheet([["second"]]), "Other");
 write("stock.xlsx", XLSX.write(list, { type: "buffer", bookType: "xlsx" }));
+const binary = XLSX.write(list, { type: "buffer", bookType: "xlsb", compression: true });
+write("stock.xlsb", binary);
 write("stock.ods", XLSX.write(list, { type: "buffer", bookType: "ods" }));
