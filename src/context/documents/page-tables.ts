@@ -1,102 +1,173 @@
-/** Words up to a wide gap, and where they stand in their line. */
+/** Words up to a gap, and where they stand in their line. */
 export interface Piece {
   readonly said: string;
   readonly x: number;
   readonly end: number;
+  /** True if the gap before it parts cells in any line; a smaller one does so in rows of a table. */
+  readonly isWide: boolean;
 }
 
 export interface Line {
   /** Its pieces, from the side at which reading begins. */
   readonly pieces: readonly Piece[];
+  readonly y: number;
+  readonly size: number;
   /** The distance from the line before, in sizes of the font. */
   readonly down: number;
 }
 
-type Column = Omit<Piece, "said">;
+type Column = Pick<Piece, "x" | "end">;
+type Row = readonly Piece[];
 
 /** A line with more pieces is not a row of a table. */
 const MOST_COLUMNS = 100;
 /** Lines that are further apart have an empty line between them. */
 const EMPTY_LINE = 1.9;
-/** A row that is further from the one before begins another table, unless the rows beside it are as far from each other. */
-const APART = 3;
+/** A line that is further from the one before begins another table. */
+const APART = 4;
+/** The most lines of a cell. */
+const MOST_LINES = 12;
+// Where a line begins beside a cell: above the last line of the cell, not much below its first, and not far above that.
+const HIGHER = 0.3;
+const NEAR = 0.75;
+const FAR = 4;
+const LABEL = /^(?:[^\p{L}\p{N}\s]|\(?[\p{L}\p{N}]{1,4}[.)])$/u;
 
 /** Writes lines. Those that follow each other and have wide gaps are a table, or columns of text. */
-export function textOfLines(lines: readonly Line[]): string {
+export function textOfLines(given: readonly Line[]): string {
+  const lines = withWholeCells(given);
   const written: string[] = [];
   for (let at = 0; at < lines.length; ) {
-    const table = tableAt(lines, at);
-    const { columns } = table;
-    let rows = rowsOf(lines.slice(at, table.end), columns);
-    const isText = isColumnsOfText(rows, columns);
-    const end = isText ? endOfText(lines, table) : table.end;
-    if (isText) rows = rowsOf(lines.slice(at, end), columns);
+    const end = endOfTable(lines, at);
+    const rows = lines.slice(at, end).map(({ pieces }) => pieces);
+    const cells = cellsOf(rows.map(wide));
     if ((lines[at]?.down ?? 0) > EMPTY_LINE) written.push("");
-    if (isText) written.push(...columns.flatMap((_, column) => rows.flatMap((row) => row[column] || [])));
-    else written.push(...rows.map((row) => row.join("\t")));
+    if (isText(cells)) written.push(...columnsOfText(cells));
+    else written.push(...(isRegular(rows) ? cellsOf(rows) : cells).map((row) => row.join("\t")));
     at = end;
   }
   return written.join("\n");
 }
 
-interface Table {
-  readonly columns: readonly Column[];
-  readonly end: number;
-}
-
-/** The table that begins with a line. A line that begins none has no columns. */
-function tableAt(lines: readonly Line[], start: number): Table {
-  let columns: readonly Column[] = [];
-  let end = start + 1;
-  let count = 0;
-  for (let at = start; at < lines.length; at++) {
-    const { pieces = [] } = lines[at] ?? {};
-    if (isApart(lines, at, start)) break;
-    if (pieces.length > 1 && pieces.length <= MOST_COLUMNS) {
-      columns = columnsWith(pieces, columns);
-      count += 1;
-      end = at + 1;
-    } else {
-      const column = columnOf(pieces, columns);
-      // Words in the first column alone are a row only if one follows.
-      if (column < 0 || (column > 0 && count < 2)) break;
-      if (column > 0) end = at + 1;
-    }
+/**
+ * Puts the lines of a cell together. Programs write a table cell by cell: if a line begins again higher up, to the right of the
+ * lines before, these are a cell.
+ */
+function withWholeCells(given: readonly Line[]): Line[] {
+  const lines: Line[] = [];
+  for (const [at, line] of given.entries()) {
+    const [first, ...others] = lines.slice(startOfCell(lines, line));
+    // Columns of text are written so as well, and stay as they are.
+    const next = given[at + 1];
+    const isColumn = others.length > 1 && next && isBelow(next, line);
+    if (first && !isColumn) {
+      const cell = [first.pieces.at(-1), ...others.map(({ pieces }) => pieces[0])].filter(
+        (piece) => piece !== undefined,
+      );
+      const whole: Piece = {
+        said: cell.map(({ said }) => said).join(" "),
+        x: Math.min(...cell.map(({ x }) => x)),
+        end: Math.max(...cell.map(({ end }) => end)),
+        isWide: true,
+      };
+      const pieces = [...first.pieces.slice(0, -1), whole, ...line.pieces];
+      const y = Math.min(line.y, first.y, ...others.map((other) => other.y));
+      lines.splice(-1 - others.length, 1 + others.length, { ...first, pieces, y });
+    } else lines.push(line);
   }
-  return { columns, end };
+  return lines;
 }
 
-/** True if a line is so far below the one before that it does not go on with the table that begins at `start`. */
-function isApart(lines: readonly Line[], at: number, start: number): boolean {
-  const down = (line: number) => (line > start ? (lines[line]?.down ?? 0) : 0);
-  return down(at) > APART && down(at) > 1.5 * Math.max(down(at - 1), down(at + 1));
+/** The place of the first line of the cell that ends before a line; the number of lines if none does. */
+function startOfCell(lines: readonly Line[], { pieces: [beside], y, size }: Line): number {
+  const isHigher = (lines.at(-1)?.y ?? y) < y - HIGHER * size;
+  for (let start = lines.length; isHigher && start > lines.length - MOST_LINES; start--) {
+    const line = lines[start - 1];
+    const below = lines[start];
+    const isBeside = beside && line && isLeftOf(line, beside) && line.y < y + NEAR * size;
+    if (isBeside && (!below || isBelow(below, line))) continue;
+    return below && below.y > y - FAR * size ? start : lines.length;
+  }
+  return lines.length;
+}
+
+const isLeftOf = ({ pieces }: Line, { x }: Piece) => pieces.every(({ end }) => end < x);
+
+/** True if a line is one piece, below the last one of the other line. */
+function isBelow({ pieces: [piece, ...others] }: Line, { pieces }: Line): boolean {
+  const last = pieces.at(-1);
+  return piece !== undefined && last !== undefined && others.length === 0 && piece.x < last.end && piece.end > last.x;
+}
+
+/** The end of the table that begins with a line, or of the line if none begins. */
+function endOfTable(lines: readonly Line[], start: number): number {
+  let columns: readonly Column[] = [];
+  let count = 0;
+  let usual = EMPTY_LINE;
+  for (let at = start; at < lines.length; at++) {
+    const { pieces = [], y = 0, down = 0 } = lines[at] ?? {};
+    const row = wide(pieces);
+    const under = pieces.map((piece) => columnOf(piece, columns));
+    const isRow = row.length > 1 && row.length <= MOST_COLUMNS;
+    const isLower = y <= (lines[at - 1]?.y ?? y);
+    const isInColumns = under.every((column, n) => column > (under[n - 1] ?? -1));
+    // Words in a later column alone need rows above that show it; words in the first one have to be near.
+    const isCell = isInColumns && (under.at(-1) === 0 ? down <= usual : count > 1);
+    const isGoingOn = down <= APART && isLower && (isRow || isCell);
+    if (at > start ? !isGoingOn : !isRow) return Math.max(at, start + 1);
+    if (isRow) {
+      columns = columnsWith(columns, row);
+      count += 1;
+    }
+    if (at > start) usual = Math.max(usual, 1.1 * down);
+  }
+  return lines.length;
+}
+
+/** The pieces of a line that wide gaps part. The label of an item is a part of it. */
+function wide(pieces: Row): Row {
+  const isItem = pieces.length === 2 && LABEL.test(pieces[0]?.said ?? "");
+  const parted: Piece[] = [];
+  for (const piece of pieces) {
+    const last = parted.at(-1);
+    if (!last || (piece.isWide && !isItem)) parted.push(piece);
+    else parted.splice(-1, 1, { ...last, said: `${last.said} ${piece.said}`, end: piece.end });
+  }
+  return parted;
 }
 
 /** The columns are those of the rows that have the most pieces. */
-function columnsWith(pieces: readonly Piece[], columns: readonly Column[]): readonly Column[] {
-  if (pieces.length < columns.length) return columns;
-  if (pieces.length > columns.length) return pieces;
+function columnsWith(columns: readonly Column[], row: Row): readonly Column[] {
+  if (row.length !== columns.length) return row.length > columns.length ? row : columns;
   return columns.map(({ x, end }, at) => ({
-    x: Math.min(x, pieces[at]?.x ?? x),
-    end: Math.max(end, pieces[at]?.end ?? end),
+    x: Math.min(x, row[at]?.x ?? x),
+    end: Math.max(end, row[at]?.end ?? end),
   }));
 }
 
-/** The column under which a piece stands that is alone in its line; -1 if it stands under several or none. */
-function columnOf([piece, ...others]: readonly Piece[], columns: readonly Column[]): number {
-  if (!piece || others.length > 0) return -1;
+/** The column under which a piece stands; -1 if there are several or none. */
+function columnOf(piece: Piece, columns: readonly Column[]): number {
   const isAbove = ({ x, end }: Column) => piece.x < end && piece.end > x;
   const column = columns.findIndex(isAbove);
   return columns.findLastIndex(isAbove) === column ? column : -1;
 }
 
-/** The rows of a table, each with its cells. A line that is in no table is its only cell. */
-function rowsOf(lines: readonly Line[], columns: readonly Column[]): string[][] {
-  return lines.map(({ pieces }) => {
+/** True if at least two rows have the most pieces, whose gaps are no accident then. */
+function isRegular(rows: readonly Row[]): boolean {
+  const most = mostIn(rows);
+  return rows.filter((row) => row.length === most).length > 1;
+}
+
+const mostIn = (rows: readonly { readonly length: number }[]) =>
+  rows.reduce((most, { length }) => Math.max(most, length), 0);
+
+/** The cells of rows. Each piece gets the nearest column that leaves enough of them for those behind it. */
+function cellsOf(rows: readonly Row[]): string[][] {
+  const columns = rows.reduce(columnsWith, []);
+  return rows.map((row) => {
     const cells: string[] = [];
-    for (const [at, piece] of pieces.entries()) {
-      // Each piece gets the nearest column that leaves enough of them for those behind it.
-      const last = columns.length - pieces.length + at;
+    for (const [at, piece] of row.entries()) {
+      const last = columns.length - row.length + at;
       let column = cells.length;
       while (column < last && distance(piece, columns[column + 1]) < distance(piece, columns[column])) column += 1;
       while (cells.length < column) cells.push("");
@@ -112,20 +183,23 @@ function distance({ x, end }: Piece, column: Column | undefined): number {
 }
 
 /** True if rows are lines of columns of text: most of them fill all columns with some words, and sentences go on in them. */
-function isColumnsOfText(rows: readonly (readonly string[])[], columns: readonly Column[]): boolean {
-  if (rows.length < 3 || columns.length > 3) return false;
-  const cells = rows.flat().filter((cell) => cell !== "");
+function isText(rows: readonly (readonly string[])[]): boolean {
+  const columns = mostIn(rows);
+  // One column may be longer than the others.
+  const beside = rows.slice(0, rows.findLastIndex((row) => row.length > 1) + 1);
+  const cells = beside.flat().filter((cell) => cell !== "");
   const words = cells.reduce((sum, cell) => sum + cell.split(" ").length, 0);
   const goingOn = cells.filter((cell) => /^[\p{Ll}\p{Lo}]/u.test(cell));
   return (
-    cells.length >= 0.9 * rows.length * columns.length &&
+    beside.length >= 3 &&
+    columns <= 3 &&
+    cells.length >= 0.9 * beside.length * columns &&
     words >= 3.5 * cells.length &&
     goingOn.length >= 0.25 * cells.length
   );
 }
 
-/** The end of columns of text, of which one may be longer than the others. */
-function endOfText(lines: readonly Line[], { columns, end }: Table): number {
-  const longer = lines.slice(end).findIndex(({ pieces, down }) => down > EMPTY_LINE || columnOf(pieces, columns) < 0);
-  return longer < 0 ? lines.length : end + longer;
+function columnsOfText(rows: readonly (readonly string[])[]): string[] {
+  const columns = Array.from({ length: mostIn(rows) }, (_, column) => rows.flatMap((row) => row[column] || []));
+  return columns.flat();
 }

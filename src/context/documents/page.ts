@@ -1,6 +1,6 @@
 import { type Shift, shifting } from "./labels.ts";
 import { inReadingOrder, isFromRight, isRightToLeft, type Token } from "./page-directions.ts";
-import { type Line, type Piece, textOfLines } from "./page-tables.ts";
+import { type Line, textOfLines } from "./page-tables.ts";
 
 /** A text of a page at one place, as pdf.js gives it. `transform` has its size, its direction and its place. */
 export interface Shown {
@@ -13,8 +13,7 @@ export interface Shown {
 }
 
 /** Words at a place: on the baseline `y`, from `x` to `end`, as if the page were turned until they are upright. */
-interface Word {
-  readonly said: string;
+interface Word extends Token {
   readonly x: number;
   readonly y: number;
   readonly end: number;
@@ -26,29 +25,39 @@ interface Word {
   shift: Shift;
 }
 
+/** Words on one baseline, in the order of the file. */
+interface Row {
+  readonly words: Word[];
+  /** The distance from the row before, in sizes of the font. */
+  readonly down: number;
+}
+
 // Distances are in sizes of the font; they were chosen by comparison with pdftotext.
-const TAB = 1.5;
 const SPACE = 0.15;
-const NEW_LINE = 0.5;
+/** The gap between cells of a row that has a {@link TAB} as well. */
+const LOOSE = 0.75;
+const TAB = 1.5;
 const BACK = 2;
+const NEW_LINE = 0.5;
+const LEAST_SHIFT = 0.1;
 /** The most that a raised or lowered font has of the one beside it. */
 const SMALLER = 0.92;
-const LEAST_SHIFT = 0.1;
 
 /** Puts what a page shows together by its positions: words, lines, tables and columns. */
 export function textOfPage(shown: readonly Shown[]): string {
-  const lines = linesOf(shown);
-  const isMirrored = isFromRight(lines.flat());
-  const text = textOfLines(lines.map((words, at) => lineOf(words, lines[at - 1], isMirrored)));
+  const rows = rowsOf(shown);
+  const isMirrored = isFromRight(rows.flatMap(({ words }) => words));
+  const text = textOfLines(rows.map((row) => lineOf(row, isMirrored)));
   // Ligatures and the forms of Arabic letters become letters: otherwise no search finds them.
   return text.replace(/[\ufb00-\ufdff\ufe70-\ufefc]/g, (form) => form.normalize("NFKC"));
 }
 
-function linesOf(shown: readonly Shown[]): Word[][] {
-  const lines: Word[][] = [];
+function rowsOf(shown: readonly Shown[]): Row[] {
+  const rows: Row[] = [];
   const isDrawnAgain = drawing();
-  /** The last word of the line. What is raised or lowered keeps the baseline. */
-  let last: Word | null = null;
+  /** The last word, on the baseline of its row. */
+  let last: Word | undefined;
+  let isEnded = false;
   let isApart = false;
   let marks = "";
   for (const one of shown) {
@@ -58,48 +67,45 @@ function linesOf(shown: readonly Shown[]): Word[][] {
     else {
       const word = wordOf(one, isApart, marks);
       [isApart, marks] = [false, ""];
-      if (!isDrawnAgain(word)) last = placed(word, last, lines);
+      if (isDrawnAgain(word)) continue;
+      const words = rows.at(-1)?.words;
+      if (!words || !last) rows.push({ words: [word], down: 0 });
+      else if (isEnded || isNewLine(word, last)) rows.push({ words: [word], down: distance(word, last) });
+      else putBehind(last, word, words);
+      last = word.shift === "" || !last ? word : { ...last, x: word.x, end: word.end };
+      isEnded = false;
     }
-    if (one.hasEOL) last = null;
+    isEnded ||= one.hasEOL;
   }
-  return lines;
-}
-
-function wordOf({ str, dir, transform, width, height }: Shown, isApart: boolean, marks: string): Word {
-  const [a = 0, b = 0, , , across = 0, up = 0] = transform;
-  const size = Math.hypot(a, b) || height || 1;
-  const isVertical = dir === "ttb";
-  const angle = isVertical ? -Math.PI / 2 : Math.atan2(b, a);
-  const turn = Math.round(angle / STEP);
-  const [cos, sin] = [Math.cos(turn * STEP), Math.sin(turn * STEP)];
-  const [x, y] = turn === 0 ? [across, up] : [across * cos + up * sin, up * cos - across * sin];
-  return { said: str + marks, x, y, end: x + (isVertical ? height : width), size, turn, isApart, shift: "" };
+  return rows;
 }
 
 const STEP = Math.PI / 36;
 
-/** Puts a word into the last line or a new one. Returns the word from which the next one is measured. */
-function placed(word: Word, last: Word | null, lines: Word[][]): Word {
-  const line = lines.at(-1);
-  const [first] = line ?? [];
-  if (!line || !first || !last || isNewLine(last, word)) {
-    lines.push([word]);
-    return word;
-  }
-  if (line.length === 1 && shiftOf(first, word) === "^") first.shift = "^";
-  word.shift = shiftOf(word, last);
-  line.push(word);
-  return word.shift === "" ? word : { ...last, x: word.x, end: word.end };
+function wordOf({ str, dir, transform, width, height }: Shown, isApart: boolean, marks: string): Word {
+  const [a = 0, b = 0, , , across = 0, up = 0] = transform;
+  const isVertical = dir === "ttb";
+  const turn = Math.round((isVertical ? -Math.PI / 2 : Math.atan2(b, a)) / STEP);
+  const [cos, sin] = [Math.cos(turn * STEP), Math.sin(turn * STEP)];
+  const x = across * cos + up * sin;
+  return {
+    said: str + marks,
+    shift: "",
+    x,
+    y: up * cos - across * sin,
+    end: x + (isVertical ? height : width),
+    size: Math.hypot(a, b) || height || 1,
+    turn,
+    isApart,
+  };
 }
 
-function isNewLine(last: Word, word: Word): boolean {
-  const down = Math.abs(word.y - last.y);
-  const isBack = isFarBack(word, last) && !isRightToLeft(word.said);
-  return (
-    word.turn !== last.turn ||
-    down > NEW_LINE * Math.max(word.size, last.size) ||
-    (isBack && down > LEAST_SHIFT * word.size)
-  );
+/** Puts a word behind the last one of its row. */
+function putBehind(last: Word, word: Word, words: Word[]): void {
+  const [first] = words;
+  if (first && words.length === 1 && shiftOf(first, word) === "^") first.shift = "^";
+  word.shift = shiftOf(word, last);
+  words.push(word);
 }
 
 /** The shift of a word beside another one, of which it may be an exponent or the mark of a footnote. */
@@ -110,72 +116,74 @@ function shiftOf(word: Word, other: Word): Shift {
   return up > 0 ? "^" : "_";
 }
 
+/** The distance of a word from the baseline of another, in sizes of the larger font. */
+function distance(word: Word, last: Word): number {
+  return word.turn === last.turn
+    ? Math.abs(word.y - last.y) / Math.max(word.size, last.size)
+    : Number.POSITIVE_INFINITY;
+}
+
+const isFarBack = (word: Word, last: Word) => word.x < last.x - BACK * word.size;
+
+function isNewLine(word: Word, last: Word): boolean {
+  const down = distance(word, last);
+  return down > NEW_LINE || (down > LEAST_SHIFT && isFarBack(word, last) && !isRightToLeft(word.said));
+}
+
 /** Tells words that are drawn again at their place, as some programs do for bold letters and shadows. */
 function drawing(): (word: Word) => boolean {
   const places = new Set<string>();
   return ({ said, x, y, size }) => {
     const near = size * (said.length > 1 ? 0.2 : 0.1);
-    const place = (across: number, up: number) => `${across} ${up} ${said}`;
-    const [across, up] = [x / near, y / near];
-    if (places.has(place(Math.round(across), Math.round(up)))) return true;
-    for (const nearUp of [Math.floor(up), Math.ceil(up)]) {
-      places.add(place(Math.floor(across), nearUp));
-      places.add(place(Math.ceil(across), nearUp));
-    }
-    return false;
+    const place = (moved: number, up: number) => `${Math.round(x / near + moved)} ${Math.round(y / near + up)} ${said}`;
+    const isDrawnAgain = places.has(place(0, 0));
+    // Words that are nearer to each other than half of that share one of these.
+    for (const up of [-0.5, 0.5]) places.add(place(-0.5, up)).add(place(0.5, up));
+    return isDrawnAgain;
   };
 }
 
-/** A line with its pieces, which wide gaps part. Those of a mirrored page are placed from the right. */
-function lineOf(words: readonly Word[], before: readonly Word[] | undefined, isMirrored: boolean): Line {
-  const isSorted = words.some((word, at) => isRightToLeft(word.said) || isFarBack(word, words[at - 1] ?? word));
-  const ordered = isSorted ? words.toSorted((one, other) => one.x - other.x) : words;
-  const pieces = partedByGaps(ordered).map((parted): Piece => {
-    const x = parted[0]?.x ?? 0;
-    const end = parted.reduce((most, word) => Math.max(most, word.end), x);
-    const said = saidBy(parted, isSorted, isMirrored);
-    return isMirrored ? { said, x: -end, end: -x } : { said, x, end };
-  });
-  return { pieces: isMirrored ? pieces.toReversed() : pieces, down: distance(baselineOf(words), baselineOf(before)) };
-}
-
-const isFarBack = (word: Word, last: Word) => word.x < last.x - BACK * word.size;
-
-/** The word that stands on the baseline of a line. */
-const baselineOf = (words: readonly Word[] | undefined) => words?.find(({ shift }) => shift === "");
-
-function distance(word: Word | undefined, above: Word | undefined): number {
-  if (!word || !above) return 0;
-  return Math.abs(word.y - above.y) / Math.max(word.size, above.size);
-}
-
-function partedByGaps(words: readonly Word[]): Word[][] {
-  const pieces: Word[][] = [];
-  let end = Number.NEGATIVE_INFINITY;
+/** The pieces of a line, which gaps part. On a mirrored page they begin at the right. */
+function lineOf({ words, down }: Row, isMirrored: boolean): Line {
+  const isTurned = words.some((word, at) => isRightToLeft(word.said) || isFarBack(word, words[at - 1] ?? word));
+  const isSorted = isTurned || isMirrored;
+  const placed = isMirrored ? words.map((word) => ({ ...word, x: -word.end, end: -word.x })) : words;
+  const pieces: { readonly tokens: Token[]; readonly x: number; end: number; readonly isWide: boolean }[] = [];
   let size = 0;
-  for (const word of words) {
-    const isWide = word.x - end > TAB * Math.max(word.size, size);
-    if (isWide) pieces.push([word]);
-    else pieces.at(-1)?.push(word);
-    end = Math.max(end, word.end);
+  for (const word of isSorted ? placed.toSorted((one, other) => one.x - other.x) : placed) {
+    const piece = pieces.at(-1);
+    const { x, end } = word;
+    const gap = piece ? x - piece.end : Number.POSITIVE_INFINITY;
+    size = Math.max(size, word.size);
+    if (!piece || gap > LOOSE * size) pieces.push({ tokens: [word], x, end, isWide: gap > TAB * size });
+    else {
+      // The order of sorted words says nothing of the spaces between them.
+      const isApart = (word.isApart && !isSorted) || gap > SPACE * word.size;
+      if (isApart && !/^\s/.test(word.said)) piece.tokens.push({ said: " ", shift: "" });
+      piece.tokens.push(word);
+      piece.end = Math.max(piece.end, end);
+    }
     size = word.size;
   }
-  return pieces;
+  return {
+    down,
+    y: words[0]?.y ?? 0,
+    size,
+    pieces: pieces.map(({ tokens, ...place }) => {
+      const ordered = isMirrored ? tokens.toReversed() : tokens;
+      return { ...place, said: saidBy(isTurned ? inReadingOrder(ordered, isMirrored) : ordered) };
+    }),
+  };
 }
 
-/** The text of a piece of a line. Spaces of sorted words follow from gaps alone. */
-function saidBy(words: readonly Word[], isSorted: boolean, isMirrored: boolean): string {
-  const tokens: Token[] = [];
-  let end = Number.NEGATIVE_INFINITY;
-  for (const word of words) {
-    const isApart = (word.isApart && !isSorted) || word.x - end > SPACE * word.size;
-    const last = tokens.at(-1)?.said ?? " ";
-    if (isApart && !/\s$/.test(last) && !/^\s/.test(word.said)) tokens.push({ said: " ", shift: "" });
-    tokens.push(word);
-    end = Math.max(end, word.end);
-  }
+function saidBy(tokens: readonly Token[]): string {
   const shifted = shifting();
-  const ordered = isSorted ? inReadingOrder(tokens, isMirrored) : tokens;
-  const said = ordered.map((token, at) => shifted(ordered[at - 1]?.said ?? "", token.said, token.shift));
-  return said.join("").trimEnd();
+  let said = "";
+  let last = " ";
+  for (const token of tokens) {
+    const isDouble = /\s$/.test(last) && token.said === " ";
+    last = shifted(last, token.said, token.shift);
+    if (!isDouble) said += last;
+  }
+  return said.trimEnd();
 }
