@@ -21,7 +21,7 @@ interface Word extends Token {
   /** The direction in which they are written, in steps of 5 degrees. */
   readonly turn: number;
   /** True if a space was written before them. */
-  readonly isApart: boolean;
+  isApart: boolean;
   shift: Shift;
 }
 
@@ -49,7 +49,12 @@ export function textOfPage(shown: readonly Shown[]): string {
   const isMirrored = isFromRight(rows.flatMap(({ words }) => words));
   const text = textOfLines(rows.map((row) => lineOf(row, isMirrored)));
   // Ligatures and the forms of Arabic letters become letters: otherwise no search finds them.
-  return text.replace(/[\ufb00-\ufdff\ufe70-\ufefc]/g, (form) => form.normalize("NFKC"));
+  const letters = text.replace(/[\ufb00-\ufdff\ufe70-\ufefc]/g, (form) => form.normalize("NFKC"));
+  // U+F0B7 is the sign of Word's items.
+  return letters
+    .replaceAll("\uf0b7", "•")
+    .replace(/[^\P{Cc}\s]/gu, "\ufffd")
+    .trimEnd();
 }
 
 function rowsOf(shown: readonly Shown[]): Row[] {
@@ -61,7 +66,8 @@ function rowsOf(shown: readonly Shown[]): Row[] {
   let isApart = false;
   let marks = "";
   for (const one of shown) {
-    if (one.str.trim() === "") isApart ||= one.width > 0;
+    // Marks without a meaning would part a word.
+    if (one.width === 0 ? /^[\s\p{Cc}]*$/u.test(one.str) : one.str.trim() === "") isApart ||= one.width > 0;
     // Right-to-left programs draw the mark before its letter.
     else if (one.width === 0 && isRightToLeft(one.str)) marks += one.str;
     else {
@@ -103,7 +109,10 @@ function wordOf({ str, dir, transform, width, height }: Shown, isApart: boolean,
 /** Puts a word behind the last one of its row. */
 function putBehind(last: Word, word: Word, words: Word[]): void {
   const [first] = words;
-  if (first && words.length === 1 && shiftOf(first, word) === "^") first.shift = "^";
+  if (first && words.length === 1 && shiftOf(first, word) === "^") {
+    first.shift = "^";
+    word.isApart = true;
+  }
   word.shift = shiftOf(word, last);
   words.push(word);
 }

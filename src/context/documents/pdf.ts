@@ -1,21 +1,42 @@
 import { getDocumentProxy } from "unpdf";
 import { damaged, encrypted, type Growing } from "./growing.ts";
 import { textOfPage } from "./page.ts";
+import { type Annotation, notesOf } from "./page-notes.ts";
 
-/** Reads the pages of a PDF in the order of the file, each as lines. @throws Unreadable */
+/** Characters of fonts that do not say what their signs mean: control characters, replacements and private ones. */
+const WITHOUT_MEANING = /[^\P{Cc}\s]|(?!\uf0b7)[\p{Co}\ufffd]/gu;
+
+/** Reads the pages of a PDF in the order of the file, each as lines, fields and notes. @throws Unreadable */
 export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {
   const pdf = await opened(bytes);
   for (let number = 1; number <= pdf.numPages; number++) {
     text.part(`p.${number}`);
-    const lines = await itemsOf(pdf, number).then(textOfPage, () => null);
-    if (lines === null) text.lose("damaged page", number);
-    else if (lines.trim() === "") text.lose("page without text", number);
-    else text.add(`${lines}\n`);
+    const page = await pageOf(pdf, number).catch(() => null);
+    if (page === null) text.lose("damaged page", number);
+    else {
+      const parts = [textOfPage(page.items), ...notesOf(page.annotations, text)].filter((part) => part !== "");
+      if (parts.length === 0) text.lose("page without text", number);
+      text.add(parts.map((part) => `${part}\n`).join(""));
+      for (const { str } of page.items)
+        for (const _ of str.matchAll(WITHOUT_MEANING)) text.lose("character without a meaning", number);
+    }
   }
+  await loseOthers(pdf, text);
+}
+
+/** Loses what a PDF has beside the text of its pages. */
+async function loseOthers(pdf: Pdf, text: Growing): Promise<void> {
   for (const name of (await pdf.getAttachments().catch(() => null))?.keys() ?? [])
     text.lose("attachment", String(name));
-  const fields = await pdf.getFieldObjects().catch(() => null);
-  for (const name of Object.keys(fields ?? {})) text.lose("form field", name);
+  const fields: object = (await pdf.getFieldObjects().catch(() => null)) ?? {};
+  for (const { name, page, value } of Object.values(fields).flat()) {
+    // Those on a page are among its annotations.
+    if (page === -1 && value) text.lose("form field", name);
+  }
+  const layers = await pdf.getOptionalContentConfig().catch(() => []);
+  for (const [, { name, visible }] of layers) if (!visible) text.lose("hidden layer", name);
+  const { IsXFAPresent, IsAcroFormPresent }: Readonly<Record<string, unknown>> = { ...(await pdf.getMetadata()).info };
+  if (IsXFAPresent === true && IsAcroFormPresent === false) text.lose("XFA form");
 }
 
 type Pdf = Awaited<ReturnType<typeof opened>>;
@@ -31,9 +52,10 @@ async function opened(bytes: Uint8Array) {
   }
 }
 
-async function itemsOf(pdf: Pdf, number: number) {
+async function pageOf(pdf: Pdf, number: number) {
   const page = await pdf.getPage(number);
   const { items } = await page.getTextContent({ includeMarkedContent: false });
+  const annotations: Annotation[] = await page.getAnnotations();
   page.cleanup();
-  return items.filter((item) => "str" in item);
+  return { items: items.filter((item) => "str" in item), annotations };
 }

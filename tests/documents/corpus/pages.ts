@@ -1,4 +1,4 @@
-import { pdfWith, streamOf } from "../packed.ts";
+import { pdfOf, pdfWith, streamOf } from "../packed.ts";
 
 // Pages of PDFs, each word at its place.
 
@@ -19,6 +19,25 @@ function rows(columns: readonly number[], top: number, cells: readonly (readonly
     row.flatMap((words, column): Put[] => (words === "" ? [] : [[columns[column] ?? 0, top - 14 * at, words]])),
   );
 }
+
+const FONT = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
+
+/** A page whose catalog, page and further objects have something of their own; the first of these is 6. */
+function pageWith(catalog: string, page: string, stream: string, ...objects: readonly (string | Uint8Array)[]): Buffer {
+  return pdfOf([
+    `<</Type/Catalog/Pages 2 0 R${catalog}>>`,
+    "<</Type/Pages/Kids[4 0 R]/Count 1>>",
+    FONT,
+    `<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 5 0 R${page}>>`,
+    streamOf(stream),
+    ...objects,
+  ]);
+}
+
+const FONTS = "/Font<</F 3 0 R>>";
+const shown = (words: string, y = 720) => `BT /F 12 Tf 72 ${y} Td (${words}) Tj ET `;
+const widget = (name: string, rest: string) => `<</Type/Annot/Subtype/Widget/T(${name})/Rect[0 0 9 9]/P 4 0 R${rest}>>`;
+const looks = "/AP<</N 5 0 R>>";
 
 const LEFT = [
   "The committee reviewed the annual",
@@ -90,5 +109,54 @@ export const PAGES: Readonly<Record<string, () => Buffer>> = {
         ["Where the seal is kept", "In the safe of the office"],
         ["When the books are closed", "On the last day of March"],
       ]),
+    ),
+  "fields.pdf": () =>
+    pageWith(
+      "/AcroForm<</Fields[6 0 R 7 0 R 8 0 R 9 0 R 10 0 R 11 0 R 12 0 R]>>",
+      `/Resources<<${FONTS}>>/Annots[6 0 R 7 0 R 8 0 R 9 0 R 10 0 R 11 0 R]`,
+      shown("Please fill in"),
+      widget("address", "/FT/Tx/Ff 4096/V(1 Main St\\nBern)"),
+      widget("secret", "/FT/Tx/Ff 8192/V(hunter2)"),
+      widget("agreed", "/FT/Btn/V/Off/AS/Off/AP<</N<</Yes 5 0 R/Off 5 0 R>>>>"),
+      widget("color", "/FT/Ch/Ff 131072/V(b)/Opt[[(r)(Red)][(b)(Blue)]]"),
+      widget("signed", `/FT/Sig${looks}`),
+      widget("inner", "/FT/Tx/F 2/V(not shown)"),
+      widget("nowhere", "/FT/Tx/V(on no page)").replace("/P 4 0 R", ""),
+    ),
+  "stamps.pdf": () =>
+    pageWith(
+      "",
+      `/Resources<<${FONTS}>>/Annots[6 0 R 7 0 R 8 0 R 9 0 R 10 0 R 11 0 R]`,
+      shown("Draft"),
+      "<</Type/Annot/Subtype/Stamp/Contents(Checked by Ida)/Rect[0 0 90 90]>>",
+      `<</Type/Annot/Subtype/Stamp/Rect[0 0 90 90]${looks}>>`,
+      "<</Type/Annot/Subtype/Text/Contents(One\\nremark)/Rect[0 0 9 9]/Popup 9 0 R>>",
+      "<</Type/Annot/Subtype/Popup/Parent 8 0 R/Contents(One remark)/Rect[0 0 9 9]>>",
+      "<</Type/Annot/Subtype/Link/Contents(a link)/Rect[0 0 9 9]>>",
+      "<</Type/Annot/Subtype/Highlight/Rect[0 0 9 9]/QuadPoints[0 9 9 9 0 0 9 0]>>",
+    ),
+  "layers.pdf": () =>
+    pageWith(
+      "/OCProperties<</OCGs[6 0 R]/D<</OFF[6 0 R]>>>>",
+      `/Resources<<${FONTS}/Properties<</A 6 0 R>>>>`,
+      `${shown("Seen")}/OC /A BDC ${shown("Hidden", 700)}EMC BT 3 Tr /F 12 Tf 72 680 Td (Words of a scan) Tj ET`,
+      "<</Type/OCG/Name(Draft layer)>>",
+    ),
+  "wait.pdf": () => pageWith("/AcroForm<</Fields[]/XFA 5 0 R>>", `/Resources<<${FONTS}>>`, shown("Please wait...")),
+  "turned.pdf": () =>
+    pageWith(
+      "",
+      `/Rotate 90/Resources<<${FONTS}>>`,
+      ["Sideways ", "and then", "turned"]
+        .map((words, at) => `BT /F 12 Tf 0 1 -1 0 300 ${100 + 54 * at} Tm (${words}) Tj ET`)
+        .join(" "),
+    ),
+  "unknown.pdf": () =>
+    pageWith(
+      "",
+      "/Resources<</Font<</F 6 0 R>>>>",
+      shown("Known ABC"),
+      "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 7 0 R>>",
+      streamOf("begincmap 3 beginbfchar <41> <E001> <42> <0003> <43> <F0B7> endbfchar endcmap"),
     ),
 };
