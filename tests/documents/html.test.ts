@@ -105,6 +105,25 @@ test("a page within the page and words of drawings are read", () => {
   expect(read(`<svg>${drawing}</svg>`)).toEqual({ lines: ["one", "two lines", "box"], lost: [] });
 });
 
+test.each([
+  ["<mi>E</mi> <mo>=</mo>\n<mi>m</mi><msup><mi>c</mi><mn>2</mn></msup>", "E=mc^(2)"],
+  ["<mfrac><mn>1</mn><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow></mfrac>", "(1)/(a+b)"],
+  ["<munderover><mo>∑</mo><mn>1</mn><mi>n</mi></munderover><msub><mi>x</mi><mi>i</mi></msub>", "∑_(1)^(n)x_(i)"],
+  ["<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt><mroot><mi>y</mi><mn>3</mn></mroot>", "√(x+1)(y)^(1/(3))"],
+  [
+    "<mfenced open='['><mi>a</mi><mi>b</mi><mi>c</mi></mfenced><mtext> if </mtext><mi>f</mi><mo>\u2061</mo><mi>x</mi>",
+    "[a,b,c) if fx",
+  ],
+])("the equation %s is the line %s, without its source", (mathml, line) => {
+  const source = `<semantics><mrow>${mathml}</mrow><annotation encoding="application/x-tex">no</annotation></semantics>`;
+  expect(read(`so <math>${source}</math>.`)).toEqual({ lines: [`so ${line}.`], lost: [] });
+});
+
+test("a matrix does not fit a line", () => {
+  const rows = "<mtr><mtd>1</mtd><mtd>0</mtd></mtr><mtr><mtd>0</mtd><mtd>1</mtd></mtr>";
+  expect(read(`<math><mtable>${rows}</mtable></math>`)).toEqual({ lines: ["1 0; 0 1"], lost: ["equation"] });
+});
+
 test("raw text, closed details, lists of terms and quotes are read", () => {
   expect(shown("<details><summary>Sum</summary>body</details><dl><dt>term<dd>means</dl><q>said</q>")).toEqual([
     "Sum",

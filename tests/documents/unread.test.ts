@@ -15,6 +15,7 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
   "plan.docx": ["word/document.xml", "word/footnotes.xml", "word/comments.xml"],
   "talk.pptx": ["ppt/slides/slide2.xml", "ppt/notesSlides/notesSlide1.xml"],
   "sales.xlsx": ["xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"],
+  "book.epub": ["OEBPS/one.xhtml"],
   "text.odt": ["content.xml"],
   "talk.odp": ["content.xml"],
   "cost.ods": ["content.xml"],

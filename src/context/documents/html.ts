@@ -1,5 +1,6 @@
 import { type Growing, growing } from "./growing.ts";
 import { type HtmlList, itemsOfLists, LISTS, labelIn, listOf } from "./html-lists.ts";
+import { type MathForm, mathForm } from "./html-math.ts";
 import { type HtmlTable, openTable } from "./html-tables.ts";
 import { boundedNumber, type Shift, shifting } from "./labels.ts";
 import { type Attributes, parse } from "./markup.ts";
@@ -15,7 +16,7 @@ const HEADINGS = words("h1 h2 h3 h4 h5 h6");
 const PRE = words("pre listing xmp plaintext textarea");
 
 /** Elements that nobody sees, or only where scripts do not run. Of a drawing its words are shown. */
-const SILENT = words("script style template noscript noframes noembed datalist rp svg");
+const SILENT = words("script style template noscript noframes noembed datalist rp svg annotation annotation-xml");
 /** Elements that show what is not in the page. Words in them are for programs that cannot show it. */
 const EMBEDDED = words("iframe object embed applet frame video audio canvas");
 const READINGS = words("rt rtc");
@@ -24,6 +25,8 @@ const READINGS = words("rt rtc");
 interface Style {
   readonly isShown: boolean;
   readonly isPre: boolean;
+  /** Spaces between its elements do not show. */
+  readonly isMath: boolean;
   readonly shift: Shift;
   /** The loss that its words are if they are not shown; undefined: none, or it was told. */
   loss?: string | undefined;
@@ -37,6 +40,13 @@ interface Field {
   /** The words before it. */
   readonly before: string;
   hasOption: boolean;
+}
+
+/** An element of an equation that is open. */
+interface MathPart extends MathForm {
+  readonly depth: number;
+  /** The number of its arguments so far. */
+  arguments: number;
 }
 
 /** The state of a pass through HTML. */
@@ -56,6 +66,7 @@ interface Html {
   readonly lists: HtmlList[];
   readonly tables: HtmlTable[];
   field: Field | null;
+  readonly equation: MathPart[];
   /** The number of lists so far, and the numbers of their items if some count down. */
   listed: number;
   readonly items: readonly number[];
@@ -67,7 +78,7 @@ export function readHtml(source: string, text: Growing, isWithin = false): void 
     text,
     isWithin,
     depth: 0,
-    style: { isShown: true, isPre: false, shift: "", by: "", depth: 0 },
+    style: { isShown: true, isPre: false, isMath: false, shift: "", by: "", depth: 0 },
     outer: [],
     words: "",
     last: "",
@@ -76,6 +87,7 @@ export function readHtml(source: string, text: Growing, isWithin = false): void 
     lists: [],
     tables: [],
     field: null,
+    equation: [],
     listed: 0,
     items: /\breversed\b/i.test(source) ? itemsOfLists(source) : [],
   };
@@ -106,6 +118,7 @@ function open(html: Html, name: string, attributes: Attributes): void {
   }
   const isThere = around.isShown && change?.loss !== HIDDEN;
   if (isThere || html.style.isShown) end(html, name);
+  if (html.style.isMath && html.style.isShown) openMath(html, name, attributes);
   if (isThere && EMBEDDED.has(name)) embed(html, name, attributes);
   if (html.style.isShown) ON[name]?.(html, attributes, name);
 }
@@ -113,6 +126,7 @@ function open(html: Html, name: string, attributes: Attributes): void {
 function close(html: Html, name: string): void {
   const { isShown, depth } = html.style;
   if (isShown) ON[`/${name}`]?.(html, {}, name);
+  if (html.equation.at(-1)?.depth === html.depth) add(html, html.equation.pop()?.end ?? "");
   if (depth === html.depth) html.style = html.outer.pop() ?? html.style;
   html.depth -= 1;
   if (!isShown && !html.style.isShown) return;
@@ -126,12 +140,15 @@ const HIDDEN = "hidden text";
 function changeBy(html: Html, name: string, attributes: Attributes): Partial<Style> | undefined {
   const { isShown, by } = html.style;
   if (!isShown) return by === "svg" && /^(text|foreignObject)$/.test(name) ? { isShown: true } : undefined;
+  if (name === "nav" && attributes.hidden !== undefined) return { isShown: false };
   if (isHidden(name, attributes)) return { isShown: false, loss: HIDDEN };
   if (SILENT.has(name) || EMBEDDED.has(name)) return { isShown: false };
   if (READINGS.has(name)) return { isShown: false, loss: "reading of characters" };
   if (name === "option" && html.field && !isChosen(html, html.field, attributes)) return { isShown: false };
+  if (name === "math" || name === "mtext") return { isMath: name === "math" };
   if (PRE.has(name)) return { isPre: true };
-  if (name === "sup" || name === "sub") return { shift: name === "sup" ? "^" : "_" };
+  if (name === "sup" || attributes["epub:type"] === "noteref") return { shift: "^" };
+  if (name === "sub") return { shift: "_" };
   return undefined;
 }
 
@@ -145,6 +162,18 @@ function isChosen(html: Html, field: Field, { selected }: Attributes): boolean {
   field.hasOption = true;
   if (selected !== undefined) html.words = "";
   return isFirst || selected !== undefined;
+}
+
+/** Writes what stands before an element of an equation, and begins it. */
+function openMath(html: Html, name: string, attributes: Attributes): void {
+  const part = html.equation.at(-1);
+  if (part?.depth === html.depth - 1) {
+    add(html, part.before[Math.min(part.arguments, part.before.length - 1)] ?? "");
+    part.arguments += 1;
+  }
+  const form = mathForm(name, attributes);
+  if (form) html.equation.push({ ...form, depth: html.depth, arguments: 0 });
+  if (name === "mtable") html.text.lose("equation");
 }
 
 function embed(html: Html, name: string, { srcdoc }: Attributes): void {
@@ -293,9 +322,9 @@ function begin(html: Html): void {
 function take(html: Html, given: string): void {
   const { style } = html;
   if (style.isShown) {
-    const said = isInCell(html) ? given.replace(/\s+/g, " ") : given;
-    // A soft hyphen shows at the end of a line alone.
-    add(html, html.shifted(html.last, said.replaceAll("\u00ad", ""), style.shift));
+    const said = style.isMath ? given.trim() : isInCell(html) ? given.replace(/\s+/g, " ") : given;
+    // Soft hyphens show at the end of a line alone, and what is called or multiplied in an equation never.
+    add(html, html.shifted(html.last, said.replace(/[\u00ad\u2061-\u2064]/g, ""), style.shift));
     if (!style.isPre || isInCell(html)) return;
     put(html, html.words);
     html.words = "";

@@ -23,7 +23,7 @@ export function parse(source: string, xmlMode: boolean, events: Events): void {
         events.onclosetag(name, isImplied);
       },
     },
-    { xmlMode, decodeEntities: true, recognizeSelfClosing: true },
+    { xmlMode, decodeEntities: true, recognizeSelfClosing: true, recognizeCDATA: true },
   );
   for (let at = 0; at < source.length; at += SLICE_UNITS) parser.write(source.slice(at, at + SLICE_UNITS));
   parser.end();

@@ -38,6 +38,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   "http://purl.org/dc/elements/1.1/": "dc:",
   "http://www.idpf.org/2007/opf": "",
   "http://www.w3.org/1998/Math/MathML": "",
+  "http://www.w3.org/2001/04/xmlenc#": "",
   "http://www.w3.org/1999/xhtml": "",
   "http://www.w3.org/1999/xlink": "xlink:",
 };

@@ -31,7 +31,7 @@ const UNOPENED: readonly (readonly [facts: RegExp, kind: string | null])[] = [
 ];
 
 /** The loss of a part that no rule of a reader knows, and that has words. */
-const UNREAD_PART = "unread part";
+export const UNREAD_PART = "unread part";
 
 /** Loses the parts that no reader has opened, if a person may see their text. */
 export function loseUnopened(parts: Parts, text: Growing): void {
