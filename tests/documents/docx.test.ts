@@ -166,6 +166,13 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
     },
     "a[^1]\n\nb[^*]\n\nc[^2]\n\n[footnotes]\n[^1] seven\tx\n[^*] five\n[^2] three 1. i 2. ii",
   ],
+  "an element that nobody knows is told in notes too": [
+    paragraph("a"),
+    {
+      "footnotes.xml": `<w:footnotes><w:footnote w:id="1">${paragraph("b")}<odd>words</odd></w:footnote></w:footnotes>`,
+    },
+    "a\n\n[footnotes]\n[^1] b\n-- 1 unread element",
+  ],
   "the nth cell is the nth column, in rows of content controls too": [
     `<w:tbl>${[
       ["<w:tcPr/>a", '<w:tcPr><w:gridSpan w:val="2"/></w:tcPr>b', "<w:tcPr/>c"],
@@ -205,10 +212,10 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
   ],
   "signs of fonts of symbols": [
     paragraph(
-      `<w:r><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>${run(" \uf0a8", '<w:rFonts w:ascii="Wingdings"/>')}${run(" a", '<w:rFonts w:ascii="Symbol"/>')}${run(" \uf0fe", '<w:rFonts w:ascii="Corp"/>')}`,
+      `${run("x", '<w:rFonts w:ascii="Symbol"/>')}<m:oMath><m:r><m:t>a </m:t></m:r></m:oMath><w:r><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>${run(" \uf0a8", '<w:rFonts w:ascii="Wingdings"/>')}${run(" a", '<w:rFonts w:ascii="Symbol"/>')}${run(" \uf0fe", '<w:rFonts w:ascii="Corp"/>')}`,
     ),
     {},
-    "🗹 🞎 α [Corp F0FE]\n-- 1 character without a meaning",
+    "ξa 🗹 🞎 α [Corp F0FE]\n-- 1 character without a meaning",
   ],
   "tabs, line breaks, hyphens, hidden words and readings of characters": [
     paragraph(
@@ -258,6 +265,12 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
       list(2, 1),
     ),
     "1. | Apples\n\n- ☒ done\n- ☒",
+  ],
+  "a large first letter belongs to its word, and fields that number are told": [
+    paragraph("O", '<w:framePr w:dropCap="drop"/>') +
+      paragraph(`${run("nce")}<w:r><w:instrText> AUTONUM </w:instrText></w:r>`),
+    {},
+    "Once\n-- 1 list number",
   ],
   "a title is a heading, and what its style stands above is none": [
     styled("Plan", "Title") + styled("Ann", "Author"),

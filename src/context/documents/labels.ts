@@ -123,13 +123,16 @@ function labelOf({ label, isLegal = false }: Level, counts: readonly (number | u
 /** The place of words: raised, lowered, or on the line. */
 export type Shift = "^" | "_" | "";
 
+/** Writes words of a paragraph, with what stands before them. */
+export type Shifting = (before: string, words: string, shift: Shift) => string;
+
 /**
  * Writes words so that what is raised or lowered does not become a part of the number or word before it: `10^6`, `1st`. The
- * function takes all words of a paragraph, one behind the other, with what stands before them.
+ * function takes all words of a paragraph, one behind the other.
  */
-export function shifting() {
+export function shifting(): Shifting {
   let last: Shift = "";
-  return (before: string, words: string, shift: Shift): string => {
+  return (before, words, shift) => {
     if (words.trim() === "") return words;
     const goesOn = shift === last;
     last = shift;

@@ -1,5 +1,5 @@
 import type { Growing } from "./growing.ts";
-import { BULLET, boundedNumber, shifting } from "./labels.ts";
+import { BULLET, boundedNumber, type Shifting, shifting } from "./labels.ts";
 import type { Attributes } from "./markup.ts";
 import { type Equations, equations } from "./math.ts";
 import { block, type Lines, type Table, tableOf } from "./office.ts";
@@ -25,6 +25,7 @@ const SILENT = [
   ...["w:instrText", "w:delText", "w:delInstrText", "w:fldData", "wp:posOffset", "wp:align"],
   ...["wp14:pctWidth", "wp14:pctHeight", "wp14:pctPosHOffset", "wp14:pctPosVOffset", "o:OLEObject", "x:ClientData"],
 ];
+const NUMBERS = /^\s*(AUTONUM|LISTNUM)/;
 /** Elements whose words people do not see: they were deleted or moved, are spoken, or stand there for older programs. */
 const LEFT_OUT = ["w:del", "w:moveFrom", "w:rt", "mc:Fallback"];
 
@@ -33,12 +34,12 @@ interface Paragraph {
   said: string;
   /** The words that were added last. */
   last: string;
-  readonly shift: ReturnType<typeof shifting>;
+  readonly shift: Shifting;
   /** The look by its style, and its own. */
   style: Look;
   readonly own: Look;
   /** The state of its end. Without an end the paragraph goes on in the next one. */
-  end: "seen" | "hidden" | "deleted";
+  end: "seen" | "hidden" | "joined";
 }
 
 /** A text of a document that is being read: its body, or notes. */
@@ -53,7 +54,7 @@ interface Story {
   readonly counts: ReturnType<Lists["count"]>[];
   /** The look of the words that are read. */
   run: Look;
-  /** The words of a paragraph whose end was deleted. */
+  /** The words of paragraphs that go on in the next one. */
   carried: string;
   /** True for each open field that has still to come to its result, which people see. */
   readonly fields: boolean[];
@@ -84,6 +85,8 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
     if (xml.within("mc:Fallback")) return story.said > (story.choices.at(-1) ?? 0);
     const isSaid = xml.within("w:t", "m:t");
     if (isSaid) say(story, words);
+    // Fields that are numbers of items have no result.
+    else if (NUMBERS.test(words) && xml.within("w:instrText")) document.text.lose("list number");
     return isSaid || xml.within(...SILENT);
   };
   xml.walk({
@@ -96,7 +99,6 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
       ...wordHandlers(story),
       ...fieldHandlers(story),
       ...noteHandlers(story),
-      ...choiceHandlers(story),
       ...on,
     },
   });
@@ -128,7 +130,7 @@ function say(story: Story, words: string, font?: string): void {
   const { style = {}, last = "", shift } = open.at(-1) ?? {};
   if (isLeftOut(story) || codes > 0 || words === "") return;
   if (run.isHidden ?? style.isHidden) {
-    document.text.lose("hidden text");
+    if (words.trim() !== "") document.text.lose("hidden text");
     return;
   }
   const lose = () => document.text.lose("character without a meaning");
@@ -138,18 +140,24 @@ function say(story: Story, words: string, font?: string): void {
 
 function paragraphHandlers(story: Story): Handlers {
   const { xml, open, counts, document } = story;
-  const look = (more: Look) => {
+  const change = (work: (paragraph: Paragraph) => void) => {
     const paragraph = open.at(-1);
-    if (xml.within(...FORMER)) return;
-    if (!xml.within("w:pPr")) Object.assign(story.run, more);
-    else if (paragraph && !xml.within("w:rPr")) Object.assign(paragraph.own, more);
-    else if (paragraph && more.isHidden) paragraph.end = "hidden";
+    if (paragraph && !xml.within(...FORMER)) work(paragraph);
   };
-  const removed = (kind?: string) => () => {
-    const paragraph = open.at(-1);
-    if (paragraph && xml.within("w:pPr")) paragraph.end = "deleted";
+  const join = (paragraph: Paragraph) => {
+    paragraph.end = "joined";
+  };
+  const look = (more: Look) => {
+    change((paragraph) => {
+      if (!xml.within("w:pPr")) Object.assign(story.run, more);
+      else if (!xml.within("w:rPr")) Object.assign(paragraph.own, more);
+      else if (more.isHidden) paragraph.end = "hidden";
+    });
+  };
+  const remove = () => {
+    if (xml.within("w:pPr")) change(join);
     else if (xml.within("w:trPr")) story.isRowDeleted = true;
-    else if (kind && !xml.within("m:ctrlPr")) document.text.lose(kind);
+    return !xml.within("w:pPr", "w:trPr", "m:ctrlPr");
   };
   return {
     ...lookHandlers(look),
@@ -163,15 +171,14 @@ function paragraphHandlers(story: Story): Handlers {
       story.carried = "";
     },
     "/w:p": () => finish(story),
-    "w:pStyle": ({ "w:val": id = "" }) => {
-      const paragraph = open.at(-1);
-      if (paragraph && !xml.within(...FORMER)) paragraph.style = document.styles(id);
-    },
+    "w:pStyle": ({ "w:val": id = "" }) => change((paragraph) => (paragraph.style = document.styles(id))),
+    // A large letter begins the next paragraph.
+    "w:framePr": ({ "w:dropCap": cap = "none" }) => cap !== "none" && change(join),
     "w:numPr": () => {
       if (open.at(-1)?.style.list === undefined) look({ list: "" });
     },
-    "w:del": removed("deleted by a tracked change"),
-    "w:moveFrom": removed(),
+    "w:del": () => remove() && document.text.lose("deleted by a tracked change"),
+    "w:moveFrom": remove,
     "w:txbxContent": () => counts.push(document.lists.count()),
     "/w:txbxContent": () => counts.pop(),
     "w:altChunk": ({ "r:id": id = "" }) => document.embed(id),
@@ -182,8 +189,8 @@ function paragraphHandlers(story: Story): Handlers {
 /** Ends a paragraph: it becomes lines, or a part of the one in which its box lies. */
 function finish(story: Story): void {
   const { said = "", style = {}, own = {}, end = "seen" } = story.open.pop() ?? {};
-  if (end === "deleted") story.carried = said;
-  if (end === "deleted" || isLeftOut(story)) return;
+  if (end === "joined") story.carried = said;
+  if (end === "joined" || isLeftOut(story)) return;
   const words = said.trim();
   if (words === "" && end === "hidden") return;
   const list = own.list ?? style.list;
@@ -214,15 +221,17 @@ function tableHandlers(story: Story): Handlers {
   };
 }
 
-/** Handlers of what stands between words. */
+/** Handlers of what stands between words, and of choices, whose words stand there again for older programs. */
 function wordHandlers(story: Story): Handlers {
   const { xml, document } = story;
   const char = (font: string, code: string) => {
     const number = Number.parseInt(code, 16);
     if (number > 0 && number <= 0x10ffff) say(story, String.fromCodePoint(number), font);
   };
+  const begin = () => (story.run = {});
   return {
-    "w:r": () => (story.run = {}),
+    "w:r": begin,
+    "m:r": begin,
     "w:rStyle": ({ "w:val": id = "" }) => {
       if (!xml.within(...FORMER)) story.run = { ...document.styles(id) };
     },
@@ -236,6 +245,8 @@ function wordHandlers(story: Story): Handlers {
     "w16se:symEx": ({ "w16se:char": code = "" }) => char("", code),
     // Letters that are drawn as a picture.
     "v:textpath": ({ string = "" }) => put(story, ` ${string} `),
+    "mc:AlternateContent": () => story.choices.push(story.said),
+    "/mc:AlternateContent": () => story.choices.pop(),
     "w:rt": () => document.text.lose("reading of characters"),
   };
 }
@@ -289,13 +300,5 @@ function noteHandlers(story: Story): Handlers {
       story.signed = undefined;
       put(story, `[${document.mark(kind, id, sign.trim().replace("^", ""))}]`);
     },
-  };
-}
-
-/** Handlers of content that stands there for newer programs and again for older ones. */
-function choiceHandlers(story: Story): Handlers {
-  return {
-    "mc:AlternateContent": () => story.choices.push(story.said),
-    "/mc:AlternateContent": () => story.choices.pop(),
   };
 }

@@ -35,7 +35,7 @@ export function lookHandlers(say: (look: Look) => void): Handlers {
       if (Math.abs(Number(move)) >= LEAST_MOVE) say({ shift: Number(move) > 0 ? "^" : "_" });
     },
     "w:vanish": (given) => say({ isHidden: isOn(given) }),
-    "w:rFonts": ({ "w:ascii": font }) => font !== undefined && say({ font }),
+    "w:rFonts": ({ "w:hAnsi": other, "w:ascii": font = other }) => font !== undefined && say({ font }),
   };
 }
 
