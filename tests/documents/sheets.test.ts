@@ -47,7 +47,8 @@ test("cells of XLSX are what their types and styles make of them", async () => {
     '<c t="str"><f>A1</f><v>_x0041_</v></c><c><v>_x0041_</v></c><c t="d"><v>2024-01-05</v></c><c s="1"><v>1.5</v></c>',
     '<c s="2"><v>45292</v></c><c s="9"><v>45292</v></c><c s="1" t="str"><v>1.5</v></c><c s="1"><v>2958466</v></c>',
     '<c t="inlineStr"><is><r><t>in</t></r><r><t xml:space="preserve"> line</t></r><rPh><t>no</t></rPh></is></c>',
-    '<c r="C5" t="inlineStr"><is><t>third</t></is></c><c><v>4</v></c>',
+    '<c t="d" s="2"><v>2024-01-05T00:00:00.000Z</v></c><c t="d" s="1"><v>1900-01-01T12:00:00</v></c><c t="d" s="2"><v>soon</v></c>',
+    '<c r="C6" t="inlineStr"><is><t>third</t></is></c><c><v>4</v></c>',
   ];
   expect(await xlsx(rows(...cells))).toBe(
     [
@@ -56,6 +57,7 @@ test("cells of XLSX are what their types and styles make of them", async () => {
       "A\t_x0041_\t2024-01-05\t36:00:00",
       "2024-01-01\t45292\t1.5\t2958466",
       "in line",
+      "2024-01-05\t36:00:00\tsoon",
       "\t\tthird\t4",
     ].join("\n"),
   );
@@ -76,12 +78,12 @@ test("formulas and ids beside cells are silent, and what people see is a loss", 
     "<customSheetViews><customSheetView><headerFooter><oddHeader>Mine</oddHeader></headerFooter></customSheetView></customSheetViews>",
     '<headerFooter><oddHeader>&amp;C&amp;"Arial,Bold"&amp;12&amp;KFF0000&amp;A</oddHeader><oddFooter>&amp;CPage &amp;P</oddFooter></headerFooter>',
   ].join("");
-  expect(await xlsx(`${rows("<c><v>1</v></c>")}${silent}`)).toBe("[S]\n1");
+  expect(await xlsx(`${rows("<c><v>1</v></c>")}<odd>x</odd>${silent}`)).toBe("[S]\n1\nunread element 1 odd");
   const seen = [
     '<dataValidations><dataValidation prompt="Choose"/></dataValidations><hyperlinks><hyperlink tooltip="Go"/></hyperlinks>',
     '<extLst><ext><x14:dataValidation promptTitle="Yes"/></ext></extLst>',
-    "<headerFooter><oddHeader>Secret</oddHeader><oddFooter>&amp;P</oddFooter></headerFooter>",
     "<odd>words</odd>",
+    "<headerFooter><oddHeader>Secret</oddHeader><oddFooter>&amp;P</oddFooter></headerFooter>",
   ].join("");
   const strings = "<sst><si><t>a</t><other>words</other></si></sst>";
   const losses = ["unread element 2 other odd", "cell prompt 3 S", "header or footer 1 S"];

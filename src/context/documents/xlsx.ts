@@ -1,7 +1,7 @@
 import type { Parts } from "./archives.ts";
 import { type Growing, Unreadable } from "./growing.ts";
 import type { Attributes } from "./markup.ts";
-import { momentOf, type NumberFormat, numberFormat } from "./moments.ts";
+import { daysOf, momentOf, type NumberFormat, numberFormat } from "./moments.ts";
 import { mainOf, relatedPart, relationsOf } from "./office.ts";
 import {
   type CellValue,
@@ -117,8 +117,9 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
     // Phonetic runs tell how the others are spoken.
     if (isCell && !xml.within("rPh")) value += said;
     if (isCell || xml.within(...SILENT)) return true;
-    header += said;
-    return xml.within("headerFooter");
+    const isHeader = xml.within("headerFooter");
+    if (isHeader) header += said;
+    return isHeader;
   };
   const beginHeader = () => {
     header += "&L";
@@ -177,9 +178,10 @@ function xlsxValue(value: string, type: string, style: number, book: Workbook): 
     return { type: "boolean", said: isTrue ? "TRUE" : "FALSE", raw: String(isTrue) };
   }
   if (type === "str" || type === "inlineStr") return textValue(signsIn(value));
-  if (type !== "n") return textValue(value);
+  if (type !== "n" && type !== "d") return textValue(value);
+  const days = type === "d" ? daysOf(value, book.is1904) : Number(value);
   const format = book.formats[style];
-  const moment = format && format.shows !== "number" ? momentOf(Number(value), format, book.is1904) : null;
-  if (moment === null) return { type: "number", said: value, raw: value };
+  const moment = format && format.shows !== "number" ? momentOf(days, format, book.is1904) : null;
+  if (moment === null) return type === "d" ? textValue(value) : { type: "number", said: value, raw: value };
   return { type: "text", said: moment, raw: moment.replace(" ", "T") };
 }
