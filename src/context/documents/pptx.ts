@@ -67,8 +67,9 @@ function readSlide(source: string, text: Growing, lead = ""): boolean {
     if (isForOlder()) return pieces > piecesBefore;
     const isLeft = (isNumber && xml.within("a:fld")) || (isCovered && xml.within("a:tc"));
     if (xml.within("m:t")) put(said);
-    else if (xml.within("a:t") && !isLeft) say(said);
-    return xml.within("a:t", "m:t", ...SILENT);
+    else if (!xml.within("a:t")) return xml.within(...SILENT);
+    else if (!isLeft) say(said);
+    return true;
   };
   const on: Handlers = {
     ...table.handlers,
@@ -114,8 +115,8 @@ interface Marker {
   readonly start: number;
 }
 
-const LEVELS = 9;
-const levelName = (level: number) => `a:lvl${level + 1}pPr`;
+/** The elements that say what marks the paragraphs of each level. */
+const LEVELS = Array.from({ length: 9 }, (_, level) => `a:lvl${level + 1}pPr`);
 
 /** The lists of the shapes of a slide. */
 function listsOn(within: (...names: readonly string[]) => boolean, text: Growing) {
@@ -125,8 +126,9 @@ function listsOn(within: (...names: readonly string[]) => boolean, text: Growing
   let last: (Marker | undefined)[] = [];
   let [level, own]: [number, Marker | null | undefined] = [0, undefined];
   const mark = (marker: Marker | null) => {
-    for (let at = 0; at < LEVELS; at++) if (within(levelName(at))) usual[at] = marker ?? undefined;
     if (within("a:pPr")) own = marker;
+    const at = LEVELS.findIndex((name) => within(name));
+    if (at >= 0) usual[at] = marker ?? undefined;
   };
   const sign = () => mark({ type: "", start: 1 });
   const begin = () => {
@@ -139,7 +141,7 @@ function listsOn(within: (...names: readonly string[]) => boolean, text: Growing
     "a:p": () => ([level, own] = [0, undefined]),
     "a:pPr"({ lvl }) {
       // A field has properties of its own.
-      if (!within("a:fld")) level = boundedNumber(lvl, 0, LEVELS - 1);
+      if (!within("a:fld")) level = boundedNumber(lvl, 0, LEVELS.length - 1);
     },
     "a:buNone": () => mark(null),
     "a:buChar": sign,

@@ -10,39 +10,56 @@ export type Handlers = Readonly<Record<string, (attributes: Attributes) => void>
  * @throws Unreadable if elements are nested more than 5,000 deep
  */
 export function openXml(source: string) {
-  const open = new Map<string, number>();
-  const depth = (name: string) => open.get(name) ?? 0;
-  const count = (name: string, more: number) => open.set(name, depth(name) + more);
+  const kinds = new Map<string, ElementKind>();
+  const depth = (name: string) => kinds.get(name)?.depth ?? 0;
   return {
     /** The number of elements of this name within which the walk is, with the one that it enters or leaves. */
     depth,
     within: (...names: readonly string[]) => names.some((name) => depth(name) > 0),
     walk({ take, unread = () => {}, on = {} }: Walk): void {
       // The elements that are open, and whether each has text that nobody took.
-      const path: { readonly name: string; isUnread: boolean }[] = [];
+      const path: { readonly kind: ElementKind; isUnread: boolean }[] = [];
       const names = knownNames(source);
+      const added = (name: string) => {
+        const kind = { name, depth: 0, enter: on[name], leave: on[`/${name}`] };
+        kinds.set(name, kind);
+        return kind;
+      };
       parse(source, true, {
         onopentag(given, attributes) {
           names.enter(attributes);
           const name = names.element(given);
-          path.push({ name, isUnread: false });
-          count(name, 1);
-          on[name]?.(names.attributes(attributes));
+          const kind = kinds.get(name) ?? added(name);
+          path.push({ kind, isUnread: false });
+          kind.depth += 1;
+          kind.enter?.(names.attributes(attributes));
         },
         ontext(text) {
           const last = path.at(-1);
           if (!take?.(text) && last && /\S/.test(text)) last.isUnread = true;
         },
-        onclosetag(given) {
-          const name = names.element(given);
-          on[`/${name}`]?.({});
-          count(name, -1);
+        onclosetag() {
+          const last = path.at(-1);
+          if (!last) return;
+          const { kind } = last;
+          kind.leave?.({});
+          kind.depth -= 1;
           names.leave();
-          if (path.pop()?.isUnread) unread(name);
+          path.pop();
+          if (last.isUnread) unread(kind.name);
         },
       });
     },
   };
+}
+
+/** The elements of a name, and what is done with them. */
+interface ElementKind {
+  readonly name: string;
+  /** The number of them that are open. */
+  depth: number;
+  readonly enter: ((attributes: Attributes) => void) | undefined;
+  readonly leave: ((attributes: Attributes) => void) | undefined;
 }
 
 /** The work of a walk through XML. */
