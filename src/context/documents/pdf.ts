@@ -1,7 +1,7 @@
 import { getDocumentProxy } from "unpdf";
 import { damaged, encrypted, type Growing } from "./growing.ts";
 import { textOfPage } from "./page.ts";
-import { type Annotation, notesOf } from "./page-notes.ts";
+import { type Annotation, KINDS, notesOf } from "./page-notes.ts";
 
 /** Characters of fonts that do not say what their signs mean: control characters, replacements and private ones. */
 const WITHOUT_MEANING = /[^\P{Cc}\s]|(?!\uf0b7)[\p{Co}\ufffd]/gu;
@@ -9,15 +9,17 @@ const WITHOUT_MEANING = /[^\P{Cc}\s]|(?!\uf0b7)[\p{Co}\ufffd]/gu;
 /** Reads the pages of a PDF in the order of the file, each as lines, fields and notes. @throws Unreadable */
 export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {
   const pdf = await opened(bytes);
+  const annotations = await annotationsOf(pdf, text);
   for (let number = 1; number <= pdf.numPages; number++) {
     text.part(`p.${number}`);
-    const page = await pageOf(pdf, number).catch(() => null);
-    if (page === null) text.lose("damaged page", number);
+    const items = await itemsOf(pdf, number).catch(() => null);
+    if (items === null) text.lose("damaged page", number);
     else {
-      const parts = [textOfPage(page.items), ...notesOf(page.annotations, text)].filter((part) => part !== "");
+      const notes = notesOf(annotations.get(number) ?? [], text);
+      const parts = [textOfPage(items), ...notes].filter((part) => part !== "");
       if (parts.length === 0) text.lose("page without text", number);
       text.add(parts.map((part) => `${part}\n`).join(""));
-      for (const { str } of page.items)
+      for (const { str } of items)
         for (const _ of str.matchAll(WITHOUT_MEANING)) text.lose("character without a meaning", number);
     }
   }
@@ -35,7 +37,8 @@ async function loseOthers(pdf: Pdf, text: Growing): Promise<void> {
   }
   const layers = await pdf.getOptionalContentConfig().catch(() => []);
   for (const [, { name, visible }] of layers) if (!visible) text.lose("hidden layer", name);
-  const { IsXFAPresent, IsAcroFormPresent }: Readonly<Record<string, unknown>> = { ...(await pdf.getMetadata()).info };
+  const about = await pdf.getMetadata().catch(() => null);
+  const { IsXFAPresent, IsAcroFormPresent }: Readonly<Record<string, unknown>> = { ...about?.info };
   if (IsXFAPresent === true && IsAcroFormPresent === false) text.lose("XFA form");
 }
 
@@ -52,10 +55,19 @@ async function opened(bytes: Uint8Array) {
   }
 }
 
-async function pageOf(pdf: Pdf, number: number) {
+async function itemsOf(pdf: Pdf, number: number) {
   const page = await pdf.getPage(number);
   const { items } = await page.getTextContent({ includeMarkedContent: false });
-  const annotations: Annotation[] = await page.getAnnotations();
   page.cleanup();
-  return { items: items.filter((item) => "str" in item), annotations };
+  return items.filter((item) => "str" in item);
+}
+
+/** The annotations of all pages that are not damaged, by the number of the page. */
+async function annotationsOf(pdf: Pdf, text: Growing): Promise<Map<number, Annotation[]>> {
+  const damaged = new Set<number>();
+  for (let index = 0; index < pdf.numPages; index++) await pdf.getPage(index + 1).catch(() => damaged.add(index));
+  const found: object[] | null = await pdf.getAnnotationsByType(new Set(KINDS), damaged).catch(() => null);
+  if (found === null) text.lose("annotation");
+  const annotations = (found ?? []).map((one): Annotation => ({ ...one }));
+  return Map.groupBy(annotations, ({ pageIndex = 0 }) => pageIndex + 1);
 }
