@@ -49,7 +49,7 @@ export function headerLines(headers: Readonly<Record<string, string | undefined>
 export function names(addresses: readonly Address[]): string {
   const one = ({ name, address = "", group }: Address): string => {
     if (group) return `${name}: ${names(group)}`;
-    return name && address ? `${name} <${address}>` : name || address;
+    return name && address && name !== address ? `${name} <${address}>` : name || address;
   };
   return addresses.map(one).join(", ");
 }
@@ -65,15 +65,16 @@ const SILENT = /^(application\/(pgp|(x-)?pkcs7)-signature|text\/x-amp-html)$/;
 
 /** The words of a part that people see. Files and what is not shown are losses. */
 async function shownIn(part: MimePart, text: Growing, depth: number): Promise<readonly Shown[]> {
-  const { type, params, parts, bytes } = part;
+  const { value: type, params } = part.contentType.parsed;
   const isEncrypted = type === "multipart/encrypted" || /enveloped/i.test(params["smime-type"] ?? "");
-  if (parts.length > 0 && !isEncrypted) {
+  if (part.childNodes.length > 0 && !isEncrypted) {
     // What stands before and behind the parts is for programs that do not know them.
     const shown: (readonly Shown[])[] = [];
-    for (const inner of parts) shown.push(await shownIn(inner, text, depth));
+    for (const inner of part.childNodes) shown.push(await shownIn(inner, text, depth));
     return type === "multipart/alternative" ? fullest(shown) : shown.flat();
   }
-  const isFile = isEncrypted || part.isAttachment;
+  const isFile = isEncrypted || part.contentDisposition.parsed.value === "attachment";
+  const bytes = Buffer.from(part.content ?? new ArrayBuffer(0));
   if (!isFile && /^message\/(rfc822|global)$/.test(type) && depth < MOST_FORWARDED) {
     const mail = await openMail(bytes, text);
     return [...asShown(headersOf(mail)), ...(await shownIn(mail.root, text, depth + 1))];
@@ -91,12 +92,12 @@ async function shownIn(part: MimePart, text: Growing, depth: number): Promise<re
 export const asShown = (words: string, isHtml = false): Shown[] => (words.trim() === "" ? [] : [{ words, isHtml }]);
 
 /** Plain text with paragraphs that its sender folded at spaces. Quoted lines stay. */
-function unfolded(words: string, params: MimePart["params"]): string {
-  const space = /^yes$/i.test(params.delsp ?? "") ? "" : " ";
-  return words
-    .replaceAll("\r\n", "\n")
-    .replace(/^ /gm, "")
-    .replace(/^(?!>|-- \n)(.*) \n(?!>)/gm, `$1${space}`);
+function unfolded(words: string, { delsp = "" }: Readonly<Record<string, string>>): string {
+  const lines = words.split(/\r?\n/).map((line) => line.replace(/^ /, ""));
+  const isFolded = (line: string, next = ">") =>
+    line.endsWith(" ") && line !== "-- " && !line.startsWith(">") && !next.startsWith(">");
+  const unfold = (line: string) => (/^yes$/i.test(delsp) ? line.slice(0, -1) : line);
+  return lines.map((line, at) => (isFolded(line, lines[at + 1]) ? unfold(line) : `${line}\n`)).join("");
 }
 
 /** The way of saying the same that people need: the plain one, unless it lacks a third of the words of the HTML. */
@@ -136,14 +137,14 @@ function textOf(html: string): string {
 const BEGIN = /(?<=\n\r?\n)From [^\n]*\b\d{4}(?: [+-]\d{4}| [A-Z]{1,5})?[ \t]*\r?(?=\n[\w-]+:(?!\/\/))/g;
 
 /** Reads the mails of a mailbox. One begins at its start, and behind an empty line with `From … YEAR` and a header. */
-export async function readMailbox(bytes: Buffer, text: Growing): Promise<void> {
-  const all = bytes.toString("latin1", bytes.length - withoutMark(bytes).length);
-  const starts = [0, ...Array.from(all.matchAll(BEGIN), ({ index }) => index)];
+export async function readMailbox(given: Buffer, text: Growing): Promise<void> {
+  const bytes = given.subarray(given.length - withoutMark(given).length);
+  const starts = [0, ...Array.from(bytes.toString("latin1").matchAll(BEGIN), ({ index }) => index)];
   for (const [at, start] of starts.entries()) {
-    const mail = all.slice(all.indexOf("\n", start) + 1, starts[at + 1]).replace(/^>(?=>*From )/gm, "");
+    const mail = bytes.subarray(bytes.indexOf("\n", start) + 1, starts[at + 1]);
     const label = (part: string) => `message ${at + 1} ${part}`;
     try {
-      await readMail(Buffer.from(mail, "latin1"), text, label);
+      await readMail(mail.includes(">From ") ? withoutSigns(mail) : mail, text, label);
     } catch (error) {
       // One odd mail costs no other. A text that is too large is refused whole.
       if (error instanceof Unreadable && error.reason === "text_too_large") throw error;
@@ -151,3 +152,6 @@ export async function readMailbox(bytes: Buffer, text: Growing): Promise<void> {
     }
   }
 }
+
+/** A mail as it was before lines of it that begin with `From ` got a sign. */
+const withoutSigns = (mail: Buffer) => Buffer.from(mail.toString("latin1").replace(/^>(?=>*From )/gm, ""), "latin1");

@@ -1,22 +1,21 @@
 import { isUtf8 } from "node:buffer";
 import PostalMime, { decodeWords, type Email } from "postal-mime";
-import * as v from "valibot";
 import { withoutMark } from "../text/decode.ts";
 import { decodedHtml } from "./decoded.ts";
 import { type Growing, GUESSED_ENCODING, Unreadable } from "./growing.ts";
 
-/** A part of a mail: bytes of one type, or parts of its own. */
+/** A part of a mail, as postal-mime has it within. Its version is pinned for this. */
 export interface MimePart {
-  /** `text/plain`, `multipart/mixed`, in lower case. */
-  readonly type: string;
-  /** Parameters of the type, such as `charset`. */
-  readonly params: Readonly<Record<string, string>>;
-  /** The name of its file as it stands in the mail; undefined: it has none. */
-  readonly name: string | undefined;
-  readonly isAttachment: boolean;
+  readonly contentType: Structured;
+  readonly contentDisposition: Structured;
   /** Its bytes as they were before they were packed for the way. Of a part that has parts, what stands around these. */
-  readonly bytes: Buffer;
-  readonly parts: readonly MimePart[];
+  readonly content: ArrayBuffer | null;
+  readonly childNodes: readonly MimePart[];
+}
+
+/** A header with a value in lower case, and parameters. */
+interface Structured {
+  readonly parsed: { readonly value: string; readonly params: Readonly<Record<string, string>> };
 }
 
 /** A mail: its headers, and its parts. */
@@ -31,56 +30,21 @@ export async function openMail(bytes: Buffer, text: Growing): Promise<OpenMail> 
   const parser = new PostalMime(LIMITS);
   const { headers, date, subject } = await parser.parse(withReadableHeaders(bytes, text));
   // The texts that it returns are decoded by their labels, and labels are often wrong.
-  return { headers, date, subject, root: v.parse(PartSchema, Reflect.get(parser, "root")) };
+  return { headers, date, subject, root: Reflect.get(parser, "root") };
 }
-
-const Structured = v.object({ parsed: v.object({ value: v.string(), params: v.record(v.string(), v.string()) }) });
-
-/** A part as postal-mime has it within. Its version is pinned for this. */
-const PartSchema: v.GenericSchema<unknown, MimePart> = v.pipe(
-  v.object({
-    contentType: Structured,
-    contentDisposition: Structured,
-    content: v.nullable(v.instance(ArrayBuffer)),
-    childNodes: v.array(v.lazy(() => PartSchema)),
-  }),
-  v.transform(({ contentType, contentDisposition, content, childNodes }) => ({
-    type: contentType.parsed.value,
-    params: contentType.parsed.params,
-    name: contentDisposition.parsed.params.filename ?? contentType.parsed.params.name,
-    isAttachment: contentDisposition.parsed.value === "attachment",
-    bytes: Buffer.from(content ?? new ArrayBuffer(0)),
-    parts: childNodes,
-  })),
-);
 
 /** The mail without a byte order mark, with headers in UTF-8 and encoded words that say what they are. */
 function withReadableHeaders(given: Buffer, text: Growing): Buffer {
   const bytes = given.subarray(given.length - withoutMark(given).length);
-  const ends = [bytes.indexOf("\n\n"), bytes.indexOf("\n\r\n"), bytes.length].filter((at) => at >= 0);
-  const end = Math.min(...ends);
-  // Such a mail is refused.
-  if (end > LIMITS.maxHeadersSize) return bytes;
-  const lines = bytes
-    .toString("latin1", 0, end)
-    .split("\n")
-    .map((line) => inUtf8(line, text));
-  const head = relabelled(lines.join("\n"), text);
-  return Buffer.concat([Buffer.from(head, "latin1"), bytes.subarray(end)]);
+  const ends = ["\n\n", "\n\r\n"].map((blank) => bytes.indexOf(blank)).filter((at) => at >= 0);
+  const end = Math.min(...ends, bytes.length, LIMITS.maxHeadersSize);
+  const head = relabelled(decodedBy("", bytes.subarray(0, end), text), text);
+  return Buffer.concat([Buffer.from(head), bytes.subarray(end)]);
 }
-
-/** A line of a header as bytes of UTF-8. Without encoded words it does not say what it is. */
-function inUtf8(line: string, text: Growing): string {
-  const bytes = Buffer.from(line, "latin1");
-  if (isUtf8(bytes)) return line;
-  text.lose(GUESSED_ENCODING, GUESSED);
-  return Buffer.from(new TextDecoder(GUESSED).decode(bytes)).toString("latin1");
-}
-
-const GUESSED = "windows-1252";
 
 /** The name of a part's file. */
-export function fileName({ name }: MimePart, text: Growing): string | undefined {
+export function fileName({ contentDisposition, contentType }: MimePart, text: Growing): string | undefined {
+  const name = contentDisposition.parsed.params.filename ?? contentType.parsed.params.name;
   return name && decodeWords(relabelled(name, text));
 }
 

@@ -18,20 +18,15 @@ export async function readMessage(bytes: Buffer, text: Growing): Promise<void> {
   const { found, isAnsi } = await fieldsIn(bytes);
   // Such words have a byte for each of their units.
   const read = (words = "") => (isAnsi ? decodedBy(codePage(found), Buffer.from(words, "latin1"), text) : words);
-  const person = (name = "", ...addresses: readonly (string | undefined)[]) => {
-    // Others are names within an organization, which nobody sees.
-    const address = addresses.find((one) => one?.includes("@")) ?? "";
-    return { name: name === address ? "" : read(name), address };
+  // Addresses without @ are names within an organization, which nobody sees.
+  const person = (name = "", address = "") => ({ name: read(name), address: address.includes("@") ? address : "" });
+  const { recipients = [], attachments = [], messageClass = "" } = found;
+  const people = (kind: string) => {
+    const some = recipients.filter(({ recipType }) => recipType === kind);
+    return names(some.map(({ name, smtpAddress, email }) => person(name, smtpAddress ?? email)));
   };
-  const { senderName, senderSmtpAddress, senderEmail, recipients = [], attachments = [], messageClass = "" } = found;
-  const people = (kind: string) =>
-    names(
-      recipients
-        .filter(({ recipType }) => recipType === kind)
-        .map(({ name, smtpAddress, email }) => person(name, smtpAddress, email)),
-    );
   const headers = {
-    From: names([person(senderName, senderSmtpAddress, senderEmail)]),
+    From: names([person(found.senderName, found.senderSmtpAddress ?? found.senderEmail)]),
     To: people("to"),
     Cc: people("cc"),
     Date: isoDate(found.clientSubmitTime ?? found.messageDeliveryTime),
