@@ -20,16 +20,21 @@ export function decodedHtml(bytes: Buffer, text: Growing, encoding?: string): st
   const head = bytes.subarray(0, HEAD_BYTES);
   const wide = markOf(bytes)?.label ?? wideIn(bytes);
   if (wide !== undefined) return decodedAs(wide, bytes, text);
+  const isValid = isUtf8(bytes);
+  if (isValid && !SIGNS_OF_OTHERS.some((sign) => bytes.includes(sign))) return decodedAs(UTF_8, bytes, text);
   const said = encoding ?? declaredIn(head);
   // ISO-2022 is ASCII with escapes, and UTF-16 may be ASCII with NUL: both are UTF-8 too.
   const isOther = /^(iso-2022|csiso2022|hz-)/i.test(said ?? "") || head.includes(0);
-  if (isUtf8(bytes) && !isOther) return decodedAs(UTF_8, bytes, text);
+  if (isValid && !isOther) return decodedAs(UTF_8, bytes, text);
   const label = labelOf(said);
   if (label !== undefined && label !== UTF_8) return decodedAs(label, bytes, text);
   if (encoding !== undefined || isNearlyUtf8(bytes)) return decodedAs(UTF_8, bytes, text);
   text.lose(GUESSED_ENCODING, GUESSED);
   return decodedAs(GUESSED, bytes, text);
 }
+
+/** Signs of ISO-2022, HZ and UTF-16. Few pages in UTF-8 have one. */
+const SIGNS_OF_OTHERS = ["\u001b", "\u000e", "~{", "\0"];
 
 function decodedAs(label: string, bytes: Buffer, text: Growing): string {
   const read = decodeText(bytes, { encoding: label, bad: "all" });
@@ -94,6 +99,7 @@ function labelOf(said: string | undefined): string | undefined {
 
 /** True for UTF-8 with a few damaged characters. In text of another encoding hardly any byte beyond ASCII is valid. */
 function isNearlyUtf8(bytes: Buffer): boolean {
-  const beyond = bytes.reduce((sum, byte) => sum + (byte >> 7), 0);
+  let beyond = 0;
+  for (let at = 0; at < bytes.length; at++) beyond += (bytes[at] ?? 0) >> 7;
   return mendUtf8(bytes, UTF_8).invalid * 10 < beyond;
 }

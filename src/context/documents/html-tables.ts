@@ -3,18 +3,24 @@ import type { Attributes } from "./markup.ts";
 
 /** The columns of a row in which spans count. */
 const MOST_COLUMNS = 1000;
+const BAR = " | ";
 
-interface Cell {
-  readonly column: number;
-  /** A line for each block. */
-  readonly words: string;
-}
-
-interface Row {
-  readonly cells: Cell[];
+/** A row that is open. */
+interface OpenRow {
+  /** The words of its cells, and the bars before them. */
+  readonly pieces: string[];
+  /** The words of cells that have some: a line for each block. */
+  readonly filled: string[];
+  /** The column of its last cell. */
+  last: number;
   /** The columns that its cells take, and cells above that span it. */
   columns: number;
-  readonly isFoot: boolean;
+}
+
+interface Row extends Pick<OpenRow, "last" | "columns"> {
+  readonly line: string;
+  /** The words of the only cell that has some; undefined: there are several. */
+  readonly alone: string | undefined;
 }
 
 /** A table of HTML that is open. */
@@ -23,23 +29,28 @@ export type HtmlTable = ReturnType<typeof openTable>;
 /** Puts cells into columns. Rows are written together: how wide the table is shows at its end, and its foot may stand first. */
 export function openTable() {
   let rows: Row[] = [];
-  let row: Row | null = null;
+  let foot: Row[] = [];
+  let row: OpenRow | null = null;
   /** The column of the cell that is open. */
   let column: number | null = null;
   let [number, width, isFoot] = [0, 0, false];
   /** For each column the first row that no cell above spans. */
   let free: number[] = [];
   const begun = () => {
-    row ??= { cells: [], columns: 0, isFoot };
+    row ??= { pieces: [], filled: [], last: 0, columns: 0 };
     while ((free[row.columns] ?? 0) > number) row.columns += 1;
     return row;
+  };
+  const keep = ({ pieces, filled, last, columns }: OpenRow) => {
+    const alone = filled.length === 1 ? filled[0] : undefined;
+    if (filled.length > 0) (isFoot ? foot : rows).push({ line: pieces.join(""), alone, last, columns });
   };
   const table = {
     isInCell: () => column !== null,
     beginRow: () => void begun(),
     endRow(): void {
       if (row === null) return;
-      rows.push(begun());
+      keep(begun());
       row = null;
       number += 1;
     },
@@ -54,7 +65,10 @@ export function openTable() {
       for (let at = column; below > 1 && at < end; at++) free[at] = number + below;
     },
     endCell(words: string): void {
-      if (column !== null) row?.cells.push({ column, words });
+      if (row === null || column === null) return;
+      row.pieces.push(BAR.repeat(column - row.last), words.replaceAll("\n", " "));
+      if (words !== "") row.filled.push(words);
+      row.last = column;
       column = null;
     },
     /** Begins a head, body or foot, which no cell above spans. */
@@ -66,10 +80,10 @@ export function openTable() {
     taken(words: string): string[] {
       const open = column;
       table.endCell(words);
-      if (row) rows.push(row);
-      const lines = linesOf(rows, width);
-      rows = [];
-      row &&= { ...row, cells: [] };
+      if (row) keep(row);
+      const lines = linesOf([...rows, ...foot], width);
+      [rows, foot] = [[], []];
+      row &&= { pieces: [], filled: [], last: 0, columns: row.columns };
       column = open;
       return lines;
     },
@@ -77,26 +91,10 @@ export function openTable() {
   return table;
 }
 
-const isFilled = ({ words }: Cell) => words !== "";
-
-/** A line for each row that has words. A table that has one cell with words in a row parts blocks and not columns. */
+/** A line for each row. A table that has words in one cell of each row parts blocks, and has no columns. */
 function linesOf(rows: readonly Row[], width: number): string[] {
-  const inOrder = rows.toSorted((a, b) => Number(a.isFoot) - Number(b.isFoot));
-  const filled = inOrder.filter(({ cells }) => cells.some(isFilled));
-  const hasBlocks = filled.some(({ cells }) => cells.some(({ words }) => words.includes("\n")));
-  if (hasBlocks && filled.every(({ cells }) => cells.filter(isFilled).length === 1)) {
-    return filled.map(({ cells }) => cells.map(({ words }) => words).join(""));
-  }
-  return filled.map(({ cells, columns }) => lineOf(cells, Math.min(columns, width)));
+  const hasBlocks = rows.some(({ alone }) => alone?.includes("\n")) && rows.every(({ alone }) => alone !== undefined);
+  return rows.map(({ line, alone = "", last, columns }) =>
+    hasBlocks ? alone : line + BAR.repeat(Math.min(columns, width) - 1 - last),
+  );
 }
-
-function lineOf(cells: readonly Cell[], columns: number): string {
-  let [line, last] = ["", 0];
-  for (const { column, words } of cells) {
-    line += `${BAR.repeat(column - last)}${words.replaceAll("\n", " ")}`;
-    last = column;
-  }
-  return line + BAR.repeat(columns - 1 - last);
-}
-
-const BAR = " | ";

@@ -5,24 +5,20 @@ import { type HtmlTable, openTable } from "./html-tables.ts";
 import { boundedNumber, type Shift, shifting } from "./labels.ts";
 import { type Attributes, parse } from "./markup.ts";
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
-const GAPS = words("title p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol figure section article listing xmp plaintext");
-const BLOCKS = words(
-  "address aside body caption center dd details dialog dir div dl dt fieldset figcaption footer foreignObject form header hr html legend li main menu nav summary tbody text textarea tfoot thead tr",
-);
-/** Boxes within a line: their words are parted from those beside them. */
-const BOXES = words("button option select iframe object embed applet video audio canvas");
-const HEADINGS = words("h1 h2 h3 h4 h5 h6");
-const PRE = words("pre listing xmp plaintext textarea");
+/** The same for each of these elements. */
+const each = <const T>(names: string, what: T) => names.split(" ").map((name) => [name, what] as const);
 
-/** Elements that nobody sees, or only where scripts do not run. Of a drawing its words are shown. */
-const SILENT = words("script style template noscript noframes noembed datalist rp svg annotation annotation-xml");
-/** Elements that show what is not in the page. Words in them are for programs that cannot show it. */
-const EMBEDDED = words("iframe object embed applet frame video audio canvas");
-const READINGS = words("rt rtc");
+/** The ends of lines at the beginnings and ends of elements. Words of a box are parted from those beside them. */
+const ENDS = new Map<string, "gap" | "line" | "box">([
+  ...each("title p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol figure section article listing xmp plaintext", "gap"),
+  ...each("address aside body caption center dd details dialog dir div dl dt fieldset figcaption footer", "line"),
+  ...each("foreignObject form header hr html legend li main menu nav summary tbody text textarea tfoot", "line"),
+  ...each("thead tr", "line"),
+  ...each("button option select iframe object embed applet video audio canvas", "box"),
+]);
 
 /** The look of the words in an element, and in those within it that do not say otherwise. */
-interface Style {
+interface Look {
   readonly isShown: boolean;
   readonly isPre: boolean;
   /** Spaces between its elements do not show. */
@@ -30,8 +26,31 @@ interface Style {
   readonly shift: Shift;
   /** The loss that its words are if they are not shown; undefined: none, or it was told. */
   loss?: string | undefined;
-  /** The element that says so, and how deep it lies. */
+}
+
+const SILENT = { isShown: false };
+const EMBEDDED = { isShown: false };
+
+/** The looks of elements, where they differ from those around. */
+const LOOKS = new Map<string, Partial<Look>>([
+  // Nobody sees these, or only where scripts do not run. Of a drawing the words are shown.
+  ...each("script style template noscript noframes noembed datalist rp svg annotation annotation-xml", SILENT),
+  // These show what is not in the page, and words in them are for programs that cannot show it.
+  ...each("iframe object embed applet frame video audio canvas", EMBEDDED),
+  ...each("rt rtc", { isShown: false, loss: "reading of characters" }),
+  ...each("pre listing xmp plaintext textarea", { isPre: true }),
+  ["math", { isMath: true }],
+  ["mtext", { isMath: false }],
+  ["sup", { shift: "^" }],
+  ["sub", { shift: "_" }],
+]);
+const HIDDEN = { isShown: false, loss: "hidden text" };
+const NOTE_MARK = { shift: "^" } as const;
+
+/** A look that an element has of its own. */
+interface OwnLook extends Look {
   readonly by: string;
+  /** The depth of the element. */
   readonly depth: number;
 }
 
@@ -52,15 +71,15 @@ interface MathPart extends MathForm {
 /** The state of a pass through HTML. */
 interface Html {
   readonly text: Growing;
-  readonly isWithin: boolean;
   depth: number;
-  style: Style;
-  /** Styles of the elements around. */
-  readonly outer: Style[];
+  look: OwnLook;
+  /** Looks of the elements around. */
+  readonly outer: OwnLook[];
   /** The words of the block or cell that is open, and the last that were added to them. */
   words: string;
   last: string;
-  shifted: ReturnType<typeof shifting>;
+  /** Present once a word of them was raised or lowered. */
+  shifted: ReturnType<typeof shifting> | null;
   /** The beginning of the next line: a label, or the sign of a heading. */
   mark: string;
   readonly lists: HtmlList[];
@@ -72,17 +91,16 @@ interface Html {
   readonly items: readonly number[];
 }
 
-/** Reads HTML as text with headings, lists and rows of tables. @param isWithin it is a page within another one */
-export function readHtml(source: string, text: Growing, isWithin = false): void {
+/** Reads HTML as text with headings, lists and rows of tables. */
+export function readHtml(source: string, text: Growing): void {
   const html: Html = {
     text,
-    isWithin,
     depth: 0,
-    style: { isShown: true, isPre: false, isMath: false, shift: "", by: "", depth: 0 },
+    look: { isShown: true, isPre: false, isMath: false, shift: "", by: "", depth: 0 },
     outer: [],
     words: "",
     last: "",
-    shifted: shifting(),
+    shifted: null,
     mark: "",
     lists: [],
     tables: [],
@@ -109,52 +127,42 @@ export function textOfHtml(source: string, { lose, unread }: Pick<Growing, "lose
 
 function open(html: Html, name: string, attributes: Attributes): void {
   html.depth += 1;
-  if (LISTS.has(name)) html.listed += 1;
-  const around = html.style;
-  const change = changeBy(html, name, attributes);
-  if (change) {
+  const around = html.look;
+  const own = lookOf(html, name, attributes);
+  if (own) {
     html.outer.push(around);
-    html.style = { ...around, loss: undefined, ...change, by: name, depth: html.depth };
+    html.look = { ...around, loss: undefined, ...own, by: name, depth: html.depth };
   }
-  const isThere = around.isShown && change?.loss !== HIDDEN;
-  if (isThere || html.style.isShown) end(html, name);
-  if (html.style.isMath && html.style.isShown) openMath(html, name, attributes);
-  if (isThere && EMBEDDED.has(name)) embed(html, name, attributes);
-  if (html.style.isShown) ON[name]?.(html, attributes, name);
+  const { isShown, isMath } = html.look;
+  if (isShown || (around.isShown && own !== HIDDEN)) end(html, name);
+  if (own === EMBEDDED) html.text.lose("embedded object", name);
+  if (isShown && isMath) openMath(html, name, attributes);
+  if (isShown) ON.get(name)?.(html, attributes, name);
 }
 
 function close(html: Html, name: string): void {
-  const { isShown, depth } = html.style;
-  if (isShown) ON[`/${name}`]?.(html, {}, name);
+  const { isShown, depth } = html.look;
+  if (isShown) AT_END.get(name)?.(html);
   if (html.equation.at(-1)?.depth === html.depth) add(html, html.equation.pop()?.end ?? "");
-  if (depth === html.depth) html.style = html.outer.pop() ?? html.style;
+  if (depth === html.depth) html.look = html.outer.pop() ?? html.look;
   html.depth -= 1;
-  if (!isShown && !html.style.isShown) return;
-  end(html, name);
-  if (name === "li" || HEADINGS.has(name)) html.mark = "";
+  if (isShown || html.look.isShown) end(html, name);
 }
 
-const HIDDEN = "hidden text";
-
-/** The look that an element gives to its words, where it differs from the one around. */
-function changeBy(html: Html, name: string, attributes: Attributes): Partial<Style> | undefined {
-  const { isShown, by } = html.style;
+/** The look that an element gives to its words. */
+function lookOf(html: Html, name: string, attributes: Attributes): Partial<Look> | undefined {
+  if (LISTS.has(name)) html.listed += 1;
+  const { isShown, by } = html.look;
   if (!isShown) return by === "svg" && /^(text|foreignObject)$/.test(name) ? { isShown: true } : undefined;
-  if (name === "nav" && attributes.hidden !== undefined) return { isShown: false };
-  if (isHidden(name, attributes)) return { isShown: false, loss: HIDDEN };
-  if (SILENT.has(name) || EMBEDDED.has(name)) return { isShown: false };
-  if (READINGS.has(name)) return { isShown: false, loss: "reading of characters" };
-  if (name === "option" && html.field && !isChosen(html, html.field, attributes)) return { isShown: false };
-  if (name === "math" || name === "mtext") return { isMath: name === "math" };
-  if (PRE.has(name)) return { isPre: true };
-  if (name === "sup" || attributes["epub:type"] === "noteref") return { shift: "^" };
-  if (name === "sub") return { shift: "_" };
-  return undefined;
+  if (isHidden(name, attributes)) return name === "nav" ? SILENT : HIDDEN;
+  if (name === "option" && html.field && !isChosen(html, html.field, attributes)) return SILENT;
+  return attributes["epub:type"] === "noteref" ? NOTE_MARK : LOOKS.get(name);
 }
 
 /** True for an element that does not show until a script does it. All of a page shows at the latest when it is complete. */
 function isHidden(name: string, { hidden, style = "" }: Attributes): boolean {
-  return name !== "body" && (hidden !== undefined || style.replace(/\s/g, "").toLowerCase().includes("display:none"));
+  if (name === "body") return false;
+  return hidden !== undefined || (style !== "" && style.replace(/\s/g, "").toLowerCase().includes("display:none"));
 }
 
 function isChosen(html: Html, field: Field, { selected }: Attributes): boolean {
@@ -176,78 +184,65 @@ function openMath(html: Html, name: string, attributes: Attributes): void {
   if (name === "mtable") html.text.lose("equation");
 }
 
-function embed(html: Html, name: string, { srcdoc }: Attributes): void {
-  if (srcdoc === undefined || html.isWithin) {
-    html.text.lose("embedded object", name);
-    return;
-  }
-  endLine(html);
-  readHtml(srcdoc, html.text, true);
+/** The work at the beginning of an element. */
+const ON = new Map<string, (html: Html, attributes: Attributes, name: string) => void>([
+  ["br", lineBreak],
+  ["img", image],
+  ["input", input],
+  ["select", select],
+  ["q", (html) => add(html, "“")],
+  ["tspan", (html, { x, dy }) => add(html, x === undefined && dy === undefined ? "" : " ")],
+  ["li", (html, { value }) => mark(html, `${indent(html)}${labelIn(html.lists.at(-1), value)} `)],
+  ...each("ul ol menu dir", enterList),
+  ...each("h1 h2 h3 h4 h5 h6", heading),
+  ["table", enterTable],
+  ...each("thead tbody tfoot", beginGroup),
+  ["tr", beginRow],
+  ...each("td th", beginCell),
+]);
+
+/** The work at the end of an element. */
+const AT_END = new Map<string, (html: Html) => void>([
+  ["select", endSelect],
+  ["q", (html) => add(html, "”")],
+  ...each("ul ol menu dir", (html: Html) => void html.lists.pop()),
+  ...each("li h1 h2 h3 h4 h5 h6", endMarked),
+  ["table", leaveTable],
+  ["tr", endRow],
+  ...each("td th", endCell),
+]);
+
+function lineBreak(html: Html): void {
+  if (endLine(html)) html.text.add("\n");
 }
 
-/** The work at an element, `/name` at its end. */
-const ON: Readonly<Record<string, (html: Html, attributes: Attributes, name: string) => void>> = {
-  br(html) {
-    if (endLine(html)) html.text.add("\n");
-  },
-  img(html, { alt = "" }) {
-    html.text.lose("image");
-    if (alt.trim() !== "") add(html, `[image: ${alt.trim()}]`);
-  },
-  input(html, { type = "", value = "", checked, alt = "" }) {
-    const kind = type.toLowerCase();
-    if (kind === "checkbox" || kind === "radio") add(html, checked === undefined ? " [ ] " : " [x] ");
-    else if (!/^(hidden|password|file|color|range)$/.test(kind)) add(html, ` ${kind === "image" ? alt : value} `);
-  },
-  select(html, { multiple, size }) {
-    if (multiple !== undefined || boundedNumber(size, 1) > 1) return;
-    html.field = { before: html.words, hasOption: false };
-    html.words = "";
-  },
-  "/select"(html) {
-    html.words = (html.field?.before ?? "") + html.words;
-    html.field = null;
-  },
-  q: (html) => add(html, "“"),
-  "/q": (html) => add(html, "”"),
-  tspan: (html, { x, dy }) => add(html, x === undefined && dy === undefined ? "" : " "),
-  li: (html, { value }) => mark(html, `${indent(html)}${labelIn(html.lists.at(-1), value)} `),
-  ul: enterList,
-  ol: enterList,
-  menu: enterList,
-  dir: enterList,
-  "/ul": leaveList,
-  "/ol": leaveList,
-  "/menu": leaveList,
-  "/dir": leaveList,
-  h1: heading,
-  h2: heading,
-  h3: heading,
-  h4: heading,
-  h5: heading,
-  h6: heading,
-  table(html) {
-    writeRows(html);
-    html.tables.push(openTable());
-  },
-  "/table"(html) {
-    endRow(html);
-    writeRows(html);
-    html.tables.pop();
-  },
-  thead: beginGroup,
-  tbody: beginGroup,
-  tfoot: beginGroup,
-  tr(html) {
-    endRow(html);
-    html.tables.at(-1)?.beginRow();
-  },
-  "/tr": endRow,
-  td: beginCell,
-  th: beginCell,
-  "/td": endCell,
-  "/th": endCell,
-};
+function image(html: Html, { alt = "" }: Attributes): void {
+  html.text.lose("image");
+  if (alt.trim() !== "") add(html, `[image: ${alt.trim()}]`);
+}
+
+function input(html: Html, { type = "", value = "", checked, alt = "" }: Attributes): void {
+  const kind = type.toLowerCase();
+  if (kind === "checkbox" || kind === "radio") add(html, checked === undefined ? " [ ] " : " [x] ");
+  else if (!/^(hidden|password|file|color|range)$/.test(kind)) add(html, ` ${kind === "image" ? alt : value} `);
+}
+
+function select(html: Html, { multiple, size }: Attributes): void {
+  if (multiple !== undefined || boundedNumber(size, 1) > 1) return;
+  html.field = { before: html.words, hasOption: false };
+  html.words = "";
+}
+
+function endSelect(html: Html): void {
+  html.words = (html.field?.before ?? "") + html.words;
+  html.field = null;
+}
+
+/** Ends an item or a heading. What stands before its words does not wait for others. */
+function endMarked(html: Html): void {
+  endLine(html);
+  html.mark = "";
+}
 
 function heading(html: Html, _: Attributes, name: string): void {
   mark(html, `${"#".repeat(Number(name[1]))} `);
@@ -258,17 +253,34 @@ function enterList(html: Html, attributes: Attributes, name: string): void {
   html.lists.push(listOf(name, attributes, items, (style) => html.text.lose("list number", style)));
 }
 
-function leaveList(html: Html): void {
-  html.lists.pop();
-}
-
 const indent = ({ lists }: Html) => "  ".repeat(Math.min(Math.max(lists.length - 1, 0), 8));
 
 const isInCell = ({ tables }: Html) => tables.at(-1)?.isInCell() ?? false;
 
+function enterTable(html: Html): void {
+  writeRows(html);
+  html.tables.push(openTable());
+}
+
+function leaveTable(html: Html): void {
+  endRow(html);
+  writeRows(html);
+  html.tables.pop();
+}
+
 function beginGroup(html: Html, _: Attributes, name: string): void {
   endRow(html);
   html.tables.at(-1)?.beginGroup(name);
+}
+
+function beginRow(html: Html): void {
+  endRow(html);
+  html.tables.at(-1)?.beginRow();
+}
+
+function endRow(html: Html): void {
+  endCell(html);
+  html.tables.at(-1)?.endRow();
 }
 
 function beginCell(html: Html, attributes: Attributes): void {
@@ -278,59 +290,49 @@ function beginCell(html: Html, attributes: Attributes): void {
 }
 
 function endCell(html: Html): void {
-  if (isInCell(html)) html.tables.at(-1)?.endCell(cellWords(html));
-}
-
-function endRow(html: Html): void {
-  endCell(html);
-  html.tables.at(-1)?.endRow();
+  if (isInCell(html)) html.tables.at(-1)?.endCell(taken(html));
 }
 
 /** Writes the rows of the table that is open, up to here. */
 function writeRows(html: Html): void {
-  const rows = html.tables.at(-1)?.taken(isInCell(html) ? cellWords(html) : "") ?? [];
-  for (const row of rows) {
+  for (const row of html.tables.at(-1)?.taken(isInCell(html) ? taken(html) : "") ?? []) {
     put(html, row);
     html.text.line();
   }
 }
 
-/** Takes the words of the cell that is open: a line for each block. */
-function cellWords(html: Html): string {
-  const { words } = html;
-  begin(html);
-  return words
-    .replace(/ +/g, " ")
-    .replace(/ ?\n[ \n]*/g, "\n")
-    .trim();
-}
+/** The end of a line in the words of a cell. Text has none. */
+const LINE_END = "\0";
 
-/** Takes the words that are open, with one space where there are several. */
+/** Takes the words that are open: a line, or for a cell one for each block. */
 function taken(html: Html): string {
   const { words } = html;
-  begin(html);
-  return words.replace(/\s+/g, " ").trim();
-}
-
-/** Begins words that follow nothing. */
-function begin(html: Html): void {
   html.words = "";
   html.last = "";
-  html.shifted = shifting();
+  html.shifted = null;
+  if (!words.includes(LINE_END)) return inLine(words);
+  return words.split(LINE_END).map(inLine).filter(Boolean).join("\n");
 }
 
+/** Words with one space where there are several. Soft hyphens do not show within a line, nor what is called or multiplied in an equation. */
+const inLine = (words: string) =>
+  words
+    .replace(/[\u00ad\u2061-\u2064]/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+
 function take(html: Html, given: string): void {
-  const { style } = html;
-  if (style.isShown) {
-    const said = style.isMath ? given.trim() : isInCell(html) ? given.replace(/\s+/g, " ") : given;
-    // Soft hyphens show at the end of a line alone, and what is called or multiplied in an equation never.
-    add(html, html.shifted(html.last, said.replace(/[\u00ad\u2061-\u2064]/g, ""), style.shift));
-    if (!style.isPre || isInCell(html)) return;
+  const { look } = html;
+  if (look.isShown) {
+    if (look.shift !== "") html.shifted ??= shifting();
+    const said = look.isMath ? given.trim() : given;
+    add(html, html.shifted?.(html.last, said, look.shift) ?? said);
+    if (!look.isPre || isInCell(html)) return;
     put(html, html.words);
     html.words = "";
-  } else if (style.loss !== undefined && /\S/.test(given)) {
-    html.text.lose(style.loss);
-    style.loss = undefined;
+  } else if (look.loss !== undefined && /\S/.test(given)) {
+    html.text.lose(look.loss);
+    look.loss = undefined;
   }
 }
 
@@ -354,16 +356,18 @@ function mark(html: Html, said: string): void {
 
 /** Ends the line. False in a cell, which is a line of its row. */
 function endLine(html: Html): boolean {
-  if (isInCell(html)) add(html, "\n");
-  else put(html, taken(html));
-  return !isInCell(html);
+  const isLine = !isInCell(html);
+  if (isLine) put(html, taken(html));
+  else add(html, LINE_END);
+  return isLine;
 }
 
 /** Ends the line at the beginning or end of a block. */
 function end(html: Html, name: string): void {
-  if (BOXES.has(name)) add(html, " ");
-  const hasGap = GAPS.has(name);
-  if (!(hasGap || BLOCKS.has(name)) || !endLine(html)) return;
-  if (hasGap && html.lists.length === 0) html.text.gap();
-  else html.text.line();
+  const kind = ENDS.get(name);
+  if (kind === "box") add(html, " ");
+  else if (kind !== undefined && endLine(html)) {
+    if (kind === "gap" && html.lists.length === 0) html.text.gap();
+    else html.text.line();
+  }
 }
