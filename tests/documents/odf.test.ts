@@ -103,15 +103,16 @@ const CASES: Readonly<
         listStyle("a", number(1, 'text:start-value="28"', "a")),
         listStyle("I", number(1, 'style:num-prefix="Article "', "I"), number(2, 'loext:num-list-format="%1%-%2%)"')),
         listStyle("0", number(1, "", "01, 02, 03, ...")),
+        listStyle("absent", '<text:list-level-style-number text:level="1" style:num-suffix=")"/>'),
         listStyle("?", number(1, "", "①, ②, ③, ...")),
         listStyle("none", number(1, DOT, ""), number(2, SHOWN)),
       ].join(""),
       body: [
-        ...["A", "a", "0", "?"].map((style) => list(OF(style), item(p("x")))),
+        ...["A", "a", "0", "absent", "?"].map((style) => list(OF(style), item(p("x")))),
         ...["I", "none"].map((style) => list(OF(style), item(p("x") + list("", item(p("y")))))),
       ].join(""),
     },
-    "AA x\nab x\n01 x\n1 x\nArticle I x\n  I-1) y\n. x\n  1 y",
+    "AA x\nab x\n01 x\n1) x\n1 x\nArticle I x\n  I-1) y\n. x\n  1 y",
     { "list number": 1 },
   ],
   "bullets, lists without a style, and those of a style of paragraphs": [

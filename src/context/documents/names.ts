@@ -57,6 +57,9 @@ function knownPrefix(namespace: string): string | undefined {
   return Object.hasOwn(PREFIXES, short) ? PREFIXES[short] : undefined;
 }
 
+/** Names whose known ones are kept. */
+const MOST_MET = 1000;
+
 interface Binding {
   /** The depth of the element that binds the prefix. */
   readonly depth: number;
@@ -73,7 +76,10 @@ export function knownNames(source: string) {
   /** Prefixes that are not the usual ones, with what stands for them. */
   const odd = new Map<string, string>();
   const bindings: Binding[] = [];
+  /** The known names of those that were met since a prefix was bound. */
+  const met = new Map<string, string>();
   const set = (prefix: string, known: string | undefined) => {
+    met.clear();
     if (known === undefined || known === prefix) odd.delete(prefix);
     else odd.set(prefix, known);
   };
@@ -85,10 +91,16 @@ export function knownNames(source: string) {
     unbound -= 1;
   };
   const element = (given: string) => {
+    const before = met.get(given);
+    if (before !== undefined) return before;
     const local = given.slice(given.indexOf(":") + 1);
     const known = odd.get(given.slice(0, given.length - local.length));
-    return known === undefined ? given : `${known}${local}`;
+    const name = known === undefined ? given : `${known}${local}`;
+    if (met.size < MOST_MET) met.set(given, name);
+    return name;
   };
+  /** Attributes without a prefix belong to no namespace. */
+  const attribute = (given: string) => (given.includes(":") ? element(given) : given);
   return {
     /** Enters an element with these attributes. */
     enter(attributes: Attributes): void {
@@ -107,11 +119,10 @@ export function knownNames(source: string) {
       depth -= 1;
     },
     element: (given: string) => (odd.size === 0 ? given : element(given)),
-    /** Attributes without a prefix belong to no namespace. */
     attributes(given: Attributes): Attributes {
-      if (odd.size === 0) return given;
-      const entries = Object.entries(given);
-      return Object.fromEntries(entries.map(([key, value]) => [key.includes(":") ? element(key) : key, value]));
+      const keys = odd.size === 0 ? [] : Object.keys(given);
+      if (keys.every((key) => attribute(key) === key)) return given;
+      return Object.fromEntries(keys.map((key) => [attribute(key), given[key] ?? ""]));
     },
   };
 }

@@ -1,9 +1,9 @@
 import { boundedNumber, counting } from "./labels.ts";
 import type { Attributes } from "./markup.ts";
-import type { OdfStyles } from "./odf-styles.ts";
+import { levelIn, type OdfStyles } from "./odf-styles.ts";
 import type { Handlers } from "./xml.ts";
 
-const MOST_LEVELS = 10;
+const SHAPES = ["draw:text-box", "draw:custom-shape", "draw:rect", "draw:ellipse", "draw:line", "table:table-cell"];
 
 /** The counts of a list, with which others may go on. */
 interface Count {
@@ -39,8 +39,6 @@ export interface OdfLabel {
 /** The lists of a document: {@link openLists}. */
 export interface OdfLists {
   readonly handlers: Handlers;
-  /** Begins a shape, in which no list goes on that is outside of it. */
-  shape(): void;
   /** The label of a paragraph; undefined if it is in no item. */
   label(style: string): OdfLabel | undefined;
   /** The label of a heading that is in no list. */
@@ -104,8 +102,11 @@ export function openLists({ styles, depth, isOnSlide, lose }: Surroundings): Odf
     const style = given["text:style-override"] ?? list?.style;
     if (list) list.item = { style, start: startIn(given), isLabelled: isHeader };
   };
+  // In a shape of a slide no list goes on that is outside of it.
+  const shape = () => (last = undefined);
   return {
     handlers: {
+      ...Object.fromEntries(SHAPES.map((name) => [name, shape])),
       "text:list": (given) => open(given),
       "/text:list": close,
       "text:list-item": (given) => item(given),
@@ -116,7 +117,6 @@ export function openLists({ styles, depth, isOnSlide, lose }: Surroundings): Odf
       },
       "/text:numbered-paragraph": close,
     },
-    shape: () => (last = undefined),
     label(style) {
       const list = lists.at(-1);
       const item = list?.within === depth() ? list.item : undefined;
@@ -136,9 +136,6 @@ export function openLists({ styles, depth, isOnSlide, lose }: Surroundings): Odf
     },
   };
 }
-
-/** The first level is 0; files call it 1. */
-const levelIn = (given: string | undefined) => Math.max(boundedNumber(given, 1, MOST_LEVELS), 1) - 1;
 
 function startIn(given: Attributes): number | undefined {
   const start = given["text:start-value"];

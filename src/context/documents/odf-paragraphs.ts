@@ -11,7 +11,7 @@ interface Paragraph {
   isSpaced: boolean;
   readonly shift: ReturnType<typeof shifting>;
   /** Writes the paragraphs and rows of boxes in it, behind it. */
-  readonly behind: (() => void)[];
+  behind?: (() => void)[];
 }
 
 /** Writes a paragraph. */
@@ -36,12 +36,17 @@ export interface OdfParagraphs {
   release(): void;
 }
 
+function behind(host: Paragraph, work: () => void): void {
+  host.behind ??= [];
+  host.behind.push(work);
+}
+
 /** Those of a box, which lies in a paragraph, are written behind that. */
 export function openParagraphs(write: Write): OdfParagraphs {
   const open: Paragraph[] = [];
   const holders: { readonly within: number; readonly write: Write }[] = [];
   const holder = () => holders.at(-1) ?? { within: 0, write };
-  const finish = ({ said, kind, behind }: Paragraph) => {
+  const finish = ({ said, kind, behind = [] }: Paragraph) => {
     const isItem = kind.label !== undefined && !["", BULLET].includes(kind.label) && !kind.heading;
     if (said.trim() !== "" || isItem) holder().write(said.trimEnd(), kind);
     for (const work of behind) work();
@@ -57,8 +62,9 @@ export function openParagraphs(write: Write): OdfParagraphs {
     return true;
   };
   const begin = (kind: BlockKind) => {
-    const paragraph = { kind, said: "", end: "", isSpaced: true, shift: shifting(), behind: [] };
-    open[holder().within]?.behind.push(() => finish(paragraph));
+    const paragraph: Paragraph = { kind, said: "", end: "", isSpaced: true, shift: shifting() };
+    const host = open[holder().within];
+    if (host) behind(host, () => finish(paragraph));
     open.push(paragraph);
   };
   const end = () => {
@@ -71,8 +77,8 @@ export function openParagraphs(write: Write): OdfParagraphs {
     end,
     put(given, shift = "") {
       const { isSpaced = false, end = "", shift: shifted } = innermost() ?? {};
-      const spaced = given.replace(/[ \t\r\n]+/g, " ");
-      const words = isSpaced ? spaced.trimStart() : spaced;
+      const spaced = given.replace(/[ \t\r\n]{2,}|[\t\r\n]/g, " ");
+      const words = isSpaced && spaced.startsWith(" ") ? spaced.slice(1) : spaced;
       return add(shifted?.(end, words, shift) ?? "", words === "" ? isSpaced : words.endsWith(" "));
     },
     putPlain: (words) => add(words, false),
@@ -84,7 +90,7 @@ export function openParagraphs(write: Write): OdfParagraphs {
     },
     later(work) {
       const [outermost] = open;
-      if (outermost) outermost.behind.push(work);
+      if (outermost) behind(outermost, work);
       else work();
     },
     holdIn: (held = write) => holders.push({ within: open.length, write: held }),

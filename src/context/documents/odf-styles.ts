@@ -90,34 +90,24 @@ interface ListStyles extends Pick<OdfStyles, "outline" | "level"> {
   readonly handlers: Handlers;
 }
 
-/** A level as a file has it. */
-interface GivenLevel {
-  /** The name of its numbers: `1`, `a`; empty for none. */
-  readonly format: string;
-  readonly start: number;
-  /** Signs before, between and behind the numbers. */
-  readonly words: readonly string[];
-  /** The levels whose numbers it shows. */
-  readonly numbers: readonly number[];
-}
-
 const BULLETS: OdfLevel = { format: "bullet", label: [], start: 1 };
 const FORMATS: readonly NumberFormat[] = ["1", "01", "a", "A", "aa", "AA", "i", "I"];
 const MOST_LEVELS = 10;
 
-const levelOf = (given: Attributes) => boundedNumber(given["text:level"], 1, MOST_LEVELS) - 1;
+/** The first level is 0; files call it 1. */
+export const levelIn = (given: string | undefined) => Math.max(boundedNumber(given, 1, MOST_LEVELS), 1) - 1;
 
 /** Collects the styles of lists. */
 function listStyles(): ListStyles {
-  const lists = new Map<string, ReadonlyMap<number, OdfLevel>>();
+  const lists = new Map<string, Map<number, OdfLevel>>();
   let outline = "";
-  let open = { name: "", levels: new Map<number, GivenLevel | null>() };
+  let open = new Map<number, OdfLevel>();
   const begin = (name: string) => {
-    open = { name, levels: new Map() };
+    open = new Map();
+    lists.set(name, open);
   };
-  const number = (given: Attributes) => open.levels.set(levelOf(given), givenLevel(given));
-  const bullet = (given: Attributes) => open.levels.set(levelOf(given), null);
-  const end = () => lists.set(open.name, levelsOf(open.levels));
+  const number = (given: Attributes) => open.set(levelIn(given["text:level"]), numberLevel(given));
+  const bullet = (given: Attributes) => open.set(levelIn(given["text:level"]), BULLETS);
   return {
     handlers: {
       "text:list-style": ({ "style:name": name = "" }) => begin(name),
@@ -129,61 +119,43 @@ function listStyles(): ListStyles {
       "text:outline-level-style": number,
       "text:list-level-style-bullet": bullet,
       "text:list-level-style-image": bullet,
-      "/text:list-style": end,
-      "/text:outline-style": end,
     },
     outline: () => outline,
     level(name, at) {
       const list = lists.get(name);
-      return list ? (list.get(at) ?? { format: "1", label: [at, "."], start: 1 }) : BULLETS;
+      if (!list) return BULLETS;
+      const level = list.get(at) ?? { format: "1", label: [at, "."], start: 1 };
+      return { ...level, label: level.label.filter((_, n) => isShown(level.label, n, list)) };
     },
   };
 }
 
-function givenLevel(given: Attributes): GivenLevel {
-  const at = levelOf(given);
-  // LibreOffice names some by their first numbers: `01, 02, 03, ...`.
-  const format = given["style:num-format"] ?? "";
-  const name = format.startsWith("01,") ? "01" : format;
+/** False for the number of a level that has none, and for the sign between it and the next number. */
+function isShown(label: Level["label"], n: number, list: ReadonlyMap<number, OdfLevel>): boolean {
+  const [before, piece, next] = [label[n - 1], label[n], label[n + 1]];
+  const hasNumber = (at: number) => !/^(none|bullet)$/.test(list.get(at)?.format ?? "1");
+  if (typeof piece === "number") return hasNumber(piece);
+  return typeof before !== "number" || typeof next !== "number" || hasNumber(before);
+}
+
+function numberLevel(given: Attributes): OdfLevel {
+  const name = given["style:num-format"] ?? "1";
   const isDoubled = given["style:num-letter-sync"] === "true" && /^[aA]$/.test(name);
-  const level = { format: isDoubled ? name + name : name, start: boundedNumber(given["text:start-value"], 1) };
+  // LibreOffice names some by their first numbers: `01, 02, 03, ...`.
+  const format = isDoubled ? name + name : name.startsWith("01,") ? "01" : name;
+  const level = { label: labelIn(given, format !== ""), start: boundedNumber(given["text:start-value"], 1) };
+  const known = FORMATS.find((one) => one === format);
+  if (known !== undefined || format === "") return { ...level, format: known ?? "none" };
+  return { ...level, format: "1", unknown: format };
+}
+
+function labelIn(given: Attributes, hasNumber: boolean): Level["label"] {
   // LibreOffice writes the whole label, which may have other signs between its numbers: `%1%-%2%)`.
   const whole = given["loext:num-list-format"]?.split(/%(\d+)%/);
-  if (whole) {
-    const words = whole.filter((_, n) => n % 2 === 0);
-    const numbers = whole.filter((_, n) => n % 2 === 1).map((number) => boundedNumber(number, 1, MOST_LEVELS) - 1);
-    return { ...level, words, numbers };
-  }
-  const shown = name === "" ? 0 : Math.min(boundedNumber(given["text:display-levels"], 1), at + 1);
-  const numbers = Array.from({ length: shown }, (_, n) => at - shown + 1 + n);
-  const dots = numbers.slice(1).map(() => ".");
-  return { ...level, numbers, words: [given["style:num-prefix"] ?? "", ...dots, given["style:num-suffix"] ?? ""] };
-}
-
-function levelsOf(given: ReadonlyMap<number, GivenLevel | null>): Map<number, OdfLevel> {
-  const isNumbered = (at: number) => given.get(at)?.format !== "" && given.get(at) !== null;
-  const levels = new Map<number, OdfLevel>();
-  for (const [at, level] of given) {
-    if (level === null) {
-      levels.set(at, BULLETS);
-      continue;
-    }
-    const { format, start } = level;
-    const label = labelOf(level, isNumbered);
-    const known = FORMATS.find((one) => one === format);
-    const unknown = known === undefined && format !== "" ? { unknown: format } : {};
-    levels.set(at, { format: known ?? (format === "" ? "none" : "1"), label, start, ...unknown });
-  }
-  return levels;
-}
-
-/** A label without the numbers of levels that have none, and without the signs before these. */
-function labelOf({ words, numbers }: GivenLevel, isNumbered: (at: number) => boolean): Level["label"] {
-  const label: (string | number)[] = [words[0] ?? ""];
-  for (const [n, number] of numbers.entries()) {
-    if (!isNumbered(number)) continue;
-    if (label.length > 1) label.push(words[n] ?? "");
-    label.push(number);
-  }
-  return [...label, words.length > 1 ? (words.at(-1) ?? "") : ""];
+  if (whole) return whole.map((piece, n) => (n % 2 === 0 ? piece : levelIn(piece)));
+  const at = levelIn(given["text:level"]);
+  const shown = hasNumber ? Math.min(boundedNumber(given["text:display-levels"], 1), at + 1) : 0;
+  const numbers = Array.from({ length: shown }, (_, n) => at + 1 - shown + n);
+  const dotted = numbers.flatMap((number, n) => (n === 0 ? [number] : [".", number]));
+  return [given["style:num-prefix"] ?? "", ...dotted, given["style:num-suffix"] ?? ""];
 }

@@ -8,24 +8,30 @@ import { odfNotes } from "./odf-notes.ts";
 import { odfObjects } from "./odf-objects.ts";
 import { type OdfParagraphs, openParagraphs } from "./odf-paragraphs.ts";
 import { type OdfStyles, openStyles } from "./odf-styles.ts";
-import { block, refuseEncrypted, tableOf } from "./office.ts";
+import { block, refuseEncrypted, type Table, tableOf } from "./office.ts";
 import { symbols } from "./symbols.ts";
 import { type Handlers, openXml } from "./xml.ts";
 
 /** Elements whose text is not a text of the document, or is told as another loss. */
-const SILENT = [
-  // Deletions are counted; labels and marks are made anew.
-  ...["text:tracked-changes", "text:note-citation", "text:number"],
-  // Who wrote a comment, and when.
-  ...["dc:creator", "dc:date", "meta:date-string", "meta:creator-initials", "loext:sender-initials"],
+const SILENT = new Set([
+  // Labels and marks are made anew.
+  ...["text:note-citation", "text:number"],
+  // Who wrote a comment or changed something, and when.
+  ...[
+    "dc:creator",
+    "dc:date",
+    "meta:date-string",
+    "meta:creator-initials",
+    "loext:sender-initials",
+    "office:change-info",
+  ],
   // Numbers of pages, and what programs make indexes from.
   ...["text:page-number", "text:index-title-template", "text:index-entry-span"],
   // People see a picture and not its description, and not a cell that another one covers.
-  ...["svg:title", "svg:desc", "table:title", "table:desc", "table:covered-table-cell"],
-  // Signs of the formats of numbers.
-  "office:automatic-styles",
-  ...["text:ruby-text", "text:script", "annotation", "office:binary-data", "mc:Fallback"],
-];
+  ...["svg:title", "svg:desc", "table:title", "table:desc", "table:covered-table-cell", "mc:Fallback"],
+  // Each of these is told.
+  ...["text:deletion", "text:ruby-text", "text:script", "annotation", "office:binary-data"],
+]);
 
 /** Words that are declared once, and that slides repeat. */
 const REPEATED = ["presentation:header-decl", "presentation:footer-decl", "presentation:date-time-decl"];
@@ -51,23 +57,19 @@ export function readOdf(parts: Parts, text: Growing): void {
   const words = odfWords(styles, lists, paragraphs, () => text.lose("character without a meaning"));
   const notes = odfNotes(paragraphs);
   let [slides, hasWords] = [0, false];
-  const { on, isSilent } = heeding({
+  const deleted = () => text.lose("deleted by a tracked change");
+  const on = {
+    ...styles.handlersFor(true),
     ...words.handlers,
     ...lists.handlers,
     ...notes.handlers,
     ...odfObjects(parts, text, paragraphs),
     ...odfForms(paragraphs),
     ...table.handlers,
-    "table:table-cell"(given) {
-      table.handlers["table:table-cell"]?.(given);
-      table.span(boundedNumber(given["table:number-columns-repeated"], 1));
-      paragraphs.holdIn();
-    },
-    "/table:table-cell"(given) {
-      paragraphs.release();
-      table.handlers["/table:table-cell"]?.(given);
-    },
-    "table:covered-table-cell": (given) => table.skip(boundedNumber(given["table:number-columns-repeated"], 1)),
+    ...cellHandlers(table, paragraphs),
+    "text:tracked-changes": () => paragraphs.holdIn(deleted),
+    "/text:tracked-changes": paragraphs.release,
+    "text:deletion": deleted,
     "text:ruby-text": () => text.lose("reading of characters"),
     "draw:page"() {
       text.part(`slide ${++slides}`);
@@ -76,41 +78,36 @@ export function readOdf(parts: Parts, text: Growing): void {
     "/draw:page"() {
       if (!hasWords) text.lose("slide without text", slides);
     },
-    ...Object.fromEntries(SHAPES.map((name) => [`draw:${name}`, lists.shape])),
-  });
+  };
   const take = (said: string) => {
-    if (isSilent()) return !xml.within("text:tracked-changes") || xml.within(...CHANGES);
     const isTaken = words.take(said);
     hasWords ||= isTaken && said.trim() !== "";
-    return isTaken;
+    // Formats of numbers have signs.
+    return isTaken || xml.within("office:automatic-styles");
   };
-  const deleted = () => text.lose("deleted by a tracked change");
-  const unread = (name: string) => {
-    if (xml.within("text:tracked-changes")) deleted();
-    else if (REPEATED.includes(name)) text.lose("header or footer");
-    else text.unread(name);
-  };
-  xml.walk({ take, unread, on: { ...on, ...styles.handlersFor(true), "text:deletion": deleted } });
+  const unread = (name: string) => (REPEATED.includes(name) ? text.lose("header or footer") : text.unread(name));
+  xml.walk({ take, unread, on, silent: SILENT });
   notes.write(text);
   for (let n = 0; n < headers; n++) text.lose("header or footer");
 }
 
-/** Parts of tracked changes whose text is known: deletions, which are counted, and who changed what. */
-const CHANGES = ["text:deletion", "office:change-info"];
+const CELL = "table:table-cell";
+const COLUMNS = "table:number-columns-repeated";
 
-/** Shapes that hold text. */
-const SHAPES = [
-  "text-box",
-  "custom-shape",
-  "rect",
-  "ellipse",
-  "circle",
-  "path",
-  "polygon",
-  "line",
-  "connector",
-  "caption",
-];
+function cellHandlers(table: Table, paragraphs: OdfParagraphs): Handlers {
+  return {
+    [CELL](given) {
+      table.handlers[CELL]?.(given);
+      table.span(boundedNumber(given[COLUMNS], 1));
+      paragraphs.holdIn();
+    },
+    [`/${CELL}`](given) {
+      paragraphs.release();
+      table.handlers[`/${CELL}`]?.(given);
+    },
+    "table:covered-table-cell": (given) => table.skip(boundedNumber(given[COLUMNS], 1)),
+  };
+}
 
 /** The look of words. */
 interface Look {
@@ -133,8 +130,8 @@ function odfWords(styles: OdfStyles, lists: OdfLists, paragraphs: OdfParagraphs,
     const style = given["text:style-name"] ?? "";
     const { list, font = "" } = styles.style("paragraph", style);
     const isNumbered = heading > 0 && given["text:is-list-header"] !== "true" && list !== "";
-    const item = lists.label(style) ?? (isNumbered ? lists.heading(given) : {});
-    paragraphs.begin({ ...item, heading });
+    const item = lists.label(style) ?? (isNumbered ? lists.heading(given) : undefined);
+    paragraphs.begin(item || heading > 0 ? { ...item, heading } : {});
     looks.push({ shift: "", font });
   };
   const end = () => {
@@ -161,28 +158,6 @@ function odfWords(styles: OdfStyles, lists: OdfLists, paragraphs: OdfParagraphs,
       return paragraphs.put(symbols(said, font, lose), shift);
     },
   };
-}
-
-/** Leaves out what is in silent elements, which may have handlers of their own. */
-function heeding(on: Handlers): { readonly on: Handlers; isSilent(): boolean } {
-  let silent = 0;
-  const heeded: Record<string, (given: Attributes) => void> = {};
-  for (const [name, handle] of Object.entries(on)) {
-    heeded[name] = (given) => {
-      if (silent === 0) handle(given);
-    };
-  }
-  for (const name of SILENT) {
-    const own = heeded[name];
-    heeded[name] = (given) => {
-      own?.(given);
-      silent += 1;
-    };
-    heeded[`/${name}`] = () => {
-      silent -= 1;
-    };
-  }
-  return { on: heeded, isSilent: () => silent > 0 };
 }
 
 const HEADERS = ["header", "footer"].flatMap((name) => [name, `${name}-left`, `${name}-first`]);

@@ -7,7 +7,7 @@ const FONTS = /^(symbol|webdings|wingdings( [23])?)$/i;
 
 /** Writes the characters of a font of symbols as Unicode: `✔`, or `[Font F0FE]`, which is told, where it has none. */
 export function symbols(words: string, font: string, lose: () => void): string {
-  const isSymbols = FONTS.test(font);
+  const isSymbols = font !== "" && FONTS.test(font);
   const sign = (char: string) => {
     const code = char.charCodeAt(0);
     // Such fonts begin at F000.

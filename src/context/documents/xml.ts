@@ -16,15 +16,17 @@ export function openXml(source: string) {
     /** The number of elements of this name within which the walk is, with the one that it enters or leaves. */
     depth,
     within: (...names: readonly string[]) => names.some((name) => depth(name) > 0),
-    walk({ take, unread = () => {}, on = {} }: Walk): void {
+    walk({ take, unread = () => {}, on = {}, silent }: Walk): void {
       // The elements that are open, and whether each has text that nobody took.
       const path: { readonly kind: ElementKind; isUnread: boolean }[] = [];
       const names = knownNames(source);
       const added = (name: string) => {
-        const kind = { name, depth: 0, enter: on[name], leave: on[`/${name}`] };
+        const kind = { name, depth: 0, enter: on[name], leave: on[`/${name}`], isSilent: silent?.has(name) ?? false };
         kinds.set(name, kind);
         return kind;
       };
+      // The number of open elements from the outermost silent one on.
+      let silenced = 0;
       parse(source, true, {
         onopentag(given, attributes) {
           names.enter(attributes);
@@ -32,9 +34,11 @@ export function openXml(source: string) {
           const kind = kinds.get(name) ?? added(name);
           path.push({ kind, isUnread: false });
           kind.depth += 1;
-          kind.enter?.(names.attributes(attributes));
+          if (silenced === 0) kind.enter?.(names.attributes(attributes));
+          if (silenced > 0 || kind.isSilent) silenced += 1;
         },
         ontext(text) {
+          if (silenced > 0) return;
           const last = path.at(-1);
           if (!take?.(text) && last && /\S/.test(text)) last.isUnread = true;
         },
@@ -42,7 +46,8 @@ export function openXml(source: string) {
           const last = path.at(-1);
           if (!last) return;
           const { kind } = last;
-          kind.leave?.({});
+          if (silenced > 0) silenced -= 1;
+          else kind.leave?.({});
           kind.depth -= 1;
           names.leave();
           path.pop();
@@ -60,6 +65,8 @@ interface ElementKind {
   depth: number;
   readonly enter: ((attributes: Attributes) => void) | undefined;
   readonly leave: ((attributes: Attributes) => void) | undefined;
+  /** True if what is in it is left out. */
+  readonly isSilent: boolean;
 }
 
 /** The work of a walk through XML. */
@@ -69,6 +76,8 @@ interface Walk {
   /** Called at the end of each element that has text which was not taken: see `unread` of a text that grows. */
   readonly unread?: (element: string) => void;
   readonly on?: Handlers;
+  /** Elements of which only the beginning is handled: what is in them is left out. */
+  readonly silent?: ReadonlySet<string>;
 }
 
 /** Walks through the elements of XML. @throws Unreadable */
