@@ -46,6 +46,7 @@ export function headerLines(headers: Readonly<Record<string, string | undefined>
   return lines.join("");
 }
 
+/** People in one line, with their addresses. Of a group, its members too. */
 export function names(addresses: readonly Address[]): string {
   const one = ({ name, address = "", group }: Address): string => {
     if (group) return `${name}: ${names(group)}`;
@@ -133,7 +134,7 @@ function textOf(html: string): string {
   }
 }
 
-/** The line with which a program that keeps mailboxes begins a message, and the first line of its header. */
+/** The line with which a program that keeps mailboxes begins a message, before the first line of a header. */
 const BEGIN = /(?<=\n\r?\n)From [^\n]*\b\d{4}(?: [+-]\d{4}| [A-Z]{1,5})?[ \t]*\r?(?=\n[\w-]+:(?!\/\/))/g;
 
 /** Reads the mails of a mailbox. One begins at its start, and behind an empty line with `From … YEAR` and a header. */
