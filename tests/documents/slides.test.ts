@@ -155,6 +155,18 @@ test.for(SLIDES.map((slide, at) => [slide.says, at, slide] as const))("%s", asyn
   expect((found?.lost ?? []).map(({ kind, where }) => `${kind}: ${where.join(" ")}`)).toEqual(lost);
 });
 
+test("slides without relations have the usual names", async () => {
+  const cwd = folderWith({
+    "bare.pptx": zip([
+      { name: "[content_types].xml", data: "<Types/>" },
+      { name: "ppt/presentation.xml", data: '<p:presentation><p:sldId r:id="r9"/></p:presentation>' },
+      { name: "ppt/slides/slide1.xml", data: `<p:sld>${box(line("found"))}</p:sld>` },
+    ]),
+  });
+  const { text } = await load({ kind: "path", path: "bare.pptx" }, { cwd, roots: [cwd] });
+  expect(text.slice(0, text.length)).toBe("[slide 1]\nfound\n");
+});
+
 test("a slide whose part is not there is damaged", async () => {
   loaded ??= all();
   const found = (await loaded).documents.find(({ id }) => id === "gap.pptx");

@@ -105,7 +105,7 @@ async function membersIn({ kind, bytes, isCut }: Unpacked): Promise<readonly Mem
 
 function kindOfZip(parts: Parts): Kind {
   const mimetype = parts.bytes("mimetype")?.toString("latin1", 0, 100) ?? "";
-  const isOffice = parts.names.has("[Content_Types].xml");
+  const isOffice = parts.names.has(parts.nameOf("[Content_Types].xml"));
   return zippedKind(parts.names, mimetype, isOffice ? contentTypes(parts)(mainOf(parts, "")) : null);
 }
 

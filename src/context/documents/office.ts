@@ -10,8 +10,8 @@ import { type Handlers, openXml, walkXml } from "./xml.ts";
  * this kind, or null if a person does not see its text in the document.
  */
 const UNOPENED: readonly (readonly [facts: RegExp, kind: string | null])[] = [
-  // Content types and relations, properties, pictures for lists of files, signatures.
-  [/ \/(mimetype|\[Content_Types\]\.xml)$|\.rels$|-properties>|<thumbnail>|\/Thumbnails\/|digital-signature/, null],
+  // Relations, properties, pictures for lists of files, signatures.
+  [/ \/mimetype$|\.rels$|-properties>|<thumbnail>|\/Thumbnails\/|digital-signature/, null],
   [/\/(meta|settings|styles)\.xml$|\/manifest\.(xml|rdf)$| \/Configurations2\//, null],
   [/^(audio|video)\//, "recording"],
   [/^image\/|^application\/inkml|<image>|\/(media|Pictures)\//, "image"],

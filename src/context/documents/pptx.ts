@@ -14,16 +14,15 @@ export function readPptx(parts: Parts, text: Growing): void {
   walkXml(parts.text(main), { "p:sldId": (slide) => ids.push(slide["r:id"] ?? "") });
   for (const [at, id] of ids.entries()) {
     const number = at + 1;
-    const slide = related.get(id)?.target ?? posix.join(posix.dirname(main), `slides/slide${number}.xml`);
+    const usual = related.size === 0 ? posix.join(posix.dirname(main), `slides/slide${number}.xml`) : "";
+    const slide = related.get(id)?.target ?? usual;
+    const notes = [...relationsOf(parts, slide).values()].find(({ type }) => type === "notesSlide")?.target;
     text.part(`slide ${number}`);
-    if (!parts.names.has(slide)) {
-      text.lose("damaged part", number);
-      continue;
-    }
+    const isDamaged = [slide, notes].some((part) => part !== undefined && !parts.names.has(part));
     const has = readSlide(parts.text(slide), text);
-    const notes = [...relationsOf(parts, slide).values()].find(({ type }) => type === "notesSlide");
-    const hasNotes = notes && readSlide(parts.text(notes.target), text, "Notes:\n");
-    if (!has && !hasNotes) text.lose("slide without text", number);
+    const hasNotes = notes !== undefined && readSlide(parts.text(notes), text, "Notes:\n");
+    if (isDamaged) text.lose("damaged part", number);
+    else if (!has && !hasNotes) text.lose("slide without text", number);
   }
 }
 
