@@ -14,6 +14,8 @@ export interface Line {
   readonly size: number;
   /** The distance from the line before, in sizes of the font. */
   readonly down: number;
+  /** True if it was put together of cells with several lines. */
+  readonly isWhole?: true;
 }
 
 type Column = Pick<Piece, "x" | "end">;
@@ -31,6 +33,8 @@ const MOST_LINES = 12;
 const HIGHER = 0.3;
 const NEAR = 0.75;
 const FAR = 4;
+/** The least distance between rows, in distances between the lines of a cell. */
+const ROW = 1.1;
 const LABEL = /^(?:[^\p{L}\p{N}\s]|\(?[\p{L}\p{N}]{1,4}[.)])$/u;
 
 /** Writes lines. Those that follow each other and have wide gaps are a table, or columns of text. */
@@ -42,8 +46,8 @@ export function textOfLines(given: readonly Line[]): string {
     const rows = lines.slice(at, end).map(({ pieces }) => pieces);
     const cells = cellsOf(rows.map(wide));
     if ((lines[at]?.down ?? 0) > EMPTY_LINE) written.push("");
-    if (isText(cells)) written.push(...columnsOfText(cells));
-    else written.push(...(isRegular(rows) ? cellsOf(rows) : cells).map((row) => row.join("\t")));
+    const table = () => (isRegular(rows) ? cellsOf(rows) : cells).map((row) => row.join("\t"));
+    for (const line of columnsOfText(cells) ?? table()) written.push(line);
     at = end;
   }
   return written.join("\n");
@@ -56,36 +60,44 @@ export function textOfLines(given: readonly Line[]): string {
 function withWholeCells(given: readonly Line[]): Line[] {
   const lines: Line[] = [];
   for (const [at, line] of given.entries()) {
+    const [above, next] = [lines.at(-1), given[at + 1]];
     const [first, ...others] = lines.slice(startOfCell(lines, line));
+    const cell = first && others.reduce(withLine, first);
     // Columns of text are written so as well, and stay as they are.
-    const next = given[at + 1];
-    const isColumn = others.length > 1 && next && isBelow(next, line);
-    if (first && !isColumn) {
-      const cell = [first.pieces.at(-1), ...others.map(({ pieces }) => pieces[0])].filter(
-        (piece) => piece !== undefined,
-      );
-      const whole: Piece = {
-        said: cell.map(({ said }) => said).join(" "),
-        x: Math.min(...cell.map(({ x }) => x)),
-        end: Math.max(...cell.map(({ end }) => end)),
-        isWide: true,
-      };
-      const pieces = [...first.pieces.slice(0, -1), whole, ...line.pieces];
-      const y = Math.min(line.y, first.y, ...others.map((other) => other.y));
-      lines.splice(-1 - others.length, 1 + others.length, { ...first, pieces, y });
+    const isColumn = others.length > 1 && next && isBelow(next, line) && next.down < ROW * (others[0]?.down ?? 0);
+    if (above?.isWhole && isBelow(line, above) && line.y > above.y - HIGHER * line.size) {
+      lines.splice(-1, 1, withLine(above, line));
+    } else if (cell && !isColumn) {
+      // A cell in the middle of its row has as much of the row below as above.
+      const y = first.isWhole ? cell.y : Math.min(cell.y, 2 * first.y - line.y);
+      lines.splice(-1 - others.length);
+      lines.push({ ...cell, pieces: [...cell.pieces, ...line.pieces], y, isWhole: true });
     } else lines.push(line);
   }
   return lines;
 }
 
+/** A line whose last piece goes on with another line. */
+function withLine(line: Line, { pieces: [piece], y }: Line): Line {
+  const last = line.pieces.at(-1);
+  if (!last || !piece) return line;
+  const said = `${last.said} ${piece.said}`;
+  const whole = { ...last, said, x: Math.min(last.x, piece.x), end: Math.max(last.end, piece.end) };
+  return { ...line, pieces: [...line.pieces.slice(0, -1), whole], y: Math.min(line.y, y) };
+}
+
 /** The place of the first line of the cell that ends before a line; the number of lines if none does. */
 function startOfCell(lines: readonly Line[], { pieces: [beside], y, size }: Line): number {
-  const isHigher = (lines.at(-1)?.y ?? y) < y - HIGHER * size;
+  const lowest = lines.at(-1)?.y ?? y;
+  const isHigher = lowest < y - HIGHER * size;
   for (let start = lines.length; isHigher && start > lines.length - MOST_LINES; start--) {
     const line = lines[start - 1];
     const below = lines[start];
-    const isBeside = beside && line && isLeftOf(line, beside) && line.y < y + NEAR * size;
-    if (isBeside && (!below || isBelow(below, line))) continue;
+    if (beside && line && isLeftOf(line, beside) && (!below || isBelow(below, line))) {
+      // A line in the middle of the cell has as much of it above as below, and the gap between rows is above that.
+      const isCentered = line.y < 2 * y - lowest + HIGHER * size && line.down > ROW * (below?.down ?? 0);
+      if (line.y < y + NEAR * size || isCentered) continue;
+    }
     return below && below.y > y - FAR * size ? start : lines.length;
   }
   return lines.length;
@@ -105,11 +117,11 @@ function endOfTable(lines: readonly Line[], start: number): number {
   let count = 0;
   let usual = EMPTY_LINE;
   for (let at = start; at < lines.length; at++) {
-    const { pieces = [], y = 0, down = 0 } = lines[at] ?? {};
+    const { pieces = [], y = 0, size = 0, down = 0 } = lines[at] ?? {};
     const row = wide(pieces);
     const under = pieces.map((piece) => columnOf(piece, columns));
     const isRow = row.length > 1 && row.length <= MOST_COLUMNS;
-    const isLower = y <= (lines[at - 1]?.y ?? y);
+    const isLower = y <= (lines[at - 1]?.y ?? y) + FAR * size;
     const isInColumns = under.every((column, n) => column > (under[n - 1] ?? -1));
     // Words in a later column alone need rows above that show it; words in the first one have to be near.
     const isCell = isInColumns && (under.at(-1) === 0 ? down <= usual : count > 1);
@@ -182,24 +194,28 @@ function distance({ x, end }: Piece, column: Column | undefined): number {
   return column ? Math.max(x, column.x) - Math.min(end, column.end) : Number.POSITIVE_INFINITY;
 }
 
-/** True if rows are lines of columns of text: most of them fill all columns with some words, and sentences go on in them. */
-function isText(rows: readonly (readonly string[])[]): boolean {
-  const columns = mostIn(rows);
+/**
+ * The lines of columns of text, one column behind the other; nothing if the rows are a table. In columns of text most rows fill
+ * all columns with some words, and sentences go on from row to row.
+ */
+function columnsOfText(rows: readonly (readonly string[])[]): string[] | undefined {
   // One column may be longer than the others.
-  const beside = rows.slice(0, rows.findLastIndex((row) => row.length > 1) + 1);
-  const cells = beside.flat().filter((cell) => cell !== "");
-  const words = cells.reduce((sum, cell) => sum + cell.split(" ").length, 0);
+  const beside = rows.findLastIndex((row) => row.length > 1) + 1;
+  const count = mostIn(rows);
+  if (beside < 3 || count > 3) return undefined;
+  const columns = Array.from({ length: count }, (_, column) => rows.flatMap((row) => row[column] || []));
+  const cells = columns.flat();
+  const filled = rows
+    .slice(0, beside)
+    .flat()
+    .filter((cell) => cell !== "");
+  const isWordy = (column: readonly string[], least: number) =>
+    column.join(" ").split(" ").length >= least * column.length;
   const goingOn = cells.filter((cell) => /^[\p{Ll}\p{Lo}]/u.test(cell));
-  return (
-    beside.length >= 3 &&
-    columns <= 3 &&
-    cells.length >= 0.9 * beside.length * columns &&
-    words >= 3.5 * cells.length &&
-    goingOn.length >= 0.25 * cells.length
-  );
-}
-
-function columnsOfText(rows: readonly (readonly string[])[]): string[] {
-  const columns = Array.from({ length: mostIn(rows) }, (_, column) => rows.flatMap((row) => row[column] || []));
-  return columns.flat();
+  const isText =
+    filled.length >= 0.9 * beside * count &&
+    isWordy(cells, 3.5) &&
+    columns.every((column) => isWordy(column, 3)) &&
+    goingOn.length >= 0.25 * cells.length;
+  return isText ? cells : undefined;
 }

@@ -97,6 +97,33 @@ export const PAGES: Readonly<Record<string, () => Buffer>> = {
       ...rows([60, 330], 700, [...LEFT.map((words, at) => [words, RIGHT[at] ?? ""]), ["Nothing more was said."]]),
       [300, 80, "17"],
     ),
+  "cell-by-cell.pdf": () =>
+    page(
+      [60, 700, "Name"],
+      [160, 700, "Remark"],
+      [400, 700, "Sum"],
+      // In the middle of its row, whose second cell has three lines.
+      [60, 666, "Ann"],
+      [160, 679, "She came to the meeting and said"],
+      [160, 666, "that she would not come again, since"],
+      [160, 653, "it was too long."],
+      [400, 666, "1,234.50"],
+      [60, 632, "A long name of"],
+      [60, 619, "a person with"],
+      [60, 606, "titles"],
+      [160, 619, "Ill."],
+      [400, 619, "7.00"],
+      [160, 585, "Nobody knows"],
+    ),
+  "options.pdf": () =>
+    page(
+      ...rows([60, 200], 700, [
+        ["-b, --benchmark", "perform a benchmark on decoding"],
+        ["-s, --strict", "use strict rules for decoding"],
+        ["-h, --help", "display this help and exit"],
+        ["-v, --version", "output version information and exit"],
+      ]),
+    ),
   "behind.pdf": () =>
     page(
       ...LEFT.map((words, at): Put => [60, 700 - 14 * at, words]),
