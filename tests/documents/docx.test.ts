@@ -244,7 +244,7 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
         .join(""),
     ),
     {},
-    "shown☒blue",
+    "shown☒blue\n-- 1 hidden text",
   ],
   "a field without an end hides nothing behind its paragraph": [
     paragraph('<w:r><w:fldChar w:fldCharType="begin"/></w:r>') + paragraph("seen"),

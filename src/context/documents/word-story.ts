@@ -128,8 +128,8 @@ function add(story: Story, words: string): void {
 function say(story: Story, words: string, font?: string): void {
   const { open, run, codes, document } = story;
   const { style = {}, last = "", shift } = open.at(-1) ?? {};
-  if (isLeftOut(story) || codes > 0 || words === "") return;
-  if (run.isHidden ?? style.isHidden) {
+  if (isLeftOut(story) || words === "") return;
+  if (codes > 0 || (run.isHidden ?? style.isHidden)) {
     if (words.trim() !== "") document.text.lose("hidden text");
     return;
   }
