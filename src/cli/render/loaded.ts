@@ -21,12 +21,23 @@ function convertedLines(converted: Converted | undefined, isVerbose = false): st
   const sorted = kinds.map(([kind, of]) => `${thousands(of.length)} ${inLine(kind)}`);
   const left = Object.entries(lost).filter(([kind, of]) => of > 0 && !hasLine(kind));
   const more = count > files.length ? ", …" : "";
-  const out = left.length === 0 ? "" : `; ${left.map(([kind, of]) => lossText(kind, of)).join(", ")} left out`;
-  const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more})${out}`);
+  const out = left.filter(([kind]) => !CHANGED.has(kind));
+  const changed = left.filter(([kind]) => CHANGED.has(kind));
+  const losses = `${phrase(out, "left out")}${phrase(changed, "not as they are printed")}`;
+  const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more})${losses}`);
   const told = files.flatMap((file) => linesOf(file, isVerbose));
   const shown = isVerbose ? told : told.slice(0, NAMED);
   const rest = told.length - shown.length;
   return [head, ...shown, ...(rest > 0 ? [`… ${thousands(rest)} more; --verbose lists them`] : [])];
+}
+
+/** Losses of what is in the text, but looks otherwise. */
+const CHANGED = new Set(["equation", "list number", "character without a meaning"]);
+
+/** `; 31 images left out`; empty if nothing is. */
+function phrase(losses: readonly (readonly [kind: string, count: number])[], what: string): string {
+  if (losses.length === 0) return "";
+  return `; ${losses.map(([kind, of]) => lossText(kind, of)).join(", ")} ${what}`;
 }
 
 /** `pdf`, or of a text its encoding: `gbk text`. */

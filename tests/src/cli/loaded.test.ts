@@ -34,6 +34,10 @@ test("a load tells what was converted and left out, and names parts without text
   expect(told(stats, false, first.stats)).toEqual([
     "papers: 1 document converted (1 docx); 2 deleted by tracked changes left out",
   ]);
+  const changed = ["image", "equation", "list number"].map((kind) => ({ kind, count: 1, where: [] }));
+  expect(told((await contextOf([convertedFile("d.docx", [], { kind: "docx", lost: changed })])).stats)).toEqual([
+    "papers: 1 document converted (1 docx); 1 image left out; 1 equation, 1 list number not as they are printed",
+  ]);
   const guess = { kind: "guessed encoding", count: 1, where: ["windows-1252"] };
   const guessed = ["html", "eml"].map((kind) => convertedFile(`a.${kind}`, [], { kind, lost: [guess] }));
   expect(told((await contextOf(guessed)).stats)).toEqual([
