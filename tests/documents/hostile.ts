@@ -91,6 +91,17 @@ function farRows(): Buffer {
   ]);
 }
 
+/** Rows that say that they go on for ever, and have nothing. */
+function wideRows(): Buffer {
+  const cell = '<table:table-cell table:number-columns-repeated="1e308"/>';
+  const row = `<table:table-row table:number-rows-repeated="1e308">${cell}</table:table-row>`;
+  const content = `<office:body><table:table table:name="T">${row.repeat(50_000)}</table:table></office:body>`;
+  return zip([
+    { name: "mimetype", data: "application/vnd.oasis.opendocument.spreadsheet" },
+    { name: "content.xml", data: content },
+  ]);
+}
+
 /** Originals that are refused, and the predicate of the sentence that says why. */
 export const REFUSED: Readonly<Record<string, readonly [make: () => string | Uint8Array, why: RegExp]>> = {
   "bomb.pdf": [bombPdf, /^(has no text$|took (more than 1 GB|longer than 1\d s))/],
@@ -116,6 +127,7 @@ export const REFUSED: Readonly<Record<string, readonly [make: () => string | Uin
   ],
   "deep.docx": [() => docxWith(`<w:document><w:body>${"<w:tbl><w:tr><w:tc>".repeat(300_000)}`), /5,000 deep$/],
   "deep.html": [() => "<div>".repeat(1_000_000), /5,000 deep$/],
+  "wide.ods": [wideRows, /^has no text$/],
   "forms.pdf": [forms, /^has no text$/],
   "pages.pdf": [
     () => pdfOf(["<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 1000000000>>"]),

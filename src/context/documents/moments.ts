@@ -7,8 +7,8 @@ export interface NumberFormat {
   readonly digits: number;
 }
 
-/** Programs take codes of 255 characters at the most. */
-const MOST_CODE = 1000;
+/** Programs take no longer codes. */
+const MOST_CODE = 255;
 
 const PLAIN: NumberFormat = { shows: "number", digits: 0 };
 

@@ -69,9 +69,20 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
   let pass = passOf("");
   let [row, rows, cells, value, columns]: [number, number, Cell[], string | null, number] = [0, 1, [], null, 1];
   let [depthBeside, hasWords, isSheet] = [0, false, false];
+  // Empty cells that none with a value follows yet: most rows end with thousands.
+  let gap = 0;
   let facts: Readonly<Record<string, string>> = {};
   const times = (given: string | undefined, most: number) =>
     Math.min(Math.max(Math.trunc(Number(given)) || 1, 1), most);
+  const room = () => Math.max(MOST_COLUMNS - cells.length - gap, 1);
+  const add = (cell: Cell, count: number) => {
+    if (cell === pass.empty) {
+      gap += count;
+      return;
+    }
+    cells.push(...new Array<Cell>(gap).fill(pass.empty), ...new Array<Cell>(count).fill(cell));
+    gap = 0;
+  };
   const put = (said: string) => {
     if (depthBeside > 0) hasWords ||= HAS_WORDS.test(said) && !xml.within("svg:title", "svg:desc");
     else if (value !== null && xml.within("text:p")) value += said;
@@ -97,26 +108,25 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
       row = 0;
     },
     "table:table-row"({ "table:number-rows-repeated": given }) {
-      [rows, cells] = [times(given, MOST_ROWS), []];
+      [rows, cells, gap] = [times(given, MOST_ROWS), [], 0];
     },
     "/table:table-row"() {
-      const isLeft = !isSheet || cells.every((cell) => cell === pass.empty);
-      for (let n = 1; n <= rows && !isLeft; n++) pass.row(row + n, cells);
+      for (let n = 1; n <= rows && isSheet && cells.length > 0; n++) pass.row(row + n, cells);
       row += rows;
     },
     "table:table-cell"(found) {
-      [value, columns] = ["", times(found["table:number-columns-repeated"], MOST_COLUMNS - cells.length)];
+      [value, columns] = ["", times(found["table:number-columns-repeated"], room())];
       facts = found;
     },
     "/table:table-cell"() {
       const found = odsValue(value ?? "", facts);
       if (found.said === "" && facts["table:formula"] && !facts["office:value-type"]) pass.lose(UNSTORED);
-      if (cells.length < MOST_COLUMNS) cells.push(...new Array<Cell>(columns).fill(pass.cell(found)));
+      if (cells.length + gap < MOST_COLUMNS) add(pass.cell(found), columns);
       value = null;
     },
     "table:covered-table-cell"({ "table:number-columns-repeated": given }) {
       enter();
-      cells.push(...new Array<Cell>(times(given, Math.max(MOST_COLUMNS - cells.length, 1))).fill(pass.empty));
+      add(pass.empty, times(given, room()));
     },
     "draw:control": () => pass.lose("form field"),
     "text:p": () => put(value === "" ? "" : "\n"),

@@ -107,32 +107,45 @@ export function readSheet<Cell>(
 const SILENT = ["f", "formula", "formula1", "formula2", "xm:f", "xm:sqref", "x14:id", "x12ac:list", "customSheetViews"];
 const HEADERS = ["oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"];
 
-function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>): void {
-  const xml = openXml(source);
-  let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
-  let [column, type, style, isFormula, isStored] = [0, "n", 0, false, false];
-  let [header, hasCells] = ["", false];
-  const take = (said: string) => {
-    const isCell = xml.within("v", "t");
-    // Phonetic runs tell how the others are spoken.
-    if (isCell && !xml.within("rPh")) value += said;
-    if (isCell || xml.within(...SILENT)) return true;
-    const isHeader = xml.within("headerFooter");
-    if (isHeader) header += said;
-    return isHeader;
-  };
+/** Names what stands beside the cells of a sheet in the same part. @param within true within one of these elements */
+function besideCells(within: (...names: readonly string[]) => boolean, lose: (kind: string) => void) {
+  let header = "";
   const beginHeader = () => {
     header += "&L";
   };
   const losePrompt = ({ prompt, promptTitle, tooltip }: Attributes) => {
-    if (prompt || promptTitle || tooltip) pass.lose("cell prompt");
+    if (prompt || promptTitle || tooltip) lose("cell prompt");
   };
-  const on: Handlers = {
+  const handlers: Handlers = {
     ...Object.fromEntries(HEADERS.map((element) => [element, beginHeader])),
     "/headerFooter"() {
-      if (hasOwnWords(header)) pass.lose("header or footer");
+      if (hasOwnWords(header)) lose("header or footer");
     },
     ...{ dataValidation: losePrompt, "x14:dataValidation": losePrompt, hyperlink: losePrompt },
+  };
+  /** True if a text is known. */
+  const take = (said: string) => {
+    if (within(...SILENT)) return true;
+    const isHeader = within("headerFooter");
+    if (isHeader) header += said;
+    return isHeader;
+  };
+  return { handlers, take };
+}
+
+function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>): void {
+  const xml = openXml(source);
+  const beside = besideCells(xml.within, pass.lose);
+  let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
+  let [column, type, style, isFormula, isStored, hasCells] = [0, "n", 0, false, false, false];
+  const take = (said: string) => {
+    const isCell = xml.within("v", "t");
+    // Phonetic runs tell how the others are spoken.
+    if (isCell && !xml.within("rPh")) value += said;
+    return isCell || beside.take(said);
+  };
+  const on: Handlers = {
+    ...beside.handlers,
     sheetData: () => (hasCells = true),
     row({ r }) {
       row = Math.min(Number(r) || row + 1, MOST_ROWS);
