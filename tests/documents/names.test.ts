@@ -164,6 +164,15 @@ test("a prefix that is bound to another namespace gives none of the known names"
   });
 });
 
+test("names of later versions of Office are known under any prefix", async () => {
+  const drawing = "http://schemas.microsoft.com/office/word/2010/wordprocessingDrawing";
+  const silent = `<q:pctPosHOffset xmlns:q="${drawing}">500</q:pctPosHOffset>`;
+  const document = `<w:document><w:p><w:r>${silent}<w:t>words</w:t></w:r></w:p></w:document>`;
+  const types = { name: "[Content_Types].xml", data: "<Types/>" };
+  const context = await loaded({ "a.docx": zip([types, { name: "word/document.xml", data: document }]) });
+  expect(readAs(context, "a.docx")).toMatchObject({ text: "words\n", lost: [] });
+});
+
 test("a part is decoded by its declaration, and as UTF-8 if that names nothing known", async () => {
   const types = { name: "[Content_Types].xml", data: "<Types/>" };
   const document = (encoding: string) =>
