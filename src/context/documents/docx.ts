@@ -17,7 +17,10 @@ export function readDocx(parts: Parts, text: Growing): void {
   const lists = listsIn(of("numbering"), () => text.lose("list number"));
   const marks = noteMarks();
   const document: WordDocument = {
-    ...{ text, lists, styles: stylesIn(of("styles"), lists.styled), mark: marks.mark },
+    text,
+    lists,
+    styles: stylesIn(of("styles"), lists.styled),
+    mark: marks.mark,
     embed(id) {
       const part = related.get(id)?.target ?? "";
       const bytes = /\.x?html?$/i.test(part) ? parts.bytes(part) : undefined;

@@ -29,8 +29,16 @@ const ARGUMENTS = ["e", "num", "den", "sup", "sub", "deg", "lim", "fName", "mr"]
 const SIGNS = ["begChr", "endChr", "sepChr", "chr", "pos", "type"];
 /** The signs of elements that give themselves none. `sepChr` stands between arguments of one name. */
 const USUAL: Readonly<Record<string, string>> = {
-  ...{ "d begChr": "(", "d endChr": ")", "d sepChr": "|", "mr sepChr": " ", sepChr: "; " },
-  ...{ "nary chr": "∫", "acc chr": "\u0302", "groupChr chr": "⏟", pos: "\u0332", type: "/" },
+  "d begChr": "(",
+  "d endChr": ")",
+  "d sepChr": "|",
+  "mr sepChr": " ",
+  sepChr: "; ",
+  "nary chr": "∫",
+  "acc chr": "\u0302",
+  "groupChr chr": "⏟",
+  pos: "\u0332",
+  type: "/",
 };
 /** The sign of a fraction that has no line, and so is none. */
 const NO_LINE = "¦";

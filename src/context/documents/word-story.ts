@@ -22,8 +22,18 @@ export interface WordDocument {
 
 /** Elements whose text is none of the document: codes of fields, places of pictures, and what is told as another loss. */
 const SILENT = [
-  ...["w:instrText", "w:delText", "w:delInstrText", "w:fldData", "wp:posOffset", "wp:align"],
-  ...["wp14:pctWidth", "wp14:pctHeight", "wp14:pctPosHOffset", "wp14:pctPosVOffset", "o:OLEObject", "x:ClientData"],
+  "w:instrText",
+  "w:delText",
+  "w:delInstrText",
+  "w:fldData",
+  "wp:posOffset",
+  "wp:align",
+  "wp14:pctWidth",
+  "wp14:pctHeight",
+  "wp14:pctPosHOffset",
+  "wp14:pctPosVOffset",
+  "o:OLEObject",
+  "x:ClientData",
 ];
 const NUMBERS = /^\s*(AUTONUM|LISTNUM)/;
 /** Elements whose words people do not see: they were deleted or moved, are spoken, or stand there for older programs. */
@@ -77,8 +87,21 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
     () => document.text.lose("equation"),
   );
   const story: Story = {
-    ...{ document, lines, xml, table, math, counts: [document.lists.count()], open: [], fields: [], choices: [] },
-    ...{ run: {}, carried: "", codes: 0, isRowDeleted: false, signed: undefined, said: 0 },
+    document,
+    lines,
+    xml,
+    table,
+    math,
+    open: [],
+    counts: [document.lists.count()],
+    run: {},
+    carried: "",
+    fields: [],
+    codes: 0,
+    isRowDeleted: false,
+    signed: undefined,
+    said: 0,
+    choices: [],
   };
   const take = (words: string) => {
     // The same content for older programs: it is told if the newer ones have none.
