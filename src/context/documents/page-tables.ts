@@ -125,7 +125,9 @@ function endOfTable(lines: readonly Line[], start: number): number {
     const isInColumns = under.every((column, n) => column > (under[n - 1] ?? -1));
     // Words in a later column alone need rows above that show it; words in the first one have to be near.
     const isCell = isInColumns && (under.at(-1) === 0 ? down <= usual : count > 1);
-    const isGoingOn = down <= APART && isLower && (isRow || isCell);
+    // What stands above a page or table by itself is not a row of it.
+    const isFirstApart = at === start + 1 && down > Math.max(EMPTY_LINE, 2 * (lines[at + 1]?.down ?? down));
+    const isGoingOn = down <= APART && !isFirstApart && isLower && (isRow || isCell);
     if (at > start ? !isGoingOn : !isRow) return Math.max(at, start + 1);
     if (isRow) {
       columns = columnsWith(columns, row);
@@ -211,11 +213,9 @@ function columnsOfText(rows: readonly (readonly string[])[]): string[] | undefin
     .filter((cell) => cell !== "");
   const isWordy = (column: readonly string[], least: number) =>
     column.join(" ").split(" ").length >= least * column.length;
-  const goingOn = cells.filter((cell) => /^[\p{Ll}\p{Lo}]/u.test(cell));
-  const isText =
-    filled.length >= 0.9 * beside * count &&
-    isWordy(cells, 3.5) &&
-    columns.every((column) => isWordy(column, 3)) &&
-    goingOn.length >= 0.25 * cells.length;
+  const goingOn = cells.filter((cell) => /^[\p{Ll}\p{Lo}]/u.test(cell)).length / cells.length;
+  // Where sentences go on, what is empty is the gap between two paragraphs.
+  const isFull = filled.length >= (goingOn >= 0.4 ? 0.75 : 0.9) * beside * count;
+  const isText = isFull && goingOn >= 0.25 && isWordy(cells, 3.5) && columns.every((column) => isWordy(column, 3));
   return isText ? cells : undefined;
 }

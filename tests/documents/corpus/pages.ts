@@ -124,6 +124,21 @@ export const PAGES: Readonly<Record<string, () => Buffer>> = {
         ["-v, --version", "output version information and exit"],
       ]),
     ),
+  "paragraphs.pdf": () =>
+    page(
+      [60, 740, "Journal of Birds"],
+      [500, 740, "2024"],
+      ...rows([60, 310], 700, [
+        ["1 Introduction", "Calls were counted by the hour"],
+        ["Gulls are loud in the morning and", "and checked by two people, who"],
+        ["quiet at noon, as everybody knows,", "agreed in nine of ten."],
+        ["but which nobody has measured.", ""],
+        ["", "2 Results"],
+        ["This paper measures it on a roof", "Two thirds of the calls come"],
+        ["of a house in the town, and com-", "before ten in the morning."],
+      ]),
+      [300, 40, "3"],
+    ),
   "behind.pdf": () =>
     page(
       ...LEFT.map((words, at): Put => [60, 700 - 14 * at, words]),
