@@ -102,6 +102,25 @@ function wideRows(): Buffer {
   ]);
 }
 
+/** Counts of a billion, styles that are above themselves, long labels, and an object that is shown again and again. */
+function countsOdt(): Buffer {
+  const level = `<text:list-level-style-number text:level="1" style:num-format="1" text:start-value="1e999" loext:num-list-format="${"%1%.".repeat(100_000)}"/>`;
+  const style = '<style:style style:name="S" style:family="text" style:parent-style-name="S"/>';
+  const cell = '<table:table-cell table:number-columns-repeated="1000000000"><text:p>x</text:p></table:table-cell>';
+  const body = [
+    `<text:list text:style-name="L">${"<text:list-item><text:p>a</text:p></text:list-item>".repeat(1000)}</text:list>`,
+    `<text:p><text:span text:style-name="S">b</text:span>${'<text:s text:c="1000000000"/>'.repeat(1000)}</text:p>`,
+    `<table:table><table:table-row table:number-rows-repeated="1000000000">${cell}</table:table-row></table:table>`,
+    `<text:p>${'<draw:object xlink:href="F"/>'.repeat(10_000)}</text:p>`,
+  ];
+  const styles = `<office:automatic-styles><text:list-style style:name="L">${level}</text:list-style>${style}</office:automatic-styles>`;
+  return zip([
+    { name: "mimetype", data: "application/vnd.oasis.opendocument.text" },
+    { name: "content.xml", data: `<office:document-content>${styles}${body.join("")}</office:document-content>` },
+    { name: "F/content.xml", data: `<math>${"<mi>x</mi>".repeat(1000)}</math>` },
+  ]);
+}
+
 /** Originals that are refused, and the predicate of the sentence that says why. */
 export const REFUSED: Readonly<Record<string, readonly [make: () => string | Uint8Array, why: RegExp]>> = {
   "bomb.pdf": [bombPdf, /^(has no text$|took (more than 1 GB|longer than 1\d s))/],
@@ -168,6 +187,7 @@ export const TAMED: Readonly<
   Record<string, readonly [make: () => string | Uint8Array, loaded: readonly string[], skipped: readonly string[]]>
 > = {
   "entities.docx": [entities, ["entities.docx"], []],
+  "counts.odt": [countsOdt, ["counts.odt"], []],
   "rows.xlsx": [farRows, ["rows.xlsx"], []],
   "operators.pdf": [
     () => pdfWith([streamOf(`BT /F 1 Tf ${"(a) Tj 0 1 Td ".repeat(300_000)}ET`)]),

@@ -215,6 +215,12 @@ const CASES: Readonly<
     },
     "North | n/a |  | 33\n |  | 8 |  |  | 9",
   ],
+  "cells and rows that are repeated": [
+    {
+      body: `<table:table><table:table-row table:number-rows-repeated="2">${cell(p("x"), 'table:number-columns-repeated="3"')}${cell(p("y"))}</table:table-row></table:table>`,
+    },
+    "x | x | x | y\nx | x | x | y",
+  ],
   "white space, and elements that people do not see": [
     {
       automatic: "<number:date-style><number:text>.</number:text></number:date-style>",

@@ -7,10 +7,15 @@ import { type Handlers, textsIn, walkXml } from "./xml.ts";
 /** Takes equations, and tells of objects that are not read. */
 export function odfObjects(parts: Parts, text: Growing, { say }: OdfParagraphs): Handlers {
   const lose = (kind: string) => () => text.lose(kind);
+  const read = new Map<string, ObjectWords>();
   return {
     "draw:object"({ "xlink:href": href }) {
       // Without a reference it holds its content here.
-      if (href !== undefined) say(objectWords(parts, href, text));
+      if (href === undefined) return;
+      const object = read.get(href) ?? readObject(parts, href);
+      read.set(href, object);
+      if (object.lost !== undefined) text.lose(object.lost);
+      say(object.words);
     },
     "draw:object-ole": lose("embedded object"),
     "draw:applet": lose("embedded object"),
@@ -25,14 +30,19 @@ export function odfObjects(parts: Parts, text: Growing, { say }: OdfParagraphs):
   };
 }
 
-/** An equation as its author wrote it, or else its signs; empty for another object. */
-function objectWords(parts: Parts, href: string, text: Growing): string {
+interface ObjectWords {
+  /** An equation as its author wrote it, or else its signs; empty for another object. */
+  readonly words: string;
+  /** The kind of the loss, if its author's words are not known. */
+  readonly lost?: string;
+}
+
+function readObject(parts: Parts, href: string): ObjectWords {
   const source = parts.text(posix.join(href, "content.xml"));
-  let kind = "embedded object";
-  walkXml(source, { math: () => (kind = "equation"), "office:chart": () => (kind = "chart") });
+  let lost = "embedded object";
+  walkXml(source, { math: () => (lost = "equation"), "office:chart": () => (lost = "chart") });
   const [typed] = textsIn(source, "annotation", "annotation", {});
-  if (kind === "equation" && typed) return typed.text.trim();
-  text.lose(kind);
+  if (lost === "equation" && typed) return { words: typed.text.trim() };
   const signs = textsIn(source, "math", "math", {});
-  return signs.map((one) => one.text.replace(/\s+/g, " ").trim()).join(" ");
+  return { words: signs.map((one) => one.text.replace(/\s+/g, " ").trim()).join(" "), lost };
 }

@@ -93,6 +93,8 @@ interface ListStyles extends Pick<OdfStyles, "outline" | "level"> {
 const BULLETS: OdfLevel = { format: "bullet", label: [], start: 1 };
 const FORMATS: readonly NumberFormat[] = ["1", "01", "a", "A", "aa", "AA", "i", "I"];
 const MOST_LEVELS = 10;
+/** Numbers of a label, and the signs between them. */
+const MOST_PIECES = 41;
 
 /** The first level is 0; files call it 1. */
 export const levelIn = (given: string | undefined) => Math.max(boundedNumber(given, 1, MOST_LEVELS), 1) - 1;
@@ -151,7 +153,7 @@ function numberLevel(given: Attributes): OdfLevel {
 
 function labelIn(given: Attributes, hasNumber: boolean): Level["label"] {
   // LibreOffice writes the whole label, which may have other signs between its numbers: `%1%-%2%)`.
-  const whole = given["loext:num-list-format"]?.split(/%(\d+)%/);
+  const whole = given["loext:num-list-format"]?.split(/%(\d+)%/, MOST_PIECES);
   if (whole) return whole.map((piece, n) => (n % 2 === 0 ? piece : levelIn(piece)));
   const at = levelIn(given["text:level"]);
   const shown = hasNumber ? Math.min(boundedNumber(given["text:display-levels"], 1), at + 1) : 0;

@@ -91,6 +91,7 @@ export function readOdf(parts: Parts, text: Growing): void {
   for (let n = 0; n < headers; n++) text.lose("header or footer");
 }
 
+const ROW = "table:table-row";
 const CELL = "table:table-cell";
 const COLUMNS = "table:number-columns-repeated";
 
@@ -98,12 +99,16 @@ function cellHandlers(table: Table, paragraphs: OdfParagraphs): Handlers {
   return {
     [CELL](given) {
       table.handlers[CELL]?.(given);
-      table.span(boundedNumber(given[COLUMNS], 1));
+      table.span(boundedNumber(given[COLUMNS], 1), true);
       paragraphs.holdIn();
     },
     [`/${CELL}`](given) {
       paragraphs.release();
       table.handlers[`/${CELL}`]?.(given);
+    },
+    [ROW](given) {
+      table.handlers[ROW]?.(given);
+      table.repeat(boundedNumber(given["table:number-rows-repeated"], 1));
     },
     "table:covered-table-cell": (given) => table.skip(boundedNumber(given[COLUMNS], 1)),
   };

@@ -10,8 +10,8 @@ import { type Handlers, openXml, walkXml } from "./xml.ts";
  * this kind, or null if a person does not see its text in the document.
  */
 const UNOPENED: readonly (readonly [facts: RegExp, kind: string | null])[] = [
-  // Relations, properties, pictures for lists of files, signatures.
-  [/ \/mimetype$|\.rels$|-properties>|<thumbnail>|\/Thumbnails\/|digital-signature/, null],
+  // Relations, properties, pictures for lists of files and of tables that are read, signatures.
+  [/ \/mimetype$|\.rels$|-properties>|<thumbnail>|\/Thumbnails\/|\/TablePreview|digital-signature/, null],
   [/\/(meta|settings|styles)\.xml$|\/manifest\.(xml|rdf)$| \/Configurations2\//, null],
   [/^(audio|video)\//, "recording"],
   [/^image\/|^application\/inkml|<image>|\/(media|Pictures)\//, "image"],
@@ -138,8 +138,9 @@ export function block(text: Lines, table: Table, said: string, kind: BlockKind):
   if (heading > 0) text.gap();
 }
 
-/** More columns than the tables of an office have. */
+/** More columns than the tables of an office have, and rows that are repeated. */
 const MOST_COLUMNS = 1000;
+const MOST_REPEATED = 1000;
 
 /** A table that is read: {@link tableOf}. */
 export interface Table {
@@ -148,8 +149,10 @@ export interface Table {
   take(said: string): boolean;
   /** Leaves columns empty at this place of the row. */
   skip(columns: number): void;
-  /** Says over how many columns the open cell goes. The others are empty, so that the nth cell is the nth column. */
-  span(columns: number): void;
+  /** Says over how many columns the open cell goes. The others are empty, so that the nth cell is the nth column, or repeat it. */
+  span(columns: number, isRepeated?: boolean): void;
+  /** Says how often the open row comes. */
+  repeat(rows: number): void;
 }
 
 /** Rows of a table are `a | b`; a table in a cell is a part of the cell. */
@@ -157,26 +160,36 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
   let row: string[] = [];
   let cell: string | null = null;
   let columns = 1;
+  let isRepeated = false;
+  let times = 1;
   const outermost = (work: () => void) => () => {
     if (xml.depth(table) === 1 && !xml.within("mc:Fallback")) work();
   };
-  const skip = (empty: number) => {
-    for (let n = 0; n < empty && row.length < MOST_COLUMNS; n++) row.push("");
+  const skip = (more: number, said = "") => {
+    for (let n = 0; n < more && row.length < MOST_COLUMNS; n++) row.push(said);
   };
   return {
     handlers: {
       [table]: outermost(text.gap),
       [`/${table}`]: outermost(text.gap),
-      [tr]: outermost(() => (row = [])),
-      [`/${tr}`]: outermost(() => text.add(row.length > 0 ? `${row.join(" | ")}\n` : "")),
+      [tr]: outermost(() => {
+        row = [];
+        times = 1;
+      }),
+      [`/${tr}`]: outermost(() => {
+        const line = row.length > 0 ? `${row.join(" | ")}\n` : "";
+        for (let n = 0; n < times; n++) text.add(line);
+      }),
       [td]: outermost(() => {
         cell = "";
         columns = 1;
+        isRepeated = false;
       }),
       [`/${td}`]: outermost(() => {
-        if (cell !== null) row.push(cell.replaceAll("\n", " "));
+        const said = cell?.replaceAll("\n", " ");
+        if (said !== undefined) row.push(said);
         cell = null;
-        skip(columns - 1);
+        skip(columns - 1, isRepeated ? said : "");
       }),
     },
     take(said) {
@@ -185,7 +198,12 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
       return true;
     },
     skip: (empty) => outermost(() => skip(empty))(),
-    span: (over) => outermost(() => (columns = over))(),
+    span: (over, again = false) =>
+      outermost(() => {
+        columns = over;
+        isRepeated = again;
+      })(),
+    repeat: (rows) => outermost(() => (times = Math.min(rows, MOST_REPEATED)))(),
   };
 }
 
