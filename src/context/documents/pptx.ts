@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
 import { BULLET, boundedNumber, counting, type NumberFormat, type Shift, shifting } from "./labels.ts";
-import { equations } from "./math.ts";
+import { equations, NO_EQUATIONS } from "./math.ts";
 import { mainOf, relationsOf, tableOf } from "./office.ts";
 import { symbols } from "./symbols.ts";
 import { type Handlers, openXml, walkXml } from "./xml.ts";
@@ -35,10 +35,8 @@ function readSlide(source: string, text: Growing, lead = ""): boolean {
   const table = tableOf(xml, text, "a:tbl", "a:tr", "a:tc");
   const lists = listsOn(xml.within, text);
   let [paragraph, has] = ["", false];
-  const math = equations(
-    (line) => put(line),
-    () => text.lose("equation"),
-  );
+  const lose = () => text.lose("equation");
+  const math = source.includes("oMath") ? equations((line) => put(line), lose) : NO_EQUATIONS;
   let shift: Shift = "";
   let shifted = shifting();
   // The fonts of a run: of its letters, and of signs in it.
