@@ -81,7 +81,7 @@ test("fields show what a person sees in them", () => {
 test("words that nobody sees are left out, and others are told", () => {
   const silent =
     "<script>no</script><style>no</style><template>no</template><noscript>no</noscript><!-- no --><![if x]>";
-  expect(read(`${silent}a<rp>(</rp><wbr>b&shy;c`)).toEqual({ lines: ["abc"], lost: [] });
+  expect(read(`${silent}a<rp>(</rp><wbr>b&shy;\u00ad&#xAD;&#173;c`)).toEqual({ lines: ["abc"], lost: [] });
   expect(read("a<span style='display: none'>no</span>b<i hidden><b>n</b>o</i><i hidden> </i>")).toEqual({
     lines: ["ab"],
     lost: ["hidden text"],

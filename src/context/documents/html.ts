@@ -109,7 +109,7 @@ export function readHtml(source: string, text: Growing): void {
     listed: 0,
     items: /\breversed\b/i.test(source) ? itemsOfLists(source) : [],
   };
-  parse(source, false, {
+  parse(source.replace(INVISIBLE, ""), false, {
     onopentag: (name, attributes) => open(html, name, attributes),
     ontext: (given) => take(html, given),
     onclosetag: (name) => close(html, name),
@@ -117,6 +117,9 @@ export function readHtml(source: string, text: Growing): void {
   put(html, taken(html));
   text.line();
 }
+
+/** Soft hyphens, which show at the end of a line alone, and signs of an equation that says them without writing. */
+const INVISIBLE = /[\u00ad\u2061-\u2064]|&shy;|&#(?:173|xad|x206[1-4]|8289|829[0-2]);/gi;
 
 /** The text of HTML, whose losses are told to another text. */
 export function textOfHtml(source: string, { lose, unread }: Pick<Growing, "lose" | "unread">): string {
@@ -307,6 +310,7 @@ const LINE_END = "\0";
 /** Takes the words that are open: a line, or for a cell one for each block. */
 function taken(html: Html): string {
   const { words } = html;
+  if (words === "") return words;
   html.words = "";
   html.last = "";
   html.shifted = null;
@@ -314,12 +318,7 @@ function taken(html: Html): string {
   return words.split(LINE_END).map(inLine).filter(Boolean).join("\n");
 }
 
-/** Words with one space where there are several. Soft hyphens do not show within a line, nor what is called or multiplied in an equation. */
-const inLine = (words: string) =>
-  words
-    .replace(/[\u00ad\u2061-\u2064]/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
+const inLine = (words: string) => words.replace(/\s+/g, " ").trim();
 
 function take(html: Html, given: string): void {
   const { look } = html;
