@@ -19,7 +19,7 @@ async function read(body: string, parts: Parts = {}): Promise<string> {
     "_rels/document.xml.rels": `<Relationships>${related.join("")}</Relationships>`,
     ...parts,
   };
-  const members = Object.entries(files).map(([name, data]) => ({ name: `word/${name}`, data }));
+  const members = Object.entries(files).map(([name, data]) => ({ name: `word/${name}`.replace("word/../", ""), data }));
   const text = growing(1_000_000);
   readDocx(await openParts(zip(members)), text);
   const { text: said, lost } = text.end();
@@ -278,6 +278,14 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
       "styles.xml": `<w:styles>${style("Title", "Title", "")}${style("Author", "Author", '<w:basedOn w:val="Title"/>')}</w:styles>`,
     },
     "# Plan\n\nAnn",
+  ],
+  "a chunk is HTML by its content type too": [
+    '<w:altChunk r:id="aFChunk"/>',
+    {
+      "aFChunk.dat": "<p>inside",
+      "../[Content_Types].xml": '<Types><Override PartName="/word/aFChunk.dat" ContentType="text/html"/></Types>',
+    },
+    "inside",
   ],
   "letters that are drawn": [
     paragraph('<w:r><w:pict><v:textpath string="DRAFT"/></w:pict></w:r>'),

@@ -2,7 +2,7 @@ import type { Parts } from "./archives.ts";
 import { decodedHtml } from "./decoded.ts";
 import { damaged, type Growing } from "./growing.ts";
 import { readHtml } from "./html.ts";
-import { mainOf, relatedPart, relationsOf } from "./office.ts";
+import { contentTypes, mainOf, relatedPart, relationsOf } from "./office.ts";
 import { listsIn } from "./word-lists.ts";
 import { readStory, type WordDocument } from "./word-story.ts";
 import { stylesIn } from "./word-styles.ts";
@@ -16,6 +16,7 @@ export function readDocx(parts: Parts, text: Growing): void {
   const of = (type: string) => parts.text(relatedPart(parts, main, type));
   const lists = listsIn(of("numbering"), () => text.lose("list number"));
   const marks = noteMarks();
+  const typeOf = contentTypes(parts);
   const document: WordDocument = {
     text,
     lists,
@@ -23,7 +24,8 @@ export function readDocx(parts: Parts, text: Growing): void {
     mark: marks.mark,
     embed(id) {
       const part = related.get(id)?.target ?? "";
-      const bytes = /\.x?html?$/i.test(part) ? parts.bytes(part) : undefined;
+      const isHtml = /\.x?html?$/i.test(part) || /\bx?html\b/.test(typeOf(part));
+      const bytes = isHtml ? parts.bytes(part) : undefined;
       if (bytes) readHtml(decodedHtml(bytes, text), text);
       else text.lose("embedded document");
     },
