@@ -14,6 +14,7 @@ export interface Shown {
 
 /** Words at a place: on the baseline `y`, from `x` to `end`, as if the page were turned until they are upright. */
 interface Word extends Token {
+  said: string;
   readonly x: number;
   readonly y: number;
   readonly end: number;
@@ -83,6 +84,8 @@ function rowsOf(shown: readonly Shown[]): Row[] {
     }
     isEnded ||= one.hasEOL;
   }
+  const end = rows.at(-1)?.words.at(-1);
+  if (end) end.said += marks;
   return rows;
 }
 
