@@ -1,7 +1,7 @@
 import type { Parts } from "./archives.ts";
 import { decodedHtml } from "./decoded.ts";
 import { damaged, type Growing } from "./growing.ts";
-import { readHtml } from "./html.ts";
+import { textOfHtml } from "./html.ts";
 import { contentTypes, mainOf, relatedPart, relationsOf } from "./office.ts";
 import { listsIn } from "./word-lists.ts";
 import { readStory, type WordDocument } from "./word-story.ts";
@@ -26,8 +26,9 @@ export function readDocx(parts: Parts, text: Growing): void {
       const part = related.get(id)?.target ?? "";
       const isHtml = /\.x?html?$/i.test(part) || /\bx?html\b/.test(typeOf(part));
       const bytes = isHtml ? parts.bytes(part) : undefined;
-      if (bytes) readHtml(decodedHtml(bytes, text), text);
-      else text.lose("embedded document");
+      if (bytes) return textOfHtml(decodedHtml(bytes, text), text);
+      text.lose("embedded document");
+      return "";
     },
   };
   readStory(parts.text(main), text, document);

@@ -23,7 +23,11 @@ const FORMS: Readonly<Record<string, string>> = {
   m: "{mr}",
   mr: "{e}",
   eqArr: "{e}",
-  oMath: "",
+  box: "{e}",
+  borderBox: "{e}",
+  phant: "{e}",
+  // Arguments of elements that are not known here.
+  oMath: "{e}",
 };
 const ARGUMENTS = ["e", "num", "den", "sup", "sub", "deg", "lim", "fName", "mr"];
 const SIGNS = ["begChr", "endChr", "sepChr", "chr", "pos", "type"];

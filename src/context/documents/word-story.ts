@@ -16,8 +16,8 @@ export interface WordDocument {
   readonly lists: Lists;
   /** The mark of a note, where a text refers to it. @param sign the author's own sign for it */
   mark(kind: string, id: string, sign?: string): string;
-  /** Reads a document that is embedded at this place. */
-  embed(id: string): void;
+  /** The text of a document that is embedded at this place. */
+  embed(id: string): string;
 }
 
 /** Elements whose text is none of the document: codes of fields, places of pictures, and what is told as another loss. */
@@ -108,8 +108,7 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
     if (xml.within("mc:Fallback")) return story.said > (story.choices.at(-1) ?? 0);
     const isSaid = xml.within("w:t", "m:t");
     if (isSaid) say(story, words);
-    // Fields that are numbers of items have no result.
-    else if (NUMBERS.test(words) && xml.within("w:instrText")) document.text.lose("list number");
+    else if (xml.within("w:instrText")) loseNumber(story, words);
     return isSaid || xml.within(...SILENT);
   };
   xml.walk({
@@ -126,6 +125,11 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
     },
   });
   put(story, story.carried);
+}
+
+/** Loses the number that a field gives an item: such fields have no result. */
+function loseNumber({ document }: Story, code: string): void {
+  if (NUMBERS.test(code)) document.text.lose("list number");
 }
 
 const isLeftOut = ({ xml }: Story) => xml.within(...LEFT_OUT);
@@ -149,9 +153,11 @@ function add(story: Story, words: string): void {
 
 /** Adds words as they look: raised, in a font of symbols, or not at all. */
 function say(story: Story, words: string, font?: string): void {
-  const { open, run, codes, document } = story;
+  const { open, run, codes, fields, document } = story;
   const { style = {}, last = "", shift } = open.at(-1) ?? {};
   if (isLeftOut(story) || words === "") return;
+  // The result of a field within the code of another one, which people see as the result of that.
+  if (codes > 0 && fields.at(-1) === false) return;
   if (codes > 0 || (run.isHidden ?? style.isHidden)) {
     if (words.trim() !== "") document.text.lose("hidden text");
     return;
@@ -162,7 +168,7 @@ function say(story: Story, words: string, font?: string): void {
 }
 
 function paragraphHandlers(story: Story): Handlers {
-  const { xml, open, counts, document } = story;
+  const { xml, open, counts, document, lines, table } = story;
   const change = (work: (paragraph: Paragraph) => void) => {
     const paragraph = open.at(-1);
     if (paragraph && !xml.within(...FORMER)) work(paragraph);
@@ -181,6 +187,10 @@ function paragraphHandlers(story: Story): Handlers {
     if (xml.within("w:pPr")) change(join);
     else if (xml.within("w:trPr")) story.isRowDeleted = true;
     return !xml.within("w:pPr", "w:trPr", "m:ctrlPr");
+  };
+  const embed = ({ "r:id": id = "" }: Attributes) => {
+    const words = document.embed(id).trim();
+    if (words !== "") block(lines, table, words, {});
   };
   return {
     ...lookHandlers(look),
@@ -204,8 +214,8 @@ function paragraphHandlers(story: Story): Handlers {
     "w:moveFrom": remove,
     "w:txbxContent": () => counts.push(document.lists.count()),
     "/w:txbxContent": () => counts.pop(),
-    "w:altChunk": ({ "r:id": id = "" }) => document.embed(id),
-    "w:subDoc": ({ "r:id": id = "" }) => document.embed(id),
+    "w:altChunk": embed,
+    "w:subDoc": embed,
   };
 }
 
@@ -237,10 +247,13 @@ function tableHandlers(story: Story): Handlers {
     };
     return [name, guard] as const;
   });
+  const columns = (work: (columns: number) => void, otherwise: number) => (given: Attributes) => {
+    if (!xml.within(...FORMER)) work(boundedNumber(given["w:val"], otherwise));
+  };
   return {
     ...Object.fromEntries(guarded),
-    "w:gridSpan": ({ "w:val": columns }) => table.span(boundedNumber(columns, 1)),
-    "w:gridBefore": ({ "w:val": columns }) => table.skip(boundedNumber(columns, 0)),
+    "w:gridSpan": columns(table.span, 1),
+    "w:gridBefore": columns(table.skip, 0),
   };
 }
 
@@ -266,6 +279,10 @@ function wordHandlers(story: Story): Handlers {
     "w:sym": ({ "w:font": font = "", "w:char": code = "" }) => char(font, code),
     // A sign beyond the first plane, such as an emoji.
     "w16se:symEx": ({ "w16se:char": code = "" }) => char("", code),
+    // A picture that stands outside of the file alone.
+    "a:blip": (picture) => {
+      if (picture["r:link"] !== undefined && picture["r:embed"] === undefined) document.text.lose("image");
+    },
     // Letters that are drawn as a picture.
     "v:textpath": ({ string = "" }) => put(story, ` ${string} `),
     "mc:AlternateContent": () => story.choices.push(story.said),
@@ -290,6 +307,7 @@ function fieldHandlers(story: Story): Handlers {
       if (type === "begin") fields.push(true);
       else if (type === "separate") fields.push(false);
     },
+    "w:fldSimple": ({ "w:instr": code = "" }) => loseNumber(story, code),
     "w:checkBox": () => (isChecked = false),
     "w:default": check,
     "w:checked": check,

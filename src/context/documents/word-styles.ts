@@ -40,7 +40,7 @@ export function lookHandlers(say: (look: Look) => void): Handlers {
 }
 
 /** Elements that say how something looked before a tracked change. */
-export const FORMER = ["w:pPrChange", "w:rPrChange", "w:numberingChange"] as const;
+export const FORMER = ["w:pPrChange", "w:rPrChange", "w:numberingChange", "w:tcPrChange", "w:trPrChange"] as const;
 
 const MOST_ABOVE = 50;
 

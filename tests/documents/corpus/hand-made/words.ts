@@ -196,8 +196,37 @@ function equations(): Buffer {
 
 const PLAIN = `<document xmlns="http://purl.oclc.org/ooxml/wordprocessingml/main"><body><p><pPr><pStyle val="H"/></pPr><r><t>Strict words</t></r></p><tbl><tr><tc><p><r><t>a</t></r></p></tc><tc><p><r><t>b</t></r></p></tc></tr></tbl></body></document>`;
 
+/** A field in the code of another one, as letters to many people have it. */
+function letter(): Buffer {
+  const mark = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
+  const code = (said: string) => `<w:r><w:instrText>${said}</w:instrText></w:r>`;
+  const field = (inner: string, result: string) => mark("begin") + inner + mark("separate") + run(result) + mark("end");
+  const inner = field(code("MERGEFIELD sex"), "f");
+  const outer = field(code("IF ") + inner + code(' = "f" "Ms" "Mr"'), "Ms");
+  return docx(paragraph(run("Dear ") + outer + run(" Lee")));
+}
+
+/** A cell that was wider, a number by a simple field, boxed equations, a picture that is linked. */
+function merged(): Buffer {
+  const equation = (element: string, said: string) =>
+    `<m:${element}><m:e><m:r><m:t>${said}</m:t></m:r></m:e></m:${element}>`;
+  const wider = '<w:tcPrChange><w:tcPr><w:gridSpan w:val="3"/></w:tcPr></w:tcPrChange>';
+  const picture = `<a:blip xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="${OFFICE}" r:link="r9"/>`;
+  return docx(
+    [
+      `<w:tbl>${row(cell("Name") + cell("May") + cell("June"))}`,
+      `${row(cell("Ann", wider) + cell("7") + cell("9"))}</w:tbl>`,
+      paragraph(`<w:fldSimple w:instr=" AUTONUM "/>${run(" A numbered clause")}`),
+      paragraph(`<m:oMath>${equation("box", "a")}${equation("borderBox", "=b")}${equation("phant", "+c")}</m:oMath>`),
+      paragraph(`<w:r><w:drawing>${picture}</w:drawing></w:r>`),
+    ].join(""),
+  );
+}
+
 export const WORDS: Readonly<Record<string, () => Buffer>> = {
   "charter.docx": charter,
+  "letter.docx": letter,
+  "merged.docx": merged,
   "box.docx": box,
   "fields.docx": fields,
   "grid.docx": grid,
