@@ -1,9 +1,13 @@
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
+import type { Shift } from "./labels.ts";
 import { durationOf } from "./moments.ts";
+import { openStyles } from "./odf-styles.ts";
 import { refuseEncrypted } from "./office.ts";
 import {
+  type CellRuns,
   type CellValue,
+  cellRuns,
   HAS_WORDS,
   hasOwnWords,
   MOST_COLUMNS,
@@ -66,6 +70,7 @@ const OF_ANOTHER_FILE = /^'.*'#/;
 export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass<Cell>): void {
   refuseEncrypted(parts);
   const xml = openXml(parts.text("content.xml"));
+  const runs = cellRuns();
   let pass = passOf("");
   let [row, rows, cells, value, columns]: [number, number, Cell[], string | null, number] = [0, 1, [], null, 1];
   let [depthBeside, hasWords, isSheet] = [0, false, false];
@@ -85,7 +90,7 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
   };
   const put = (said: string) => {
     if (depthBeside > 0) hasWords ||= HAS_WORDS.test(said) && !xml.within("svg:title", "svg:desc");
-    else if (value !== null && xml.within("text:p")) value += said;
+    else if (value !== null && xml.within("text:p")) value += runs.said(value, said);
     else return false;
     return true;
   };
@@ -101,6 +106,7 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
     elements.split(" ").flatMap((element) => [[element, enter] as const, [`/${element}`, leave(kind)] as const]),
   );
   const on: Handlers = {
+    ...spanHandlers(runs),
     ...Object.fromEntries(beside),
     "table:table"({ "table:name": name = "" }) {
       isSheet = depthBeside === 0 && !OF_ANOTHER_FILE.test(name);
@@ -117,6 +123,7 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
     "table:table-cell"(found) {
       [value, columns] = ["", times(found["table:number-columns-repeated"], room())];
       facts = found;
+      runs.begin();
     },
     "/table:table-cell"() {
       const found = odsValue(value ?? "", facts);
@@ -135,6 +142,24 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
     "text:line-break": () => put("\n"),
   };
   xml.walk({ take: put, unread: (element) => pass.unread(element), on });
+}
+
+/** Handlers of the spans of a cell, and of the styles that say which of them are raised. */
+function spanHandlers(runs: CellRuns): Handlers {
+  const styles = openStyles();
+  const open: Shift[] = [];
+  const look = () => runs.look(open.at(-1) ?? "");
+  return {
+    ...styles.handlersFor(true),
+    "text:span"({ "text:style-name": name = "" }) {
+      open.push(styles.style("text", name).shift ?? open.at(-1) ?? "");
+      look();
+    },
+    "/text:span"() {
+      open.pop();
+      look();
+    },
+  };
 }
 
 /** The value of a cell. @param words the cell's text, "" without one */

@@ -1,4 +1,5 @@
 import { cell, type Growing } from "./growing.ts";
+import { type Shift, type Shifting, shifting } from "./labels.ts";
 
 // What the sheets of all programs have in common: values of cells, and where rows go.
 
@@ -59,6 +60,32 @@ function rowsOf(text: Growing, sheet: string): (number: number, cells: readonly 
     else text.add("\n".repeat(number - last - 1));
     text.add(`${filled.map(cell).join("\t")}\n`);
     last = number;
+  };
+}
+
+/** Runs of the words of a cell, of which some may be raised or lowered. */
+export interface CellRuns {
+  /** Begins the words of a cell. */
+  begin(): void;
+  /** Says where the next words stand. */
+  look(shift: Shift): void;
+  /** Words as they are put behind those that the cell has. */
+  said(before: string, words: string): string;
+}
+
+export function cellRuns(): CellRuns {
+  let shift: Shift = "";
+  // Most cells have no run that is raised.
+  let shifted: Shifting | undefined;
+  return {
+    begin() {
+      [shift, shifted] = ["", undefined];
+    },
+    look(next) {
+      shift = next;
+      if (shift !== "") shifted ??= shifting();
+    },
+    said: (before, words) => shifted?.(before.slice(-1), words, shift) ?? words,
   };
 }
 

@@ -1,10 +1,13 @@
 import type { Parts } from "./archives.ts";
 import { type Growing, Unreadable } from "./growing.ts";
+import type { Shift } from "./labels.ts";
 import type { Attributes } from "./markup.ts";
 import { daysOf, momentOf, type NumberFormat, numberFormat } from "./moments.ts";
 import { mainOf, relatedPart, relationsOf } from "./office.ts";
 import {
+  type CellRuns,
   type CellValue,
+  cellRuns,
   hasOwnWords,
   MOST_COLUMNS,
   MOST_ROWS,
@@ -56,10 +59,41 @@ export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Wo
   };
   xml.walk({ take: () => xml.within("definedName"), unread, on });
   const of = (type: string) => parts.text(relatedPart(parts, main, type));
-  // Phonetic runs tell how the others are spoken.
-  const strings = textsIn(of("sharedStrings"), "si", "t", { left: "rPh", unread }).map((one) => signsIn(one.text));
+  const strings = stringsIn(of("sharedStrings"), unread);
   return { book: { strings, formats: formatsIn(of("styles")), is1904 }, sheets };
 }
+
+/** The strings to which cells refer. */
+function stringsIn(source: string, unread: (element: string) => void): string[] {
+  const strings: string[] = [];
+  const xml = openXml(source);
+  const runs = cellRuns();
+  let string = "";
+  const take = (words: string) => {
+    if (!xml.within("t")) return false;
+    // Phonetic runs tell how the others are spoken.
+    if (!xml.within("rPh")) string += runs.said(string, words);
+    return true;
+  };
+  const on: Handlers = {
+    ...runHandlers(runs),
+    si() {
+      string = "";
+      runs.begin();
+    },
+    "/si": () => strings.push(signsIn(string)),
+  };
+  xml.walk({ take, unread, on });
+  return strings;
+}
+
+const SHIFTS: Readonly<Record<string, Shift>> = { superscript: "^", subscript: "_" };
+
+/** Handlers of runs, which say for themselves whether they are raised. */
+const runHandlers = ({ look }: CellRuns): Handlers => ({
+  r: () => look(""),
+  vertAlign: ({ val = "" }) => look(SHIFTS[val] ?? ""),
+});
 
 /** Text in which characters are written by their codes, since XML cannot hold them: `_x000D_`. */
 function signsIn(text: string): string {
@@ -136,12 +170,13 @@ function besideCells(within: (...names: readonly string[]) => boolean, lose: (ki
 function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>): void {
   const xml = openXml(source);
   const beside = besideCells(xml.within, pass.lose);
+  const runs = cellRuns();
   let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
   let [column, type, style, isFormula, isStored, hasCells] = [0, "n", 0, false, false, false];
   const take = (said: string) => {
     const isCell = xml.within("v", "t");
     // Phonetic runs tell how the others are spoken.
-    if (isCell && !xml.within("rPh")) value += said;
+    if (isCell && !xml.within("rPh")) value += runs.said(value, said);
     return isCell || beside.take(said);
   };
   const on: Handlers = {
@@ -152,7 +187,9 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
       cells = [];
     },
     "/row": () => pass.row(row, cells),
+    ...runHandlers(runs),
     c({ r = "", t = "n", s = "0", ph }) {
+      runs.begin();
       column = Math.min(columnOf(r) ?? cells.length, MOST_COLUMNS - 1);
       [type, style, value, isFormula, isStored] = [t, Number(s), "", false, false];
       if (ph === "1") pass.lose("reading of characters");

@@ -82,7 +82,7 @@ function spends(): Buffer {
     `<table:table-cell office:value-type="${type}" office:${given}${more}>${p(said)}</table:table-cell>`;
   return open(
     "spreadsheet",
-    "",
+    '<style:style style:name="T1" style:family="text"><style:text-properties style:text-position="super 58%"/></style:style>',
     `<table:table table:name="Spends">${[
       row(`${cell("a")}<table:table-cell table:number-columns-repeated="2"/>${cell("d")}`),
       row(
@@ -99,6 +99,7 @@ function spends(): Buffer {
         value("date", 'date-value="2024-02-29T13:05:00"', "29.02.24 13:05") +
           value("currency", 'value="-4.5"', "-4,50 €"),
       ),
+      row(cell('10<text:span text:style-name="T1">6</text:span> bolts')),
     ].join("")}</table:table>`,
   );
 }

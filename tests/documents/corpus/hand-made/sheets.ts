@@ -34,12 +34,16 @@ function formats(): Buffer {
     const row = FORMATS.length + at + 1;
     return `<row r="${row}"><c r="A${row}" s="${row}"><v>45292.25</v></c>${text(`B${row}`, `built-in ${[27, 30, 46, 57][at]}`)}</row>`;
   });
+  const raised = (said: string, place: string) => `<r><rPr><vertAlign val="${place}"/></rPr><t>${said}</t></r>`;
+  const runs = `<r><t>10</t></r>${raised("6", "superscript")}<r><t xml:space="preserve"> of CO</t></r>${raised("2", "subscript")}`;
+  const rich = `<row r="41"><c r="A41" t="inlineStr"><is>${runs}</is></c><c r="B41" t="s"><v>0</v></c></row>`;
   const odd = `<row r="40"><c r="A40" t="d"><v>2024-02-29</v></c><c r="C40" t="str"><f>"a"</f><v>a_x005F_x000D_b</v></c><c r="E40" t="e"><v>#REF!</v></c></row>`;
   const numFmts = FORMATS.map(([format], at) => `<numFmt numFmtId="${200 + at}" formatCode="${escaped(format)}"/>`);
   const xfs = [0, ...FORMATS.map((_, at) => 200 + at), 27, 30, 46, 57].map((id) => `<xf numFmtId="${id}"/>`);
   return book({
     "xl/styles.xml": `<styleSheet xmlns="${MAIN}"><numFmts>${numFmts.join("")}</numFmts><cellXfs>${xfs.join("")}</cellXfs></styleSheet>`,
-    "xl/worksheets/sheet1.xml": `<worksheet xmlns="${MAIN}"><sheetData>${rows.join("")}${builtIn.join("")}${odd}</sheetData></worksheet>`,
+    "xl/sharedStrings.xml": `<sst xmlns="${MAIN}"><si><r><t>4,217</t></r>${raised("1", "superscript")}</si></sst>`,
+    "xl/worksheets/sheet1.xml": `<worksheet xmlns="${MAIN}"><sheetData>${rows.join("")}${builtIn.join("")}${odd}${rich}</sheetData></worksheet>`,
   });
 }
 
@@ -60,7 +64,11 @@ function book(parts: Readonly<Record<string, string>>): Buffer {
     },
     {
       name: "xl/_rels/workbook.xml.rels",
-      data: relations(relation("r1", "worksheet", "worksheets/sheet1.xml") + relation("r2", "styles", "styles.xml")),
+      data: relations(
+        relation("r1", "worksheet", "worksheets/sheet1.xml") +
+          relation("r2", "styles", "styles.xml") +
+          relation("r3", "sharedStrings", "sharedStrings.xml"),
+      ),
     },
     ...Object.entries(parts).map(([name, data]) => ({ name, data })),
   ]);
