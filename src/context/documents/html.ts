@@ -30,6 +30,8 @@ interface Look {
 
 const SILENT = { isShown: false };
 const EMBEDDED = { isShown: false };
+const RAISED = { shift: "^" } as const;
+const LOWERED = { shift: "_" } as const;
 
 /** The looks of elements, where they differ from those around. */
 const LOOKS = new Map<string, Partial<Look>>([
@@ -41,11 +43,10 @@ const LOOKS = new Map<string, Partial<Look>>([
   ...each("pre listing xmp plaintext textarea", { isPre: true }),
   ["math", { isMath: true }],
   ["mtext", { isMath: false }],
-  ["sup", { shift: "^" }],
-  ["sub", { shift: "_" }],
+  ["sup", RAISED],
+  ["sub", LOWERED],
 ]);
 const HIDDEN = { isShown: false, loss: "hidden text" };
-const NOTE_MARK = { shift: "^" } as const;
 
 /** A look that an element has of its own. */
 interface OwnLook extends Look {
@@ -89,6 +90,8 @@ interface Html {
   /** The number of lists so far, and the numbers of their items if some count down. */
   listed: number;
   readonly items: readonly number[];
+  /** True if a style sheet of the page says which numbers lists have. */
+  hasNumbersByStyle: boolean;
 }
 
 /** Reads HTML as text with headings, lists and rows of tables. */
@@ -108,6 +111,7 @@ export function readHtml(source: string, text: Growing): void {
     equation: [],
     listed: 0,
     items: /\breversed\b/i.test(source) ? itemsOfLists(source) : [],
+    hasNumbersByStyle: false,
   };
   parse(source.replace(INVISIBLE, ""), false, {
     onopentag: (name, attributes) => open(html, name, attributes),
@@ -159,7 +163,14 @@ function lookOf(html: Html, name: string, attributes: Attributes): Partial<Look>
   if (!isShown) return by === "svg" && /^(text|foreignObject)$/.test(name) ? { isShown: true } : undefined;
   if (isHidden(name, attributes)) return name === "nav" ? SILENT : HIDDEN;
   if (name === "option" && html.field && !isChosen(html, html.field, attributes)) return SILENT;
-  return attributes["epub:type"] === "noteref" ? NOTE_MARK : LOOKS.get(name);
+  if (attributes["epub:type"] === "noteref") return RAISED;
+  return LOOKS.get(name) ?? raisedBy(attributes.style);
+}
+
+/** The look of words that a style of their own raises or lowers, as editors of mails and pages write it. */
+function raisedBy(style: string | undefined): Partial<Look> | undefined {
+  const place = style && /vertical-align\s{0,9}:\s{0,9}(super|sub)\b/i.exec(style)?.[1];
+  return place ? (place.toLowerCase() === "super" ? RAISED : LOWERED) : undefined;
 }
 
 /** True for an element that does not show until a script does it. All of a page shows at the latest when it is complete. */
@@ -253,6 +264,8 @@ function heading(html: Html, _: Attributes, name: string): void {
 
 function enterList(html: Html, attributes: Attributes, name: string): void {
   const items = html.items[html.listed - 1] ?? 0;
+  const isStyled = attributes.type !== undefined || attributes.style !== undefined;
+  if (name === "ol" && html.hasNumbersByStyle && !isStyled) html.text.lose("list number", "style sheet");
   html.lists.push(listOf(name, attributes, items, (style) => html.text.lose("list number", style)));
 }
 
@@ -329,11 +342,17 @@ function take(html: Html, given: string): void {
     if (!look.isPre || isInCell(html)) return;
     put(html, html.words);
     html.words = "";
+  } else if (look.by === "style") {
+    html.hasNumbersByStyle ||= NUMBERS_BY_STYLE.test(given);
   } else if (look.loss !== undefined && /\S/.test(given)) {
     html.text.lose(look.loss);
     look.loss = undefined;
   }
 }
+
+/** Rules of a style sheet by which the items of lists have other numbers than decimal ones, or numbers of several levels. */
+const NUMBERS_BY_STYLE =
+  /\b(?:ol|li)\b[^{}]{0,200}\{[^{}]{0,500}(?:counters?\(|list-style[^;}]{0,40}\b(?:lower|upper)-(?:alpha|latin|roman))/i;
 
 function add(html: Html, said: string): void {
   html.words += said;

@@ -4,6 +4,18 @@ import { zip } from "../../packed.ts";
 
 const PAGE = (head: string, body: string) => `<!doctype html><html><head>${head}</head><body>${body}</body></html>`;
 
+/** Digits that a style raises, and items that a style sheet letters. */
+const styled = () =>
+  Buffer.from(
+    PAGE(
+      '<meta charset="utf-8"><style>ul { list-style: none } ol.terms > li { margin: 0; list-style-type: lower-alpha }</style>',
+      [
+        '<p>10<span style="font-size:60%; vertical-align: super">6</span> of CO<span style="vertical-align:sub">2</span>',
+        ' on the 1<span style="vertical-align:super">st</span></p><ol class="terms"><li>first</li></ol>',
+      ].join(""),
+    ),
+  );
+
 /** Lists with numbers of their own, fields of a form, what is hidden. */
 const lists = () =>
   Buffer.from(
@@ -75,6 +87,12 @@ function book(): Buffer {
 }
 
 export const WEB: Readonly<Record<string, () => Buffer>> = {
-  ...{ "lists.html": lists, "late-charset.html": late, "wrong-charset.html": wrong, "utf16be.html": big },
+  ...{
+    "lists.html": lists,
+    "styled.html": styled,
+    "late-charset.html": late,
+    "wrong-charset.html": wrong,
+    "utf16be.html": big,
+  },
   ...{ "sjis.html": sjis, "prefixed.epub": book },
 };
