@@ -70,6 +70,25 @@ test("cells of XLSX without a value are told, unless a formula gives an empty te
   );
 });
 
+test("a cell of XLSX that no column holds, or that is there twice, is told", async () => {
+  const cells = '<c r="B1"><v>2</v></c><c r="A1"><v>1</v></c><c r="B1"><v>3</v></c><c r="A1"/>';
+  const far = '<c r="XFE1"><v>4</v></c><c r="AAAA1"><v>5</v></c><c t="s"><v>x</v></c>';
+  expect(await xlsx(rows(cells, far))).toBe("[S]\n1\t2\ndamaged cell 4 S");
+});
+
+test.each([
+  ["&amp;LPage &amp;P of &amp;N&amp;R&amp;D", false],
+  ["&amp;CSeite &amp;P von &amp;N", false],
+  ["第 &amp;P 页，共 &amp;N 页", false],
+  ["&amp;C&amp;A - &amp;P/&amp;N", false],
+  ["Confidential, page &amp;P", true],
+  ["Confidential &amp;P", true],
+  ["&amp;P of 2024", true],
+])("a header with %s is told only if it has words of its own", async (header, isTold) => {
+  const read = await xlsx(`${rows("<c><v>1</v></c>")}<headerFooter><oddHeader>${header}</oddHeader></headerFooter>`);
+  expect(read).toBe(`[S]\n1${isTold ? "\nheader or footer 1 S" : ""}`);
+});
+
 test("formulas and ids beside cells are silent, and what people see is a loss", async () => {
   const silent = [
     "<conditionalFormatting><cfRule><formula>A1&gt;1</formula><extLst><ext><x14:id>{1}</x14:id></ext></extLst></cfRule></conditionalFormatting>",
@@ -135,7 +154,7 @@ test("cells of ODS have their values, and their text with its spaces, tabs and l
     cell("", '<text:a>link</text:a> <text:span>span</text:span></text:p><text:p>second<text:s text:c="1e9"/>'),
   ];
   expect(await ods(table(cells.join("")))).toBe(
-    `[T]\n36:00:00\tP1Y\tWAHR\t0.125\t2024-02-01T10:30:00\ta   b\\tc\\nd\tkept\t#DIV/0!\tlink span\\nsecond${" ".repeat(100)}`.trimEnd(),
+    `[T]\n36:00:00\tP1Y\tWAHR\t0.125\t2024-02-01 10:30:00\ta   b\\tc\\nd\tkept\t#DIV/0!\tlink span\\nsecond${" ".repeat(100)}`.trimEnd(),
   );
 });
 
@@ -172,7 +191,9 @@ test.each([
     "",
   ],
   ["<text:p><text:date>2024</text:date>, <text:time>1</text:time></text:p>", ""],
+  ["<text:p>Seite <text:page-number>1</text:page-number> von <text:page-count>9</text:page-count></text:p>", ""],
   ["<text:p>Confidential</text:p>", "\nheader or footer 1"],
+  ["<text:p>Confidential, page <text:page-number>3</text:page-number></text:p>", "\nheader or footer 1"],
 ])("headers of ODS are told if they say more than programs write by themselves: %s", async (header, told) => {
   const styles = `<office:styles><number:text>-</number:text></office:styles><style:header>${header}</style:header>`;
   expect(await ods(table(cell("", "x")), styles)).toBe(`[T]\nx${told}`);

@@ -27,12 +27,18 @@ export function readOds(parts: Parts, text: Growing): void {
   loseHeaders(parts.text("styles.xml"), text);
 }
 
+/** Fields that programs write into headers and footers by themselves. */
+const WRITTEN = [
+  ...["text:date", "text:time", "text:title", "text:sheet-name", "text:file-name"],
+  ...["text:page-number", "text:page-count"],
+];
+
 /** Loses paragraphs of headers and footers that say more than programs write by themselves. */
 function loseHeaders(styles: string, text: Growing): void {
   const xml = openXml(styles);
   let said = "";
   const take = (more: string) => {
-    if (!xml.within("text:date", "text:time", "text:title", "text:sheet-name")) said += more.replaceAll("&", "");
+    if (!xml.within(...WRITTEN)) said += more.replaceAll("&", "");
     return true;
   };
   const on: Handlers = {
@@ -171,9 +177,10 @@ function odsValue(words: string, facts: Readonly<Record<string, string>>): CellV
   const truth = facts["office:boolean-value"];
   if (truth !== undefined)
     return { type: "boolean", said: words || truth.toUpperCase(), raw: String(truth === "true") };
+  const date = facts["office:date-value"];
+  if (date !== undefined) return { type: "text", said: date.replace("T", " "), raw: date };
   const time = facts["office:time-value"];
-  const exact = facts["office:date-value"] ?? (time && (durationOf(time) ?? time));
-  if (exact !== undefined) return textValue(exact);
+  if (time !== undefined) return textValue(durationOf(time) ?? time);
   const text = facts["office:string-value"];
   return { type: "text", said: words || text || "", raw: text || words };
 }

@@ -91,8 +91,15 @@ export function cellRuns(): CellRuns {
 
 export const HAS_WORDS = /[\p{L}\p{N}]/u;
 
+/** Words that programs write beside the number of a page, and between it and the number of all. */
+const PAGE_WORDS =
+  /(?<!\p{L})(?:p|pp|pag|pages?|página|pagina|pàgina|seite|blatt|side|sida|sivu|oldal|str|strona|stránka|strana|sayfa|стр|страница|trang|halaman|of|von|de|sur|di|van|av|af|z|из)(?!\p{L})|[第共页頁페이지ページ]/giu;
+
 /** True if the header or footer of a page says more than programs write by themselves: the page's number, the sheet's name, the day. @param codes as XLSX has them: `&LPlan&RPage &P` */
 export function hasOwnWords(codes: string): boolean {
-  const sections = codes.split(/&[LCR]/).filter((section) => !/&[PN]/.test(section));
-  return sections.some((section) => HAS_WORDS.test(section.replace(/&(?:"[^"]{0,100}"|K.{6}|\d{1,3}|.)/g, "")));
+  return codes.split(/&[LCR]/).some((section) => {
+    const said = section.replace(/&(?:"[^"]{0,100}"|K.{6}|\d{1,3}|[^PN])/g, "");
+    const own = /&[PN]/.test(said) ? said.replace(PAGE_WORDS, "").replace(/&[PN]/g, "") : said;
+    return HAS_WORDS.test(own);
+  });
 }

@@ -190,7 +190,7 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
     ...runHandlers(runs),
     c({ r = "", t = "n", s = "0", ph }) {
       runs.begin();
-      column = Math.min(columnOf(r) ?? cells.length, MOST_COLUMNS - 1);
+      column = columnOf(r) ?? cells.length;
       [type, style, value, isFormula, isStored] = [t, Number(s), "", false, false];
       if (ph === "1") pass.lose("reading of characters");
     },
@@ -199,10 +199,13 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
     "/c"() {
       const isEmptyText = type === "str" && isStored;
       if (value === "" && isFormula && !isEmptyText) pass.lose(UNSTORED);
-      while (cells.length < column) cells.push(pass.empty);
       const found = xlsxValue(value, type, style, book);
-      if (found === null) pass.lose("damaged cell");
-      cells[column] = found ? pass.cell(found) : pass.empty;
+      const cell = found ? pass.cell(found) : pass.empty;
+      const isFree = column < MOST_COLUMNS && (cells[column] ?? pass.empty) === pass.empty;
+      if (found === null || (cell !== pass.empty && !isFree)) pass.lose("damaged cell");
+      if (!isFree) return;
+      while (cells.length < column) cells.push(pass.empty);
+      cells[column] = cell;
     },
   };
   xml.walk({ take, unread: pass.unread, on });
@@ -211,7 +214,7 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
 
 /** The index of the column in a reference such as `AB12`. */
 function columnOf(reference: string): number | null {
-  const letters = /^[A-Z]{1,3}/.exec(reference)?.[0];
+  const letters = /^[A-Z]{1,4}/.exec(reference)?.[0];
   if (letters === undefined) return null;
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
