@@ -121,6 +121,16 @@ function countsOdt(): Buffer {
   ]);
 }
 
+/** A cell of a megabyte that is repeated to more than a string can hold. */
+function longRow(): Buffer {
+  const cell = `<table:table-cell table:number-columns-repeated="1000"><text:p>${"x".repeat(MB)}</text:p></table:table-cell>`;
+  const content = `<office:body><table:table><table:table-row>${cell}</table:table-row></table:table></office:body>`;
+  return zip([
+    { name: "mimetype", data: "application/vnd.oasis.opendocument.text" },
+    { name: "content.xml", data: content },
+  ]);
+}
+
 /** Originals that are refused, and the predicate of the sentence that says why. */
 export const REFUSED: Readonly<Record<string, readonly [make: () => string | Uint8Array, why: RegExp]>> = {
   "bomb.pdf": [bombPdf, /^(has no text$|took (more than 1 GB|longer than 1\d s))/],
@@ -147,6 +157,7 @@ export const REFUSED: Readonly<Record<string, readonly [make: () => string | Uin
   "deep.docx": [() => docxWith(`<w:document><w:body>${"<w:tbl><w:tr><w:tc>".repeat(300_000)}`), /5,000 deep$/],
   "deep.html": [() => "<div>".repeat(1_000_000), /5,000 deep$/],
   "wide.ods": [wideRows, /^has no text$/],
+  "long.odt": [longRow, /^has more than 511 MB of text$/],
   "forms.pdf": [forms, /^has no text$/],
   "pages.pdf": [
     () => pdfOf(["<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 1000000000>>"]),

@@ -1,7 +1,7 @@
 import { constants, crc32, gunzipSync, inflateRawSync, zstdDecompressSync } from "node:zlib";
 import { type Entry, fromBufferPromise } from "yauzl";
 import { decodedXml } from "./decoded.ts";
-import { damaged, encrypted, megabytes, Unreadable } from "./growing.ts";
+import { damaged, encrypted, type Growing, megabytes, Unreadable } from "./growing.ts";
 
 /** A file in an archive. Its bytes are unpacked, bounded and checked when they are asked for. */
 export interface Member {
@@ -77,8 +77,8 @@ function unpack(
 /** A zip whose members may be the parts of one document. */
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** The members of a zip, in the order of its directory. Nothing is unpacked yet. @throws Unreadable */
-export async function openParts(bytes: Buffer) {
+/** The members of a zip, in the order of its directory. Nothing is unpacked yet. @param lose told of parts that are not of their encoding @throws Unreadable */
+export async function openParts(bytes: Buffer, lose: Growing["lose"] = () => {}) {
   const members: Member[] = [];
   const left = { bytes: UNPACKED_BYTES };
   let packed = 0;
@@ -117,8 +117,9 @@ export async function openParts(bytes: Buffer) {
     bytes: read,
     /** The part as a text; "" if it is absent. */
     text(name: string): string {
+      const isFirst = !opened.has(nameOf(name));
       const content = read(name);
-      return content ? decodedXml(content) : "";
+      return content ? decodedXml(content, () => isFirst && lose("character without a meaning", name)) : "";
     },
   };
 }

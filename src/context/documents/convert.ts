@@ -1,3 +1,4 @@
+import { constants } from "node:buffer";
 import { hash } from "node:crypto";
 import {
   isIgnoredName,
@@ -13,7 +14,7 @@ import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "
 import { decodedHtml } from "./decoded.ts";
 import { readDocx } from "./docx.ts";
 import { readEpub } from "./epub.ts";
-import { CUT_OFF, encrypted, type Growing, growing, textTooLarge, Unreadable } from "./growing.ts";
+import { CUT_OFF, damaged, encrypted, type Growing, growing, SCRIPTED, textTooLarge, Unreadable } from "./growing.ts";
 import { readHtml } from "./html.ts";
 import { extensionOf, type FileKind, type Kind, kindOf, zippedKind } from "./kinds.ts";
 import { readMail, readMailbox } from "./mail.ts";
@@ -124,8 +125,9 @@ async function readMembers(members: readonly Member[], reading: Reading): Promis
       texts.push(read);
     } catch (error) {
       // The whole does not fit, and a part of it may mislead.
-      if (error instanceof Unreadable && /^(text_too_large|unpacks_too_much)$/.test(error.reason)) throw error;
-      refused.push(refusal(member.name, error));
+      const why = unreadable(error);
+      if (/^(text_too_large|unpacks_too_much)$/.test(why.reason)) throw why;
+      refused.push(refusal(member.name, why));
     }
   }
   return { isArchive: true, texts, refused };
@@ -161,7 +163,7 @@ function ignoredIn(members: readonly Member[]) {
 async function readOne({ name, kind, bytes }: Content, reading: Reading): Promise<ReadText> {
   if (kind === null) return { name, ...plainText(bytes, reading) };
   const text = growing(reading.room, reading.progress);
-  if (kind === "zip") return readText(name, readZipped(await openParts(bytes), text), bytes, text.end());
+  if (kind === "zip") return readText(name, readZipped(await openParts(bytes, text.lose), text), bytes, text.end());
   await READERS[kind](bytes, text, reading);
   // Other OLE files are refused.
   return readText(name, kind === "ole" ? "msg" : kind, bytes, text.end());
@@ -183,7 +185,11 @@ const nested = () => {
 
 const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
   pdf: readPdf,
-  html: (bytes, text, { decoding }) => readHtml(decodedHtml(bytes, text, decoding.encoding), text),
+  html(bytes, text, { decoding }) {
+    const source = decodedHtml(bytes, text, decoding.encoding);
+    readHtml(source, text);
+    if (text.isBlank() && /<script\b/i.test(source)) throw new Unreadable("no_text", SCRIPTED);
+  },
   ipynb: readNotebook,
   eml: (bytes, text) => readMail(bytes, text),
   mbox: readMailbox,
@@ -213,7 +219,14 @@ function readZipped(parts: Parts, text: Growing): Kind {
 }
 
 function refusal(name: string, error: unknown): Refused {
-  if (error instanceof Unreadable) return { name, reason: error.reason, problem: error.message };
+  const { reason, message } = unreadable(error);
+  return { name, reason, problem: message };
+}
+
+function unreadable(error: unknown): Unreadable {
+  if (error instanceof Unreadable) return error;
   const said = error instanceof Error ? error.message : String(error);
-  return { name, reason: "damaged", problem: `is damaged: ${said}` };
+  // The words of V8 and of Node.
+  const isTooLong = /^(Invalid string length|Cannot create a string longer)/.test(said);
+  return isTooLong ? textTooLarge(constants.MAX_STRING_LENGTH) : damaged(said);
 }

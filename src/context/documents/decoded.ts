@@ -45,13 +45,23 @@ function decodedAs(label: string, bytes: Buffer, text: Growing): string {
   return Buffer.from(read.bytes.buffer, read.bytes.byteOffset, read.bytes.length).toString();
 }
 
-/** The text of a part of a document: by its byte order mark, or else by its XML declaration, or else as UTF-8. */
-export function decodedXml(bytes: Buffer): string {
+/**
+ * The text of a part of a document: by its byte order mark, or else by its XML declaration, or else as UTF-8.
+ *
+ * @param lose called if bytes are not of the encoding: they become U+FFFD
+ */
+export function decodedXml(bytes: Buffer, lose: () => void): string {
   const wide = markOf(bytes)?.label ?? wideIn(bytes);
   const label = wide ?? labelOf(xmlEncoding(bytes.toString("latin1", 0, XML_HEAD_BYTES)));
   // A declaration that can be read byte by byte is not in UTF-16, though some programs write so.
-  const isUtf8Text = label === undefined || label === UTF_8 || (wide === undefined && label.startsWith("utf-16"));
-  return isUtf8Text ? bytes.toString() : new TextDecoder(label).decode(bytes);
+  const isUtf8Text = label === undefined || (wide === undefined && label.startsWith("utf-16"));
+  const encoding = isUtf8Text ? UTF_8 : label;
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    lose();
+    return new TextDecoder(encoding).decode(bytes);
+  }
 }
 
 const XML_HEAD_BYTES = 200;

@@ -1,7 +1,7 @@
 import { basename, extname } from "node:path";
 import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
 import { shellWord } from "../../platform/shell-word.ts";
-import type { Reason } from "./growing.ts";
+import { type Reason, SCRIPTED } from "./growing.ts";
 import { extensionOf, type FileKind } from "./kinds.ts";
 
 /** The fault of a document that a caller named. `problem` is the predicate of a sentence about it. */
@@ -21,6 +21,7 @@ export function textCure(given: string, problem: string): string | null {
   if (program !== undefined) return unpackedBy(program, given);
   const [, wide] = /^(UTF-16..) without a byte order mark$/.exec(problem) ?? [];
   if (wide !== undefined) return `${firstly("nameEncoding", wide.toLowerCase())}.`;
+  if (problem === SCRIPTED) return typed("chromium --headless --dump-dom URL > page.html", "page.html");
   if (!problem.startsWith("not ")) return null;
   return `${firstly("nameEncoding", "latin1")}, or ${remedy("readLossily")}.`;
 }

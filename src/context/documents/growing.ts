@@ -50,6 +50,8 @@ export const textTooLarge = (room: number) =>
   new Unreadable("text_too_large", `has more than ${megabytes(room)} of text`);
 export const encrypted = () => new Unreadable("encrypted", "is encrypted: it needs a password");
 export const damaged = (problem: string) => new Unreadable("damaged", `is damaged: ${problem}`);
+/** The problem of HTML that shows nothing by itself. */
+export const SCRIPTED = "has no text: scripts make it";
 /** The loss of what stands behind the end of a packed file that was cut off. */
 export const CUT_OFF = "rest of a file that is cut off";
 
@@ -112,6 +114,8 @@ export function growing(room: number, progress: (place: string) => void = () => 
     },
     /** Loses the text of an element that no rule of a reader takes or leaves out. */
     unread: (element: string) => grown.lose(UNREAD, element),
+    /** True if it has no words yet. */
+    isBlank: () => isBlank,
     /** The text as it is until now. */
     soFar: () => pieces.join(""),
     end() {

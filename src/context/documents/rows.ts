@@ -40,7 +40,7 @@ async function rowsInto(from: Tabular, { table }: RowsAsked, text: Growing): Pro
   if (kind === "sqlite") return databaseRows(from.file ?? bytes, table, text);
   if (kind === "parquet") return parquetRows(bytes, table, text);
   if (kind !== "zip") throw new Unreadable("left_out", "not a workbook or a database");
-  const parts = await openParts(bytes);
+  const parts = await openParts(bytes, text.lose);
   return extensionOf(from.name) === "ods" ? odsRows(parts, table, text) : xlsxRows(parts, table, text);
 }
 

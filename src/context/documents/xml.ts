@@ -18,7 +18,7 @@ export function openXml(source: string) {
     within: (...names: readonly string[]) => names.some((name) => depth(name) > 0),
     walk({ take, unread = () => {}, on = {}, silent }: Walk): void {
       // The elements that are open, and whether each has text that nobody took.
-      const path: { readonly kind: ElementKind; isUnread: boolean }[] = [];
+      const path: { readonly kind: ElementKind; isUnread: boolean; hasChoice: boolean }[] = [];
       const names = knownNames(source);
       const added = (name: string) => {
         const kind = { name, depth: 0, enter: on[name], leave: on[`/${name}`], isSilent: silent?.has(name) ?? false };
@@ -30,9 +30,15 @@ export function openXml(source: string) {
       parse(source, true, {
         onopentag(given, attributes) {
           names.enter(attributes);
-          const name = names.element(given);
+          const around = path.at(-1);
+          let name = names.element(given);
+          if (around && name === "mc:Choice") {
+            // People see one choice. A further one counts as what stands there for older programs.
+            if (around.hasChoice) name = "mc:Fallback";
+            around.hasChoice = true;
+          }
           const kind = kinds.get(name) ?? added(name);
-          path.push({ kind, isUnread: false });
+          path.push({ kind, isUnread: false, hasChoice: false });
           kind.depth += 1;
           if (silenced === 0) kind.enter?.(names.attributes(attributes));
           if (silenced > 0 || kind.isSilent) silenced += 1;

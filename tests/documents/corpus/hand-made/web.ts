@@ -94,5 +94,7 @@ export const WEB: Readonly<Record<string, () => Buffer>> = {
     "wrong-charset.html": wrong,
     "utf16be.html": big,
   },
+  "scripted.html": () =>
+    Buffer.from(PAGE('<script src="app.js"></script>', '<div id="root"></div><noscript>Turn it on</noscript>')),
   ...{ "sjis.html": sjis, "prefixed.epub": book },
 };

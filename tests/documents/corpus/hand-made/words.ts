@@ -194,7 +194,11 @@ function equations(): Buffer {
   );
 }
 
-const PLAIN = `<document xmlns="http://purl.oclc.org/ooxml/wordprocessingml/main"><body><p><pPr><pStyle val="H"/></pPr><r><t>Strict words</t></r></p><tbl><tr><tc><p><r><t>a</t></r></p></tc><tc><p><r><t>b</t></r></p></tc></tr></tbl></body></document>`;
+const choice = (said: string) => `<mc:Choice Requires="w14"><w:t>${said}</w:t></mc:Choice>`;
+const CHOICES = `<mc:AlternateContent>${choice("Newest")}${choice("Newer")}<mc:Fallback><w:t>Old</w:t></mc:Fallback></mc:AlternateContent>`;
+
+const plain = (words: string) =>
+  `<document xmlns="http://purl.oclc.org/ooxml/wordprocessingml/main"><body><p><pPr><pStyle val="H"/></pPr><r><t>${words}</t></r></p><tbl><tr><tc><p><r><t>a</t></r></p></tc><tc><p><r><t>b</t></r></p></tc></tr></tbl></body></document>`;
 
 /** A field in the code of another one, as letters to many people have it. */
 function letter(): Buffer {
@@ -233,7 +237,9 @@ export const WORDS: Readonly<Record<string, () => Buffer>> = {
   "ruby.docx": ruby,
   "footnotes.docx": footnotes,
   "equations.docx": equations,
-  "strict.docx": () => docx("", {}, Buffer.from(PLAIN)),
+  "choices.docx": () => docx(paragraph(`<w:r>${CHOICES}</w:r>`)),
+  "mangled.docx": () => docx("", {}, Buffer.from(plain("Caf\u00e9 words"), "latin1")),
+  "strict.docx": () => docx("", {}, Buffer.from(plain("Strict words"))),
   "utf16.docx": () =>
     docx(
       "",
