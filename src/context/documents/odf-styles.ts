@@ -145,7 +145,12 @@ function numberLevel(given: Attributes): OdfLevel {
   const isDoubled = given["style:num-letter-sync"] === "true" && /^[aA]$/.test(name);
   // LibreOffice names some by their first numbers: `01, 02, 03, ...`.
   const format = isDoubled ? name + name : name.startsWith("01,") ? "01" : name;
-  const level = { label: labelIn(given, format !== ""), start: boundedNumber(given["text:start-value"], 1) };
+  const level = {
+    label: labelIn(given, format !== ""),
+    start: boundedNumber(given["text:start-value"], 1),
+    // LibreOffice has these of Word documents.
+    isLegal: given["loext:is-legal"] === "true",
+  };
   const known = FORMATS.find((one) => one === format);
   if (known !== undefined || format === "") return { ...level, format: known ?? "none" };
   return { ...level, format: "1", unknown: format };
