@@ -36,6 +36,8 @@ const FAR = 4;
 /** The least distance between rows, in distances between the lines of a cell. */
 const ROW = 1.1;
 const LABEL = /^(?:[^\p{L}\p{N}\s]|\(?[\p{L}\p{N}]{1,4}[.)])$/u;
+/** The number of a clause, which could be an amount if no words stood behind it. */
+const CLAUSE = /^\d{1,3}(?:\.\d{1,3}){1,5}\.?$/;
 
 /** Writes lines. Those that follow each other and have wide gaps are a table, or columns of text. */
 export function textOfLines(given: readonly Line[]): string {
@@ -46,7 +48,8 @@ export function textOfLines(given: readonly Line[]): string {
     const rows = lines.slice(at, end).map(({ pieces }) => pieces);
     const cells = cellsOf(rows.map(wide));
     if ((lines[at]?.down ?? 0) > EMPTY_LINE) written.push("");
-    const table = () => (isRegular(rows) ? cellsOf(rows) : cells).map((row) => row.join("\t"));
+    const items = mostIn(rows) > 2 ? rows : rows.map(withLabel);
+    const table = () => (isRegular(rows) ? cellsOf(items) : cells).map((row) => row.join("\t"));
     for (const line of columnsOfText(cells) ?? table()) written.push(line);
     at = end;
   }
@@ -140,15 +143,24 @@ function endOfTable(lines: readonly Line[], start: number): number {
 
 /** The pieces of a line that wide gaps part. The label of an item is a part of it. */
 function wide(pieces: Row): Row {
-  const isItem = pieces.length === 2 && LABEL.test(pieces[0]?.said ?? "");
   const parted: Piece[] = [];
-  for (const piece of pieces) {
+  for (const piece of withLabel(pieces)) {
     const last = parted.at(-1);
-    if (!last || (piece.isWide && !isItem)) parted.push(piece);
-    else parted.splice(-1, 1, { ...last, said: `${last.said} ${piece.said}`, end: piece.end });
+    if (!last || piece.isWide) parted.push(piece);
+    else parted.splice(-1, 1, joined(last, piece));
   }
   return parted;
 }
+
+/** The pieces of a line. If it is an item, its label and words are one. */
+function withLabel(pieces: Row): Row {
+  const [label, words, ...others] = pieces;
+  if (!label || !words || others.length > 0) return pieces;
+  const isClause = CLAUSE.test(label.said) && /^\p{L}/u.test(words.said);
+  return isClause || LABEL.test(label.said) ? [joined(label, words)] : pieces;
+}
+
+const joined = (piece: Piece, next: Piece) => ({ ...piece, said: `${piece.said} ${next.said}`, end: next.end });
 
 /** The columns are those of the rows that have the most pieces. */
 function columnsWith(columns: readonly Column[], row: Row): readonly Column[] {

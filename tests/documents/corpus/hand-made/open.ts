@@ -6,6 +6,7 @@ const NAMES = [
   ...["office", "text", "style", "table", "draw", "presentation"].map(
     (name) => `xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name === "draw" ? "drawing" : name}:1.0"`,
   ),
+  'xmlns:loext="urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"',
   'xmlns:dc="http://purl.org/dc/elements/1.1/"',
   'xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"',
 ].join(" ");
@@ -37,7 +38,7 @@ function bylaws(): Buffer {
     "text",
     [
       `<text:list-style style:name="L">${levels.join("")}</text:list-style>`,
-      '<text:list-style style:name="R"><text:list-level-style-number text:level="1" style:num-format="I" style:num-suffix="." text:start-value="4"/></text:list-style>',
+      '<text:list-style style:name="R"><text:list-level-style-number text:level="1" style:num-format="I" style:num-suffix="." text:start-value="4"/><text:list-level-style-number text:level="2" style:num-format="1" text:display-levels="2" loext:is-legal="true"/></text:list-style>',
       '<style:style style:name="up" style:family="text"><style:text-properties style:text-position="super 58%"/></style:style>',
       '<style:style style:name="down" style:family="text"><style:text-properties style:text-position="-33% 58%"/></style:style>',
     ].join(""),
@@ -48,7 +49,7 @@ function bylaws(): Buffer {
       list(item(p("Members")), ' text:style-name="L" text:continue-numbering="true"'),
       list(item(p("Board"), ' text:start-value="7"') + item(p("Audit"))),
       list(
-        `<text:list-header>${p("No number here")}</text:list-header>${item(p("From four"))}`,
+        `<text:list-header>${p("No number here")}</text:list-header>${item(p("From four") + list(item(p("Legal level")), ""))}`,
         ' text:style-name="R"',
       ),
       p(
