@@ -22,6 +22,19 @@ test("the command looks at the version of Node before anything is linked that an
   expect([main, guard?.replace(/-[\w-]+\.js$/, ""), others]).toEqual(["src/cli/main.js", "chunks/guard", []]);
 });
 
+test("the guard of a child that reads documents runs before all else, and the child starts without packages and readers", () => {
+  const linked = (entry: string) =>
+    [...linkedBy(join(BUNDLED, "src/context/documents", entry))].filter((name) => !isBuiltin(name));
+  expect(linked("guard-entry.js")).toEqual([
+    "src/context/documents/guard-entry.js",
+    expect.stringMatching(/^chunks\/guard-/),
+  ]);
+  const others = linked("child-entry.js").slice(1);
+  expect(others).toContainEqual(expect.stringMatching(/^chunks\/of-readers-/));
+  const readers = "docx|epub|html|mail|notebook|odf|ods|outlook|pdf|pptx|rows|tables|xlsx";
+  expect(others.filter((name) => !name.startsWith("chunks/") || new RegExp(`/(${readers})-`).test(name))).toEqual([]);
+});
+
 const PROGRAM = `import { openSession, openStore } from "belay-rlm";
 const told = async (work) => console.log(JSON.stringify(await work().then(() => "works", (error) => error)));
 told(openSession).then(() => told(() => openStore("state")));`;

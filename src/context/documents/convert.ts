@@ -11,24 +11,11 @@ import {
 import { MAY_BE_SECRET, mayBeSecret } from "../load/secrets.ts";
 import { type Decoding, decodeText } from "../text/decode.ts";
 import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "./archives.ts";
-import { decodedHtml } from "./decoded.ts";
-import { readDocx } from "./docx.ts";
-import { readEpub } from "./epub.ts";
 import { CUT_OFF, damaged, encrypted, type Growing, growing, SCRIPTED, textTooLarge, Unreadable } from "./growing.ts";
-import { readHtml } from "./html.ts";
 import { extensionOf, type FileKind, type Kind, kindOf, zippedKind } from "./kinds.ts";
-import { readMail, readMailbox } from "./mail.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
-import { readNotebook } from "./notebook.ts";
-import { readOdf } from "./odf.ts";
-import { readOds } from "./ods.ts";
 import { contentTypes, loseUnopened, mainOf } from "./office.ts";
-import { isMessage, readMessage } from "./outlook.ts";
-import { readPdf } from "./pdf.ts";
-import { readPptx } from "./pptx.ts";
-import { type RowsAsked, readRows } from "./rows.ts";
-import { readParquet, readSqlite } from "./tables.ts";
-import { readXlsx } from "./xlsx.ts";
+import type { RowsAsked } from "./rows.ts";
 
 /** A reading: its job, and the function that is told to which place it has come. */
 interface Reading extends Job {
@@ -41,9 +28,10 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
   try {
     if (job.rows) return await readTable(bytes, reading, job.rows);
     const inner = withinPacked(bytes, job);
-    const members = await membersIn(inner);
+    const zip = inner.kind === "zip" ? await openZip(inner.bytes, reading) : undefined;
+    const members = membersIn(inner, zip);
     if (members) return await readMembers(members, { ...reading, decoding: forListed(job.decoding) });
-    const read = await readOne(inner, inner.isCut ? { ...reading, decoding: forListed(job.decoding) } : reading);
+    const read = await readOne(inner, inner.isCut ? { ...reading, decoding: forListed(job.decoding) } : reading, zip);
     const text = inner.isCut ? cutShort(read, inner.bytes) : read;
     return { isArchive: false, texts: [{ ...text, name: job.name }], refused: [] };
   } catch (error) {
@@ -54,8 +42,8 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
 async function readTable(bytes: Buffer, reading: Reading, asked: RowsAsked): Promise<Answer> {
   const { name, kind, file, room } = reading;
   const text = growing(room, reading.progress);
-  if (kind === "ole" && !isMessage(bytes)) READERS.ole(bytes, text, reading);
-  const table = await readRows({ kind, name, bytes, file }, asked, text);
+  if (kind === "ole" && !(await import("./outlook.ts")).isMessage(bytes)) await READERS.ole(bytes, text, reading);
+  const table = await (await import("./rows.ts")).readRows({ kind, name, bytes, file }, asked, text);
   return { isArchive: false, texts: [readText(table, kind, bytes, text.end())], refused: [] };
 }
 
@@ -97,11 +85,25 @@ function contentOf(name: string, bytes: Buffer, plain: readonly string[]): Conte
   return { name, kind: plain.includes(extensionOf(name)) ? null : kindOf(bytes, name), bytes };
 }
 
+/** A zip that is open. */
+interface Zip {
+  /** The kind of the document that its parts make up; `zip` if they are files of an archive. */
+  readonly kind: Kind;
+  readonly parts: Parts;
+  /** The document's text, which is empty yet. */
+  readonly text: Growing;
+}
+
+async function openZip(bytes: Buffer, { room, progress }: Reading): Promise<Zip> {
+  const text = growing(room, progress);
+  const parts = await openParts(bytes, text.lose);
+  return { kind: kindOfZip(parts), parts, text };
+}
+
 /** The members of an archive; null if it is one document. */
-async function membersIn({ kind, bytes, isCut }: Unpacked): Promise<readonly Member[] | null> {
+function membersIn({ kind, bytes, isCut }: Unpacked, zip: Zip | undefined): readonly Member[] | null {
   if (kind === "tar") return membersOfTar(bytes, isCut);
-  const parts = kind === "zip" ? await openParts(bytes) : null;
-  return parts && kindOfZip(parts) === "zip" ? parts.members : null;
+  return zip?.kind === "zip" ? zip.parts.members : null;
 }
 
 function kindOfZip(parts: Parts): Kind {
@@ -160,10 +162,11 @@ function ignoredIn(members: readonly Member[]) {
   return { isLeftOut, refused };
 }
 
-async function readOne({ name, kind, bytes }: Content, reading: Reading): Promise<ReadText> {
+/** @param zip the content, if it is a zip that is open already */
+async function readOne({ name, kind, bytes }: Content, reading: Reading, zip?: Zip): Promise<ReadText> {
   if (kind === null) return { name, ...plainText(bytes, reading) };
+  if (kind === "zip") return readZipped(name, bytes, zip ?? (await openZip(bytes, reading)));
   const text = growing(reading.room, reading.progress);
-  if (kind === "zip") return readText(name, readZipped(await openParts(bytes, text.lose), text), bytes, text.end());
   await READERS[kind](bytes, text, reading);
   // Other OLE files are refused.
   return readText(name, kind === "ole" ? "msg" : kind, bytes, text.end());
@@ -183,19 +186,22 @@ const nested = () => {
   throw new Unreadable("left_out", "an archive in an archive");
 };
 
+/** Readers are imported when a file of their kind comes: to load all of them takes longer than to read a short document. */
 const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
-  pdf: readPdf,
-  html(bytes, text, { decoding }) {
+  pdf: async (bytes, text) => (await import("./pdf.ts")).readPdf(bytes, text),
+  async html(bytes, text, { decoding }) {
+    const [{ decodedHtml }, { readHtml }] = await Promise.all([import("./decoded.ts"), import("./html.ts")]);
     const source = decodedHtml(bytes, text, decoding.encoding);
     readHtml(source, text);
     if (text.isBlank() && /<script\b/i.test(source)) throw new Unreadable("no_text", SCRIPTED);
   },
-  ipynb: readNotebook,
-  eml: (bytes, text) => readMail(bytes, text),
-  mbox: readMailbox,
-  parquet: readParquet,
-  sqlite: (bytes, text, { file = bytes }) => readSqlite(file, text),
-  ole(bytes, text) {
+  ipynb: async (bytes, text) => (await import("./notebook.ts")).readNotebook(bytes, text),
+  eml: async (bytes, text) => (await import("./mail.ts")).readMail(bytes, text),
+  mbox: async (bytes, text) => (await import("./mail.ts")).readMailbox(bytes, text),
+  parquet: async (bytes, text) => (await import("./tables.ts")).readParquet(bytes, text),
+  sqlite: async (bytes, text, { file = bytes }) => (await import("./tables.ts")).readSqlite(file, text),
+  async ole(bytes, text) {
+    const { isMessage, readMessage } = await import("./outlook.ts");
     if (isMessage(bytes)) return readMessage(bytes, text);
     // An Office file with a password is an OLE file that holds the real one.
     if (bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))) throw encrypted();
@@ -207,15 +213,20 @@ const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
   ...{ gz: nested, zst: nested, tar: nested },
 };
 
-const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => void>>> = {
-  ...{ docx: readDocx, pptx: readPptx, xlsx: readXlsx, odt: readOdf, odp: readOdf, ods: readOds, epub: readEpub },
+const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => Promise<void>>>> = {
+  docx: async (parts, text) => (await import("./docx.ts")).readDocx(parts, text),
+  pptx: async (parts, text) => (await import("./pptx.ts")).readPptx(parts, text),
+  xlsx: async (parts, text) => (await import("./xlsx.ts")).readXlsx(parts, text),
+  odt: async (parts, text) => (await import("./odf.ts")).readOdf(parts, text),
+  odp: async (parts, text) => (await import("./odf.ts")).readOdf(parts, text),
+  ods: async (parts, text) => (await import("./ods.ts")).readOds(parts, text),
+  epub: async (parts, text) => (await import("./epub.ts")).readEpub(parts, text),
 };
 
-function readZipped(parts: Parts, text: Growing): Kind {
-  const kind = kindOfZip(parts);
-  (ZIPPED[kind] ?? nested)(parts, text);
+async function readZipped(name: string, bytes: Buffer, { kind, parts, text }: Zip): Promise<ReadText> {
+  await (ZIPPED[kind] ?? nested)(parts, text);
   if (kind !== "epub") loseUnopened(parts, text);
-  return kind;
+  return readText(name, kind, bytes, text.end());
 }
 
 function refusal(name: string, error: unknown): Refused {
