@@ -1,29 +1,25 @@
 import type { Attributes } from "./markup.ts";
 
-/** The signs around the arguments of an element of MathML. The last one `before` an argument stands before those behind it, too. */
-export interface MathForm {
-  readonly before: readonly [string, ...string[]];
-  readonly end: string;
-}
-
-const FORMS: Readonly<Record<string, MathForm>> = {
-  mfrac: { before: ["(", ")/("], end: ")" },
-  msqrt: { before: ["√(", ""], end: ")" },
-  mroot: { before: ["(", ")^(1/("], end: "))" },
-  msup: { before: ["", "^("], end: ")" },
-  mover: { before: ["", "^("], end: ")" },
-  msub: { before: ["", "_("], end: ")" },
-  munder: { before: ["", "_("], end: ")" },
-  msubsup: { before: ["", "_(", ")^("], end: ")" },
-  munderover: { before: ["", "_(", ")^("], end: ")" },
-  mtable: { before: ["", "; "], end: "" },
-  mtr: { before: ["", " "], end: "" },
+/** Lines that elements of MathML become. `{}` is an argument. What stands before the last one stands before those behind it, too. */
+const FORMS: Readonly<Record<string, string>> = {
+  mfrac: "({})/({})",
+  msqrt: "√({}{})",
+  mroot: "({})^(1/({}))",
+  msup: "{}^({})",
+  mover: "{}^({})",
+  msub: "{}_({})",
+  munder: "{}_({})",
+  msubsup: "{}_({})^({})",
+  munderover: "{}_({})^({})",
+  mtable: "{}; {}",
+  mtr: "{} {}",
 };
 
-/** The form of an element of MathML in a line; undefined if its words stand as they are. */
-export function mathForm(
+/** The signs around the arguments of an element of MathML in a line; undefined if its words stand as they are. */
+export function signsAround(
   name: string,
   { open = "(", close = ")", separators = "," }: Attributes,
-): MathForm | undefined {
-  return name === "mfenced" ? { before: [open, separators.charAt(0)], end: close } : FORMS[name];
+): string[] | undefined {
+  const form = name === "mfenced" ? `${open}{}${separators.charAt(0)}{}${close}` : FORMS[name];
+  return form?.split("{}");
 }

@@ -1,8 +1,8 @@
 import { type Growing, growing } from "./growing.ts";
 import { type HtmlList, itemsOfLists, LISTS, labelIn, listOf } from "./html-lists.ts";
-import { type MathForm, mathForm } from "./html-math.ts";
+import { signsAround } from "./html-math.ts";
 import { type HtmlTable, openTable } from "./html-tables.ts";
-import { boundedNumber, type Shift, shifting } from "./labels.ts";
+import { type Shift, type Shifting, shifting } from "./labels.ts";
 import { type Attributes, parse } from "./markup.ts";
 
 /** The same for each of these elements. */
@@ -12,9 +12,9 @@ const each = <const T>(names: string, what: T) => names.split(" ").map((name) =>
 const ENDS = new Map<string, "gap" | "line" | "box">([
   ...each("title p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol figure section article listing xmp plaintext", "gap"),
   ...each("address aside body caption center dd details dialog dir div dl dt fieldset figcaption footer", "line"),
-  ...each("foreignObject form header hr html legend li main menu nav summary tbody text textarea tfoot", "line"),
-  ...each("thead tr", "line"),
-  ...each("button option select iframe object embed applet video audio canvas", "box"),
+  ...each("foreignObject form header hr html legend li main menu nav summary tbody td text textarea tfoot", "line"),
+  ...each("th thead tr", "line"),
+  ...each("button option select iframe object embed applet video audio canvas tspan", "box"),
 ]);
 
 /** The look of the words in an element, and in those within it that do not say otherwise. */
@@ -63,7 +63,8 @@ interface Field {
 }
 
 /** An element of an equation that is open. */
-interface MathPart extends MathForm {
+interface MathPart {
+  readonly signs: readonly string[];
   readonly depth: number;
   /** The number of its arguments so far. */
   arguments: number;
@@ -80,7 +81,7 @@ interface Html {
   words: string;
   last: string;
   /** Present once a word of them was raised or lowered. */
-  shifted: ReturnType<typeof shifting> | null;
+  shifted: Shifting | null;
   /** The beginning of the next line: a label, or the sign of a heading. */
   mark: string;
   readonly lists: HtmlList[];
@@ -150,7 +151,7 @@ function open(html: Html, name: string, attributes: Attributes): void {
 function close(html: Html, name: string): void {
   const { isShown, depth } = html.look;
   if (isShown) AT_END.get(name)?.(html);
-  if (html.equation.at(-1)?.depth === html.depth) add(html, html.equation.pop()?.end ?? "");
+  if (html.equation.at(-1)?.depth === html.depth) add(html, html.equation.pop()?.signs.at(-1) ?? "");
   if (depth === html.depth) html.look = html.outer.pop() ?? html.look;
   html.depth -= 1;
   if (isShown || html.look.isShown) end(html, name);
@@ -176,7 +177,7 @@ function raisedBy(style: string | undefined): Partial<Look> | undefined {
 /** True for an element that does not show until a script does it. All of a page shows at the latest when it is complete. */
 function isHidden(name: string, { hidden, style = "" }: Attributes): boolean {
   if (name === "body") return false;
-  return hidden !== undefined || (style !== "" && style.replace(/\s/g, "").toLowerCase().includes("display:none"));
+  return hidden !== undefined || (style !== "" && /display\s*:\s*none/i.test(style));
 }
 
 function isChosen(html: Html, field: Field, { selected }: Attributes): boolean {
@@ -190,11 +191,11 @@ function isChosen(html: Html, field: Field, { selected }: Attributes): boolean {
 function openMath(html: Html, name: string, attributes: Attributes): void {
   const part = html.equation.at(-1);
   if (part?.depth === html.depth - 1) {
-    add(html, part.before[Math.min(part.arguments, part.before.length - 1)] ?? "");
+    add(html, part.signs[Math.min(part.arguments, part.signs.length - 2)] ?? "");
     part.arguments += 1;
   }
-  const form = mathForm(name, attributes);
-  if (form) html.equation.push({ ...form, depth: html.depth, arguments: 0 });
+  const signs = signsAround(name, attributes);
+  if (signs) html.equation.push({ signs, depth: html.depth, arguments: 0 });
   if (name === "mtable") html.text.lose("equation");
 }
 
@@ -205,14 +206,13 @@ const ON = new Map<string, (html: Html, attributes: Attributes, name: string) =>
   ["input", input],
   ["select", select],
   ["q", (html) => add(html, "“")],
-  ["tspan", (html, { x, dy }) => add(html, x === undefined && dy === undefined ? "" : " ")],
   ["li", (html, { value }) => mark(html, `${indent(html)}${labelIn(html.lists.at(-1), value)} `)],
   ...each("ul ol menu dir", enterList),
   ...each("h1 h2 h3 h4 h5 h6", heading),
   ["table", enterTable],
-  ...each("thead tbody tfoot", beginGroup),
-  ["tr", beginRow],
-  ...each("td th", beginCell),
+  ...each("thead tbody tfoot", (html: Html) => html.tables.at(-1)?.beginGroup()),
+  ["tr", (html) => html.tables.at(-1)?.beginRow()],
+  ...each("td th", (html: Html, attributes: Attributes) => html.tables.at(-1)?.beginCell(attributes)),
 ]);
 
 /** The work at the end of an element. */
@@ -222,8 +222,8 @@ const AT_END = new Map<string, (html: Html) => void>([
   ...each("ul ol menu dir", (html: Html) => void html.lists.pop()),
   ...each("li h1 h2 h3 h4 h5 h6", endMarked),
   ["table", leaveTable],
-  ["tr", endRow],
-  ...each("td th", endCell),
+  ["tr", (html) => html.tables.at(-1)?.endRow()],
+  ...each("td th", (html: Html) => html.tables.at(-1)?.endCell()),
 ]);
 
 function lineBreak(html: Html): void {
@@ -241,8 +241,8 @@ function input(html: Html, { type = "", value = "", checked, alt = "" }: Attribu
   else if (!/^(hidden|password|file|color|range)$/.test(kind)) add(html, ` ${kind === "image" ? alt : value} `);
 }
 
-function select(html: Html, { multiple, size }: Attributes): void {
-  if (multiple !== undefined || boundedNumber(size, 1) > 1) return;
+function select(html: Html, { multiple }: Attributes): void {
+  if (multiple !== undefined) return;
   html.field = { before: html.words, hasOption: false };
   html.words = "";
 }
@@ -275,43 +275,18 @@ const isInCell = ({ tables }: Html) => tables.at(-1)?.isInCell() ?? false;
 
 function enterTable(html: Html): void {
   writeRows(html);
-  html.tables.push(openTable());
+  html.tables.push(openTable(() => taken(html)));
 }
 
 function leaveTable(html: Html): void {
-  endRow(html);
+  html.tables.at(-1)?.endRow();
   writeRows(html);
   html.tables.pop();
 }
 
-function beginGroup(html: Html, _: Attributes, name: string): void {
-  endRow(html);
-  html.tables.at(-1)?.beginGroup(name);
-}
-
-function beginRow(html: Html): void {
-  endRow(html);
-  html.tables.at(-1)?.beginRow();
-}
-
-function endRow(html: Html): void {
-  endCell(html);
-  html.tables.at(-1)?.endRow();
-}
-
-function beginCell(html: Html, attributes: Attributes): void {
-  endCell(html);
-  if (endLine(html)) html.text.line();
-  html.tables.at(-1)?.beginCell(attributes);
-}
-
-function endCell(html: Html): void {
-  if (isInCell(html)) html.tables.at(-1)?.endCell(taken(html));
-}
-
 /** Writes the rows of the table that is open, up to here. */
 function writeRows(html: Html): void {
-  for (const row of html.tables.at(-1)?.taken(isInCell(html) ? taken(html) : "") ?? []) {
+  for (const row of html.tables.at(-1)?.taken() ?? []) {
     put(html, row);
     html.text.line();
   }
