@@ -86,8 +86,6 @@ function declaredIn(bytes: Buffer): string | undefined {
       const said = charset ?? (isType ? CHARSET.exec(content)?.[1] : undefined);
       if (said !== undefined) found.push(said.trim());
     },
-    ontext() {},
-    onclosetag() {},
   });
   const inFirstLine = xmlEncoding(head);
   if (inFirstLine !== undefined) found.push(inFirstLine);
@@ -99,7 +97,7 @@ function declaredIn(bytes: Buffer): string | undefined {
 const CHARSET = /charset\s*=[\s"']*([^\s"';]+)/i;
 
 /** The Encoding Standard's own name of an encoding; undefined if it has none. */
-function labelOf(said: string | undefined): string | undefined {
+export function labelOf(said: string | undefined): string | undefined {
   try {
     return said && new TextDecoder(said).encoding;
   } catch {

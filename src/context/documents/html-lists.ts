@@ -69,7 +69,6 @@ export function itemsOfLists(source: string): number[] {
       if (name === "li" && last !== undefined) items[last] = (items[last] ?? 0) + 1;
       if (LISTS.has(name)) open.push(items.push(0) - 1);
     },
-    ontext() {},
     onclosetag(name) {
       if (LISTS.has(name)) open.pop();
     },

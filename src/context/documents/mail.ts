@@ -139,7 +139,7 @@ const BEGIN = /(?<=\n\r?\n)From [^\n]*\b\d{4}(?: [+-]\d{4}| [A-Z]{1,5})?[ \t]*\r
 
 /** Reads the mails of a mailbox. One begins at its start, and behind an empty line with `From … YEAR` and a header. */
 export async function readMailbox(given: Buffer, text: Growing): Promise<void> {
-  const bytes = given.subarray(given.length - withoutMark(given).length);
+  const bytes = withoutMark(given);
   const starts = [0, ...Array.from(bytes.toString("latin1").matchAll(BEGIN), ({ index }) => index)];
   for (const [at, start] of starts.entries()) {
     const mail = bytes.subarray(bytes.indexOf("\n", start) + 1, starts[at + 1]);

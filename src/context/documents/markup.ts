@@ -6,7 +6,7 @@ export type Attributes = Readonly<Record<string, string>>;
 const MOST_DEPTH = 5000;
 const SLICE_UNITS = 65_536;
 
-type Events = Pick<Handler, "onopentag" | "onclosetag" | "ontext">;
+type Events = Partial<Pick<Handler, "onopentag" | "onclosetag" | "ontext">>;
 
 /** Walks through markup. @throws Unreadable if elements are nested more than 5,000 deep */
 export function parse(source: string, xmlMode: boolean, events: Events): void {
@@ -20,7 +20,7 @@ export function parse(source: string, xmlMode: boolean, events: Events): void {
       },
       onclosetag(name, isImplied) {
         depth -= 1;
-        events.onclosetag(name, isImplied);
+        events.onclosetag?.(name, isImplied);
       },
     },
     { xmlMode, decodeEntities: true, recognizeSelfClosing: true, recognizeCDATA: true },

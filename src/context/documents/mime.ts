@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import PostalMime, { decodeWords, type Email } from "postal-mime";
 import { withoutMark } from "../text/decode.ts";
-import { decodedHtml } from "./decoded.ts";
+import { decodedHtml, labelOf } from "./decoded.ts";
 import { type Growing, GUESSED_ENCODING, Unreadable } from "./growing.ts";
 
 /** A part of a mail, as postal-mime has it within. Its version is pinned for this. */
@@ -35,7 +35,7 @@ export async function openMail(bytes: Buffer, text: Growing): Promise<OpenMail> 
 
 /** The mail without a byte order mark, with headers in UTF-8 and encoded words that say what they are. */
 function withReadableHeaders(given: Buffer, text: Growing): Buffer {
-  const bytes = given.subarray(given.length - withoutMark(given).length);
+  const bytes = withoutMark(given);
   const ends = ["\n\n", "\n\r\n"].map((blank) => bytes.indexOf(blank)).filter((at) => at >= 0);
   const end = Math.min(...ends, bytes.length, LIMITS.maxHeadersSize);
   const head = relabelled(decodedBy("", bytes.subarray(0, end), text), text);
@@ -95,7 +95,7 @@ export function decodedBy(label: string, bytes: Buffer, text: Growing): string {
     .replace(/^(iso-2022-jp)-.*/, "$1");
   const isOther = SEVEN_BITS.test(said);
   if (isUtf8(bytes) && !isOther) return bytes.toString("utf8");
-  const encoding = encodingOf(ALIASES[said] ?? said);
+  const encoding = labelOf(ALIASES[said] ?? said);
   if (encoding === undefined && isOther) text.lose(GUESSED_ENCODING, said);
   try {
     return decodedHtml(bytes, text, encoding === "utf-8" ? undefined : encoding);
@@ -103,14 +103,5 @@ export function decodedBy(label: string, bytes: Buffer, text: Growing): string {
     if (!(error instanceof Unreadable)) throw error;
     text.lose("character without a meaning", error.message);
     return "";
-  }
-}
-
-/** The Encoding Standard's own name of an encoding; undefined if it has none. */
-function encodingOf(label: string): string | undefined {
-  try {
-    return new TextDecoder(label).encoding;
-  } catch {
-    return undefined;
   }
 }

@@ -51,7 +51,7 @@ export function readNotebook(bytes: Buffer, text: Growing): void {
 /** The cells of all sheets: before nbformat 4 a notebook had several. */
 function cellsIn(bytes: Buffer, text: Growing): readonly unknown[] {
   if (!isUtf8(bytes)) text.lose("character without a meaning");
-  const notebook = named(parsed(bytes.toString("utf8", bytes.length - withoutMark(bytes).length)));
+  const notebook = named(parsed(withoutMark(bytes).toString()));
   const sheets = [notebook, ...list(notebook.worksheets).map(named)].filter(({ cells }) => Array.isArray(cells));
   if (sheets.length === 0) throw damaged("it has no cells, as notebooks have");
   return sheets.flatMap(({ cells }) => list(cells));

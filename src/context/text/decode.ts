@@ -87,6 +87,8 @@ export function mendUtf8(bytes: Uint8Array, label: string): { readonly bytes: Ui
 }
 
 /** UTF-8 without a byte order mark. */
+export function withoutMark(bytes: Buffer): Buffer;
+export function withoutMark(bytes: Uint8Array): Uint8Array;
 export function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(markOf(bytes)?.label === "utf-8" ? MARK_BYTES : 0);
 }
