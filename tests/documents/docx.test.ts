@@ -164,7 +164,7 @@ const CASES: Readonly<Record<string, readonly [body: string, parts: Parts, text:
           "</w:t><w:tab/><w:t>x</w:t>",
         ),
     },
-    "a[^1]\n\nb[^*]\n\nc[^2]\n\n[footnotes]\n[^1] seven\tx\n[^*] five\n[^2] three 1. i 2. ii",
+    "a[^1]\n\nb[^*1]*\n\nc[^2]\n\n[footnotes]\n[^1] seven\tx\n[^*1] five\n[^2] three 1. i 2. ii",
   ],
   "an element that nobody knows is told in notes too": [
     paragraph("a"),

@@ -99,7 +99,7 @@ const CHARSET = /charset\s*=[\s"']*([^\s"';]+)/i;
 /** The Encoding Standard's own name of an encoding; undefined if it has none. */
 export function labelOf(said: string | undefined): string | undefined {
   try {
-    return said && new TextDecoder(said).encoding;
+    return said ? new TextDecoder(said).encoding : undefined;
   } catch {
     return undefined;
   }

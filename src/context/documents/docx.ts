@@ -68,14 +68,15 @@ function noteMarks() {
   const numbers = new Map<string, number>();
   return {
     all,
-    mark(of: string, id: string, given?: string): string {
+    mark(of: string, id: string, hasSign = false): string {
       const key = `${of} ${id}`;
       const known = all.get(key);
       if (known) return known.mark;
-      const sign = of === COMMENT ? id : given;
-      const number = (numbers.get(of) ?? 0) + 1;
-      if (sign === undefined) numbers.set(of, number);
-      const mark = `${of}${sign ?? number}`;
+      // In print those with signs are not counted.
+      const counted = hasSign ? `${of}*` : of;
+      const number = (numbers.get(counted) ?? 0) + 1;
+      numbers.set(counted, number);
+      const mark = `${counted}${of === COMMENT ? id : number}`;
       all.set(key, { mark, of, id });
       return mark;
     },

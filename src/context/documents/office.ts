@@ -155,7 +155,7 @@ export interface Table {
   repeat(rows: number): void;
 }
 
-/** Rows of a table are `a | b`; a table in a cell is a part of the cell. */
+/** Rows of a table are `a | b`; a table in a cell, or in a box of Word, is a part of what it stands in. */
 export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: string, tr: string, td: string): Table {
   let row: string[] = [];
   let cell: string | null = null;
@@ -163,7 +163,7 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
   let isRepeated = false;
   let times = 1;
   const outermost = (work: () => void) => () => {
-    if (xml.depth(table) === 1 && !xml.within("mc:Fallback")) work();
+    if (xml.depth(table) === 1 && !xml.within("mc:Fallback", "w:txbxContent")) work();
   };
   const skip = (more: number, said = "") => {
     for (let n = 0; n < more && row.length < MOST_COLUMNS; n++) row.push(said);

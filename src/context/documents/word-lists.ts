@@ -1,4 +1,5 @@
 import { BULLET, boundedNumber, type Counting, counting, type Level } from "./labels.ts";
+import type { Attributes } from "./markup.ts";
 import { isOn } from "./word-styles.ts";
 import { openXml } from "./xml.ts";
 
@@ -65,6 +66,9 @@ export function listsIn(source: string, lose: () => void): Lists {
     const before = own.get(at) ?? (list && levelsOf(list.of)?.get(at)) ?? DECIMAL;
     if (!xml.within("mc:Fallback")) own.set(at, { ...before, ...more });
   };
+  const enter = ({ "w:ilvl": level }: Attributes) => {
+    at = boundedNumber(level, 0);
+  };
   xml.walk({
     on: {
       "w:abstractNum": ({ "w:abstractNumId": id = "" }) => {
@@ -78,12 +82,12 @@ export function listsIn(source: string, lose: () => void): Lists {
         list = { of, levels: new Map(), starts: new Set() };
         lists.set(listId, list);
       },
-      "w:lvlOverride": ({ "w:ilvl": level }) => (at = boundedNumber(level, 0)),
+      "w:lvlOverride": enter,
       "w:startOverride": ({ "w:val": start }) => {
         list?.starts.add(at);
         change({ start: boundedNumber(start, 0) });
       },
-      "w:lvl": ({ "w:ilvl": level }) => (at = boundedNumber(level, 0)),
+      "w:lvl": enter,
       "w:start": ({ "w:val": start }) => change({ start: boundedNumber(start, 0) }),
       "w:numFmt": ({ "w:val": name = "" }) => change({ format: FORMATS.get(name) ?? "1", isOther: !FORMATS.has(name) }),
       "w:lvlText": ({ "w:val": text = "" }) => change({ label: labelIn(text) }),

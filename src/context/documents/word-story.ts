@@ -14,8 +14,8 @@ export interface WordDocument {
   readonly text: Growing;
   readonly styles: (id: string) => Look;
   readonly lists: Lists;
-  /** The mark of a note, where a text refers to it. @param sign the author's own sign for it */
-  mark(kind: string, id: string, sign?: string): string;
+  /** The mark of a note, where a text refers to it. @param hasSign true if a sign of the author's own follows */
+  mark(kind: string, id: string, hasSign?: boolean): string;
   /** The text of a document that is embedded at this place. */
   embed(id: string): string;
 }
@@ -70,12 +70,8 @@ interface Story {
   readonly fields: boolean[];
   /** The number of these. */
   codes: number;
-  isRowDeleted: boolean;
-  /** The note whose own sign is read. */
-  signed: { readonly kind: string; readonly id: string; sign: string } | undefined;
-  /** The number of pieces of text so far, and what it was where each choice began that is open. */
-  said: number;
-  readonly choices: number[];
+  /** True once the last choice, which stands there again for older programs, has said something. */
+  isSaid: boolean;
 }
 
 /** Reads the body of a document, or its notes. @param on further handlers */
@@ -98,14 +94,11 @@ export function readStory(source: string, lines: Lines, document: WordDocument, 
     carried: "",
     fields: [],
     codes: 0,
-    isRowDeleted: false,
-    signed: undefined,
-    said: 0,
-    choices: [],
+    isSaid: false,
   };
   const take = (words: string) => {
     // The same content for older programs: it is told if the newer ones have none.
-    if (xml.within("mc:Fallback")) return story.said > (story.choices.at(-1) ?? 0);
+    if (xml.within("mc:Fallback")) return story.isSaid;
     const isSaid = xml.within("w:t", "m:t");
     if (isSaid) say(story, words);
     else if (xml.within("w:instrText")) loseNumber(story, words);
@@ -142,10 +135,9 @@ function put(story: Story, words: string): void {
 /** Adds words to what is open: an equation, a paragraph, or the text itself. */
 function add(story: Story, words: string): void {
   const paragraph = story.open.at(-1);
-  story.said += 1;
+  story.isSaid = true;
   if (story.math.take(words)) return;
-  if (story.signed) story.signed.sign += words;
-  else if (paragraph) {
+  if (paragraph) {
     paragraph.said += words;
     paragraph.last = words;
   } else if (words.trim() !== "") block(story.lines, story.table, words.trim(), {});
@@ -185,7 +177,7 @@ function paragraphHandlers(story: Story): Handlers {
   };
   const remove = () => {
     if (xml.within("w:pPr")) change(join);
-    else if (xml.within("w:trPr")) story.isRowDeleted = true;
+    else if (xml.within("w:trPr")) story.table.repeat(0);
     return !xml.within("w:pPr", "w:trPr", "m:ctrlPr");
   };
   const embed = ({ "r:id": id = "" }: Attributes) => {
@@ -237,27 +229,19 @@ function finish(story: Story): void {
   else block(story.lines, story.table, words, { heading: style.heading ?? 0, ...item });
 }
 
-/** Handlers of tables. One in a box is a part of the box, and a row that was deleted is none. */
-function tableHandlers(story: Story): Handlers {
-  const { xml, table } = story;
-  const guarded = Object.entries(table.handlers).map(([name, handler]) => {
-    const guard = (attributes: Attributes) => {
-      if (name === "w:tr") story.isRowDeleted = false;
-      if (!xml.within("w:txbxContent") && !(story.isRowDeleted && name === "/w:tr")) handler(attributes);
-    };
-    return [name, guard] as const;
-  });
+/** Handlers of tables. */
+function tableHandlers({ xml, table }: Story): Handlers {
   const columns = (work: (columns: number) => void, otherwise: number) => (given: Attributes) => {
     if (!xml.within(...FORMER)) work(boundedNumber(given["w:val"], otherwise));
   };
   return {
-    ...Object.fromEntries(guarded),
+    ...table.handlers,
     "w:gridSpan": columns(table.span, 1),
     "w:gridBefore": columns(table.skip, 0),
   };
 }
 
-/** Handlers of what stands between words, and of choices, whose words stand there again for older programs. */
+/** Handlers of what stands between words. */
 function wordHandlers(story: Story): Handlers {
   const { xml, document } = story;
   const char = (font: string, code: string) => {
@@ -285,8 +269,9 @@ function wordHandlers(story: Story): Handlers {
     },
     // Letters that are drawn as a picture.
     "v:textpath": ({ string = "" }) => put(story, ` ${string} `),
-    "mc:AlternateContent": () => story.choices.push(story.said),
-    "/mc:AlternateContent": () => story.choices.pop(),
+    "mc:AlternateContent": () => {
+      if (xml.depth("mc:AlternateContent") === 1) story.isSaid = false;
+    },
     "w:rt": () => document.text.lose("reading of characters"),
   };
 }
@@ -326,20 +311,12 @@ function fieldHandlers(story: Story): Handlers {
 function noteHandlers(story: Story): Handlers {
   const { document } = story;
   const refer = (kind: string) => (note: Attributes) => {
-    const { "w:id": id = "", "w:customMarkFollows": custom = "0" } = note;
-    if (isLeftOut(story)) return;
-    if (isOn({ "w:val": custom })) story.signed = { kind, id, sign: "" };
-    else put(story, `[${document.mark(kind, id)}]`);
+    const { "w:id": id = "", "w:customMarkFollows": sign = "0" } = note;
+    if (!isLeftOut(story)) add(story, `[${document.mark(kind, id, isOn({ "w:val": sign }))}]`);
   };
   return {
     "w:footnoteReference": refer("^"),
     "w:endnoteReference": refer("^e"),
     "w:commentReference": refer("comment "),
-    "/w:r": () => {
-      if (!story.signed) return;
-      const { kind, id, sign } = story.signed;
-      story.signed = undefined;
-      put(story, `[${document.mark(kind, id, sign.trim().replace("^", ""))}]`);
-    },
   };
 }
