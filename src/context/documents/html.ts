@@ -177,7 +177,7 @@ function raisedBy(style: string | undefined): Partial<Look> | undefined {
 /** True for an element that does not show until a script does it. All of a page shows at the latest when it is complete. */
 function isHidden(name: string, { hidden, style = "" }: Attributes): boolean {
   if (name === "body") return false;
-  return hidden !== undefined || (style !== "" && /display: *none/i.test(style));
+  return hidden !== undefined || (style !== "" && /display\s{0,9}:\s{0,9}none/i.test(style));
 }
 
 function isChosen(html: Html, field: Field, { selected }: Attributes): boolean {
