@@ -189,8 +189,11 @@ export const REFUSED: Readonly<Record<string, readonly [make: () => string | Uin
     /^is damaged: SQLite says/,
   ],
   "matryoshka.gz": [nestedGzip, /^an archive in an archive$/],
-  "old.doc": [() => Buffer.from("d0cf11e0a1b11ae10000", "hex"), /^is an Office file of before 2007$/],
-  "letter.rtf": [() => "{\\rtf1 hello}", /^is an RTF file$/],
+  "old.doc": [
+    () => Buffer.from("d0cf11e0a1b11ae10000", "hex"),
+    /^is an Office file of before 2007, which `soffice --convert-to` converts$/,
+  ],
+  "letter.rtf": [() => "{\\rtf1 hello}", /^is an RTF file, which `soffice --convert-to docx` converts$/],
 };
 
 /** Originals of which something is loaded, and documents and skipped members that come of them. */

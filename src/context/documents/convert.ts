@@ -205,10 +205,10 @@ const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
     if (isMessage(bytes)) return readMessage(bytes, text);
     // An Office file with a password is an OLE file that holds the real one.
     if (bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))) throw encrypted();
-    throw new Unreadable("old_office", "is an Office file of before 2007");
+    throw new Unreadable("old_office", "is an Office file of before 2007, which `soffice --convert-to` converts");
   },
   rtf() {
-    throw new Unreadable("old_office", "is an RTF file");
+    throw new Unreadable("old_office", "is an RTF file, which `soffice --convert-to docx` converts");
   },
   ...{ gz: nested, zst: nested, tar: nested },
 };

@@ -70,7 +70,7 @@ async function messagePackage() {
   try {
     return (await import("@kenjiuno/msgreader")).default.default;
   } catch {
-    throw new Unreadable("needs_package", "is a message of Outlook, which needs a package that is not installed");
+    throw new Unreadable("needs_package", "is a message of Outlook, which needs `npm install @kenjiuno/msgreader`");
   }
 }
 

@@ -46,7 +46,8 @@ interface Sheet {
 /** The sheets of a workbook, and what their cells refer to. @throws Unreadable if its parts are binary */
 export function openXlsx(parts: Parts, { unread }: Growing): { readonly book: Workbook; readonly sheets: Sheet[] } {
   const main = mainOf(parts, "xl/workbook.xml");
-  if (main.endsWith(".bin")) throw new Unreadable("old_office", "is an XLSB workbook, whose parts are not XML");
+  if (main.endsWith(".bin"))
+    throw new Unreadable("old_office", "is an XLSB workbook, which `soffice --convert-to xlsx` converts");
   const related = relationsOf(parts, main);
   const sheets: Sheet[] = [];
   let is1904 = false;

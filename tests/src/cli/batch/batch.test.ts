@@ -43,7 +43,10 @@ test.each(["docs", "docs/*"])(
     const line = ["batch", "length.js", "--jobs", given, "-o", "out.jsonl"];
     for (const jobs of ["2 jobs\n", "2 jobs, all known\n"]) {
       const { code, stderr } = await type(line);
-      expect([code, stderr]).toEqual([0, expect.stringContaining("left out: docs/b.rtf is an RTF file\n")]);
+      expect([code, stderr]).toEqual([
+        0,
+        expect.stringContaining("left out: docs/b.rtf is an RTF file, which `soffice --convert-to docx` converts\n"),
+      ]);
       expect(stderr).toContain(jobs);
       expect(lines("out.jsonl").map(({ job, result }) => [job, result])).toEqual([
         ["docs/a.txt", 5],
@@ -51,7 +54,9 @@ test.each(["docs", "docs/*"])(
       ]);
     }
     const nothing = await type(["batch", "length.js", "--jobs", "rtf", "--name", "none"]);
-    expect(nothing).toMatchObject(said(1, "rtf/b.rtf is an RTF file (document_unreadable)"));
+    expect(nothing).toMatchObject(
+      said(1, "rtf/b.rtf is an RTF file, which `soffice --convert-to docx` converts (document_unreadable)"),
+    );
     expect(await type(["jobs", "none"])).toMatchObject(said(1, "(run_not_found)"));
   },
 );
