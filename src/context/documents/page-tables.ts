@@ -41,7 +41,7 @@ const CLAUSE = /^\d{1,3}(?:\.\d{1,3}){1,5}\.?$/;
 
 /** Writes lines. Those that follow each other and have wide gaps are a table, or columns of text. */
 export function textOfLines(given: readonly Line[]): string {
-  const lines = withWholeCells(given);
+  const lines = withWholeCells(withLateLabels(given));
   const written: string[] = [];
   for (let at = 0; at < lines.length; ) {
     const end = endOfTable(lines, at);
@@ -54,6 +54,31 @@ export function textOfLines(given: readonly Line[]): string {
     at = end;
   }
   return written.join("\n");
+}
+
+/** The gap between a label and its words. */
+const HANGING = 4;
+
+/** Puts the labels of items, which some programs draw behind all words of a page, before the words on their baseline. */
+function withLateLabels(given: readonly Line[]): Line[] {
+  const lines: Line[] = [];
+  const onBaseline = new Map<number, number>();
+  for (const line of given) {
+    const baseline = Math.round(line.y);
+    const at = onBaseline.get(baseline) ?? lines.length;
+    const item = lines[at];
+    const words = item && wordsOf(line, item);
+    if (words) lines[at] = { ...item, pieces: [words, ...item.pieces.slice(1)] };
+    else onBaseline.set(baseline, lines.push(line) - 1);
+  }
+  return lines;
+}
+
+/** The first words of a line with the label that is a line of its own; nothing if it does not stand before them. */
+function wordsOf({ pieces: [label, ...others], size }: Line, { pieces: [words] }: Line): Piece | undefined {
+  if (!label || !words || others.length > 0 || !LABEL.test(label.said)) return undefined;
+  const gap = words.x - label.end;
+  return gap > 0 && gap < HANGING * size ? { ...words, said: `${label.said} ${words.said}` } : undefined;
 }
 
 /**
