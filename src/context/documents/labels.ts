@@ -88,6 +88,8 @@ export interface Counting {
    * @param start the number of this item, if it does not count on
    */
   next(level: number, levels: LevelAt, start?: number): string;
+  /** Begins a level and those below it anew. */
+  forget(level: number): void;
 }
 
 /** Counts the items of a list, level by level. The first level is 0. */
@@ -105,6 +107,9 @@ export function counting(): Counting {
         if (at < (levels(below)?.restartedBy ?? below)) counts[below] = undefined;
       }
       return own.format === "bullet" ? BULLET : labelOf(own, counts, levels);
+    },
+    forget(level) {
+      counts.length = Math.min(counts.length, level);
     },
   };
 }

@@ -1,26 +1,26 @@
 import { posix } from "node:path";
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
-import type { OdfParagraphs } from "./odf-paragraphs.ts";
+import { textOfHtml } from "./html.ts";
 import { type Handlers, textsIn, walkXml } from "./xml.ts";
 
-/** Takes equations, and tells of objects that are not read. */
-export function odfObjects(parts: Parts, text: Growing, { say }: OdfParagraphs): Handlers {
+/** Takes equations, and tells of objects that are not read. @param say told of the words of an equation */
+export function objectHandlers(parts: Parts, text: Growing, say: (words: string) => void): Handlers {
   const lose = (kind: string) => () => text.lose(kind);
-  const read = new Map<string, ObjectWords>();
+  const read = new Map<string, string>();
   return {
     "draw:object"({ "xlink:href": href }) {
       // Without a reference it holds its content here.
       if (href === undefined) return;
-      const object = read.get(href) ?? readObject(parts, href);
-      read.set(href, object);
-      if (object.lost !== undefined) text.lose(object.lost);
-      say(object.words);
+      const words = read.get(href) ?? wordsOf(parts.text(posix.join(href, "content.xml")), text);
+      read.set(href, words);
+      say(words);
     },
     "draw:object-ole": lose("embedded object"),
     "draw:applet": lose("embedded object"),
     "draw:floating-frame": lose("embedded object"),
     "draw:plugin": lose("recording"),
+    "draw:control": lose("form field"),
     "text:script": lose("macro"),
     "office:binary-data": lose("image"),
     math: lose("equation"),
@@ -30,19 +30,13 @@ export function odfObjects(parts: Parts, text: Growing, { say }: OdfParagraphs):
   };
 }
 
-interface ObjectWords {
-  /** An equation as its author wrote it, or else its signs; empty for another object. */
-  readonly words: string;
-  /** The kind of the loss, if its author's words are not known. */
-  readonly lost?: string;
-}
-
-function readObject(parts: Parts, href: string): ObjectWords {
-  const source = parts.text(posix.join(href, "content.xml"));
-  let lost = "embedded object";
-  walkXml(source, { math: () => (lost = "equation"), "office:chart": () => (lost = "chart") });
+/** The words of an equation: as its author wrote it, or as a line. Another object is a loss. */
+function wordsOf(source: string, text: Growing): string {
+  let kind = "embedded object";
+  walkXml(source, { math: () => (kind = "equation"), "office:chart": () => (kind = "chart") });
+  if (kind !== "equation") text.lose(kind);
+  if (kind !== "equation") return "";
   const [typed] = textsIn(source, "annotation", "annotation", {});
-  if (lost === "equation" && typed) return { words: typed.text.trim() };
-  const signs = textsIn(source, "math", "math", {});
-  return { words: signs.map((one) => one.text.replace(/\s+/g, " ").trim()).join(" "), lost };
+  // Older programs write a prefix before each name.
+  return (typed?.text || textOfHtml(source.replace(/(<\/?)\w+:(?=m)/g, "$1"), text)).trim();
 }

@@ -1,16 +1,29 @@
 import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
-import { boundedNumber, type Shift } from "./labels.ts";
+import { boundedNumber } from "./labels.ts";
 import type { Attributes } from "./markup.ts";
-import { odfForms } from "./odf-forms.ts";
-import { type OdfLists, openLists } from "./odf-lists.ts";
-import { odfNotes } from "./odf-notes.ts";
-import { odfObjects } from "./odf-objects.ts";
-import { type OdfParagraphs, openParagraphs } from "./odf-paragraphs.ts";
-import { type OdfStyles, openStyles } from "./odf-styles.ts";
-import { block, refuseEncrypted, type Table, tableOf } from "./office.ts";
+import { beginItem, headingLabel, labelIn, type OdfLists, openList, openLists } from "./odf-lists.ts";
+import { objectHandlers } from "./odf-objects.ts";
+import {
+  begin,
+  beginNote,
+  end,
+  endNote,
+  enter,
+  flowInto,
+  leave,
+  openStory,
+  put,
+  putPlain,
+  rowsOf,
+  SHAPES,
+  type Story,
+  writeNotes,
+} from "./odf-story.ts";
+import { listStyleHandlers, noStyles, styleHandlers, styleOf } from "./odf-styles.ts";
+import { type BlockKind, block, refuseEncrypted, type Table, tableOf } from "./office.ts";
 import { symbols } from "./symbols.ts";
-import { type Handlers, openXml } from "./xml.ts";
+import { type Handlers, openXml, textsIn, walkXml } from "./xml.ts";
 
 /** Elements whose text is not a text of the document, or is told as another loss. */
 const SILENT = new Set([
@@ -30,7 +43,7 @@ const SILENT = new Set([
   // People see a picture and not its description, and not a cell that another one covers.
   ...["svg:title", "svg:desc", "table:title", "table:desc", "table:covered-table-cell", "mc:Fallback"],
   // Each of these is told.
-  ...["text:deletion", "text:ruby-text", "text:script", "annotation", "office:binary-data"],
+  ...["text:deletion", "text:ruby-text", "text:script", "annotation", "office:binary-data", "office:forms"],
 ]);
 
 /** Words that are declared once, and that slides repeat. */
@@ -39,38 +52,34 @@ const REPEATED = ["presentation:header-decl", "presentation:footer-decl", "prese
 /** Reads an OpenDocument text or presentation. @throws Unreadable */
 export function readOdf(parts: Parts, text: Growing): void {
   refuseEncrypted(parts);
-  const styles = openStyles();
-  const headers = readStyles(parts.text("styles.xml"), styles.handlersFor(false));
+  const styles = noStyles();
+  const common = parts.text("styles.xml");
+  walkXml(common, { ...listStyleHandlers(styles), ...styleHandlers(styles, false) });
   const xml = openXml(parts.text("content.xml"));
-  const paragraphs = openParagraphs((said, kind) => block(text, table, said, kind));
-  const rows = {
-    add: (row: string) => paragraphs.later(() => text.add(row)),
-    gap: () => paragraphs.later(text.gap),
+  const write = (said: string, kind?: BlockKind) => {
+    if (kind) block(text, table, said, kind);
+    else if (said === "") text.gap();
+    else text.add(said);
   };
-  const table = tableOf(xml, rows, "table:table", "table:table-row", "table:table-cell");
-  const lists = openLists({
-    styles,
-    depth: paragraphs.depth,
-    isOnSlide: () => xml.within("draw:page"),
-    lose: (format) => text.lose("list number", format),
-  });
-  const words = odfWords(styles, lists, paragraphs, () => text.lose("character without a meaning"));
-  const notes = odfNotes(paragraphs);
+  const story = openStory(write);
+  const table = tableOf(xml, rowsOf(story), "table:table", ROW, CELL);
+  const lists = openLists(styles, (format) => text.lose("list number", format));
+  const loseDeleted = () => text.lose("deleted by a tracked change");
   let [slides, hasWords] = [0, false];
-  const deleted = () => text.lose("deleted by a tracked change");
   const on = {
-    ...styles.handlersFor(true),
-    ...words.handlers,
-    ...lists.handlers,
-    ...notes.handlers,
-    ...odfObjects(parts, text, paragraphs),
-    ...odfForms(paragraphs),
+    ...listStyleHandlers(styles),
+    ...styleHandlers(styles, true),
+    ...paragraphHandlers(story, lists),
+    ...listHandlers(story, lists, () => xml.within("draw:page")),
+    ...noteHandlers(story),
+    ...objectHandlers(parts, text, (words) => putPlain(story, words)),
     ...table.handlers,
-    ...cellHandlers(table, paragraphs),
-    "text:tracked-changes": () => paragraphs.holdIn(deleted),
-    "/text:tracked-changes": paragraphs.release,
-    "text:deletion": deleted,
+    ...cellHandlers(story, table, write),
+    "text:tracked-changes": () => enter(story, { flow: flowInto(loseDeleted) }),
+    "/text:tracked-changes": () => leave(story),
+    "text:deletion": loseDeleted,
     "text:ruby-text": () => text.lose("reading of characters"),
+    "text:numbered-paragraph": () => text.lose("list number"),
     "draw:page"() {
       text.part(`slide ${++slides}`);
       hasWords = false;
@@ -79,31 +88,32 @@ export function readOdf(parts: Parts, text: Growing): void {
       if (!hasWords) text.lose("slide without text", slides);
     },
   };
+  const signs = (words: string, font: string) => symbols(words, font, () => text.lose("character without a meaning"));
   const take = (said: string) => {
-    const isTaken = words.take(said);
+    const isTaken = put(story, said, signs);
     hasWords ||= isTaken && said.trim() !== "";
     // Formats of numbers have signs.
     return isTaken || xml.within("office:automatic-styles");
   };
   const unread = (name: string) => (REPEATED.includes(name) ? text.lose("header or footer") : text.unread(name));
   xml.walk({ take, unread, on, silent: SILENT });
-  notes.write(text);
-  for (let n = 0; n < headers; n++) text.lose("header or footer");
+  writeNotes(story, text);
+  loseHeaders(common, text);
 }
 
 const ROW = "table:table-row";
 const CELL = "table:table-cell";
 const COLUMNS = "table:number-columns-repeated";
 
-function cellHandlers(table: Table, paragraphs: OdfParagraphs): Handlers {
+function cellHandlers(story: Story, table: Table, write: (said: string, kind?: BlockKind) => void): Handlers {
   return {
     [CELL](given) {
       table.handlers[CELL]?.(given);
       table.span(boundedNumber(given[COLUMNS], 1), true);
-      paragraphs.holdIn();
+      enter(story, { flow: flowInto(write) });
     },
     [`/${CELL}`](given) {
-      paragraphs.release();
+      leave(story);
       table.handlers[`/${CELL}`]?.(given);
     },
     [ROW](given) {
@@ -114,76 +124,72 @@ function cellHandlers(table: Table, paragraphs: OdfParagraphs): Handlers {
   };
 }
 
-/** The look of words. */
-interface Look {
-  readonly shift: Shift;
-  readonly font: string;
-}
-
-/** Paragraphs, headings, and what stands in them. */
-interface OdfWords {
-  readonly handlers: Handlers;
-  /** False if no paragraph takes the words. */
-  take(said: string): boolean;
-}
-
-/** @param lose told of each character without a meaning */
-function odfWords(styles: OdfStyles, lists: OdfLists, paragraphs: OdfParagraphs, lose: () => void): OdfWords {
-  const looks: Look[] = [];
-  const look = () => looks.at(-1) ?? { shift: "", font: "" };
-  const begin = (given: Attributes, heading: number) => {
-    const style = given["text:style-name"] ?? "";
-    const { list, font = "" } = styles.style("paragraph", style);
+/** Handlers of paragraphs, headings, and what stands in them. */
+function paragraphHandlers(story: Story, lists: OdfLists): Handlers {
+  const { styles } = lists;
+  const beginIn = (given: Attributes, heading: number) => {
+    const style = given["text:style-name"];
+    const { list, font } = styleOf(styles, "paragraph", style);
     const isNumbered = heading > 0 && given["text:is-list-header"] !== "true" && list !== "";
-    const item = lists.label(style) ?? (isNumbered ? lists.heading(given) : undefined);
-    paragraphs.begin(item || heading > 0 ? { ...item, heading } : {});
-    looks.push({ shift: "", font });
-  };
-  const end = () => {
-    paragraphs.end();
-    looks.pop();
+    const item = labelIn(lists, story.frame, style) ?? (isNumbered ? headingLabel(lists, given) : {});
+    begin(story, { ...item, heading }, font);
   };
   return {
-    handlers: {
-      "text:h": (given) => begin(given, Math.min(Number(given["text:outline-level"]) || 1, 6)),
-      "text:p": (given) => begin(given, 0),
-      "/text:h": end,
-      "/text:p": end,
-      "text:span"({ "text:style-name": name = "" }) {
-        const { shift, font } = styles.style("text", name);
-        looks.push({ shift: shift ?? look().shift, font: font ?? look().font });
-      },
-      "/text:span": () => looks.pop(),
-      "text:tab": () => paragraphs.putPlain("\t"),
-      "text:line-break": () => paragraphs.putPlain("\n"),
-      "text:s": ({ "text:c": count }) => paragraphs.putPlain(" ".repeat(boundedNumber(count, 1, 100))),
+    "text:h": (given) => beginIn(given, Math.min(Number(given["text:outline-level"]) || 1, 6)),
+    "text:p": (given) => beginIn(given, 0),
+    "/text:h": () => end(story),
+    "/text:p": () => end(story),
+    "text:span"({ "text:style-name": name }) {
+      const looks = story.frame.paragraph?.looks;
+      looks?.push({ shift: "", font: "", ...looks.at(-1), ...styleOf(styles, "text", name) });
     },
-    take(said) {
-      const { shift, font } = look();
-      return paragraphs.put(symbols(said, font, lose), shift);
-    },
+    "/text:span": () => story.frame.paragraph?.looks.pop(),
+    "text:tab": () => putPlain(story, "\t"),
+    "text:line-break": () => putPlain(story, "\n"),
+    "text:s": ({ "text:c": count }) => putPlain(story, " ".repeat(boundedNumber(count, 1, 100))),
   };
 }
+
+/** Handlers of lists. @param isOnSlide there the lists of one style in a shape are shown as one */
+function listHandlers(story: Story, lists: OdfLists, isOnSlide: () => boolean): Handlers {
+  const shapes = SHAPES.flatMap((name) => [
+    [name, () => enter(story)] as const,
+    [`/${name}`, () => leave(story)] as const,
+  ]);
+  return {
+    ...Object.fromEntries(shapes),
+    "text:list"(given) {
+      openList(lists, story.frame, given, given["text:continue-numbering"] === "true" || isOnSlide());
+    },
+    "/text:list": () => story.frame.lists.pop(),
+    "text:list-item": (given) => beginItem(story.frame, given, false),
+    "text:list-header": (given) => beginItem(story.frame, given, true),
+  };
+}
+
+function noteHandlers(story: Story): Handlers {
+  return {
+    "text:note": (given) => beginNote(story, given["text:note-class"] === "endnote" ? "^e" : "^"),
+    "text:note-citation"({ "text:label": sign }) {
+      const { note } = story.frame;
+      // One with a sign of its own is not counted.
+      if (note) note.sign = sign?.slice(0, MOST_SIGNS);
+    },
+    "/text:note": () => endNote(story),
+    "office:annotation": () => beginNote(story, "comment ", String(story.notes.length + 1)),
+    "/office:annotation": () => endNote(story),
+  };
+}
+
+/** A mark that an author chose, such as `*`. */
+const MOST_SIGNS = 20;
 
 const HEADERS = ["header", "footer"].flatMap((name) => [name, `${name}-left`, `${name}-first`]);
 
-/** Reads the styles. @returns the number of headers and footers that say more than the number of a page */
-function readStyles(source: string, styles: Handlers): number {
-  const xml = openXml(source);
-  let [said, count] = ["", 0];
-  const take = (words: string) => {
-    if (!xml.within("text:page-number")) said += words;
-    return true;
-  };
-  const on: Record<string, (given: Attributes) => void> = { ...styles };
-  for (const name of HEADERS) {
-    on[`style:${name}`] = () => {
-      said = "";
-    };
-    on[`/style:${name}`] = () => {
-      if (said.trim() !== "") count += 1;
-    };
+/** Loses headers and footers that say more than the number of a page. */
+function loseHeaders(source: string, text: Growing): void {
+  for (const name of HEADERS.filter((name) => source.includes(name))) {
+    const said = textsIn(source, `style:${name}`, `style:${name}`, { left: "text:page-number" });
+    for (const one of said) if (one.text.trim() !== "") text.lose("header or footer");
   }
-  xml.walk({ take, on });
-  return count;
 }

@@ -2,7 +2,7 @@ import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
 import type { Shift } from "./labels.ts";
 import { durationOf } from "./moments.ts";
-import { openStyles } from "./odf-styles.ts";
+import { noStyles, styleHandlers, styleOf } from "./odf-styles.ts";
 import { refuseEncrypted } from "./office.ts";
 import {
   type CellRuns,
@@ -152,13 +152,13 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
 
 /** Handlers of the spans of a cell, and of the styles that say which of them are raised. */
 function spanHandlers(runs: CellRuns): Handlers {
-  const styles = openStyles();
+  const styles = noStyles();
   const open: Shift[] = [];
   const look = () => runs.look(open.at(-1) ?? "");
   return {
-    ...styles.handlersFor(true),
-    "text:span"({ "text:style-name": name = "" }) {
-      open.push(styles.style("text", name).shift ?? open.at(-1) ?? "");
+    ...styleHandlers(styles, true),
+    "text:span"({ "text:style-name": name }) {
+      open.push(styleOf(styles, "text", name).shift ?? open.at(-1) ?? "");
       look();
     },
     "/text:span"() {
