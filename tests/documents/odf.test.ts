@@ -4,7 +4,7 @@ import { load } from "../../src/context/load/load.ts";
 import { folderWith } from "../support/tree.ts";
 import { zip } from "./packed.ts";
 
-// Texts and presentations of OpenDocument: what people see of lists, notes, boxes, tables, forms and objects. LibreOffice 24 printed the labels.
+// Texts, presentations and drawings of OpenDocument: what people see of lists, notes, boxes, tables, forms and objects. LibreOffice 24 printed the labels.
 
 /** A document of these parts. */
 interface Odf {
@@ -12,12 +12,13 @@ interface Odf {
   /** Styles of content.xml, and of styles.xml. */
   readonly automatic?: string;
   readonly styles?: string;
-  readonly kind?: "text" | "presentation";
+  readonly kind?: "text" | "presentation" | "graphics";
   readonly parts?: Readonly<Record<string, string>>;
 }
 
 function odf({ body, automatic = "", styles = "", kind = "text", parts = {} }: Odf): Buffer {
-  const content = `<office:automatic-styles>${automatic}</office:automatic-styles><office:body><office:${kind}>${body}</office:${kind}></office:body>`;
+  const element = kind === "graphics" ? "drawing" : kind;
+  const content = `<office:automatic-styles>${automatic}</office:automatic-styles><office:body><office:${element}>${body}</office:${element}></office:body>`;
   return zip([
     { name: "mimetype", data: `application/vnd.oasis.opendocument.${kind}` },
     { name: "content.xml", data: `<office:document-content>${content}</office:document-content>` },
@@ -287,6 +288,14 @@ const CASES: Readonly<
     },
     "[slide 1]\n1. one\n2. two\n1. one of its own\n\n[comment 1]\n\nSay it\n\n[notes]\n[comment 1] Good",
     { "header or footer": 1 },
+  ],
+  "a drawing is read page by page": [
+    {
+      kind: "graphics",
+      body: `<draw:page><draw:custom-shape>${p("Pump")}</draw:custom-shape><draw:g><draw:connector>${p("4 bar")}</draw:connector></draw:g></draw:page><draw:page/>`,
+    },
+    "[page 1]\nPump\n\n4 bar\n\n[page 2]",
+    { "page without text": 1 },
   ],
 };
 const NAMES = Object.keys(CASES);

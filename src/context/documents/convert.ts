@@ -219,6 +219,7 @@ const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => Pro
   xlsx: async (parts, text) => (await import("./xlsx.ts")).readXlsx(parts, text),
   odt: async (parts, text) => (await import("./odf.ts")).readOdf(parts, text),
   odp: async (parts, text) => (await import("./odf.ts")).readOdf(parts, text),
+  odg: async (parts, text) => (await import("./odf.ts")).readOdf(parts, text),
   ods: async (parts, text) => (await import("./ods.ts")).readOds(parts, text),
   epub: async (parts, text) => (await import("./epub.ts")).readEpub(parts, text),
 };

@@ -78,7 +78,7 @@ const installed = (packages: string) =>
   `Run \`npm install ${packages}\` beside belay-rlm, with -g if that is installed so.`;
 
 /** Extensions of documents whose programs save them whole again. */
-const OF_PROGRAMS = new Set(["docx", "pptx", "xlsx", "odt", "ods", "odp", "epub", "pdf"]);
+const OF_PROGRAMS = new Set(["docx", "pptx", "xlsx", "odt", "ods", "odp", "odg", "epub", "pdf"]);
 
 function damageCure(given: string, kind: FileKind | null, extension: string): string {
   if (kind === "pdf" || OF_PROGRAMS.has(extension)) {

@@ -12,10 +12,10 @@ export const FILE_KINDS = [
 export type FileKind = (typeof FILE_KINDS)[number];
 
 /** Kinds, with those of documents that are told apart within a zip or an OLE file. */
-export type Kind = FileKind | "docx" | "pptx" | "xlsx" | "odt" | "ods" | "odp" | "epub" | "msg";
+export type Kind = FileKind | "docx" | "pptx" | "xlsx" | "odt" | "ods" | "odp" | "odg" | "epub" | "msg";
 
 /** Extensions of documents that are otherwise known by their first bytes. */
-const BY_CONTENT = new Set(["pdf", "docx", "pptx", "xlsx", "odt", "ods", "odp", "epub", "zip"]);
+const BY_CONTENT = new Set(["pdf", "docx", "pptx", "xlsx", "odt", "ods", "odp", "odg", "epub", "zip"]);
 
 /** A larger original is refused. */
 export const MOST_ORIGINAL_BYTES = 256 * 2 ** 20;
@@ -53,11 +53,19 @@ const BY_MAIN: readonly (readonly [RegExp, Kind])[] = [
   [/\b(spreadsheetml|ms-excel)\./i, "xlsx"],
 ];
 
+/** Kinds of OpenDocument files by their types. */
+const OPEN: readonly (readonly [type: string, Kind])[] = [
+  ["text", "odt"],
+  ["spreadsheet", "ods"],
+  ["presentation", "odp"],
+  ["graphics", "odg"],
+];
+
 /** The kind of a zip by the names in it, its member `mimetype`, and the content type of its main part; null: parts have no types. */
 export function zippedKind(names: ReadonlySet<string>, mimetype: string, main: string | null): Kind {
   if (mimetype.includes("epub")) return "epub";
-  const open = /opendocument\.(text|spreadsheet|presentation)/.exec(mimetype)?.[1];
-  if (open !== undefined) return open === "text" ? "odt" : open === "spreadsheet" ? "ods" : "odp";
+  const open = OPEN.find(([type]) => mimetype.includes(`opendocument.${type}`));
+  if (open) return open[1];
   if (main === null) return "zip";
   const named = BY_MAIN.find(([type]) => type.test(main));
   if (named) return named[1];

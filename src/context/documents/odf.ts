@@ -49,7 +49,7 @@ const SILENT = new Set([
 /** Words that are declared once, and that slides repeat. */
 const REPEATED = ["presentation:header-decl", "presentation:footer-decl", "presentation:date-time-decl"];
 
-/** Reads an OpenDocument text or presentation. @throws Unreadable */
+/** Reads an OpenDocument text, presentation or drawing. @throws Unreadable */
 export function readOdf(parts: Parts, text: Growing): void {
   refuseEncrypted(parts);
   const styles = noStyles();
@@ -65,7 +65,8 @@ export function readOdf(parts: Parts, text: Growing): void {
   const table = tableOf(xml, rowsOf(story), "table:table", ROW, CELL);
   const lists = openLists(styles, (format) => text.lose("list number", format));
   const loseDeleted = () => text.lose("deleted by a tracked change");
-  let [slides, hasWords] = [0, false];
+  let [pages, hasWords] = [0, false];
+  const page = () => (xml.within("office:drawing") ? "page" : "slide");
   const on = {
     ...listStyleHandlers(styles),
     ...styleHandlers(styles, true),
@@ -81,11 +82,11 @@ export function readOdf(parts: Parts, text: Growing): void {
     "text:ruby-text": () => text.lose("reading of characters"),
     "text:numbered-paragraph": () => text.lose("list number"),
     "draw:page"() {
-      text.part(`slide ${++slides}`);
+      text.part(`${page()} ${++pages}`);
       hasWords = false;
     },
     "/draw:page"() {
-      if (!hasWords) text.lose("slide without text", slides);
+      if (!hasWords) text.lose(`${page()} without text`, pages);
     },
   };
   const signs = (words: string, font: string) => symbols(words, font, () => text.lose("character without a meaning"));

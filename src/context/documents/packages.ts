@@ -58,7 +58,7 @@ function linksTo(place: string): string[] {
 const READERS: Readonly<Record<string, readonly [version: number, kinds: string, ...packages: string[]]>> = {
   pdf: [2, "pdf", "unpdf"],
   markup: [3, "html epub", "htmlparser2"],
-  office: [3, "docx pptx odt odp", "htmlparser2"],
+  office: [3, "docx pptx odt odp odg", "htmlparser2"],
   sheets: [2, "xlsx ods", "htmlparser2"],
   mail: [3, "eml mbox", "postal-mime", "htmlparser2"],
   message: [1, "msg ole", "@kenjiuno/msgreader", "htmlparser2"],
