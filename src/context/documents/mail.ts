@@ -70,8 +70,7 @@ async function shownIn(part: MimePart, text: Growing, depth: number): Promise<re
   const isEncrypted = type === "multipart/encrypted" || /enveloped/i.test(params["smime-type"] ?? "");
   if (part.childNodes.length > 0 && !isEncrypted) {
     // What stands before and behind the parts is for programs that do not know them.
-    const shown: (readonly Shown[])[] = [];
-    for (const inner of part.childNodes) shown.push(await shownIn(inner, text, depth));
+    const shown = await Promise.all(part.childNodes.map((inner) => shownIn(inner, text, depth)));
     return type === "multipart/alternative" ? fullest(shown) : shown.flat();
   }
   const isFile = isEncrypted || part.contentDisposition.parsed.value === "attachment";
@@ -92,13 +91,12 @@ async function shownIn(part: MimePart, text: Growing, depth: number): Promise<re
 /** Words that are shown, if there are some. */
 export const asShown = (words: string, isHtml = false): Shown[] => (words.trim() === "" ? [] : [{ words, isHtml }]);
 
-/** Plain text with paragraphs that its sender folded at spaces. Quoted lines stay. */
+/** A line that its sender folded at a space, with that. Quoted lines and those before them stay, and what begins a signature. */
+const FOLDED = /^(?!>|-- \r?$)(.{0,998})( )\r?\n(?!>)/gm;
+
+/** Plain text without folds. */
 function unfolded(words: string, { delsp = "" }: Readonly<Record<string, string>>): string {
-  const lines = words.split(/\r?\n/).map((line) => line.replace(/^ /, ""));
-  const isFolded = (line: string, next = ">") =>
-    line.endsWith(" ") && line !== "-- " && !line.startsWith(">") && !next.startsWith(">");
-  const unfold = (line: string) => (/^yes$/i.test(delsp) ? line.slice(0, -1) : line);
-  return lines.map((line, at) => (isFolded(line, lines[at + 1]) ? unfold(line) : `${line}\n`)).join("");
+  return words.replace(/^ /gm, "").replace(FOLDED, /^yes$/i.test(delsp) ? "$1" : "$1$2");
 }
 
 /** The way of saying the same that people need: the plain one, unless it lacks a third of the words of the HTML. */
@@ -111,12 +109,18 @@ export function fullest(ways: readonly (readonly Shown[])[]): readonly Shown[] {
 
 /** The plain words, unless they lack a third of those of the HTML, as a stub does. */
 function better(plain: readonly Shown[], html: readonly Shown[]): readonly Shown[] {
-  const said = html.map(({ words, isHtml }) => (isHtml ? textOf(words) : words)).join("\n");
   const known = new Set(wordsIn(plain.map(({ words }) => words).join("\n")));
-  const all = wordsIn(said);
-  const missing = all.filter((word) => !known.has(word)).length;
-  return missing > 0 && missing * 3 >= all.length ? html : plain;
+  const isLacking = (read: (html: string) => string) => {
+    const all = wordsIn(html.map(({ words, isHtml }) => (isHtml ? read(words) : words)).join("\n"));
+    const missing = all.filter((word) => !known.has(word)).length;
+    return missing > 0 && missing * 3 >= all.length;
+  };
+  // Reading HTML takes time. Its styles and what else stands between its tags are words that are missing, too.
+  return isLacking(withoutTags) && isLacking(textOf) ? html : plain;
 }
+
+/** What stands between tags and signs that have a name. */
+const withoutTags = (html: string) => html.replace(/<[^<>]*>|&#?\w+;/g, " ");
 
 const wordsIn = (said: string) =>
   said
