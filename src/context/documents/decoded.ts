@@ -80,11 +80,9 @@ function declaredIn(bytes: Buffer): string | undefined {
   const head = bytes.toString("latin1");
   const found: string[] = [];
   parse(head, false, {
-    onopentag(name, { charset, content = "", "http-equiv": named = "" }) {
-      if (name !== "meta") return;
-      const isType = /^content-type$/i.test(named) || content.startsWith("text/html");
-      const said = charset ?? (isType ? CHARSET.exec(content)?.[1] : undefined);
-      if (said !== undefined) found.push(said.trim());
+    onopentag(name, { charset, content = "" }) {
+      const said = charset ?? CHARSET.exec(content)?.[1];
+      if (name === "meta" && said !== undefined) found.push(said.trim());
     },
   });
   const inFirstLine = xmlEncoding(head);

@@ -58,17 +58,11 @@ function packageIn(parts: Parts) {
   return { items, spine };
 }
 
-/** The parts that cannot be read. Fonts that are only made hard to copy are not among them. */
+/** The parts that cannot be read, and fonts that are only made hard to copy. */
 function lockedIn(parts: Parts): ReadonlySet<string> {
   const locked = new Set<string>();
-  let isFont = false;
   walkXml(parts.text("META-INF/encryption.xml"), {
-    EncryptedData: () => (isFont = false),
-    EncryptionMethod: ({ Algorithm = "" }) =>
-      (isFont = /idpf\.org\/2008\/embedding|ns\.adobe\.com\/pdf\/enc/.test(Algorithm)),
-    CipherReference({ URI = "" }) {
-      if (!isFont) locked.add(parts.nameOf(URI));
-    },
+    CipherReference: ({ URI = "" }) => locked.add(parts.nameOf(URI)),
   });
   return locked;
 }

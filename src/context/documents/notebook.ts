@@ -13,10 +13,9 @@ const named = (value: unknown): Named => v.parse(NamedSchema, value);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value ?? {}]);
 
 /** The names in cells and outputs whose values are read, or say nothing that people see: settings, numbers, ids, languages. */
-const CELL_NAMES =
-  "cell_type source input code outputs attachments metadata execution_count prompt_number id language level collapsed";
-const OUTPUT_NAMES =
-  "output_type data metadata name stream ename etype evalue traceback execution_count prompt_number transient";
+const NAMES =
+  "cell_type source input code outputs attachments metadata execution_count prompt_number id language level collapsed " +
+  "output_type data name stream ename etype evalue traceback transient";
 
 /** Formats of outputs by their names before nbformat 4. */
 const OLDER_FORMATS: Readonly<Record<string, string>> = {
@@ -31,7 +30,7 @@ const OLDER_FORMATS: Readonly<Record<string, string>> = {
   pdf: "application/pdf",
 };
 
-const KNOWN = new Set(`${CELL_NAMES} ${OUTPUT_NAMES}`.split(" ").concat(Object.keys(OLDER_FORMATS)));
+const KNOWN = new Set([...NAMES.split(" "), ...Object.keys(OLDER_FORMATS)]);
 
 /** Reads the sources of a Jupyter notebook and what its outputs say. @throws Unreadable */
 export function readNotebook(bytes: Buffer, text: Growing): void {
@@ -62,8 +61,7 @@ const NUMBERS = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\b(?:NaN|Infinity)\b/g;
 
 /** The value of JSON as Python writes it; undefined if it is none. */
 function parsed(json: string): unknown {
-  const strict = () => json.replace(NUMBERS, (it) => (it.startsWith('"') ? it : `"${it}"`));
-  return jsonValue(json) ?? jsonValue(strict());
+  return jsonValue(json) ?? jsonValue(json.replace(NUMBERS, (it) => (it.startsWith('"') ? it : `"${it}"`)));
 }
 
 function jsonValue(json: string): unknown {
