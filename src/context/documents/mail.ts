@@ -119,7 +119,7 @@ function better(plain: readonly Shown[], html: readonly Shown[]): readonly Shown
   return isLacking(withoutTags) && isLacking(textOf) ? html : plain;
 }
 
-/** What stands between tags and signs that have a name. */
+/** The words between the tags and named signs of HTML. */
 const withoutTags = (html: string) => html.replace(/<[^<>]*>|&#?\w+;/g, " ");
 
 const wordsIn = (said: string) =>
