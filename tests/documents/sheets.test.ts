@@ -32,7 +32,7 @@ async function xlsx(sheet: string, more: Parts = {}): Promise<string> {
     "xl/sharedStrings.xml":
       "<sst><si><t>a_x000D_\nb_x005F_x0041_</t></si><si><t>\u6771</t><rPh><t>\u3068\u3046</t></rPh><phoneticPr/></si></sst>",
     "xl/styles.xml":
-      '<styleSheet><cellStyleXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="46" applyNumberFormat="0"/><xf xfId="1"/></cellXfs></styleSheet>',
+      '<styleSheet><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="46" applyNumberFormat="0"/><xf numFmtId="14" xfId="1"/></cellXfs></styleSheet>',
     ...more,
   };
   readXlsx(await packed(parts), text);
@@ -57,7 +57,7 @@ test("cells of XLSX are what their types and styles make of them", async () => {
       "A\t_x0041_\t2024-01-05\t36:00:00",
       "2024-01-01\t45292\t1.5\t2958466",
       "in line",
-      "2024-01-05\t36:00:00\tsoon",
+      "2024-01-05\t1900-01-01 12:00:00\tsoon",
       "\t\tthird\t4",
     ].join("\n"),
   );

@@ -58,14 +58,6 @@ export function momentOf(days: number, { shows, digits }: NumberFormat, is1904: 
   return shows === "date" && Number.isInteger(days) ? date : `${date} ${time}`;
 }
 
-/** Days since the calendar of a workbook began of a date such as `2024-01-05T10:00:00`; NaN if it is none. */
-export function daysOf(iso: string, is1904: boolean): number {
-  const utc = iso.includes("T") && !iso.endsWith("Z") ? `${iso}Z` : iso;
-  const days = Date.parse(utc) / (DAY * 1000) + TO_1970;
-  if (is1904) return days - FROM_1900_TO_1904;
-  return days < 61 ? days - 1 : days;
-}
-
 /** A day of Excel's calendar, in which the year 1900 has a 29th of February and begins with a day 0. */
 function dateOf1900(day: number): string {
   if (day === 0 || day === 60) return day === 0 ? "1900-01-00" : "1900-02-29";

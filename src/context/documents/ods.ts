@@ -2,6 +2,7 @@ import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
 import type { Shift } from "./labels.ts";
 import { durationOf } from "./moments.ts";
+import { SHAPES } from "./odf-story.ts";
 import { noStyles, styleHandlers, styleOf } from "./odf-styles.ts";
 import { refuseEncrypted } from "./office.ts";
 import {
@@ -51,23 +52,25 @@ function loseHeaders(styles: string, text: Growing): void {
   xml.walk({ take, on });
 }
 
-const DELETED = "deleted by a tracked change";
+/** Elements with text beside the values of cells, by the kind of the loss. */
+const BESIDE: Readonly<Record<string, string>> = {
+  "office:annotation": "comment",
+  "text:ruby-text": "reading of characters",
+  "table:help-message": "cell prompt",
+  "table:deletion": "deleted by a tracked change",
+  "table:previous": "deleted by a tracked change",
+};
 
-/** Elements with text beside the values of cells, by the kind of the loss; "": people do not see it on the sheet. */
-const BESIDE: readonly (readonly [kind: string, elements: string])[] = [
-  ["comment", "office:annotation"],
-  ["reading of characters", "text:ruby-text"],
-  ["cell prompt", "table:help-message"],
-  [DELETED, "table:deletion table:previous"],
-  ["text box", "draw:frame draw:custom-shape draw:rect draw:circle draw:ellipse draw:line draw:polyline draw:polygon"],
-  ["text box", "draw:regular-polygon draw:path draw:connector draw:caption draw:measure draw:g"],
+/** Elements whose text people do not see on the sheet, or which are told. */
+const SILENT = new Set([
+  ...Object.keys(BESIDE),
   // A merged cell covers it, a mistake shows it, or it stands in another file.
-  ["", "table:covered-table-cell table:error-message table:dde-links"],
-  // Formats, programs, and descriptions for those who cannot see.
-  ["", "office:automatic-styles office:scripts table:title table:desc svg:title svg:desc"],
+  ...["table:covered-table-cell", "table:error-message", "table:dde-links"],
+  // Programs, and descriptions for those who cannot see.
+  ...["office:scripts", "table:title", "table:desc", "svg:title", "svg:desc"],
   // Who made a change, and when.
-  ["", "office:change-info"],
-];
+  "office:change-info",
+]);
 
 /** The name of a sheet that keeps the values of another file: `'file:///a.ods'#$Sheet1`. */
 const OF_ANOTHER_FILE = /^'.*'#/;
@@ -79,7 +82,9 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
   const runs = cellRuns();
   let pass = passOf("");
   let [row, rows, cells, value, columns]: [number, number, Cell[], string | null, number] = [0, 1, [], null, 1];
-  let [depthBeside, hasWords, isSheet] = [0, false, false];
+  let isSheet = false;
+  // The number of shapes that are open, and whether they have words.
+  let [shapes, hasWords] = [0, false];
   // Empty cells that none with a value follows yet: most rows end with thousands.
   let gap = 0;
   let facts: Readonly<Record<string, string>> = {};
@@ -95,27 +100,28 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
     gap = 0;
   };
   const put = (said: string) => {
-    if (depthBeside > 0) hasWords ||= HAS_WORDS.test(said) && !xml.within("svg:title", "svg:desc");
+    if (shapes > 0) hasWords ||= HAS_WORDS.test(said);
     else if (value !== null && xml.within("text:p")) value += runs.said(value, said);
-    else return false;
+    // Formats of numbers have signs.
+    else return xml.within("office:automatic-styles");
     return true;
   };
-  const enter = () => {
-    if (depthBeside === 0) hasWords = false;
-    depthBeside += 1;
+  const enter = () => (shapes += 1);
+  const leave = () => {
+    shapes -= 1;
+    if (shapes > 0) return;
+    if (hasWords) pass.lose("text box");
+    hasWords = false;
   };
-  const leave = (kind: string) => () => {
-    depthBeside -= 1;
-    if (depthBeside === 0 && hasWords && kind !== "") pass.lose(kind);
-  };
-  const beside = BESIDE.flatMap(([kind, elements]) =>
-    elements.split(" ").flatMap((element) => [[element, enter] as const, [`/${element}`, leave(kind)] as const]),
-  );
+  const beside = [
+    ...Object.entries(BESIDE).map(([name, kind]) => [name, () => pass.lose(kind)] as const),
+    ...["draw:g", "draw:frame", ...SHAPES].flatMap((name) => [[name, enter] as const, [`/${name}`, leave] as const]),
+  ];
   const on: Handlers = {
     ...spanHandlers(runs),
     ...Object.fromEntries(beside),
     "table:table"({ "table:name": name = "" }) {
-      isSheet = depthBeside === 0 && !OF_ANOTHER_FILE.test(name);
+      isSheet = !OF_ANOTHER_FILE.test(name);
       pass = passOf(name);
       row = 0;
     },
@@ -137,17 +143,14 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
       if (cells.length + gap < MOST_COLUMNS) add(pass.cell(found), columns);
       value = null;
     },
-    "table:covered-table-cell"({ "table:number-columns-repeated": given }) {
-      enter();
-      add(pass.empty, times(given, room()));
-    },
+    "table:covered-table-cell": (given) => add(pass.empty, times(given["table:number-columns-repeated"], room())),
     "draw:control": () => pass.lose("form field"),
     "text:p": () => put(value === "" ? "" : "\n"),
     "text:s": (spaces) => put(" ".repeat(times(spaces["text:c"], MOST_SPACES))),
     "text:tab": () => put("\t"),
     "text:line-break": () => put("\n"),
   };
-  xml.walk({ take: put, unread: (element) => pass.unread(element), on });
+  xml.walk({ take: put, unread: (element) => pass.unread(element), on, silent: SILENT });
 }
 
 /** Handlers of the spans of a cell, and of the styles that say which of them are raised. */

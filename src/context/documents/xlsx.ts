@@ -2,7 +2,7 @@ import type { Parts } from "./archives.ts";
 import { type Growing, Unreadable } from "./growing.ts";
 import type { Shift } from "./labels.ts";
 import type { Attributes } from "./markup.ts";
-import { daysOf, momentOf, type NumberFormat, numberFormat } from "./moments.ts";
+import { momentOf, type NumberFormat, numberFormat } from "./moments.ts";
 import { mainOf, relatedPart, relationsOf } from "./office.ts";
 import {
   type CellRuns,
@@ -71,10 +71,8 @@ function stringsIn(source: string, unread: (element: string) => void): string[] 
   const runs = cellRuns();
   let string = "";
   const take = (words: string) => {
-    if (!xml.within("t")) return false;
-    // Phonetic runs tell how the others are spoken.
-    if (!xml.within("rPh")) string += runs.said(string, words);
-    return true;
+    if (xml.within("t")) string += runs.said(string, words);
+    return xml.within("t");
   };
   const on: Handlers = {
     ...runHandlers(runs),
@@ -84,7 +82,7 @@ function stringsIn(source: string, unread: (element: string) => void): string[] 
     },
     "/si": () => strings.push(signsIn(string)),
   };
-  xml.walk({ take, unread, on });
+  xml.walk({ take, unread, on, silent: SILENT });
   return strings;
 }
 
@@ -104,16 +102,14 @@ function signsIn(text: string): string {
 /** The formats of numbers by the styles of cells. */
 function formatsIn(styles: string): NumberFormat[] {
   const codes = new Map<number, string>();
-  const inherited: number[] = [];
   const found: NumberFormat[] = [];
   const xml = openXml(styles);
   const on: Handlers = {
     numFmt({ numFmtId, formatCode }) {
       if (formatCode) codes.set(Number(numFmtId), formatCode);
     },
-    xf({ numFmtId, xfId }) {
-      const id = Number(numFmtId ?? inherited[Number(xfId)] ?? 0);
-      if (xml.within("cellStyleXfs")) inherited.push(id);
+    xf({ numFmtId = "0" }) {
+      const id = Number(numFmtId);
       if (xml.within("cellXfs")) found.push(numberFormat(id, codes.get(id)));
     },
   };
@@ -138,50 +134,34 @@ export function readSheet<Cell>(
   }
 }
 
-/** Elements whose text people do not see: formulas, ids, and choices of cells that are formulas as well. */
-const SILENT = ["f", "formula", "formula1", "formula2", "xm:f", "xm:sqref", "x14:id", "x12ac:list", "customSheetViews"];
+/** Elements whose text people do not see: formulas, ids, choices of cells that are formulas as well, and how words are spoken. */
+const SILENT = new Set("f formula formula1 formula2 xm:f xm:sqref x14:id x12ac:list customSheetViews rPh".split(" "));
 const HEADERS = ["oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"];
 
-/** Names what stands beside the cells of a sheet in the same part. @param within true within one of these elements */
-function besideCells(within: (...names: readonly string[]) => boolean, lose: (kind: string) => void) {
+function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>): void {
+  const xml = openXml(source);
+  const runs = cellRuns();
   let header = "";
+  let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
+  let [column, type, style, isFormula, isStored, hasCells] = [0, "n", 0, false, false, false];
+  const take = (said: string) => {
+    if (xml.within("v", "t")) value += runs.said(value, said);
+    else if (xml.within("headerFooter")) header += said;
+    else return false;
+    return true;
+  };
   const beginHeader = () => {
     header += "&L";
   };
   const losePrompt = ({ prompt, promptTitle, tooltip }: Attributes) => {
-    if (prompt || promptTitle || tooltip) lose("cell prompt");
-  };
-  const handlers: Handlers = {
-    ...Object.fromEntries(HEADERS.map((element) => [element, beginHeader])),
-    "/headerFooter"() {
-      if (hasOwnWords(header)) lose("header or footer");
-    },
-    ...{ dataValidation: losePrompt, "x14:dataValidation": losePrompt, hyperlink: losePrompt },
-  };
-  /** True if a text is known. */
-  const take = (said: string) => {
-    if (within(...SILENT)) return true;
-    const isHeader = within("headerFooter");
-    if (isHeader) header += said;
-    return isHeader;
-  };
-  return { handlers, take };
-}
-
-function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>): void {
-  const xml = openXml(source);
-  const beside = besideCells(xml.within, pass.lose);
-  const runs = cellRuns();
-  let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
-  let [column, type, style, isFormula, isStored, hasCells] = [0, "n", 0, false, false, false];
-  const take = (said: string) => {
-    const isCell = xml.within("v", "t");
-    // Phonetic runs tell how the others are spoken.
-    if (isCell && !xml.within("rPh")) value += runs.said(value, said);
-    return isCell || beside.take(said);
+    if (prompt || promptTitle || tooltip) pass.lose("cell prompt");
   };
   const on: Handlers = {
-    ...beside.handlers,
+    ...Object.fromEntries(HEADERS.map((element) => [element, beginHeader])),
+    "/headerFooter"() {
+      if (hasOwnWords(header)) pass.lose("header or footer");
+    },
+    ...{ dataValidation: losePrompt, "x14:dataValidation": losePrompt, hyperlink: losePrompt },
     sheetData: () => (hasCells = true),
     row({ r }) {
       row = Math.min(Number(r) || row + 1, MOST_ROWS);
@@ -209,7 +189,7 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
       cells[column] = cell;
     },
   };
-  xml.walk({ take, unread: pass.unread, on });
+  xml.walk({ take, unread: pass.unread, on, silent: SILENT });
   if (!hasCells) pass.lose("sheet without cells");
 }
 
@@ -232,10 +212,11 @@ function xlsxValue(value: string, type: string, style: number, book: Workbook): 
     return { type: "boolean", said: isTrue ? "TRUE" : "FALSE", raw: String(isTrue) };
   }
   if (type === "str" || type === "inlineStr") return textValue(signsIn(value));
-  if (type !== "n" && type !== "d") return textValue(value);
-  const days = type === "d" ? daysOf(value, book.is1904) : Number(value);
+  if (type === "d") return momentValue(value.replace("T", " ").replace(/ 00:00:00(\.0+)?Z?$/, ""));
+  if (type !== "n") return textValue(value);
   const format = book.formats[style];
-  const moment = format && format.shows !== "number" ? momentOf(days, format, book.is1904) : null;
-  if (moment === null) return type === "d" ? textValue(value) : { type: "number", said: value, raw: value };
-  return { type: "text", said: moment, raw: moment.replace(" ", "T") };
+  const moment = format && format.shows !== "number" ? momentOf(Number(value), format, book.is1904) : null;
+  return moment === null ? { type: "number", said: value, raw: value } : momentValue(moment);
 }
+
+const momentValue = (said: string): CellValue => ({ type: "text", said, raw: said.replace(" ", "T") });
