@@ -149,6 +149,8 @@ test("workers share a run by batch, and end with 4 when only providers can go on
   expect(json(await type(["jobs", "mine", "--json", ...store]))).toMatchObject({ run: { why: null } });
   answers.resolve();
   expect(await type(["worker", "--until-idle", ...store])).toMatchObject({ code: 0 });
-  expect(await type(["jobs", "mine", ...store])).toMatchObject({ code: 0 });
-  expect([...server.paid().values()]).toEqual([1, 1, 1]);
+  const ended = await type(["jobs", "mine", "--json", ...store]);
+  expect(ended).toMatchObject({ code: 0 });
+  const steps = server.steps.map(({ kind, key, status }) => [kind, key, status].join(" "));
+  expect([...server.paid().values()], `${steps.join(", ")}\n${ended.stdout}`).toEqual([1, 1, 1]);
 });
