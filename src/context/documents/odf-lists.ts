@@ -53,10 +53,17 @@ export function openList(lists: OdfLists, frame: Frame, given: Attributes, goesO
     if (!goesOn && !count.goesOn) count.items.forget(level + 1);
     frame.lists.push({ count, style, level: level + 1 });
   } else {
-    const before = goesOn && frame.last?.style === style ? frame.last?.count : undefined;
+    const { last } = frame;
+    const before = goesOn && last && isAlike(lists.styles, last.style, style) ? last.count : undefined;
     frame.last = { count: countFor(lists, given, style, before), style, level: 0 };
     frame.lists.push(frame.last);
   }
+}
+
+/** True if the first levels of two lists look the same: slides have one style for each list, and show them as one. */
+function isAlike(styles: OdfStyles, style = "", other = ""): boolean {
+  const first = (name: string) => JSON.stringify(levelOf(styles, name, 0));
+  return style === other || first(style) === first(other);
 }
 
 /** The count of a list that lies in no other one. */

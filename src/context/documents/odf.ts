@@ -110,6 +110,10 @@ function cellHandlers(story: Story, table: Table, write: (said: string, kind?: B
   return {
     [CELL](given) {
       table.handlers[CELL]?.(given);
+      table.cover(
+        boundedNumber(given["table:number-columns-spanned"], 1),
+        boundedNumber(given["table:number-rows-spanned"], 1),
+      );
       table.span(boundedNumber(given[COLUMNS], 1), true);
       enter(story, { flow: flowInto(write) });
     },

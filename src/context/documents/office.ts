@@ -151,6 +151,8 @@ export interface Table {
   skip(columns: number): void;
   /** Says over how many columns the open cell goes. The others are empty, so that the nth cell is the nth column, or repeat it. */
   span(columns: number, isRepeated?: boolean): void;
+  /** Says how many columns and rows the open cell covers, for files that leave out the cells which it covers. */
+  cover(columns: number, rows: number): void;
   /** Says how often the open row comes. */
   repeat(rows: number): void;
 }
@@ -162,6 +164,8 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
   let columns = 1;
   let isRepeated = false;
   let times = 1;
+  // For each column the number of the first row that no cell covers.
+  let [number, free]: [number, number[]] = [0, []];
   const outermost = (work: () => void) => () => {
     if (xml.depth(table) === 1 && !xml.within("mc:Fallback", "w:txbxContent")) work();
   };
@@ -170,11 +174,15 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
   };
   return {
     handlers: {
-      [table]: outermost(text.gap),
+      [table]: outermost(() => {
+        text.gap();
+        [number, free] = [0, []];
+      }),
       [`/${table}`]: outermost(text.gap),
       [tr]: outermost(() => {
         row = [];
         times = 1;
+        number += 1;
       }),
       [`/${tr}`]: outermost(() => {
         const line = row.length > 0 ? `${row.join(" | ")}\n` : "";
@@ -198,6 +206,12 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
       return true;
     },
     skip: (empty) => outermost(() => skip(empty))(),
+    cover: (over, rows) =>
+      outermost(() => {
+        while ((free[row.length] ?? 0) > number) row.push("");
+        const end = Math.min(row.length + over, MOST_COLUMNS);
+        for (let at = row.length; over * rows > 1 && at < end; at++) free[at] = number + rows;
+      })(),
     span: (over, again = false) =>
       outermost(() => {
         columns = over;

@@ -56,6 +56,8 @@ function bylaws(): Buffer {
         '10<text:span text:style-name="up">6</text:span> of CO<text:span text:style-name="down">2</text:span>, the 1<text:span text:style-name="up">st</text:span>',
       ),
       `<table:table table:name="T"><table:table-column table:number-columns-repeated="4"/>${row(`${cell("North") + cell("n/a", ' table:number-columns-spanned="2"')}<table:covered-table-cell/>${cell("33")}`)}${row(cell("South", ' table:number-rows-spanned="2"') + cell("1") + cell("2") + cell("3"))}${row(`<table:covered-table-cell/>${cell("4")}${cell("5")}${cell("6")}`)}</table:table>`,
+      // pandoc writes no cells that others cover.
+      `<table:table table:name="U">${row(cell("Head") + cell("over two", ' table:number-columns-spanned="2"') + cell("last"))}${row(cell("down", ' table:number-rows-spanned="2"') + cell("b") + cell("c") + cell("d"))}${row(cell("f") + cell("g") + cell("h"))}</table:table>`,
       p("<text:ruby><text:ruby-base>東京</text:ruby-base><text:ruby-text>とうきょう</text:ruby-text></text:ruby>です"),
       p(
         'Told<text:note text:note-class="footnote"><text:note-citation>*</text:note-citation><text:note-body><text:p>At the foot.</text:p></text:note-body></text:note> here.',
@@ -67,12 +69,17 @@ function bylaws(): Buffer {
 /** Slides with notes that hold a field, and a table. */
 function review(): Buffer {
   const frame = (inner: string) => `<draw:frame><draw:text-box>${inner}</draw:text-box></draw:frame>`;
+  // LibreOffice gives each list of a slide a style of its own.
+  const steps = (style: string, inner: string) => list(inner, ` text:style-name="${style}"`);
+  const style = (name: string) =>
+    `<text:list-style style:name="${name}"><text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/></text:list-style>`;
   return open(
     "presentation",
-    "",
+    style("A") + style("B"),
     [
       `<draw:page draw:name="a">${frame(p("Results"))}<presentation:notes>${frame(p("<text:page-number>&lt;number&gt;</text:page-number>"))}${frame(p("Thank them"))}</presentation:notes></draw:page>`,
       `<draw:page draw:name="b"><draw:frame><table:table>${row(cell("x") + cell("y"))}</table:table></draw:frame><draw:g>${frame(p("grouped"))}</draw:g></draw:page>`,
+      `<draw:page draw:name="c">${frame(steps("A", item(p("Dig")) + item(p("Build"))) + steps("B", item(list(item(p("by hand")), "")) + item(p("Paint"))))}</draw:page>`,
     ].join(""),
   );
 }
