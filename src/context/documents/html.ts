@@ -1,4 +1,4 @@
-import { type Growing, growing } from "./growing.ts";
+import { type Growing, growing, Unreadable } from "./growing.ts";
 import { type HtmlList, itemsOfLists, LISTS, labelIn, listOf } from "./html-lists.ts";
 import { signsAround } from "./html-math.ts";
 import { type HtmlTable, openTable } from "./html-tables.ts";
@@ -126,10 +126,15 @@ export function readHtml(source: string, text: Growing): void {
 /** Soft hyphens, which show at the end of a line alone, and signs of an equation that says them without writing. */
 const INVISIBLE = /[\u00ad\u2061-\u2064]|&shy;|&#(?:173|xad|x206[1-4]|8289|829[0-2]);/gi;
 
-/** The text of HTML, whose losses are told to another text. */
+/** The text of HTML that is a part of something else, as far as it can be read. Its losses are told to another text. */
 export function textOfHtml(source: string, { lose, unread }: Pick<Growing, "lose" | "unread">): string {
   const text = growing(Number.POSITIVE_INFINITY);
-  readHtml(source, { ...text, lose, unread });
+  try {
+    readHtml(source, { ...text, lose, unread });
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    lose("damaged part");
+  }
   return text.soFar();
 }
 

@@ -119,6 +119,9 @@ function better(plain: readonly Shown[], html: readonly Shown[]): readonly Shown
   return isLacking(withoutTags) && isLacking(textOf) ? html : plain;
 }
 
+/** The text of HTML, whose losses are told when it is read for good. */
+const textOf = (html: string) => textOfHtml(html, growing(0));
+
 /** The words between the tags and named signs of HTML. */
 const withoutTags = (html: string) => html.replace(/<[^<>]*>|&#?\w+;/g, " ");
 
@@ -127,16 +130,6 @@ const wordsIn = (said: string) =>
     .toLowerCase()
     .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== "");
-
-/** The text of HTML; "" if it cannot be read. */
-function textOf(html: string): string {
-  try {
-    // If it is taken, its losses are told when it is read.
-    return textOfHtml(html, growing(0));
-  } catch {
-    return "";
-  }
-}
 
 /** The line with which a program that keeps mailboxes begins a message, before the first line of a header. */
 const BEGIN = /(?<=\n\r?\n)From [^\n]*\b\d{4}(?: [+-]\d{4}| [A-Z]{1,5})?[ \t]*\r?(?=\n[\w-]+:(?!\/\/))/g;

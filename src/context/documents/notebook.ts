@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import * as v from "valibot";
 import { withoutMark } from "../text/decode.ts";
-import { damaged, type Growing, Unreadable } from "./growing.ts";
+import { damaged, type Growing } from "./growing.ts";
 import { textOfHtml } from "./html.ts";
 import { onTerminal } from "./terminal.ts";
 
@@ -42,7 +42,7 @@ export function readNotebook(bytes: Buffer, text: Growing): void {
     text.line();
     // Pictures to which the source refers.
     for (const _ of Object.keys(named(cell.attachments))) text.lose("image", place);
-    for (const output of joined(list(cell.outputs))) tryOutput(output, text, place);
+    for (const output of joined(list(cell.outputs))) readOutput(output, text, place);
     tellUnknown({ cell: given, ...cell }, text);
   }
 }
@@ -98,19 +98,9 @@ function joined(outputs: readonly unknown[]): readonly unknown[] {
 /** The names that tell a stream. */
 const STREAM = ["output_type", "name", "stream"];
 
-/** Reads an output. One that is odd costs no other. */
-function tryOutput(given: unknown, text: Growing, place: string): void {
+function readOutput(given: unknown, text: Growing, place: string): void {
   const output = named(given);
   tellUnknown({ output: given, ...output }, text);
-  try {
-    readOutput(output, text, place);
-  } catch (error) {
-    if (error instanceof Unreadable && error.reason === "text_too_large") throw error;
-    text.lose("output without text", place);
-  }
-}
-
-function readOutput(output: Named, text: Growing, place: string): void {
   const older = Object.entries(OLDER_FORMATS).filter(([name]) => name in output);
   const formats = { ...named(output.data), ...Object.fromEntries(older.map(([name, type]) => [type, output[name]])) };
   const said = onTerminal(errorOf(output) || bestOf(formats, text));
