@@ -1,19 +1,22 @@
 /** Words up to a gap, and where they stand in their line. */
 export interface Piece {
-  readonly said: string;
+  said: string;
   readonly x: number;
-  readonly end: number;
+  end: number;
   /** True if the gap before it parts cells in any line; a smaller one does so in rows of a table. */
   readonly isWide: boolean;
 }
 
+/** A line, or a row of a table with cells of several lines. */
 export interface Line {
   /** Its pieces, from the side at which reading begins. */
   readonly pieces: readonly Piece[];
+  /** Its highest and its lowest baseline. */
+  readonly top: number;
   readonly y: number;
   readonly size: number;
-  /** The distance from the line before, in sizes of the font. */
-  readonly down: number;
+  /** The direction in which it is written. */
+  readonly turn: string;
   /** True if it was put together of cells with several lines. */
   readonly isWhole?: true;
 }
@@ -23,21 +26,24 @@ type Row = readonly Piece[];
 
 /** A line with more pieces is not a row of a table. */
 const MOST_COLUMNS = 100;
+// Distances are in sizes of the font.
 /** Lines that are further apart have an empty line between them. */
 const EMPTY_LINE = 1.9;
 /** A line that is further from the one before begins another table. */
 const APART = 4;
+/** The most between lines of text, in distances between the lines beside it. */
+const SAME = 1.1;
 /** The most lines of a cell. */
 const MOST_LINES = 12;
-// Where a line begins beside a cell: above the last line of the cell, not much below its first, and not far above that.
+// Where a line begins beside a cell: above the last line of the cell, and not much below its first.
 const HIGHER = 0.3;
 const NEAR = 0.75;
-const FAR = 4;
-/** The least distance between rows, in distances between the lines of a cell. */
-const ROW = 1.1;
 const LABEL = /^(?:[^\p{L}\p{N}\s]|\(?[\p{L}\p{N}]{1,4}[.)])$/u;
+
 /** The number of a clause, which could be an amount if no words stood behind it. */
 const CLAUSE = /^\d{1,3}(?:\.\d{1,3}){1,5}\.?$/;
+/** The gap between a label and its words. */
+const HANGING = 4;
 
 /** Writes lines. Those that follow each other and have wide gaps are a table, or columns of text. */
 export function textOfLines(given: readonly Line[]): string {
@@ -47,17 +53,21 @@ export function textOfLines(given: readonly Line[]): string {
     const end = endOfTable(lines, at);
     const rows = lines.slice(at, end).map(({ pieces }) => pieces);
     const cells = cellsOf(rows.map(wide));
-    if ((lines[at]?.down ?? 0) > EMPTY_LINE) written.push("");
     const items = mostIn(rows) > 2 ? rows : rows.map(withLabel);
     const table = () => (isRegular(rows) ? cellsOf(items) : cells).map((row) => row.join("\t"));
+    if (at > 0 && Math.abs(downTo(lines[at], lines[at - 1])) > EMPTY_LINE) written.push("");
     for (const line of columnsOfText(cells) ?? table()) written.push(line);
     at = end;
   }
   return written.join("\n");
 }
 
-/** The gap between a label and its words. */
-const HANGING = 4;
+/** The distance of a line from the one before, in sizes of the font; below 0 if it is higher. */
+function downTo(line: Line | undefined, above: Line | undefined): number {
+  return line && line.turn === above?.turn
+    ? (above.y - line.top) / Math.max(line.size, above.size)
+    : Number.POSITIVE_INFINITY;
+}
 
 /** Puts the labels of items, which some programs draw behind all words of a page, before the words on their baseline. */
 function withLateLabels(given: readonly Line[]): Line[] {
@@ -88,18 +98,20 @@ function wordsOf({ pieces: [label, ...others], size }: Line, { pieces: [words] }
 function withWholeCells(given: readonly Line[]): Line[] {
   const lines: Line[] = [];
   for (const [at, line] of given.entries()) {
-    const [above, next] = [lines.at(-1), given[at + 1]];
+    const above = lines.at(-1);
     const [first, ...others] = lines.slice(startOfCell(lines, line));
-    const cell = first && others.reduce(withLine, first);
     // Columns of text are written so as well, and stay as they are.
-    const isColumn = others.length > 1 && next && isBelow(next, line) && next.down < ROW * (others[0]?.down ?? 0);
+    const next = given[at + 1];
+    const isText = others.length > 1 && isBelow(next, line) && downTo(next, line) < SAME * downTo(others[0], first);
     if (above?.isWhole && isBelow(line, above) && line.y > above.y - HIGHER * line.size) {
       lines.splice(-1, 1, withLine(above, line));
-    } else if (cell && !isColumn) {
+    } else if (first && !isText) {
+      const cell = others.reduce(withLine, first);
       // A cell in the middle of its row has as much of the row below as above.
-      const y = first.isWhole ? cell.y : Math.min(cell.y, 2 * first.y - line.y);
+      const y = Math.min(cell.y, cell.top + cell.y - line.y);
+      const top = Math.max(cell.top, line.y);
       lines.splice(-1 - others.length);
-      lines.push({ ...cell, pieces: [...cell.pieces, ...line.pieces], y, isWhole: true });
+      lines.push({ ...cell, pieces: [...cell.pieces, ...line.pieces], top, y, isWhole: true });
     } else lines.push(line);
   }
   return lines;
@@ -115,55 +127,57 @@ function withLine(line: Line, { pieces: [piece], y }: Line): Line {
 }
 
 /** The place of the first line of the cell that ends before a line; the number of lines if none does. */
-function startOfCell(lines: readonly Line[], { pieces: [beside], y, size }: Line): number {
+function startOfCell(lines: readonly Line[], line: Line): number {
+  const {
+    pieces: [beside],
+    y,
+    size,
+  } = line;
   const lowest = lines.at(-1)?.y ?? y;
-  const isHigher = lowest < y - HIGHER * size;
-  for (let start = lines.length; isHigher && start > lines.length - MOST_LINES; start--) {
-    const line = lines[start - 1];
-    const below = lines[start];
-    if (beside && line && isLeftOf(line, beside) && (!below || isBelow(below, line))) {
-      // A line in the middle of the cell has as much of it above as below, and the gap between rows is above that.
-      const isCentered = line.y < 2 * y - lowest + HIGHER * size && line.down > ROW * (below?.down ?? 0);
-      if (line.y < y + NEAR * size || isCentered) continue;
-    }
-    return below && below.y > y - FAR * size ? start : lines.length;
+  // A line in the middle of the cell has as much of it above as below.
+  const highest = Math.max(y + NEAR * size, 2 * y - lowest + HIGHER * size);
+  let start = lines.length;
+  while (lowest < y - HIGHER * size && start > lines.length - MOST_LINES) {
+    const above = lines[start - 1];
+    if (!beside || !above?.pieces.every(({ end }) => end < beside.x) || above.top > highest) break;
+    if (start < lines.length && !isBelow(lines[start], above)) break;
+    start -= 1;
   }
-  return lines.length;
+  const top = lines[start]?.top ?? y;
+  return top > y - APART * size ? start : lines.length;
 }
 
-const isLeftOf = ({ pieces }: Line, { x }: Piece) => pieces.every(({ end }) => end < x);
-
 /** True if a line is one piece, below the last one of the other line. */
-function isBelow({ pieces: [piece, ...others] }: Line, { pieces }: Line): boolean {
-  const last = pieces.at(-1);
-  return piece !== undefined && last !== undefined && others.length === 0 && piece.x < last.end && piece.end > last.x;
+function isBelow(line: Line | undefined, above: Line | undefined): boolean {
+  const [piece, other] = [line?.pieces[0], above?.pieces.at(-1)];
+  return piece !== undefined && other !== undefined && line?.pieces.length === 1 && distance(piece, other) < 0;
 }
 
 /** The end of the table that begins with a line, or of the line if none begins. */
 function endOfTable(lines: readonly Line[], start: number): number {
   let columns: readonly Column[] = [];
-  let count = 0;
   let usual = EMPTY_LINE;
-  for (let at = start; at < lines.length; at++) {
-    const { pieces = [], y = 0, size = 0, down = 0 } = lines[at] ?? {};
-    const row = wide(pieces);
-    const under = pieces.map((piece) => columnOf(piece, columns));
+  let end = start;
+  for (let line = lines[start]; line; line = lines[end]) {
+    const row = wide(line.pieces);
     const isRow = row.length > 1 && row.length <= MOST_COLUMNS;
-    const isLower = y <= (lines[at - 1]?.y ?? y) + FAR * size;
-    const isInColumns = under.every((column, n) => column > (under[n - 1] ?? -1));
-    // Words in a later column alone need rows above that show it; words in the first one have to be near.
-    const isCell = isInColumns && (under.at(-1) === 0 ? down <= usual : count > 1);
+    const down = end > start ? downTo(line, lines[end - 1]) : 0;
+    // Words in one column alone have to be near.
+    const isGoingOn = down > -APART && down <= (isRow ? APART : usual);
     // What stands above a page or table by itself is not a row of it.
-    const isFirstApart = at === start + 1 && down > Math.max(EMPTY_LINE, 2 * (lines[at + 1]?.down ?? down));
-    const isGoingOn = down <= APART && !isFirstApart && isLower && (isRow || isCell);
-    if (at > start ? !isGoingOn : !isRow) return Math.max(at, start + 1);
-    if (isRow) {
-      columns = columnsWith(columns, row);
-      count += 1;
-    }
-    if (at > start) usual = Math.max(usual, 1.1 * down);
+    const isTitle = end === start + 1 && down > Math.max(EMPTY_LINE, 2 * Math.abs(downTo(lines[end + 1], line)));
+    if (isTitle || !isGoingOn || !(isRow || isInColumns(line.pieces, columns))) break;
+    columns = columnsWith(columns, row);
+    usual = Math.max(usual, SAME * down);
+    end += 1;
   }
-  return lines.length;
+  return Math.max(end, start + 1);
+}
+
+/** True if each piece stands under one column, in their order. */
+function isInColumns(pieces: Row, columns: readonly Column[]): boolean {
+  const under = pieces.map((piece) => columnOf(piece, columns));
+  return under.every((column, at) => column > (under[at - 1] ?? -1));
 }
 
 /** The pieces of a line that wide gaps part. The label of an item is a part of it. */
@@ -198,7 +212,7 @@ function columnsWith(columns: readonly Column[], row: Row): readonly Column[] {
 
 /** The column under which a piece stands; -1 if there are several or none. */
 function columnOf(piece: Piece, columns: readonly Column[]): number {
-  const isAbove = ({ x, end }: Column) => piece.x < end && piece.end > x;
+  const isAbove = (column: Column) => distance(piece, column) < 0;
   const column = columns.findIndex(isAbove);
   return columns.findLastIndex(isAbove) === column ? column : -1;
 }
@@ -229,7 +243,7 @@ function cellsOf(rows: readonly Row[]): string[][] {
 }
 
 /** The distance of a piece from a column. It is negative if one is above the other, by as much as they share. */
-function distance({ x, end }: Piece, column: Column | undefined): number {
+function distance({ x, end }: Column, column: Column | undefined): number {
   return column ? Math.max(x, column.x) - Math.min(end, column.end) : Number.POSITIVE_INFINITY;
 }
 
@@ -244,15 +258,9 @@ function columnsOfText(rows: readonly (readonly string[])[]): string[] | undefin
   if (beside < 3 || count > 3) return undefined;
   const columns = Array.from({ length: count }, (_, column) => rows.flatMap((row) => row[column] || []));
   const cells = columns.flat();
-  const filled = rows
-    .slice(0, beside)
-    .flat()
-    .filter((cell) => cell !== "");
-  const isWordy = (column: readonly string[], least: number) =>
-    column.join(" ").split(" ").length >= least * column.length;
-  const goingOn = cells.filter((cell) => /^[\p{Ll}\p{Lo}]/u.test(cell)).length / cells.length;
-  // Where sentences go on, what is empty is the gap between two paragraphs.
-  const isFull = filled.length >= (goingOn >= 0.4 ? 0.75 : 0.9) * beside * count;
-  const isText = isFull && goingOn >= 0.25 && isWordy(cells, 3.5) && columns.every((column) => isWordy(column, 3));
-  return isText ? cells : undefined;
+  const isWordy = columns.every((column) => column.join(" ").split(" ").length >= 3 * column.length);
+  const goingOn = cells.filter((cell) => /^[\p{Ll}\p{Lo}]/u.test(cell));
+  // What is empty is the gap between two paragraphs.
+  const isFull = cells.length >= 0.75 * beside * count;
+  return isFull && isWordy && goingOn.length >= 0.25 * cells.length ? cells : undefined;
 }

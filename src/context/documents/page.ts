@@ -1,6 +1,6 @@
 import { type Shift, shifting } from "./labels.ts";
-import { inReadingOrder, isFromRight, isRightToLeft, type Token } from "./page-directions.ts";
-import { type Line, textOfLines } from "./page-tables.ts";
+import { inReadingOrder, isFromRight, isRightToLeft } from "./page-directions.ts";
+import { type Line, type Piece, textOfLines } from "./page-tables.ts";
 
 /** A text of a page at one place, as pdf.js gives it. `transform` has its size, its direction and its place. */
 export interface Shown {
@@ -9,46 +9,40 @@ export interface Shown {
   readonly transform: readonly number[];
   readonly width: number;
   readonly height: number;
-  readonly hasEOL: boolean;
 }
 
 /** Words at a place: on the baseline `y`, from `x` to `end`, as if the page were turned until they are upright. */
-interface Word extends Token {
+interface Word {
   said: string;
+  /** True if a space was written before them. */
+  isApart: boolean;
   readonly x: number;
   readonly y: number;
   readonly end: number;
   readonly size: number;
-  /** The direction in which they are written, in steps of 5 degrees. */
-  readonly turn: number;
-  /** True if a space was written before them. */
-  isApart: boolean;
+  /** The direction in which they are written, in eighths of a full turn. */
+  readonly turn: string;
   shift: Shift;
-}
-
-/** Words on one baseline, in the order of the file. */
-interface Row {
-  readonly words: Word[];
-  /** The distance from the row before, in sizes of the font. */
-  readonly down: number;
 }
 
 // Distances are in sizes of the font; they were chosen by comparison with pdftotext.
 const SPACE = 0.15;
-/** The gap between cells of a row that has a {@link TAB} as well. */
+/** The gap between cells of a row that has wider gaps as well. */
 const LOOSE = 0.75;
+/** A gap that parts cells in any line. */
 const TAB = 1.5;
 const BACK = 2;
 const NEW_LINE = 0.5;
 const LEAST_SHIFT = 0.1;
 /** The most that a raised or lowered font has of the one beside it. */
 const SMALLER = 0.92;
+/** The most between words that are drawn twice, for bold letters and shadows. */
+const TWICE = 0.2;
 
 /** Puts what a page shows together by its positions: words, lines, tables and columns. */
 export function textOfPage(shown: readonly Shown[]): string {
-  const rows = rowsOf(shown);
-  const isMirrored = isFromRight(rows.flatMap(({ words }) => words));
-  const text = textOfLines(rows.map((row) => lineOf(row, isMirrored)));
+  const isMirrored = isFromRight(shown.map(({ str }) => str).join(""));
+  const text = textOfLines(rowsOf(shown).map((row) => lineOf(row, isMirrored)));
   // Ligatures and the forms of Arabic letters become letters: otherwise no search finds them.
   const letters = text.replace(/[\ufb00-\ufdff\ufe70-\ufefc]/g, (form) => form.normalize("NFKC"));
   // U+F0B7 is the sign of Word's items.
@@ -58,12 +52,12 @@ export function textOfPage(shown: readonly Shown[]): string {
     .trimEnd();
 }
 
-function rowsOf(shown: readonly Shown[]): Row[] {
-  const rows: Row[] = [];
-  const isDrawnAgain = drawing();
+/** The words of each line, in the order of the file. */
+function rowsOf(shown: readonly Shown[]): Word[][] {
+  const rows: Word[][] = [];
+  const drawn = new Map<string, Word>();
   /** The last word, on the baseline of its row. */
   let last: Word | undefined;
-  let isEnded = false;
   let isApart = false;
   let marks = "";
   for (const one of shown) {
@@ -74,50 +68,51 @@ function rowsOf(shown: readonly Shown[]): Row[] {
     else {
       const word = wordOf(one, isApart, marks);
       [isApart, marks] = [false, ""];
-      if (isDrawnAgain(word)) continue;
-      const words = rows.at(-1)?.words;
-      if (!words || !last) rows.push({ words: [word], down: 0 });
-      else if (isEnded || isNewLine(word, last)) rows.push({ words: [word], down: distance(word, last) });
-      else putBehind(last, word, words);
+      const before = drawn.get(word.said);
+      drawn.set(word.said, word);
+      if (before && isDrawnAgain(word, before)) continue;
+      const row = rows.at(-1);
+      if (!row || !last || isNewLine(word, last)) rows.push([word]);
+      else putBehind(last, word, row);
       last = word.shift === "" || !last ? word : { ...last, x: word.x, end: word.end };
-      isEnded = false;
     }
-    isEnded ||= one.hasEOL;
   }
-  const end = rows.at(-1)?.words.at(-1);
-  if (end) end.said += marks;
+  if (last) last.said += marks;
   return rows;
 }
-
-const STEP = Math.PI / 36;
 
 function wordOf({ str, dir, transform, width, height }: Shown, isApart: boolean, marks: string): Word {
   const [a = 0, b = 0, , , across = 0, up = 0] = transform;
   const isVertical = dir === "ttb";
-  const turn = Math.round((isVertical ? -Math.PI / 2 : Math.atan2(b, a)) / STEP);
-  const [cos, sin] = [Math.cos(turn * STEP), Math.sin(turn * STEP)];
+  const size = Math.hypot(a, b) || height || 1;
+  const [cos, sin] = isVertical ? [0, -1] : [Math.round(a / size), Math.round(b / size)];
   const x = across * cos + up * sin;
   return {
     said: str + marks,
+    isApart,
     shift: "",
     x,
     y: up * cos - across * sin,
     end: x + (isVertical ? height : width),
-    size: Math.hypot(a, b) || height || 1,
-    turn,
-    isApart,
+    size,
+    turn: `${cos} ${sin}`,
   };
 }
 
 /** Puts a word behind the last one of its row. */
-function putBehind(last: Word, word: Word, words: Word[]): void {
-  const [first] = words;
-  if (first && words.length === 1 && shiftOf(first, word) === "^") {
+function putBehind(last: Word, word: Word, row: Word[]): void {
+  const [first] = row;
+  if (first && row.length === 1 && shiftOf(first, word) === "^") {
     first.shift = "^";
     word.isApart = true;
   }
   word.shift = shiftOf(word, last);
-  words.push(word);
+  row.push(word);
+}
+
+function isDrawnAgain(word: Word, { x, y }: Word): boolean {
+  const near = TWICE * word.size;
+  return Math.abs(word.x - x) < near && Math.abs(word.y - y) < near;
 }
 
 /** The shift of a word beside another one, of which it may be an exponent or the mark of a footnote. */
@@ -128,74 +123,39 @@ function shiftOf(word: Word, other: Word): Shift {
   return up > 0 ? "^" : "_";
 }
 
-/** The distance of a word from the baseline of another, in sizes of the larger font. */
-function distance(word: Word, last: Word): number {
-  return word.turn === last.turn
-    ? Math.abs(word.y - last.y) / Math.max(word.size, last.size)
-    : Number.POSITIVE_INFINITY;
-}
-
 const isFarBack = (word: Word, last: Word) => word.x < last.x - BACK * word.size;
 
 function isNewLine(word: Word, last: Word): boolean {
-  const down = distance(word, last);
-  return down > NEW_LINE || (down > LEAST_SHIFT && isFarBack(word, last) && !isRightToLeft(word.said));
-}
-
-/** Tells words that are drawn again at their place, as some programs do for bold letters and shadows. */
-function drawing(): (word: Word) => boolean {
-  const places = new Set<string>();
-  return ({ said, x, y, size }) => {
-    const near = size * (said.length > 1 ? 0.2 : 0.1);
-    const place = (moved: number, up: number) => `${Math.round(x / near + moved)} ${Math.round(y / near + up)} ${said}`;
-    const isDrawnAgain = places.has(place(0, 0));
-    // Words that are nearer to each other than half of that share one of these.
-    for (const up of [-0.5, 0.5]) places.add(place(-0.5, up)).add(place(0.5, up));
-    return isDrawnAgain;
-  };
+  const down = Math.abs(word.y - last.y) / Math.max(word.size, last.size);
+  const isBack = isFarBack(word, last) && !isRightToLeft(word.said);
+  return word.turn !== last.turn || down > NEW_LINE || (down > LEAST_SHIFT && isBack);
 }
 
 /** The pieces of a line, which gaps part. On a mirrored page they begin at the right. */
-function lineOf({ words, down }: Row, isMirrored: boolean): Line {
-  const isTurned = words.some((word, at) => isRightToLeft(word.said) || isFarBack(word, words[at - 1] ?? word));
-  const isSorted = isTurned || isMirrored;
+function lineOf(words: readonly Word[], isMirrored: boolean): Line {
+  const isSorted =
+    isMirrored || words.some((word, at) => isRightToLeft(word.said) || isFarBack(word, words[at - 1] ?? word));
   const placed = isMirrored ? words.map((word) => ({ ...word, x: -word.end, end: -word.x })) : words;
-  const pieces: { readonly tokens: Token[]; readonly x: number; end: number; readonly isWide: boolean }[] = [];
-  let size = 0;
+  const pieces: Piece[] = [];
+  let shifted = shifting();
+  let last: Word | undefined;
   for (const word of isSorted ? placed.toSorted((one, other) => one.x - other.x) : placed) {
     const piece = pieces.at(-1);
-    const { x, end } = word;
-    const gap = piece ? x - piece.end : Number.POSITIVE_INFINITY;
-    size = Math.max(size, word.size);
-    if (!piece || gap > LOOSE * size) pieces.push({ tokens: [word], x, end, isWide: gap > TAB * size });
+    const gap = piece ? word.x - piece.end : Number.POSITIVE_INFINITY;
+    const size = Math.max(word.size, last?.size ?? 0);
+    // The order of sorted words says nothing of the spaces between them.
+    const isApart = gap > SPACE * word.size || (word.isApart && !isSorted);
+    if (isApart) shifted = shifting();
+    // As it stands on the page.
+    const said = inReadingOrder(shifted(last?.said ?? "", word.said, word.shift), isMirrored);
+    if (!piece || gap > LOOSE * size) pieces.push({ said, x: word.x, end: word.end, isWide: gap > TAB * size });
     else {
-      // The order of sorted words says nothing of the spaces between them.
-      const isApart = (word.isApart && !isSorted) || gap > SPACE * word.size;
-      if (isApart && !/^\s/.test(word.said)) piece.tokens.push({ said: " ", shift: "" });
-      piece.tokens.push(word);
-      piece.end = Math.max(piece.end, end);
+      piece.said = (isMirrored ? [said, piece.said] : [piece.said, said]).join(isApart ? " " : "");
+      piece.end = Math.max(piece.end, word.end);
     }
-    size = word.size;
+    last = word;
   }
-  return {
-    down,
-    y: words[0]?.y ?? 0,
-    size,
-    pieces: pieces.map(({ tokens, ...place }) => {
-      const ordered = isMirrored ? tokens.toReversed() : tokens;
-      return { ...place, said: saidBy(isTurned ? inReadingOrder(ordered, isMirrored) : ordered) };
-    }),
-  };
-}
-
-function saidBy(tokens: readonly Token[]): string {
-  const shifted = shifting();
-  let said = "";
-  let last = " ";
-  for (const token of tokens) {
-    const isDouble = /\s$/.test(last) && token.said === " ";
-    last = shifted(last, token.said, token.shift);
-    if (!isDouble) said += last;
-  }
-  return said.trimEnd();
+  for (const piece of pieces) piece.said = inReadingOrder(piece.said.replace(/ +/g, " "), isMirrored).trimEnd();
+  const { y = 0, turn = "" } = words[0] ?? {};
+  return { pieces, top: y, y, size: words.reduce((most, { size }) => Math.max(most, size), 0), turn };
 }
