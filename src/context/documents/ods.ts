@@ -101,7 +101,7 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
   };
   const put = (said: string) => {
     if (shapes > 0) hasWords ||= HAS_WORDS.test(said);
-    else if (value !== null && xml.within("text:p")) value += runs.said(value, said);
+    else if (value !== null && xml.within("text:p")) value += runs.said(said);
     // Formats of numbers have signs.
     else return xml.within("office:automatic-styles");
     return true;

@@ -69,23 +69,29 @@ export interface CellRuns {
   begin(): void;
   /** Says where the next words stand. */
   look(shift: Shift): void;
-  /** Words as they are put behind those that the cell has. */
-  said(before: string, words: string): string;
+  /** The next words, with a sign before them if they need one. */
+  said(words: string): string;
 }
 
 export function cellRuns(): CellRuns {
   let shift: Shift = "";
   // Most cells have no run that is raised.
   let shifted: Shifting | undefined;
+  let last = "";
   return {
     begin() {
-      [shift, shifted] = ["", undefined];
+      shift = "";
+      shifted = undefined;
+      last = "";
     },
     look(next) {
       shift = next;
       if (shift !== "") shifted ??= shifting();
     },
-    said: (before, words) => shifted?.(before.slice(-1), words, shift) ?? words,
+    said(words) {
+      last = shifted?.(last, words, shift) ?? words;
+      return last;
+    },
   };
 }
 

@@ -71,7 +71,7 @@ function stringsIn(source: string, unread: (element: string) => void): string[] 
   const runs = cellRuns();
   let string = "";
   const take = (words: string) => {
-    if (xml.within("t")) string += runs.said(string, words);
+    if (xml.within("t")) string += runs.said(words);
     return xml.within("t");
   };
   const on: Handlers = {
@@ -145,7 +145,7 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
   let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
   let [column, type, style, isFormula, isStored, hasCells] = [0, "n", 0, false, false, false];
   const take = (said: string) => {
-    if (xml.within("v", "t")) value += runs.said(value, said);
+    if (xml.within("v", "t")) value += runs.said(said);
     else if (xml.within("headerFooter")) header += said;
     else return false;
     return true;
