@@ -99,13 +99,19 @@ interface Serving {
 /** Closes groups of an account, and advances its shipments. */
 async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isLeft, stuck }: Serving): Promise<void> {
   let hasFailed = false;
+  // Shipments as they stand, and the fence under which they were read.
+  let [open, readUnder]: [readonly Shipment[], number | null] = [[], null];
   for (const one of due) {
     try {
       const account = await accounts.accountFor(name, one.model);
       const fence = await accounts.serve(name);
       if (fence === null) return;
+      // What was read without the lease, or while this account was served, may be old: its batch may have been made since.
+      if (readUnder !== fence) [open, readUnder] = [await parts.shipping.open(), fence];
       // ▣ the parcels have their shipment
-      const shipment = isShipment(one) ? one : await parts.shipping.close(one, fence, MOST);
+      const shipment = isShipment(one)
+        ? open.find(({ id }) => id === one.id)
+        : await parts.shipping.close(one, fence, MOST);
       const hindered = (error: RlmError) => stuck(one.model, error);
       const failing = (error: RlmError) => parts.failing(name, error);
       const advancing = { ...parts, fence, account, carrier: parts.carrierOf(account), hindered, failing };

@@ -66,9 +66,20 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
         if (!isOver()) current = live();
       });
     };
-    const shipping = Object.fromEntries(
-      METHODS.map((name) => [name, dying((...args: never[]) => Reflect.apply(store[`shipping.${name}`], null, args))]),
-    ) as unknown as Shipping;
+    const shipping = {
+      ...(Object.fromEntries(
+        METHODS.map((name) => [
+          name,
+          dying((...args: never[]) => Reflect.apply(store[`shipping.${name}`], null, args)),
+        ]),
+      ) as unknown as Shipping),
+      // What a server of a store answers can be old when it comes.
+      open: dying(async () => {
+        const rows = store["shipping.open"]();
+        await new Promise<void>((arrived) => clock.after(random() < 0.5 ? 0 : random() * 3000, arrived));
+        return rows;
+      }),
+    };
     /** Without a fence all requests go with the create, which takes long if they are many. */
     const create: Carrier["create"] = async (batch) => {
       if (!(await batch.asking())) throw new CarrierError("it was not sent", null);
