@@ -24,17 +24,15 @@ interface List {
   readonly starts: Set<number>;
 }
 
-interface Item {
-  readonly label: string;
-  readonly level: number;
-}
+/** Takes the next item. Its label is empty if it has none. */
+export type NextLabel = (list: string, level: number) => string;
 
 /** The lists of a document. */
 export interface Lists {
   /** Levels that belong to paragraph styles, by the ids of these. */
   readonly styled: ReadonlyMap<string, number>;
-  /** Begins to count, as each text of a document does: its body, its notes, a box. The function takes the next item. */
-  count(): (list: string, level: number) => Item;
+  /** Begins to count, as each text of a document does: its body, its notes, a box. */
+  count(): NextLabel;
 }
 
 const FORMATS: ReadonlyMap<string, Level["format"]> = new Map([
@@ -115,13 +113,13 @@ function countedBy(
   lists: ReadonlyMap<string, List>,
   levelsOf: (definition: string) => ReadonlyMap<number, WordLevel> | undefined,
   lose: () => void,
-): (id: string, level: number) => Item {
+): NextLabel {
   const counts = new Map<string, Counting>();
   const begun = new Set<string>();
   return (id, level) => {
     const list = lists.get(id);
     // 0 takes a paragraph out of its list.
-    if (!list) return { label: id === "0" ? "" : BULLET, level };
+    if (!list) return id === "0" ? "" : BULLET;
     const shared = levelsOf(list.of);
     const levelAt = (at: number) => list.levels.get(at) ?? shared?.get(at);
     const count = counts.get(list.of) ?? counting();
@@ -131,7 +129,7 @@ function countedBy(
     begun.add(`${id} ${level}`);
     const label = count.next(level, levelAt, list.starts.has(level) && !isBegun ? own?.start : undefined);
     if (own?.isOther) lose();
-    return { label: signOf(own) ?? label, level };
+    return signOf(own) ?? label;
   };
 }
 

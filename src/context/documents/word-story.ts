@@ -4,7 +4,7 @@ import type { Attributes } from "./markup.ts";
 import { type Equations, equations } from "./math.ts";
 import { block, type Lines, type Table, tableOf } from "./office.ts";
 import { symbols } from "./symbols.ts";
-import type { Lists } from "./word-lists.ts";
+import type { Lists, NextLabel } from "./word-lists.ts";
 import { FORMER, isOn, type Look, lookHandlers } from "./word-styles.ts";
 import { type Handlers, openXml } from "./xml.ts";
 
@@ -61,7 +61,7 @@ interface Story {
   readonly math: Equations;
   readonly open: Paragraph[];
   /** The counts of items: each box has its own. */
-  readonly counts: ReturnType<Lists["count"]>[];
+  readonly counts: NextLabel[];
   /** The look of the words that are read. */
   run: Look;
   /** The words of paragraphs that go on in the next one. */
@@ -219,14 +219,14 @@ function finish(story: Story): void {
   const words = said.trim();
   if (words === "" && end === "hidden") return;
   const list = own.list ?? style.list;
-  const count = story.counts.at(-1);
-  const item = list === undefined ? undefined : count?.(list, own.level ?? style.level ?? 0);
-  const label = item?.label ?? "";
+  const level = own.level ?? style.level ?? 0;
+  const next = story.counts.at(-1);
+  const label = list === undefined ? "" : (next?.(list, level) ?? "");
   // People see the number of an item that is empty, as in the first column of a table.
   if (words === "" && (label === "" || label === BULLET)) return;
   const host = story.open.at(-1);
   if (host) put(story, `${host.last.endsWith(" ") ? "" : " "}${`${label} ${words}`.trim()} `);
-  else block(story.lines, story.table, words, { heading: style.heading ?? 0, ...item });
+  else block(story.lines, story.table, words, { heading: style.heading ?? 0, label, level });
 }
 
 /** Handlers of tables. */
