@@ -59,12 +59,13 @@ const SLIDES: readonly Slide[] = [
     text: "5 five\n6 six\nA. A\nbetween\nA. A again\n",
   },
   {
-    says: "signs are bullets, and a shape says for all lines of a level what begins them",
+    says: "signs are bullets, and numbers that a shape gives to all lines of a level are told",
     shapes: box(
       `${line("first")}${line("none", "<a:buNone/>")}<a:p><a:pPr lvl="1"/>${run("below")}</a:p>${line("sign", '<a:buChar char="•"/>')}`,
       '<a:lvl1pPr><a:buAutoNum type="arabicPeriod"/></a:lvl1pPr><a:lvl2pPr><a:buChar char="-"/></a:lvl2pPr>',
     ),
-    text: "1. first\nnone\n  - below\n- sign\n",
+    text: "first\nnone\nbelow\n- sign\n",
+    lost: ["list number: arabicPeriod"],
   },
   {
     says: "numbers of other scripts are decimal, and told",

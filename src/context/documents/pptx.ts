@@ -112,25 +112,24 @@ interface Marker {
   readonly start: number;
 }
 
-/** The elements that say what marks the paragraphs of each level. */
-const LEVELS = Array.from({ length: 9 }, (_, level) => `a:lvl${level + 1}pPr`);
+/** The last level of paragraphs. The first is 0. */
+const LAST_LEVEL = 8;
 
 /** The lists of the shapes of a slide. */
 function listsOn(within: (...names: readonly string[]) => boolean, text: Growing) {
   let count = counting();
-  // What marks the paragraphs of a level if they do not say it, and what marked the last one of each.
-  let usual: (Marker | undefined)[] = [];
+  let [level, own]: [number, Marker | undefined] = [0, undefined];
+  // What marked the last paragraph of each level.
   let last: (Marker | undefined)[] = [];
-  let [level, own]: [number, Marker | null | undefined] = [0, undefined];
-  const mark = (marker: Marker | null) => {
+  const mark = (marker: Marker) => {
     if (within("a:pPr")) own = marker;
-    const at = LEVELS.findIndex((name) => within(name));
-    if (at >= 0) usual[at] = marker ?? undefined;
+    // Those of a level hold for paragraphs that do not say it.
+    else if (marker.type !== "") text.lose("list number", marker.type);
   };
   const sign = () => mark({ type: "", start: 1 });
   const begin = () => {
     count = counting();
-    [usual, last] = [[], []];
+    last = [];
   };
   const handlers: Handlers = {
     "p:txBody": begin,
@@ -138,16 +137,15 @@ function listsOn(within: (...names: readonly string[]) => boolean, text: Growing
     "a:p": () => ([level, own] = [0, undefined]),
     "a:pPr"({ lvl }) {
       // A field has properties of its own.
-      if (!within("a:fld")) level = boundedNumber(lvl, 0, LEVELS.length - 1);
+      if (!within("a:fld")) level = boundedNumber(lvl, 0, LAST_LEVEL);
     },
-    "a:buNone": () => mark(null),
     "a:buChar": sign,
     "a:buBlip": sign,
     "a:buAutoNum": ({ type = "", startAt }) => mark({ type, start: boundedNumber(startAt, 1) }),
   };
   /** The indent and label of the paragraph that ends here. */
   const next = () => {
-    const marker = own === undefined ? usual[level] : (own ?? undefined);
+    const marker = own;
     const before = last[level];
     last = [...last.slice(0, level), marker];
     if (!marker) return { indent: "", label: "" };
