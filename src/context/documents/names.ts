@@ -71,7 +71,7 @@ interface Binding {
 /** Gives elements and attributes the names that the readers know, whatever prefixes a document binds, and where. */
 export function knownNames(source: string) {
   // Most documents bind all prefixes in their first element, and the usual ones.
-  let unbound = countOf(source, "xmlns");
+  let unbound = bindingsIn(source);
   let depth = 0;
   /** Prefixes that are not the usual ones, with what stands for them. */
   const odd = new Map<string, string>();
@@ -120,15 +120,19 @@ export function knownNames(source: string) {
     },
     element: (given: string) => (odd.size === 0 ? given : element(given)),
     attributes(given: Attributes): Attributes {
-      const keys = odd.size === 0 ? [] : Object.keys(given);
+      if (odd.size === 0) return given;
+      const keys = Object.keys(given);
       if (keys.every((key) => attribute(key) === key)) return given;
       return Object.fromEntries(keys.map((key) => [attribute(key), given[key] ?? ""]));
     },
   };
 }
 
-function countOf(text: string, word: string): number {
+/** The number of attributes that bind prefixes. Namespaces of OpenDocument have `xmlns` in their names as well. */
+function bindingsIn(source: string): number {
   let count = 0;
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) count += 1;
+  for (let at = source.indexOf("xmlns"); at >= 0; at = source.indexOf("xmlns", at + 1)) {
+    if (/\s/.test(source.charAt(at - 1))) count += 1;
+  }
   return count;
 }

@@ -36,7 +36,7 @@ function wordsOf(source: string, text: Growing): string {
   walkXml(source, { math: () => (kind = "equation"), "office:chart": () => (kind = "chart") });
   if (kind !== "equation") text.lose(kind);
   if (kind !== "equation") return "";
-  const [typed] = textsIn(source, "annotation", "annotation", {});
+  const [typed] = textsIn(source, "annotation", "annotation");
   // Older programs write a prefix before each name.
-  return (typed?.text || textOfHtml(source.replace(/(<\/?)\w+:(?=m)/g, "$1"), text)).trim();
+  return (typed || textOfHtml(source.replace(/(<\/?)\w+:(?=m)/g, "$1"), text)).trim();
 }

@@ -43,13 +43,13 @@ export const flowInto = (write: Flow["write"]): Flow => ({ waiting: [], open: 0,
 
 /** The place of paragraphs and lists: the body, a cell, a note, a shape, or a paragraph with a box. */
 export interface Frame {
-  readonly outer?: Frame;
+  readonly outer: Frame | undefined;
   readonly flow: Flow;
-  readonly paragraph?: Paragraph;
-  readonly note?: Note;
+  readonly paragraph: Paragraph | undefined;
+  readonly note: Note | undefined;
   /** The lists that are open, and the last that lay in no other. */
   readonly lists: OpenList[];
-  last?: OpenList;
+  last: OpenList | undefined;
 }
 
 /** The frames and notes of a document that is read. */
@@ -62,12 +62,16 @@ export interface Story {
 
 /** Begins a document. @param write writes the paragraphs of its body */
 export function openStory(write: Flow["write"]): Story {
-  return { frame: { flow: flowInto(write), lists: [] }, notes: [], counts: { "^": 0, "^e": 0, "comment ": 0 } };
+  return { frame: framed({ flow: flowInto(write) }), notes: [], counts: { "^": 0, "^e": 0, "comment ": 0 } };
+}
+
+function framed({ flow, paragraph, note, outer }: Pick<Frame, "flow"> & Partial<Frame>): Frame {
+  return { outer, flow, paragraph, note, lists: [], last: undefined };
 }
 
 /** Enters a frame. Its paragraphs belong to the flow around, unless it has one of its own. */
-export function enter(story: Story, own: Pick<Partial<Frame>, "flow" | "paragraph" | "note"> = {}): void {
-  story.frame = { flow: story.frame.flow, ...own, lists: [], outer: story.frame };
+export function enter(story: Story, { flow = story.frame.flow, paragraph, note }: Partial<Frame> = {}): void {
+  story.frame = framed({ flow, paragraph, note, outer: story.frame });
 }
 
 export function leave(story: Story): void {

@@ -65,15 +65,16 @@ export function styleHandlers({ named }: OdfStyles, areAutomatic: boolean): Hand
 }
 
 /** The facts that a style and those above it give. */
-export function styleOf({ named, whole }: OdfStyles, family: "paragraph" | "text", name: string | undefined): OdfStyle {
-  const resolve = (id: string, above: number): OdfStyle => {
-    const own = named.get(id);
-    return own && above < MOST_ABOVE ? { ...resolve(own.above, above + 1), ...own } : {};
-  };
+export function styleOf(styles: OdfStyles, family: "paragraph" | "text", name: string | undefined): OdfStyle {
   const id = `${family} ${name}`;
-  const style = whole.get(id) ?? resolve(id, 0);
-  whole.set(id, style);
+  const style = styles.whole.get(id) ?? resolved(styles.named, id, 0);
+  styles.whole.set(id, style);
   return style;
+}
+
+function resolved(named: OdfStyles["named"], id: string, above: number): OdfStyle {
+  const own = named.get(id);
+  return own && above < MOST_ABOVE ? { ...resolved(named, own.above, above + 1), ...own } : {};
 }
 
 /** `super 58%` and `33% 58%` are raised, `sub 58%` and `-33% 58%` lowered; `0% 100%` is on the line. */

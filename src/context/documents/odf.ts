@@ -194,7 +194,7 @@ const HEADERS = ["header", "footer"].flatMap((name) => [name, `${name}-left`, `$
 /** Loses headers and footers that say more than the number of a page. */
 function loseHeaders(source: string, text: Growing): void {
   for (const name of HEADERS.filter((name) => source.includes(name))) {
-    const said = textsIn(source, `style:${name}`, `style:${name}`, { left: "text:page-number" });
-    for (const one of said) if (one.text.trim() !== "") text.lose("header or footer");
+    const said = textsIn(source, `style:${name}`, `style:${name}`, "text:page-number");
+    for (const one of said) if (one.trim() !== "") text.lose("header or footer");
   }
 }

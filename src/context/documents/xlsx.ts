@@ -129,8 +129,8 @@ export function readSheet<Cell>(
     const [shape, words] = type === "vmlDrawing" ? ["v:shape", "v:textbox"] : ["xdr:sp", "xdr:txBody"];
     const isDrawing = type === "vmlDrawing" || type === "drawing";
     // Newer programs keep a form of shapes of their own, before the one for others. That of a control is empty.
-    const texts = isDrawing ? textsIn(parts.text(target), shape, words, { left: "mc:Choice" }) : [];
-    for (const { text } of texts) if (text.trim() !== "") pass.lose("text box");
+    const texts = isDrawing ? textsIn(parts.text(target), shape, words, "mc:Choice") : [];
+    for (const text of texts) if (text.trim() !== "") pass.lose("text box");
   }
 }
 

@@ -89,34 +89,19 @@ interface Walk {
 /** Walks through the elements of XML. @throws Unreadable */
 export const walkXml = (source: string, on: Handlers) => openXml(source).walk({ on });
 
-/** The texts that are wanted of elements. */
-interface Wanted extends Pick<Walk, "unread"> {
-  readonly left?: string;
-  readonly paragraph?: string;
-}
-
-/** The texts of all elements `of`: what `words` in them hold, except within `left`. A `paragraph` ends with a space. */
-export function textsIn(source: string, of: string, words: string, { left = "", paragraph = "", unread }: Wanted) {
-  const found: { readonly attributes: Attributes; text: string }[] = [];
+/** The texts of all elements `of`: what `words` in them hold, except within `left`. */
+export function textsIn(source: string, of: string, words: string, left = ""): string[] {
+  const found: string[] = [];
   const xml = openXml(source);
-  const put = (more: string) => {
-    const last = found.at(-1);
-    if (last) last.text += more;
+  let said = "";
+  const take = (more: string) => {
+    if (xml.within(words) && !xml.within(left)) said += more;
+    return true;
   };
-  xml.walk({
-    take(more) {
-      put(xml.within(words) && !xml.within(left) ? more : "");
-      return xml.within(words, left);
-    },
-    ...(unread ? { unread } : {}),
-    on: {
-      [`/${paragraph}`]: () => put(" "),
-      [of]: (attributes) => found.push({ attributes, text: "" }),
-    },
-  });
+  xml.walk({ take, on: { [of]: () => (said = ""), [`/${of}`]: () => found.push(said) } });
   return found;
 }
 
 /** True if an element of this name says something. */
 export const isSaid = (source: string, element: string) =>
-  textsIn(source, element, element, {}).some(({ text }) => text.trim() !== "");
+  textsIn(source, element, element).some((text) => text.trim() !== "");
