@@ -17,8 +17,6 @@ export interface Line {
   readonly size: number;
   /** The direction in which it is written. */
   readonly turn: string;
-  /** True if it was put together of cells with several lines. */
-  readonly isWhole?: true;
 }
 
 type Column = Pick<Piece, "x" | "end">;
@@ -88,7 +86,7 @@ function withLateLabels(given: readonly Line[]): Line[] {
 function wordsOf({ pieces: [label, ...others], size }: Line, { pieces: [words] }: Line): Piece | undefined {
   if (!label || !words || others.length > 0 || !LABEL.test(label.said)) return undefined;
   const gap = words.x - label.end;
-  return gap > 0 && gap < HANGING * size ? { ...words, said: `${label.said} ${words.said}` } : undefined;
+  return gap > 0 && gap < HANGING * size ? joined(label, words) : undefined;
 }
 
 /**
@@ -103,7 +101,7 @@ function withWholeCells(given: readonly Line[]): Line[] {
     // Columns of text are written so as well, and stay as they are.
     const next = given[at + 1];
     const isText = others.length > 1 && isBelow(next, line) && downTo(next, line) < SAME * downTo(others[0], first);
-    if (above?.isWhole && isBelow(line, above) && line.y > above.y - HIGHER * line.size) {
+    if (above && above.top > above.y && isBelow(line, above) && line.y > above.y - HIGHER * line.size) {
       lines.splice(-1, 1, withLine(above, line));
     } else if (first && !isText) {
       const cell = others.reduce(withLine, first);
@@ -111,7 +109,7 @@ function withWholeCells(given: readonly Line[]): Line[] {
       const y = Math.min(cell.y, cell.top + cell.y - line.y);
       const top = Math.max(cell.top, line.y);
       lines.splice(-1 - others.length);
-      lines.push({ ...cell, pieces: [...cell.pieces, ...line.pieces], top, y, isWhole: true });
+      lines.push({ ...cell, pieces: [...cell.pieces, ...line.pieces], top, y });
     } else lines.push(line);
   }
   return lines;
@@ -121,9 +119,7 @@ function withWholeCells(given: readonly Line[]): Line[] {
 function withLine(line: Line, { pieces: [piece], y }: Line): Line {
   const last = line.pieces.at(-1);
   if (!last || !piece) return line;
-  const said = `${last.said} ${piece.said}`;
-  const whole = { ...last, said, x: Math.min(last.x, piece.x), end: Math.max(last.end, piece.end) };
-  return { ...line, pieces: [...line.pieces.slice(0, -1), whole], y: Math.min(line.y, y) };
+  return { ...line, pieces: [...line.pieces.slice(0, -1), joined(last, piece)], y: Math.min(line.y, y) };
 }
 
 /** The place of the first line of the cell that ends before a line; the number of lines if none does. */
@@ -199,7 +195,9 @@ function withLabel(pieces: Row): Row {
   return isClause || LABEL.test(label.said) ? [joined(label, words)] : pieces;
 }
 
-const joined = (piece: Piece, next: Piece) => ({ ...piece, said: `${piece.said} ${next.said}`, end: next.end });
+function joined(piece: Piece, { said, x, end }: Piece): Piece {
+  return { ...piece, said: `${piece.said} ${said}`, x: Math.min(piece.x, x), end: Math.max(piece.end, end) };
+}
 
 /** The columns are those of the rows that have the most pieces. */
 function columnsWith(columns: readonly Column[], row: Row): readonly Column[] {

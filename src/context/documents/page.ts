@@ -150,7 +150,8 @@ function lineOf(words: readonly Word[], isMirrored: boolean): Line {
     const said = inReadingOrder(shifted(last?.said ?? "", word.said, word.shift), isMirrored);
     if (!piece || gap > LOOSE * size) pieces.push({ said, x: word.x, end: word.end, isWide: gap > TAB * size });
     else {
-      piece.said = (isMirrored ? [said, piece.said] : [piece.said, said]).join(isApart ? " " : "");
+      const space = isApart ? " " : "";
+      piece.said = isMirrored ? said + space + piece.said : piece.said + space + said;
       piece.end = Math.max(piece.end, word.end);
     }
     last = word;

@@ -18,7 +18,7 @@ export async function readPdf(bytes: Uint8Array, text: Growing): Promise<void> {
       const notes = notesOf(annotations.get(number) ?? [], text);
       const parts = [textOfPage(items), ...notes].filter((part) => part !== "");
       if (parts.length === 0) text.lose("page without text", number);
-      text.add(parts.map((part) => `${part}\n`).join(""));
+      for (const part of parts) text.add(`${part}\n`);
       for (const { str } of items)
         for (const _ of str.matchAll(WITHOUT_MEANING)) text.lose("character without a meaning", number);
     }
@@ -66,8 +66,7 @@ async function itemsOf(pdf: Pdf, number: number) {
 async function annotationsOf(pdf: Pdf, text: Growing): Promise<Map<number, Annotation[]>> {
   const damaged = new Set<number>();
   for (let index = 0; index < pdf.numPages; index++) await pdf.getPage(index + 1).catch(() => damaged.add(index));
-  const found: object[] | null = await pdf.getAnnotationsByType(new Set(KINDS), damaged).catch(() => null);
+  const found: Annotation[] | null = await pdf.getAnnotationsByType(new Set(KINDS), damaged).catch(() => null);
   if (found === null) text.lose("annotation");
-  const annotations = (found ?? []).map((one): Annotation => ({ ...one }));
-  return Map.groupBy(annotations, ({ pageIndex = 0 }) => pageIndex + 1);
+  return Map.groupBy(found ?? [], ({ pageIndex = 0 }) => pageIndex + 1);
 }

@@ -115,6 +115,22 @@ export const PAGES: Readonly<Record<string, () => Buffer>> = {
       [400, 619, "7.00"],
       [160, 585, "Nobody knows"],
     ),
+  "tall-rows.pdf": () =>
+    page(
+      ...rows([60, 160, 400], 700, [["Name", "Remark", "Sum"]]),
+      [60, 650, "Widget"],
+      ...["She said that it was", "too long for her, and", "that she would not", "come again to see", "it."].map(
+        (words, at): Put => [160, 676 - 13 * at, words],
+      ),
+      [400, 650, "1.50"],
+      ...rows([60, 160, 400], 598, [["Gadget", "", "7.00"]]),
+      ...rows([60, 160, 400], 572, [["", "Rusty", ""]]),
+      [60, 546, "A name of"],
+      [60, 533, "three lines,"],
+      [60, 520, "or so"],
+      [160, 533, "One line"],
+      [400, 533, "9.00"],
+    ),
   "options.pdf": () =>
     page(
       ...rows([60, 200], 700, [
