@@ -158,7 +158,7 @@ function withPieces(level: OdfLevel, list: ReadonlyMap<number, OdfLevel>): OdfLe
   const hasNumber = (at: number) => !/^(none|bullet)$/.test(list.get(at)?.format ?? "1");
   const shown = level.label
     .join("")
-    .replace(/%(\d+)%([^%]*(?=%))?/g, (number, at) => (hasNumber(levelIn(at)) ? number : ""));
+    .replace(/%(\d{1,3})%(?:[^%]{0,99}(?=%))?/g, (number, at) => (hasNumber(levelIn(at)) ? number : ""));
   const pieces = shown.split(/%(\d+)%/);
   return { ...level, label: pieces.map((piece, n) => (n % 2 === 0 ? piece : levelIn(piece))) };
 }

@@ -212,7 +212,7 @@ function xlsxValue(value: string, type: string, style: number, book: Workbook): 
     return { type: "boolean", said: isTrue ? "TRUE" : "FALSE", raw: String(isTrue) };
   }
   if (type === "str" || type === "inlineStr") return textValue(signsIn(value));
-  if (type === "d") return momentValue(value.replace("T", " ").replace(/ 00:00:00(\.0+)?Z?$/, ""));
+  if (type === "d") return momentValue(value.replace("T", " ").replace(/ 00:00:00(?:\.000)?Z?$/, ""));
   if (type !== "n") return textValue(value);
   const format = book.formats[style];
   const moment = format && format.shows !== "number" ? momentOf(Number(value), format, book.is1904) : null;
