@@ -227,7 +227,8 @@ async function memoryOf(places: Places, server: BatchServer, jobs: number): Prom
     await once(child, "exit");
     return Number(kb) / 1024;
   };
-  return { sender: await waiting(), waiter: await waiting() };
+  const sender = await waiting();
+  return { sender, waiter: size(null, sender) ?? (await waiting()) };
 }
 
 /** The jobs of a run that another process is submitting. */

@@ -18,10 +18,10 @@ export async function benchSessions(): Promise<Report> {
   const measure = <T>(what: string, count: number): Promise<T> => measured(what, library, count);
   const one = await inTurn(measure);
   const parts = await measure<Record<string, number[]>>("parts", size(10, 1));
-  const hundred = await measure<Sessions>("many", size(100, 2));
   const peer = await measure<Pick<Sessions, "cells" | "cpu">>("codemode many", size(100, 2));
-  const thousand = size(null, hundred) ?? (await measure<Sessions>("many", 1000));
   const stored = await measured<Sessions>("many in a store", library, size(1000, 2), { BELAY_HOME: home });
+  const hundred = size(null, stored) ?? (await measure<Sessions>("many", 100));
+  const thousand = size(null, stored) ?? (await measure<Sessions>("many", 1000));
   return {
     title: "sessions: many in one process",
     cases: [

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { pdf } from "../tests/documents/packed.ts";
 import { startModelServer } from "../tests/support/model-server.ts";
 import { launch } from "../tests/support/view/chromium.ts";
-import { mustRun, ROOT } from "./process.ts";
+import { mustRun } from "./process.ts";
 
 // Makes the pictures of an answer's page: a question about a folder of contracts, with a scripted model. Needs a Chromium.
 
@@ -37,8 +37,8 @@ answer(
 );`,
 ];
 
-/** Takes a picture of the page of an answer in each scheme, with its first source opened. */
-export async function makeAnswerPictures(folder: string): Promise<void> {
+/** Takes a picture of the page of an answer in each scheme, with its first source opened. @param command arguments of node that make it `belay` */
+export async function makeAnswerPictures(folder: string, command: readonly string[]): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "demo-"));
   const contracts = join(home, "contracts");
   mkdirSync(join(contracts, "letters"), { recursive: true });
@@ -60,7 +60,7 @@ export async function makeAnswerPictures(folder: string): Promise<void> {
   const model = ["--model", "local/scripted", "--base-url", server.url, "--price", "3/15"];
   const asked = ["ask", question, "-c", "contracts", "--session", "lease", "--view=page.html", "-q", ...model];
   try {
-    await mustRun(process.execPath, [join(ROOT, "src/cli/main.ts"), ...asked], { cwd: home, env });
+    await mustRun(process.execPath, [...command, ...asked], { cwd: home, env });
     await photograph(pathToFileURL(join(home, "page.html")).href, home, folder);
   } finally {
     rmSync(home, { recursive: true, force: true });

@@ -34,11 +34,17 @@ print(told.results.filter(({ ok }) => ok).length);`,
   ["That is enough.", 'answer("A step is on disk before its call is sent.", { cite: [matches[0]] })'],
 ];
 
-/** @param awayMs between the kill and the resume; 0: nothing is killed */
-export async function makePictures(
-  folder: string,
-  { calls, awayMs }: { calls: number; awayMs: number },
-): Promise<void> {
+/** How the pictures of an ask are made. */
+interface Asked {
+  readonly calls: number;
+  /** Time between the kill and the resume, ms; 0: nothing is killed. */
+  readonly awayMs: number;
+  /** Arguments of node that make it `belay`. */
+  readonly command: readonly string[];
+}
+
+/** Takes a picture of the calls of an ask in each scheme. */
+export async function makePictures(folder: string, { calls, awayMs, command }: Asked): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "demo-"));
   const turns = turnsOf(calls);
   await using server = await startModelServer(({ body, index, prompt }) => {
@@ -52,7 +58,6 @@ export async function makePictures(
     return { text: "A step is on disk before its call is sent.", usage, delayMs };
   });
   const env = { ...process.env, BELAY_HOME: join(home, "store"), XDG_CONFIG_HOME: home };
-  const main = join(ROOT, "src/cli/main.ts");
   cpSync(join(ROOT, "docs"), join(home, "docs"), { recursive: true, filter: (path) => !path.endsWith(".png") });
   const model = [
     "--model",
@@ -69,14 +74,14 @@ export async function makePictures(
   const asked = ["ask", "What is promised after a kill?", "-c", "docs", "--session", "promises", ...model];
   try {
     if (awayMs > 0) {
-      const child = spawn(process.execPath, [main, ...asked, "-q"], { cwd: home, env, stdio: "ignore" });
+      const child = spawn(process.execPath, [...command, ...asked, "-q"], { cwd: home, env, stdio: "ignore" });
       while (server.requests.length < (calls * 2) / 5 && child.exitCode === null) await setTimeout(10);
       child.kill("SIGKILL");
       await setTimeout(awayMs);
     }
     const on = awayMs > 0 ? ["resume", "promises", ...model] : asked;
-    await mustRun(process.execPath, [main, ...on, "-q"], { cwd: home, env });
-    await mustRun(process.execPath, [main, "view", "promises", "-o", "page.html"], { cwd: home, env });
+    await mustRun(process.execPath, [...command, ...on, "-q"], { cwd: home, env });
+    await mustRun(process.execPath, [...command, "view", "promises", "-o", "page.html"], { cwd: home, env });
     await photograph(home, folder);
   } finally {
     rmSync(home, { recursive: true, force: true });
@@ -104,6 +109,7 @@ async function photograph(home: string, folder: string): Promise<void> {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  await makeAnswerPictures(join(ROOT, "docs/pictures"));
-  await makePictures(join(ROOT, "docs/pictures"), { calls: 150, awayMs: 4000 });
+  const command = [join(ROOT, "src/cli/main.ts")];
+  await makeAnswerPictures(join(ROOT, "docs/pictures"), command);
+  await makePictures(join(ROOT, "docs/pictures"), { calls: 150, awayMs: 4000, command });
 }

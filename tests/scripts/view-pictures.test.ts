@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { makeAnswerPictures } from "../../scripts/answer-pictures.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { makePictures } from "../../scripts/view-pictures.ts";
+import { COMMAND } from "../support/command.ts";
 import { folderWith } from "../support/tree.ts";
 import { CHROMIUM } from "../support/view/chromium.ts";
 
@@ -17,8 +18,8 @@ test.skipIf(CHROMIUM === undefined)(
   { timeout: 60_000 },
   async () => {
     const folder = folderWith();
-    await makePictures(folder, { calls: 14, awayMs: 0 });
-    await makeAnswerPictures(folder);
+    await makePictures(folder, { calls: 14, awayMs: 0, command: COMMAND });
+    await makeAnswerPictures(folder, COMMAND);
     const pictures = NAMES.map((name) => join(folder, name));
     expect(pictures.map(widthOf)).toEqual([1200, 1200, 1200, 1200]);
     const hashes = new Set(pictures.map((path) => readFileSync(path).toString("base64")));
