@@ -140,6 +140,7 @@ function lineOf(words: readonly Word[], isMirrored: boolean): Line {
   let shifted = shifting();
   let last: Word | undefined;
   for (const word of isSorted ? placed.toSorted((one, other) => one.x - other.x) : placed) {
+    if (last?.said === word.said && isDrawnAgain(word, last)) continue;
     const piece = pieces.at(-1);
     const gap = piece ? word.x - piece.end : Number.POSITIVE_INFINITY;
     const size = Math.max(word.size, last?.size ?? 0);

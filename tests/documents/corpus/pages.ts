@@ -77,6 +77,12 @@ export const PAGES: Readonly<Record<string, () => Buffer>> = {
       [60, 660, "Shadowed title", 20],
       [60, 630, "Words"],
       [60.8, 659.2, "Shadowed title", 20],
+      // A line of equal cells, drawn whole and then again.
+      ...[60, 60.3].flatMap((x): Put[] => [
+        [x, 560, "Sum"],
+        [x + 60, 560, "7"],
+        [x + 120, 560, "7"],
+      ]),
     ),
   "empty-cells.pdf": () =>
     page(
