@@ -4,15 +4,16 @@ import { ulid } from "ulid";
 import type { Store } from "../src/store/index.ts";
 import { openStore } from "../src/store/index.ts";
 import { checkpointOf, pagesOf, recordOf, sessionOf } from "../tests/src/store/sample.ts";
-import { startCluster } from "../tests/support/postgres/cluster.ts";
+import { type Cluster, startCluster } from "../tests/support/postgres/cluster.ts";
 import { median, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
+import { size } from "./size.ts";
 
 const STEPS = 100;
 
 /** A step on a server against one in a folder, both on disk when they are kept. */
 export async function benchPostgres(): Promise<Report> {
-  await using cluster = await startCluster({ settings: ["fsync=on"] });
+  await using cluster = await clusterOf();
   const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
   try {
     await using server = await openStore(cluster.url);
@@ -36,6 +37,12 @@ export async function benchPostgres(): Promise<Report> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A server of its own; with `--smallest` the one that is named for tests, if there is one. */
+async function clusterOf(): Promise<Pick<Cluster, "url" | typeof Symbol.asyncDispose>> {
+  const url = size(undefined, process.env.BELAY_TEST_POSTGRES);
+  return url === undefined ? startCluster({ settings: ["fsync=on"] }) : { url, async [Symbol.asyncDispose]() {} };
 }
 
 /** Commits steps to a session of its own, one after the other; answers how long one took, ms. */
