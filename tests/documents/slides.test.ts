@@ -9,6 +9,9 @@ import { zip } from "./packed.ts";
 const run = (text: string, properties = "") => `<a:r><a:rPr${properties}/><a:t>${text}</a:t></a:r>`;
 const line = (text: string, properties = "") => `<a:p><a:pPr>${properties}</a:pPr>${run(text)}</a:p>`;
 const box = (inner: string, look = "") => `<p:sp><p:txBody><a:lstStyle>${look}</a:lstStyle>${inner}</p:txBody></p:sp>`;
+const filled = (holder: string, inner: string, look?: string) =>
+  box(inner, look).replace("<p:sp>", `<p:sp><p:ph ${holder}/>`);
+const level = (number: number, mark: string) => `<a:lvl${number}pPr>${mark}</a:lvl${number}pPr>`;
 const numbered = (text: string, type: string, level = 0, more = "") =>
   `<a:p><a:pPr lvl="${level}"><a:buAutoNum type="${type}"${more}/></a:pPr>${run(text)}</a:p>`;
 const cell = (text: string, more = "") => `<a:tc${more}><a:txBody>${line(text)}</a:txBody></a:tc>`;
@@ -59,13 +62,26 @@ const SLIDES: readonly Slide[] = [
     text: "5 five\n6 six\nA. A\nbetween\nA. A again\n",
   },
   {
-    says: "signs are bullets, and numbers that a shape gives to all lines of a level are told",
+    says: "signs are bullets, and a shape says for all lines of a level which numbers begin them",
     shapes: box(
       `${line("first")}${line("none", "<a:buNone/>")}<a:p><a:pPr lvl="1"/>${run("below")}</a:p>${line("sign", '<a:buChar char="•"/>')}`,
       '<a:lvl1pPr><a:buAutoNum type="arabicPeriod"/></a:lvl1pPr><a:lvl2pPr><a:buChar char="-"/></a:lvl2pPr>',
     ),
-    text: "first\nnone\nbelow\n- sign\n",
-    lost: ["list number: arabicPeriod"],
+    text: "1. first\nnone\nbelow\n- sign\n",
+  },
+  {
+    says: "a placeholder takes numbers from that of the layout, of the master, and from what the master says for all",
+    shapes: [
+      filled('type="body" idx="7"', line("one") + line("none", "<a:buNone/>") + line("one again")),
+      filled('idx="7"', line("shape"), '<a:lvl1pPr><a:buChar char="-"/></a:lvl1pPr>'),
+      filled('idx="8"', `${line("signs")}<a:p><a:pPr lvl="1"/>${run("master")}</a:p>`),
+      filled('idx="9"', `${line("all")}<a:p><a:pPr lvl="2"/>${run("deep")}</a:p>`),
+      filled('type="title"', line("title")),
+      filled('type="dt" idx="7"', line("date")),
+      box(line("text box")),
+      `<p:graphicFrame><p:ph idx="7"/><a:tbl><a:tr>${cell("x")}${cell("y")}</a:tr></a:tbl></p:graphicFrame>`,
+    ].join(""),
+    text: "1. one\nnone\n1. one again\nshape\nsigns\n  a) master\nI. all\n    i) deep\ntitle\ndate\ntext box\nx | y\n",
   },
   {
     says: "numbers of other scripts are decimal, and told",
@@ -124,6 +140,20 @@ const SLIDES: readonly Slide[] = [
 ];
 
 const RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/slide";
+const SIGN = '<a:buChar char="-"/>';
+const LAYOUT = `<p:sldLayout>${[
+  filled('idx="7"', line("Click"), level(1, '<a:buAutoNum type="arabicPeriod"/>')),
+  box(line("Draft"), level(1, SIGN)),
+  filled('idx="8"', line("Click"), level(1, SIGN)),
+].join("")}</p:sldLayout>`;
+const MASTER = `<p:sldMaster>${filled('type="body"', line("Click"), level(2, '<a:buAutoNum type="alphaLcParenR"/>'))}
+<p:txStyles><p:titleStyle>${level(1, "<a:buNone/>")}</p:titleStyle><p:bodyStyle>${[
+  level(1, '<a:buAutoNum type="romanUcPeriod"/>'),
+  level(2, SIGN),
+  level(3, '<a:buAutoNum type="romanLcParenR"/>'),
+].join(
+  "",
+)}</p:bodyStyle><p:otherStyle>${level(1, '<a:buAutoNum type="romanLcParenR"/>')}</p:otherStyle></p:txStyles></p:sldMaster>`;
 
 /** A presentation with these slides. One without shapes has no part. */
 function presentation(shapes: readonly string[]): Buffer {
@@ -135,6 +165,16 @@ function presentation(shapes: readonly string[]): Buffer {
     { name: "ppt/presentation.xml", data: `<p:presentation>${ids.join("")}</p:presentation>` },
     { name: "ppt/_rels/presentation.xml.rels", data: `<Relationships>${relations.join("")}</Relationships>` },
     ...parts.filter((_, at) => shapes[at] !== ""),
+    ...shapes.map((_, at) => ({
+      name: `ppt/slides/_rels/s${at}.xml.rels`,
+      data: `<Relationships><Relationship Id="l" Type="${RELATION}/slideLayout" Target="../l.xml"/></Relationships>`,
+    })),
+    {
+      name: "ppt/_rels/l.xml.rels",
+      data: `<Relationships><Relationship Id="m" Type="${RELATION}/slideMaster" Target="m.xml"/></Relationships>`,
+    },
+    { name: "ppt/l.xml", data: LAYOUT },
+    { name: "ppt/m.xml", data: MASTER },
   ]);
 }
 

@@ -3,13 +3,19 @@ import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
 import { BULLET, boundedNumber, counting, type NumberFormat, type Shift, shifting } from "./labels.ts";
 import { equations, NO_EQUATIONS } from "./math.ts";
-import { mainOf, relationsOf, tableOf } from "./office.ts";
+import { mainOf, relatedPart, relationsOf, tableOf } from "./office.ts";
 import { symbols } from "./symbols.ts";
 import { type Handlers, openXml, walkXml } from "./xml.ts";
 
 export function readPptx(parts: Parts, text: Growing): void {
   const main = mainOf(parts, "ppt/presentation.xml");
   const related = relationsOf(parts, main);
+  const read = new Map<string, Markers>();
+  const markersOf = (part: string) => {
+    const markers = read.get(part) ?? markersIn(parts.text(part), text);
+    read.set(part, markers);
+    return markers;
+  };
   const ids: string[] = [];
   walkXml(parts.text(main), { "p:sldId": (slide) => ids.push(slide["r:id"] ?? "") });
   for (const [at, id] of ids.entries()) {
@@ -19,8 +25,10 @@ export function readPptx(parts: Parts, text: Growing): void {
     const notes = [...relationsOf(parts, slide).values()].find(({ type }) => type === "notesSlide")?.target;
     text.part(`slide ${number}`);
     const isDamaged = [slide, notes].some((part) => part !== undefined && !parts.names.has(part));
-    const has = readSlide(parts.text(slide), text);
-    const hasNotes = notes !== undefined && readSlide(parts.text(notes), text, "Notes:\n");
+    const layout = relatedPart(parts, slide, "slideLayout");
+    const bases = [layout, relatedPart(parts, layout, "slideMaster")].map(markersOf);
+    const has = readSlide(parts.text(slide), text, bases);
+    const hasNotes = notes !== undefined && readSlide(parts.text(notes), text, [], "Notes:\n");
     if (isDamaged) text.lose("damaged part", number);
     else if (!has && !hasNotes) text.lose("slide without text", number);
   }
@@ -29,11 +37,11 @@ export function readPptx(parts: Parts, text: Growing): void {
 /** Elements whose text nobody sees: the ids of the looks of tables, and what an animation changes. */
 const SILENT = ["a:tableStyleId", "p:attrName"];
 
-/** True if the slide has text. */
-function readSlide(source: string, text: Growing, lead = ""): boolean {
+/** True if the slide has text. @param bases what marks paragraphs by its layout, and by its master */
+function readSlide(source: string, text: Growing, bases: readonly Markers[], lead = ""): boolean {
   const xml = openXml(source);
   const table = tableOf(xml, text, "a:tbl", "a:tr", "a:tc");
-  const lists = listsOn(xml.within, text);
+  const lists = listsOn(xml.within, text, bases);
   let [paragraph, has] = ["", false];
   const lose = () => text.lose("equation");
   const math = source.includes("oMath") ? equations((line) => put(line), lose) : NO_EQUATIONS;
@@ -107,57 +115,92 @@ const shiftOf = (raised: number): Shift => (raised > 0 ? "^" : raised < 0 ? "_" 
 
 /** The sign or number before paragraphs of a list. */
 interface Marker {
-  /** The kind of number, such as `alphaLcParenR` for `a)`; "" of a sign. */
+  /** The kind of number, such as `alphaLcParenR` for `a)`; "" of the two below. */
   readonly type: string;
   readonly start: number;
 }
 
-/** The last level of paragraphs. The first is 0. */
-const LAST_LEVEL = 8;
+const SIGN: Marker = { type: "", start: 1 };
+const NONE: Marker = { type: "", start: 1 };
 
-/** The lists of the shapes of a slide. */
-function listsOn(within: (...names: readonly string[]) => boolean, text: Growing) {
+/** Markers of paragraphs that do not say their own, by a name of the shape and the level: `body1 0`. */
+type Markers = Map<string, Marker>;
+
+/** Finds what marks paragraphs by a layout or master. */
+function markersIn(source: string, text: Growing): Markers {
+  const xml = openXml(source);
+  const { handlers, markers } = listsOn(xml.within, text, []);
+  xml.walk({ on: handlers });
+  return markers;
+}
+
+/** The elements that say what marks the paragraphs of each level. */
+const LEVELS = Array.from({ length: 9 }, (_, level) => `a:lvl${level + 1}pPr`);
+
+/** The lists of the shapes of a slide, layout or master. */
+function listsOn(within: (...names: readonly string[]) => boolean, text: Growing, bases: readonly Markers[]) {
   let count = counting();
   let [level, own]: [number, Marker | undefined] = [0, undefined];
   // What marked the last paragraph of each level.
-  let last: (Marker | undefined)[] = [];
-  const mark = (marker: Marker) => {
+  let last: Marker[] = [];
+  const markers: Markers = new Map();
+  // The shape's own name, and those of its placeholder in layouts and in masters.
+  let [shapes, names]: [number, string[]] = [0, []];
+  const mark = (marker: Marker, usual = marker) => {
     if (within("a:pPr")) own = marker;
-    // Those of a level hold for paragraphs that do not say it.
-    else if (marker.type !== "") text.lose("list number", marker.type);
+    const at = LEVELS.findIndex((name) => within(name));
+    for (const key of names.map((name) => `${name} ${at}`)) {
+      // What a master says for all stands behind its placeholders.
+      if (!markers.has(key)) markers.set(key, usual);
+    }
   };
-  const sign = () => mark({ type: "", start: 1 });
+  // Those that a paragraph does not give itself are not shown.
+  const sign = () => mark(SIGN, NONE);
+  const shape = () => (names = [`${++shapes}`]);
   const begin = () => {
     count = counting();
     last = [];
   };
   const handlers: Handlers = {
+    "p:sp": shape,
+    "p:ph"({ type = "", idx = "0" }) {
+      const [name = "body"] = /^(title|ctrTitle|dt|ftr|sldNum)$/.exec(type) ?? [];
+      names.push(name + idx, name);
+    },
+    "p:titleStyle": () => (names = ["title", "ctrTitle"]),
+    "p:bodyStyle": () => (names = ["body"]),
+    "p:otherStyle": shape,
     "p:txBody": begin,
-    "a:txBody": begin,
+    "a:txBody"() {
+      shape();
+      begin();
+    },
     "a:p": () => ([level, own] = [0, undefined]),
     "a:pPr"({ lvl }) {
       // A field has properties of its own.
-      if (!within("a:fld")) level = boundedNumber(lvl, 0, LAST_LEVEL);
+      if (!within("a:fld")) level = boundedNumber(lvl, 0, LEVELS.length - 1);
     },
+    "a:buNone": () => mark(NONE),
     "a:buChar": sign,
     "a:buBlip": sign,
     "a:buAutoNum": ({ type = "", startAt }) => mark({ type, start: boundedNumber(startAt, 1) }),
   };
   /** The indent and label of the paragraph that ends here. */
   const next = () => {
-    const marker = own;
+    const usual = [markers, ...bases].map((base, at) => base.get(`${names[at]} ${level}`));
+    const marker = [own, ...usual].find((one) => one !== undefined) ?? NONE;
     const before = last[level];
     last = [...last.slice(0, level), marker];
-    if (!marker) return { indent: "", label: "" };
+    if (marker === NONE) return { indent: "", label: "" };
     const indent = "  ".repeat(level);
-    if (marker.type === "") return { indent, label: `${BULLET} ` };
+    if (marker === SIGN) return { indent, label: `${BULLET} ` };
     const goesOn = before?.type === marker.type && before.start === marker.start;
     const { format, label } = numberingOf(marker.type, level);
     if (format === undefined) text.lose("list number", marker.type);
     const shown = { format: format ?? "1", label, start: marker.start };
     return { indent, label: `${count.next(level, () => shown, goesOn ? undefined : marker.start)} ` };
   };
-  return { handlers, next };
+  return { handlers, markers, next };
 }
 
 const FORMATS: readonly (readonly [name: RegExp, format: NumberFormat])[] = [
