@@ -85,6 +85,14 @@ test("an encoding of ASCII with escapes that is not known is a guess", () => {
   expect(read(Buffer.from("<meta charset=iso-2022-kr><p>\x0e0!\x0f"))[1]).toEqual(GUESS);
 });
 
+test("escapes to Japanese in a page that says nothing are a guess, unless a user says UTF-8 or there is more than ASCII", () => {
+  const [bytes, words] = pageIn("iso-2022-jp", "<p>");
+  expect(read(bytes)).toEqual([words, [{ kind: "guessed encoding", count: 1, where: ["iso-2022-jp"] }]]);
+  expect(read(bytes, "utf-8")[0]).toContain("$BF|");
+  expect(read(Buffer.concat([bytes, Buffer.from("ü")]))[0]).toContain("$BF|");
+  expect(read(Buffer.from("<p>\u001b(B\u001b[1mbold"))[1]).toEqual([]);
+});
+
 test("the word of a user counts for what is not UTF-8, before that of the page", () => {
   const [bytes, words] = pageIn("koi8-r", "<meta charset=latin1><p>");
   expect(read(bytes, "koi8-r")).toEqual([words, []]);

@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { decodeText, markOf, mendUtf8 } from "../text/decode.ts";
 import { type Growing, GUESSED_ENCODING, Unreadable } from "./growing.ts";
 import { parse } from "./markup.ts";
@@ -23,6 +23,10 @@ export function decodedHtml(bytes: Buffer, text: Growing, encoding?: string): st
   const isValid = isUtf8(bytes);
   if (isValid && !SIGNS_OF_OTHERS.some((sign) => bytes.includes(sign))) return decodedAs(UTF_8, bytes, text);
   const said = encoding ?? declaredIn(head);
+  if (said === undefined && isJapanese(bytes)) {
+    text.lose(GUESSED_ENCODING, JAPANESE);
+    return decodedAs(JAPANESE, bytes, text);
+  }
   // ISO-2022 is ASCII with escapes, and UTF-16 may be ASCII with NUL: both are UTF-8 too.
   const isOther = /^(iso-2022|csiso2022|hz-)/i.test(said ?? "") || head.includes(0);
   if (isValid && !isOther) return decodedAs(UTF_8, bytes, text);
@@ -31,6 +35,14 @@ export function decodedHtml(bytes: Buffer, text: Growing, encoding?: string): st
   if (encoding !== undefined || isNearlyUtf8(bytes)) return decodedAs(UTF_8, bytes, text);
   text.lose(GUESSED_ENCODING, GUESSED);
   return decodedAs(GUESSED, bytes, text);
+}
+
+const JAPANESE = "iso-2022-jp";
+
+/** True for ASCII that goes to Japanese characters and back by escapes. */
+export function isJapanese(bytes: Buffer): boolean {
+  const has = (sign: string) => bytes.includes(`\u001b${sign}`);
+  return (has("$B") || has("$@")) && (has("(B") || has("(J")) && isAscii(bytes);
 }
 
 /** Signs of ISO-2022, HZ and UTF-16. Few pages in UTF-8 have one. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import PostalMime, { decodeWords, type Email } from "postal-mime";
 import { withoutMark } from "../text/decode.ts";
-import { decodedHtml, labelOf } from "./decoded.ts";
+import { decodedHtml, isJapanese, labelOf } from "./decoded.ts";
 import { type Growing, GUESSED_ENCODING, Unreadable } from "./growing.ts";
 
 /** A part of a mail, as postal-mime has it within. Its version is pinned for this. */
@@ -94,7 +94,8 @@ export function decodedBy(label: string, bytes: Buffer, text: Growing): string {
     .replace(/^x-(?!sjis|user)/, "")
     .replace(/^(iso-2022-jp)-.*/, "$1");
   const isOther = SEVEN_BITS.test(said);
-  if (isUtf8(bytes) && !isOther) return bytes.toString("utf8");
+  const isUnsaid = /^(us-)?(ascii)?$/.test(said) && isJapanese(bytes);
+  if (isUtf8(bytes) && !isOther && !isUnsaid) return bytes.toString("utf8");
   const encoding = labelOf(ALIASES[said] ?? said);
   if (encoding === undefined && isOther) text.lose(GUESSED_ENCODING, said);
   try {
