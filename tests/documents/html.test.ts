@@ -23,6 +23,10 @@ test.each([
   ["<p hidden><ol reversed><li></ol></p><ol><li>x</ol><ol reversed start=9><li>a<li>b</ol>", "1. x,9. a,8. b"],
   ["<ol style='list-style-type: lower-roman' start=-1><li>a<li>b<li>c</ol>", "-1. a,0. b,i. c"],
   ["<ol style='list-style: none'><li>a</ol><ol start=99999999999999999999><li>a</ol>", "- a,2147483647. a"],
+  [
+    "<ol style='list-style:inside lower-roman !important'><li>a</ol><ol style='list-style: url(a.png) UPPER-ALPHA;'><li>b</ol>",
+    "i. a,A. b",
+  ],
   ["<ol><li><h3>Scope</h3><p>words<li><ol type=A><li>deep</ol></ol>", "### 1. Scope,words,2. A. deep"],
   ["<menu><li>a</menu><li>b", "- a,- b"],
 ])("%s has the labels that a browser shows", (source, lines) => {
@@ -34,6 +38,7 @@ test("numbers in a form that is not known are decimal, and told", () => {
     lines: ["1. a"],
     lost: ["list number"],
   });
+  expect(read("<ol style='list-style: inside lower-greek'><li>a</ol>").lost).toEqual(["list number"]);
   expect(read("<ol style='list-style: inside'><li>a</ol><ul style='list-style: url(a.png)'><li>b</ul>").lost).toEqual(
     [],
   );

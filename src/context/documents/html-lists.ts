@@ -37,10 +37,11 @@ export function listOf(
   items: number,
   lose: (style: string) => void,
 ): HtmlList {
-  const [, named = ""] = /list-style(?:-type)?\s*:\s*([\w-]+)/.exec(style.toLowerCase()) ?? [];
+  const [, said = ""] = /list-style(?:-type)?\s*:([^;]*)/.exec(style.toLowerCase()) ?? [];
+  const named = said.split(/[\s!]+/).find((word) => !NO_FORM.test(word)) ?? "";
   const format = STYLES[named];
   const isCounted = name === "ol";
-  if (isCounted && format === undefined && named !== "" && !NO_FORM.test(named)) lose(named);
+  if (isCounted && format === undefined && named !== "") lose(named);
   return {
     next: whole(start) ?? (reversed === undefined ? 1 : items),
     step: reversed === undefined ? 1 : -1,
@@ -49,7 +50,7 @@ export function listOf(
 }
 
 /** Words of a list's style that name no form. */
-const NO_FORM = /^(?:inside|outside|inherit|initial|unset|revert|url)/;
+const NO_FORM = /^(?:$|inside|outside|inherit|initial|unset|revert|url|important)/;
 
 /** The label of the next item of a list. @param value the number that the item gives itself */
 export function labelIn(list: HtmlList | undefined, value: string | undefined): string {
