@@ -14,7 +14,7 @@ import { type Member, membersOfTar, openParts, type Parts, unpackedFile } from "
 import { CUT_OFF, damaged, encrypted, type Growing, growing, SCRIPTED, textTooLarge, Unreadable } from "./growing.ts";
 import { extensionOf, type FileKind, type Kind, kindOf, zippedKind } from "./kinds.ts";
 import { type Answer, type Job, type ReadText, type Refused, readText } from "./messages.ts";
-import { contentTypes, loseUnopened, mainOf } from "./office.ts";
+import { contentTypes, loseUnopened, mainOf, manifestType } from "./office.ts";
 import type { RowsAsked } from "./rows.ts";
 
 /** A reading: its job, and the function that is told to which place it has come. */
@@ -107,7 +107,7 @@ function membersIn({ kind, bytes, isCut }: Unpacked, zip: Zip | undefined): read
 }
 
 function kindOfZip(parts: Parts): Kind {
-  const mimetype = parts.bytes("mimetype")?.toString("latin1", 0, 100) ?? "";
+  const mimetype = parts.bytes("mimetype")?.toString("latin1", 0, 100) || manifestType(parts);
   const isOffice = parts.names.has(parts.nameOf("[Content_Types].xml"));
   return zippedKind(parts.names, mimetype, isOffice ? contentTypes(parts)(mainOf(parts, "")) : null);
 }

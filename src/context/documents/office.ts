@@ -221,6 +221,18 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
   };
 }
 
+/** The type of an OpenDocument file by its list of parts, for those that have no member `mimetype`; "" if it has none. */
+export function manifestType(parts: Parts): string {
+  let type = "";
+  const manifest = parts.names.has("content.xml") ? parts.text("META-INF/manifest.xml") : "";
+  walkXml(manifest, {
+    "manifest:file-entry"({ "manifest:full-path": path, "manifest:media-type": of = "" }) {
+      if (path === "/") type = of;
+    },
+  });
+  return type;
+}
+
 /** @throws Unreadable */
 export function refuseEncrypted(parts: Parts): void {
   walkXml(parts.text("META-INF/manifest.xml"), {

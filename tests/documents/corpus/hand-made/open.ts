@@ -112,6 +112,19 @@ function spends(): Buffer {
   );
 }
 
+/** A text whose type its list of parts alone tells. */
+const listed = () =>
+  zip([
+    {
+      name: "META-INF/manifest.xml",
+      data: `<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry m:full-path="/" m:media-type="application/vnd.oasis.opendocument.text"/><m:file-entry m:full-path="content.xml" m:media-type="text/xml"/></m:manifest>`,
+    },
+    {
+      name: "content.xml",
+      data: `<office:document-content ${NAMES}><office:body><office:text>${p("Packed by hand.")}</office:text></office:body></office:document-content>`,
+    },
+  ]);
+
 export const OPEN: Readonly<Record<string, () => Buffer>> = {
-  ...{ "bylaws.odt": bylaws, "results.odp": review, "spends.ods": spends },
+  ...{ "bylaws.odt": bylaws, "listed.odt": listed, "results.odp": review, "spends.ods": spends },
 };
