@@ -46,7 +46,7 @@ test("only the command, its MCP server and the commands of Pi name flags and sub
 });
 
 /** The flags of Node and of programs that make documents readable. */
-const OF_OTHERS = /^src\/context\/documents\/(?:children|errors)\.ts$/;
+const OF_OTHERS = /^src\/context\/documents\/(?:children|errors|convert|(?:sheets\/)?xlsx)\.ts$/;
 
 /** A line that names the flags of a model's server. */
 const OF_SERVERS = /\b(?:llama-server|vLLM)\b/;

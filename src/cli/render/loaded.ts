@@ -23,7 +23,7 @@ function convertedLines(converted: Converted | undefined, isVerbose = false): st
   const more = count > files.length ? ", …" : "";
   const out = left.filter(([kind]) => !CHANGED.has(kind));
   const changed = left.filter(([kind]) => CHANGED.has(kind));
-  const losses = `${phrase(out, "left out")}${phrase(changed, "not as they are printed")}`;
+  const losses = `${phrase(out, "left out")}${phrase(changed, "not as printed")}`;
   const head = inLine(`${amount(count, "document")} converted (${sorted.join(", ")}${more})${losses}`);
   const told = files.flatMap((file) => linesOf(file, isVerbose));
   const shown = isVerbose ? told : told.slice(0, NAMED);

@@ -36,7 +36,7 @@ test("a load tells what was converted and left out, and names parts without text
   ]);
   const changed = ["image", "equation", "list number"].map((kind) => ({ kind, count: 1, where: [] }));
   expect(told((await contextOf([convertedFile("d.docx", [], { kind: "docx", lost: changed })])).stats)).toEqual([
-    "papers: 1 document converted (1 docx); 1 image left out; 1 equation, 1 list number not as they are printed",
+    "papers: 1 document converted (1 docx); 1 image left out; 1 equation, 1 list number not as printed",
   ]);
   const guess = { kind: "guessed encoding", count: 1, where: ["windows-1252"] };
   const guessed = ["html", "eml"].map((kind) => convertedFile(`a.${kind}`, [], { kind, lost: [guess] }));
