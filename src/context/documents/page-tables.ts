@@ -247,7 +247,7 @@ function distance({ x, end }: Column, column: Column | undefined): number {
 
 /**
  * The lines of columns of text, one column behind the other; nothing if the rows are a table. In columns of text most rows fill
- * all columns with some words, and sentences go on from row to row.
+ * all columns with some words, and sentences go on from row to row (docs/decisions/0024-columns-of-text.md).
  */
 function columnsOfText(rows: readonly (readonly string[])[]): string[] | undefined {
   // One column may be longer than the others.
