@@ -3,18 +3,23 @@ import type { Parts } from "./archives.ts";
 import type { Growing } from "./growing.ts";
 import { BULLET, boundedNumber, counting, type NumberFormat, type Shift, shifting } from "./labels.ts";
 import { equations, NO_EQUATIONS } from "./math.ts";
-import { mainOf, relatedPart, relationsOf, tableOf } from "./office.ts";
+import { mainOf, relationsOf, tableOf } from "./office.ts";
 import { symbols } from "./symbols.ts";
 import { type Handlers, openXml, walkXml } from "./xml.ts";
 
 export function readPptx(parts: Parts, text: Growing): void {
   const main = mainOf(parts, "ppt/presentation.xml");
   const related = relationsOf(parts, main);
-  const read = new Map<string, Markers>();
-  const markersOf = (part: string) => {
-    const markers = read.get(part) ?? markersIn(parts.text(part), text);
-    read.set(part, markers);
-    return markers;
+  const known = new Map<string, Markers[]>();
+  /** Markers of a layout, and of its master behind it. */
+  const basesOf = (part: string): readonly Markers[] => {
+    const before = known.get(part);
+    if (before) return before;
+    const bases = [markersIn(parts.text(part), text)];
+    known.set(part, bases);
+    const master = targetsOf(parts, part).get("slideMaster");
+    if (master !== undefined) bases.push(...basesOf(master));
+    return bases;
   };
   const ids: string[] = [];
   walkXml(parts.text(main), { "p:sldId": (slide) => ids.push(slide["r:id"] ?? "") });
@@ -22,17 +27,20 @@ export function readPptx(parts: Parts, text: Growing): void {
     const number = at + 1;
     const usual = related.size === 0 ? posix.join(posix.dirname(main), `slides/slide${number}.xml`) : "";
     const slide = related.get(id)?.target ?? usual;
-    const notes = [...relationsOf(parts, slide).values()].find(({ type }) => type === "notesSlide")?.target;
+    const targets = targetsOf(parts, slide);
+    const notes = targets.get("notesSlide");
     text.part(`slide ${number}`);
     const isDamaged = [slide, notes].some((part) => part !== undefined && !parts.names.has(part));
-    const layout = relatedPart(parts, slide, "slideLayout");
-    const bases = [layout, relatedPart(parts, layout, "slideMaster")].map(markersOf);
-    const has = readSlide(parts.text(slide), text, bases);
+    const has = readSlide(parts.text(slide), text, basesOf(targets.get("slideLayout") ?? ""));
     const hasNotes = notes !== undefined && readSlide(parts.text(notes), text, [], "Notes:\n");
     if (isDamaged) text.lose("damaged part", number);
     else if (!has && !hasNotes) text.lose("slide without text", number);
   }
 }
+
+/** The parts that a part refers to, by the types of the relations. */
+const targetsOf = (parts: Parts, of: string) =>
+  new Map(Array.from(relationsOf(parts, of).values(), ({ type, target }) => [type, target]));
 
 /** Elements whose text nobody sees: the ids of the looks of tables, and what an animation changes. */
 const SILENT = ["a:tableStyleId", "p:attrName"];
