@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openParts } from "../../src/context/documents/archives.ts";
-import { readEpub } from "../../src/context/documents/epub.ts";
 import { growing } from "../../src/context/documents/growing.ts";
+import { readEpub } from "../../src/context/documents/html/epub.ts";
 import { zip } from "./packed.ts";
 
 const XHTML = "application/xhtml+xml";

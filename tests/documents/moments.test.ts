@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durationOf, momentOf, numberFormat } from "../../src/context/documents/moments.ts";
+import { durationOf, momentOf, numberFormat } from "../../src/context/documents/sheets/moments.ts";
 
 // What numbers of sheets are shown as by the codes of their formats.
 

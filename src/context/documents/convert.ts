@@ -42,7 +42,7 @@ export async function convert(bytes: Buffer, job: Job, progress: (place: string)
 async function readTable(bytes: Buffer, reading: Reading, asked: RowsAsked): Promise<Answer> {
   const { name, kind, file, room } = reading;
   const text = growing(room, reading.progress);
-  if (kind === "ole" && !(await import("./outlook.ts")).isMessage(bytes)) await READERS.ole(bytes, text, reading);
+  if (kind === "ole" && !(await import("./mail/outlook.ts")).isMessage(bytes)) await READERS.ole(bytes, text, reading);
   const table = await (await import("./rows.ts")).readRows({ kind, name, bytes, file }, asked, text);
   return { isArchive: false, texts: [readText(table, kind, bytes, text.end())], refused: [] };
 }
@@ -188,20 +188,20 @@ const nested = () => {
 
 /** Readers are imported when a file of their kind comes: to load all of them takes longer than to read a short document. */
 const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
-  pdf: async (bytes, text) => (await import("./pdf.ts")).readPdf(bytes, text),
+  pdf: async (bytes, text) => (await import("./pdf/pdf.ts")).readPdf(bytes, text),
   async html(bytes, text, { decoding }) {
-    const [{ decodedHtml }, { readHtml }] = await Promise.all([import("./decoded.ts"), import("./html.ts")]);
+    const [{ decodedHtml }, { readHtml }] = await Promise.all([import("./decoded.ts"), import("./html/html.ts")]);
     const source = decodedHtml(bytes, text, decoding.encoding);
     readHtml(source, text);
     if (text.isBlank() && /<script\b/i.test(source)) throw new Unreadable("no_text", SCRIPTED);
   },
   ipynb: async (bytes, text) => (await import("./notebook.ts")).readNotebook(bytes, text),
-  eml: async (bytes, text) => (await import("./mail.ts")).readMail(bytes, text),
-  mbox: async (bytes, text) => (await import("./mail.ts")).readMailbox(bytes, text),
+  eml: async (bytes, text) => (await import("./mail/mail.ts")).readMail(bytes, text),
+  mbox: async (bytes, text) => (await import("./mail/mail.ts")).readMailbox(bytes, text),
   parquet: async (bytes, text) => (await import("./tables.ts")).readParquet(bytes, text),
   sqlite: async (bytes, text, { file = bytes }) => (await import("./tables.ts")).readSqlite(file, text),
   async ole(bytes, text) {
-    const { isMessage, readMessage } = await import("./outlook.ts");
+    const { isMessage, readMessage } = await import("./mail/outlook.ts");
     if (isMessage(bytes)) return readMessage(bytes, text);
     // An Office file with a password is an OLE file that holds the real one.
     if (bytes.includes(Buffer.from("EncryptedPackage", "utf16le"))) throw encrypted();
@@ -214,14 +214,14 @@ const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
 };
 
 const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => Promise<void>>>> = {
-  docx: async (parts, text) => (await import("./docx.ts")).readDocx(parts, text),
+  docx: async (parts, text) => (await import("./word/docx.ts")).readDocx(parts, text),
   pptx: async (parts, text) => (await import("./pptx.ts")).readPptx(parts, text),
-  xlsx: async (parts, text) => (await import("./xlsx.ts")).readXlsx(parts, text),
-  odt: async (parts, text) => (await import("./odf.ts")).readOdf(parts, text),
-  odp: async (parts, text) => (await import("./odf.ts")).readOdf(parts, text),
-  odg: async (parts, text) => (await import("./odf.ts")).readOdf(parts, text),
-  ods: async (parts, text) => (await import("./ods.ts")).readOds(parts, text),
-  epub: async (parts, text) => (await import("./epub.ts")).readEpub(parts, text),
+  xlsx: async (parts, text) => (await import("./sheets/xlsx.ts")).readXlsx(parts, text),
+  odt: async (parts, text) => (await import("./odf/odf.ts")).readOdf(parts, text),
+  odp: async (parts, text) => (await import("./odf/odf.ts")).readOdf(parts, text),
+  odg: async (parts, text) => (await import("./odf/odf.ts")).readOdf(parts, text),
+  ods: async (parts, text) => (await import("./sheets/ods.ts")).readOds(parts, text),
+  epub: async (parts, text) => (await import("./html/epub.ts")).readEpub(parts, text),
 };
 
 async function readZipped(name: string, bytes: Buffer, { kind, parts, text }: Zip): Promise<ReadText> {

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import * as v from "valibot";
 import { withoutMark } from "../text/decode.ts";
 import { damaged, type Growing } from "./growing.ts";
-import { textOfHtml } from "./html.ts";
+import { textOfHtml } from "./html/html.ts";
 import { onTerminal } from "./terminal.ts";
 
 /** A cell, an output, or another part of a notebook. Nothing is known of its values. */

@@ -1,10 +1,10 @@
 import { openParts, type Parts } from "./archives.ts";
 import { type Growing, Unreadable } from "./growing.ts";
 import { extensionOf, type FileKind } from "./kinds.ts";
-import { walkOds } from "./ods.ts";
-import { type CellValue, passOf, type SheetPass } from "./sheets.ts";
+import { walkOds } from "./sheets/ods.ts";
+import { type CellValue, passOf, type SheetPass } from "./sheets/sheets.ts";
+import { openXlsx, readSheet } from "./sheets/xlsx.ts";
 import { inDatabase, inParquet, rowsInTable, tablesIn } from "./tables.ts";
-import { openXlsx, readSheet } from "./xlsx.ts";
 
 // Rows of one sheet or table with their raw values: `[7,["a",1.50,null]]` for the seventh row, a line for each. Numbers are as the
 // file has them, and dates have their ISO form. Tables with named columns begin with a line `[0,[names]]`.

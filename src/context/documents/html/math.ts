@@ -1,4 +1,4 @@
-import type { Attributes } from "./markup.ts";
+import type { Attributes } from "../markup.ts";
 
 /** Lines that elements of MathML become. `{}` is an argument. What stands before the last one stands before those behind it, too. */
 const FORMS: Readonly<Record<string, string>> = {

@@ -1,10 +1,11 @@
-import type { Parts } from "./archives.ts";
-import type { Growing } from "./growing.ts";
-import type { Shift } from "./labels.ts";
+import type { Parts } from "../archives.ts";
+import type { Growing } from "../growing.ts";
+import type { Shift } from "../labels.ts";
+import { SHAPES } from "../odf/story.ts";
+import { noStyles, styleHandlers, styleOf } from "../odf/styles.ts";
+import { refuseEncrypted } from "../office.ts";
+import { type Handlers, openXml } from "../xml.ts";
 import { durationOf } from "./moments.ts";
-import { SHAPES } from "./odf-story.ts";
-import { noStyles, styleHandlers, styleOf } from "./odf-styles.ts";
-import { refuseEncrypted } from "./office.ts";
 import {
   type CellRuns,
   type CellValue,
@@ -18,7 +19,6 @@ import {
   textValue,
   UNSTORED,
 } from "./sheets.ts";
-import { type Handlers, openXml } from "./xml.ts";
 
 const MOST_SPACES = 100;
 

@@ -1,7 +1,7 @@
 import { getDocumentProxy } from "unpdf";
-import { damaged, encrypted, type Growing } from "./growing.ts";
+import { damaged, encrypted, type Growing } from "../growing.ts";
+import { type Annotation, KINDS, notesOf } from "./notes.ts";
 import { textOfPage } from "./page.ts";
-import { type Annotation, KINDS, notesOf } from "./page-notes.ts";
 
 /** Characters of fonts that do not say what their signs mean: control characters, replacements and private ones. */
 const WITHOUT_MEANING = /[^\P{Cc}\s]|(?!\uf0b7)[\p{Co}\ufffd]/gu;

@@ -1,5 +1,5 @@
 import type { FieldsData } from "@kenjiuno/msgreader";
-import { damaged, type Growing, Unreadable } from "./growing.ts";
+import { damaged, type Growing, Unreadable } from "../growing.ts";
 import { asShown, fullest, headerLines, names, writeMail } from "./mail.ts";
 import { decodedBy } from "./mime.ts";
 

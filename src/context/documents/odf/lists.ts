@@ -1,8 +1,8 @@
-import { boundedNumber, type Counting, counting } from "./labels.ts";
-import type { Attributes } from "./markup.ts";
-import type { Frame } from "./odf-story.ts";
-import { levelIn, levelOf, type OdfStyles, styleOf } from "./odf-styles.ts";
-import type { BlockKind } from "./office.ts";
+import { boundedNumber, type Counting, counting } from "../labels.ts";
+import type { Attributes } from "../markup.ts";
+import type { BlockKind } from "../office.ts";
+import type { Frame } from "./story.ts";
+import { levelIn, levelOf, type OdfStyles, styleOf } from "./styles.ts";
 
 /** The numbers of a list, and of those that go on with it. */
 interface Count {

@@ -1,9 +1,12 @@
-import type { Parts } from "./archives.ts";
-import type { Growing } from "./growing.ts";
-import { boundedNumber } from "./labels.ts";
-import type { Attributes } from "./markup.ts";
-import { beginItem, headingLabel, labelIn, type OdfLists, openList, openLists } from "./odf-lists.ts";
-import { objectHandlers } from "./odf-objects.ts";
+import type { Parts } from "../archives.ts";
+import type { Growing } from "../growing.ts";
+import { boundedNumber } from "../labels.ts";
+import type { Attributes } from "../markup.ts";
+import { type BlockKind, block, refuseEncrypted, type Table, tableOf } from "../office.ts";
+import { symbols } from "../symbols.ts";
+import { type Handlers, openXml, textsIn, walkXml } from "../xml.ts";
+import { beginItem, headingLabel, labelIn, type OdfLists, openList, openLists } from "./lists.ts";
+import { objectHandlers } from "./objects.ts";
 import {
   begin,
   beginNote,
@@ -19,11 +22,8 @@ import {
   SHAPES,
   type Story,
   writeNotes,
-} from "./odf-story.ts";
-import { listStyleHandlers, noStyles, styleHandlers, styleOf } from "./odf-styles.ts";
-import { type BlockKind, block, refuseEncrypted, type Table, tableOf } from "./office.ts";
-import { symbols } from "./symbols.ts";
-import { type Handlers, openXml, textsIn, walkXml } from "./xml.ts";
+} from "./story.ts";
+import { listStyleHandlers, noStyles, styleHandlers, styleOf } from "./styles.ts";
 
 /** Elements whose text is not a text of the document, or is told as another loss. */
 const SILENT = new Set([

@@ -1,5 +1,5 @@
-import { boundedNumber } from "./labels.ts";
-import type { Attributes } from "./markup.ts";
+import { boundedNumber } from "../labels.ts";
+import type { Attributes } from "../markup.ts";
 
 /** The columns of a row in which spans count. */
 const MOST_COLUMNS = 1000;

@@ -1,7 +1,7 @@
 import { type Address, addressParser } from "postal-mime";
-import { withoutMark } from "../text/decode.ts";
-import { type Growing, growing, Unreadable } from "./growing.ts";
-import { readHtml, textOfHtml } from "./html.ts";
+import { withoutMark } from "../../text/decode.ts";
+import { type Growing, growing, Unreadable } from "../growing.ts";
+import { readHtml, textOfHtml } from "../html/html.ts";
 import { decodedBy, fileName, type MimePart, type OpenMail, openMail } from "./mime.ts";
 
 /** Words of a mail, as plain text or as HTML. */

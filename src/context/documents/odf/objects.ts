@@ -1,8 +1,8 @@
 import { posix } from "node:path";
-import type { Parts } from "./archives.ts";
-import type { Growing } from "./growing.ts";
-import { textOfHtml } from "./html.ts";
-import { type Handlers, textsIn, walkXml } from "./xml.ts";
+import type { Parts } from "../archives.ts";
+import type { Growing } from "../growing.ts";
+import { textOfHtml } from "../html/html.ts";
+import { type Handlers, textsIn, walkXml } from "../xml.ts";
 
 /** Takes equations, and tells of objects that are not read. @param say told of the words of an equation */
 export function objectHandlers(parts: Parts, text: Growing, say: (words: string) => void): Handlers {

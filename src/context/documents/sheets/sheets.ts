@@ -1,5 +1,5 @@
-import { cell, type Growing } from "./growing.ts";
-import { type Shift, type Shifting, shifting } from "./labels.ts";
+import { cell, type Growing } from "../growing.ts";
+import { type Shift, type Shifting, shifting } from "../labels.ts";
 
 // What the sheets of all programs have in common: values of cells, and where rows go.
 

@@ -1,4 +1,4 @@
-import type { Growing } from "./growing.ts";
+import type { Growing } from "../growing.ts";
 
 /** A field of a form, or something that was put on a page, as pdf.js gives it. */
 export interface Annotation {

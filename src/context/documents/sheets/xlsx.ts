@@ -1,9 +1,10 @@
-import type { Parts } from "./archives.ts";
-import { type Growing, Unreadable } from "./growing.ts";
-import type { Shift } from "./labels.ts";
-import type { Attributes } from "./markup.ts";
+import type { Parts } from "../archives.ts";
+import { type Growing, Unreadable } from "../growing.ts";
+import type { Shift } from "../labels.ts";
+import type { Attributes } from "../markup.ts";
+import { mainOf, relatedPart, relationsOf } from "../office.ts";
+import { type Handlers, isSaid, openXml, textsIn } from "../xml.ts";
 import { momentOf, type NumberFormat, numberFormat } from "./moments.ts";
-import { mainOf, relatedPart, relationsOf } from "./office.ts";
 import {
   type CellRuns,
   type CellValue,
@@ -16,7 +17,6 @@ import {
   textValue,
   UNSTORED,
 } from "./sheets.ts";
-import { type Handlers, isSaid, openXml, textsIn } from "./xml.ts";
 
 export function readXlsx(parts: Parts, text: Growing): void {
   const { book, sheets } = openXlsx(parts, text);

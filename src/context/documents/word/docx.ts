@@ -1,12 +1,12 @@
-import type { Parts } from "./archives.ts";
-import { decodedHtml } from "./decoded.ts";
-import { damaged, type Growing } from "./growing.ts";
-import { textOfHtml } from "./html.ts";
-import { contentTypes, mainOf, relatedPart, relationsOf } from "./office.ts";
-import { listsIn } from "./word-lists.ts";
-import { readStory, type WordDocument } from "./word-story.ts";
-import { stylesIn } from "./word-styles.ts";
-import { isSaid, walkXml } from "./xml.ts";
+import type { Parts } from "../archives.ts";
+import { decodedHtml } from "../decoded.ts";
+import { damaged, type Growing } from "../growing.ts";
+import { textOfHtml } from "../html/html.ts";
+import { contentTypes, mainOf, relatedPart, relationsOf } from "../office.ts";
+import { isSaid, walkXml } from "../xml.ts";
+import { listsIn } from "./lists.ts";
+import { readStory, type WordDocument } from "./story.ts";
+import { stylesIn } from "./styles.ts";
 
 /** @throws Unreadable */
 export function readDocx(parts: Parts, text: Growing): void {

@@ -1,6 +1,6 @@
-import { boundedNumber, type Shift } from "./labels.ts";
-import type { Attributes } from "./markup.ts";
-import { type Handlers, openXml } from "./xml.ts";
+import { boundedNumber, type Shift } from "../labels.ts";
+import type { Attributes } from "../markup.ts";
+import { type Handlers, openXml } from "../xml.ts";
 
 /** The look of words and paragraphs, by a style or where they stand. What is absent is as above it. */
 export interface Look {

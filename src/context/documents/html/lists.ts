@@ -1,5 +1,5 @@
-import { BULLET, type NumberFormat, numeral } from "./labels.ts";
-import { type Attributes, parse } from "./markup.ts";
+import { BULLET, type NumberFormat, numeral } from "../labels.ts";
+import { type Attributes, parse } from "../markup.ts";
 
 /** A list of HTML that is open. */
 export interface HtmlList {

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import PostalMime, { decodeWords, type Email } from "postal-mime";
-import { withoutMark } from "../text/decode.ts";
-import { decodedHtml, isJapanese, labelOf } from "./decoded.ts";
-import { type Growing, GUESSED_ENCODING, Unreadable } from "./growing.ts";
+import { withoutMark } from "../../text/decode.ts";
+import { decodedHtml, isJapanese, labelOf } from "../decoded.ts";
+import { type Growing, GUESSED_ENCODING, Unreadable } from "../growing.ts";
 
 /** A part of a mail, as postal-mime has it within. Its version is pinned for this. */
 export interface MimePart {

@@ -1,7 +1,7 @@
-import { BULLET, boundedNumber, type Counting, counting, type Level } from "./labels.ts";
-import type { Attributes } from "./markup.ts";
-import { isOn } from "./word-styles.ts";
-import { openXml } from "./xml.ts";
+import { BULLET, boundedNumber, type Counting, counting, type Level } from "../labels.ts";
+import type { Attributes } from "../markup.ts";
+import { openXml } from "../xml.ts";
+import { isOn } from "./styles.ts";
 
 interface WordLevel extends Level {
   /** Its numbers are printed in a form that is not known here, and become decimal. */

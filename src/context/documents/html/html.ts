@@ -1,9 +1,9 @@
-import { type Growing, growing, Unreadable } from "./growing.ts";
-import { type HtmlList, itemsOfLists, LISTS, labelIn, listOf } from "./html-lists.ts";
-import { signsAround } from "./html-math.ts";
-import { type HtmlTable, openTable } from "./html-tables.ts";
-import { type Shift, type Shifting, shifting } from "./labels.ts";
-import { type Attributes, parse } from "./markup.ts";
+import { type Growing, growing, Unreadable } from "../growing.ts";
+import { type Shift, type Shifting, shifting } from "../labels.ts";
+import { type Attributes, parse } from "../markup.ts";
+import { type HtmlList, itemsOfLists, LISTS, labelIn, listOf } from "./lists.ts";
+import { signsAround } from "./math.ts";
+import { type HtmlTable, openTable } from "./tables.ts";
 
 /** The same for each of these elements. */
 const each = <const T>(names: string, what: T) => names.split(" ").map((name) => [name, what] as const);

@@ -1,7 +1,7 @@
-import type { Growing } from "./growing.ts";
-import { BULLET, type Shift, type Shifting, shifting } from "./labels.ts";
-import type { OpenList } from "./odf-lists.ts";
-import type { BlockKind, Lines } from "./office.ts";
+import type { Growing } from "../growing.ts";
+import { BULLET, type Shift, type Shifting, shifting } from "../labels.ts";
+import type { BlockKind, Lines } from "../office.ts";
+import type { OpenList } from "./lists.ts";
 
 /** Shapes that may hold paragraphs. */
 export const SHAPES: readonly string[] =

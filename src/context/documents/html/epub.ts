@@ -1,10 +1,10 @@
 import { posix } from "node:path";
-import type { Parts } from "./archives.ts";
-import { decodedHtml } from "./decoded.ts";
-import { damaged, encrypted, type Growing } from "./growing.ts";
+import type { Parts } from "../archives.ts";
+import { decodedHtml } from "../decoded.ts";
+import { damaged, encrypted, type Growing } from "../growing.ts";
+import { UNREAD_PART } from "../office.ts";
+import { walkXml } from "../xml.ts";
 import { readHtml, textOfHtml } from "./html.ts";
-import { UNREAD_PART } from "./office.ts";
-import { walkXml } from "./xml.ts";
 
 /** A part that the package of an EPUB lists. */
 interface Item {

@@ -1,6 +1,6 @@
-import { type Shift, shifting } from "./labels.ts";
-import { inReadingOrder, isFromRight, isRightToLeft } from "./page-directions.ts";
-import { type Line, type Piece, textOfLines } from "./page-tables.ts";
+import { type Shift, shifting } from "../labels.ts";
+import { inReadingOrder, isFromRight, isRightToLeft } from "./directions.ts";
+import { type Line, type Piece, textOfLines } from "./tables.ts";
 
 /** A text of a page at one place, as pdf.js gives it. `transform` has its size, its direction and its place. */
 export interface Shown {
