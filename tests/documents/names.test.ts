@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Context } from "../../src/context/context.ts";
 import { type Member, openParts } from "../../src/context/documents/archives.ts";
+import { openXml } from "../../src/context/documents/xml.ts";
 import { load } from "../../src/context/load/load.ts";
 import { folderWith } from "../support/tree.ts";
 import { ORIGINALS } from "./originals.ts";
@@ -183,4 +184,10 @@ test("a part is decoded by its declaration, and as UTF-8 if that names nothing k
     "odd.docx": file(document("x-unknown")),
   });
   for (const id of ["latin.docx", "odd.docx"]) expect(readAs(context, id).text.trim()).toBe("Grüße");
+});
+
+test.each(["constructor", "__proto__", "toString", "__defineGetter__"])("an element may be named %s", (name) => {
+  const left: string[] = [];
+  openXml(`<w><${name}>a</${name}></w>`).walk({ unread: (element) => left.push(element), on: {} });
+  expect(left).toEqual([name]);
 });

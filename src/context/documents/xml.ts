@@ -20,8 +20,11 @@ export function openXml(source: string) {
       // The elements that are open, and whether each has text that nobody took.
       const path: { readonly kind: ElementKind; isUnread: boolean; hasChoice: boolean }[] = [];
       const names = knownNames(source);
+      // An element may be named `__proto__`.
+      const handler = (name: string) => (Object.hasOwn(on, name) ? on[name] : undefined);
       const added = (name: string) => {
-        const kind = { name, depth: 0, enter: on[name], leave: on[`/${name}`], isSilent: silent?.has(name) ?? false };
+        const isSilent = silent?.has(name) ?? false;
+        const kind = { name, depth: 0, enter: handler(name), leave: handler(`/${name}`), isSilent };
         kinds.set(name, kind);
         return kind;
       };

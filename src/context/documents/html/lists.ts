@@ -11,21 +11,23 @@ export interface HtmlList {
 }
 
 /** Forms of numbers by their names in styles; null: there are none. */
-const STYLES: Readonly<Record<string, NumberFormat | null>> = {
-  decimal: "1",
-  "decimal-leading-zero": "01",
-  "lower-alpha": "a",
-  "lower-latin": "a",
-  "lower-roman": "i",
-  "upper-alpha": "A",
-  "upper-latin": "A",
-  "upper-roman": "I",
-  none: null,
-  disc: null,
-  circle: null,
-  square: null,
-};
-const TYPES: Readonly<Record<string, NumberFormat>> = { a: "a", A: "A", i: "i", I: "I" };
+const STYLES: ReadonlyMap<string, NumberFormat | null> = new Map(
+  Object.entries({
+    decimal: "1",
+    "decimal-leading-zero": "01",
+    "lower-alpha": "a",
+    "lower-latin": "a",
+    "lower-roman": "i",
+    "upper-alpha": "A",
+    "upper-latin": "A",
+    "upper-roman": "I",
+    none: null,
+    disc: null,
+    circle: null,
+    square: null,
+  }),
+);
+const TYPES: ReadonlyMap<string, NumberFormat> = new Map(Object.entries({ a: "a", A: "A", i: "i", I: "I" }));
 
 /** Elements that are lists. */
 export const LISTS: ReadonlySet<string> = new Set(["ul", "ol", "menu", "dir"]);
@@ -39,13 +41,13 @@ export function listOf(
 ): HtmlList {
   const [, said = ""] = /list-style(?:-type)?\s*:([^;]*)/.exec(style.toLowerCase()) ?? [];
   const named = said.split(/[\s!]+/).find((word) => !NO_FORM.test(word)) ?? "";
-  const format = STYLES[named];
+  const format = STYLES.get(named);
   const isCounted = name === "ol";
   if (isCounted && format === undefined && named !== "") lose(named);
   return {
     next: whole(start) ?? (reversed === undefined ? 1 : items),
     step: reversed === undefined ? 1 : -1,
-    format: isCounted ? (format === undefined ? (TYPES[type] ?? "1") : format) : null,
+    format: isCounted ? (format === undefined ? (TYPES.get(type) ?? "1") : format) : null,
   };
 }
 

@@ -72,16 +72,18 @@ function unquoted(packed: string): Buffer {
 }
 
 /** Names of encodings that mails use and the Encoding Standard has not. */
-const ALIASES: Readonly<Record<string, string>> = {
-  cp932: "shift_jis",
-  cp936: "gbk",
-  cp949: "euc-kr",
-  cp950: "big5",
-  "latin-1": "latin1",
-  // What says so and is not goes by a guess.
-  "us-ascii": "utf-8",
-  ascii: "utf-8",
-};
+const ALIASES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    cp932: "shift_jis",
+    cp936: "gbk",
+    cp949: "euc-kr",
+    cp950: "big5",
+    "latin-1": "latin1",
+    // What says so and is not goes by a guess.
+    "us-ascii": "utf-8",
+    ascii: "utf-8",
+  }),
+);
 
 /** Encodings whose bytes are UTF-8, too, but mean something else. */
 const SEVEN_BITS = /^(utf-16|utf-7|ucs-2|iso-2022|hz)/;
@@ -96,7 +98,7 @@ export function decodedBy(label: string, bytes: Buffer, text: Growing): string {
   const isOther = SEVEN_BITS.test(said);
   const isUnsaid = /^(us-)?(ascii)?$/.test(said) && isJapanese(bytes);
   if (isUtf8(bytes) && !isOther && !isUnsaid) return bytes.toString("utf8");
-  const encoding = labelOf(ALIASES[said] ?? said);
+  const encoding = labelOf(ALIASES.get(said) ?? said);
   if (encoding === undefined && isOther) text.lose(GUESSED_ENCODING, said);
   try {
     return decodedHtml(bytes, text, encoding === "utf-8" ? undefined : encoding);

@@ -86,12 +86,12 @@ function stringsIn(source: string, unread: (element: string) => void): string[] 
   return strings;
 }
 
-const SHIFTS: Readonly<Record<string, Shift>> = { superscript: "^", subscript: "_" };
+const SHIFTS: ReadonlyMap<string, Shift> = new Map(Object.entries({ superscript: "^", subscript: "_" }));
 
 /** Handlers of runs, which say for themselves whether they are raised. */
 const runHandlers = ({ look }: CellRuns): Handlers => ({
   r: () => look(""),
-  vertAlign: ({ val = "" }) => look(SHIFTS[val] ?? ""),
+  vertAlign: ({ val = "" }) => look(SHIFTS.get(val) ?? ""),
 });
 
 /** Text in which characters are written by their codes, since XML cannot hold them: `_x000D_`. */
