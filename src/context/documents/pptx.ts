@@ -10,15 +10,14 @@ import { type Handlers, openXml, walkXml } from "./xml.ts";
 export function readPptx(parts: Parts, text: Growing): void {
   const main = mainOf(parts, "ppt/presentation.xml");
   const related = relationsOf(parts, main);
-  const known = new Map<string, Markers[]>();
-  /** Markers of a layout, and of its master behind it. */
-  const basesOf = (part: string): readonly Markers[] => {
-    const before = known.get(part);
+  const known = new Map<string, readonly Markers[]>();
+  /** Markers of a layout, and of its master. */
+  const basesOf = (layout: string): readonly Markers[] => {
+    const before = known.get(layout);
     if (before) return before;
-    const bases = [markersIn(parts.text(part), text)];
-    known.set(part, bases);
-    const master = targetsOf(parts, part).get("slideMaster");
-    if (master !== undefined) bases.push(...basesOf(master));
+    const master = targetsOf(parts, layout).get("slideMaster") ?? "";
+    const bases = [layout, master].map((part) => markersIn(parts.text(part), text));
+    known.set(layout, bases);
     return bases;
   };
   const ids: string[] = [];
