@@ -111,7 +111,10 @@ async function parquetPackages() {
   try {
     return { ...(await import("hyparquet")), ...(await import("hyparquet-compressors")) };
   } catch {
-    throw new Unreadable("needs_package", "needs `npm install hyparquet hyparquet-compressors`");
+    throw new Unreadable(
+      "needs_package",
+      "needs a package that is not installed (npm i hyparquet hyparquet-compressors)",
+    );
   }
 }
 

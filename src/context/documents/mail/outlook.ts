@@ -70,7 +70,10 @@ async function messagePackage() {
   try {
     return (await import("@kenjiuno/msgreader")).default.default;
   } catch {
-    throw new Unreadable("needs_package", "is a message of Outlook, which needs `npm install @kenjiuno/msgreader`");
+    throw new Unreadable(
+      "needs_package",
+      "is a message of Outlook, which needs a package that is not installed (npm i @kenjiuno/msgreader)",
+    );
   }
 }
 
