@@ -73,7 +73,7 @@ function shown({ right, of }: Count, all: number): string {
   return of === 0 ? "−" : of === all ? String(right) : `${right} of ${of}`;
 }
 
-/** What a statement says of the text; undefined if it is about places and losses alone. */
+/** The statement about the text alone; undefined if it is about places and losses. */
 function aboutText({ place: _, lost: __, isWhole: ___, refused, ...said }: Statement): Statement | undefined {
   const { has, hasNot, line, matches, order, once } = said;
   const isText = [has, hasNot, line, matches, order, once].some((part) => part !== undefined);

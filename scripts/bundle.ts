@@ -63,7 +63,7 @@ const TOGETHER = [
 ];
 
 /**
- * What three readers of documents or more share is one file, which takes less time to load than ten. The guard stays by itself: it runs
+ * Code that three readers of documents or more share is one file, which takes less time to load than ten. The guard stays by itself: it runs
  * before any of it.
  */
 const OF_READERS = [

@@ -100,13 +100,14 @@ interface Serving {
 async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isLeft, stuck }: Serving): Promise<void> {
   let hasFailed = false;
   // Shipments as they stand, and the fence under which they were read.
-  let [open, readUnder]: [readonly Shipment[], number | null] = [[], null];
+  let open: readonly Shipment[] = [];
+  let readUnder: number | null = null;
   for (const one of due) {
     try {
       const account = await accounts.accountFor(name, one.model);
       const fence = await accounts.serve(name);
       if (fence === null) return;
-      // What was read without the lease, or while this account was served, may be old: its batch may have been made since.
+      // Shipments read without the lease, or while this account was served, may be old: a batch may have been made since.
       if (readUnder !== fence) [open, readUnder] = [await parts.shipping.open(), fence];
       // ▣ the parcels have their shipment
       const shipment = isShipment(one)

@@ -4,7 +4,7 @@ import { load } from "../../src/context/load/load.ts";
 import { folderWith } from "../support/tree.ts";
 import { inputs, readIn, statements, wrongIn } from "./corpus/statements.ts";
 
-// What people would say of the texts of their files. corpus/README.md tells how a statement is added.
+// Statements of people about the texts of their files. corpus/README.md tells how a statement is added.
 
 const KINDS = statements();
 const ALL = Object.values(KINDS).flat();

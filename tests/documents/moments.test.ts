@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { durationOf, momentOf, numberFormat } from "../../src/context/documents/sheets/moments.ts";
 
-// What numbers of sheets are shown as by the codes of their formats.
+// The look of numbers of sheets by the codes of their formats.
 
 const DATES = String.raw`
   yyyy-mm-dd;@

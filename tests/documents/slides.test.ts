@@ -4,7 +4,7 @@ import { load } from "../../src/context/load/load.ts";
 import { folderWith } from "../support/tree.ts";
 import { zip } from "./packed.ts";
 
-// What people see on slides: labels of lists, raised digits, merged cells, fields, equations, and what older programs get instead.
+// Slides as people see them: labels of lists, raised digits, merged cells, fields, equations, and what older programs get instead.
 
 const run = (text: string, properties = "") => `<a:r><a:rPr${properties}/><a:t>${text}</a:t></a:r>`;
 const line = (text: string, properties = "") => `<a:p><a:pPr>${properties}</a:pPr>${run(text)}</a:p>`;

@@ -210,7 +210,9 @@ const READERS: Readonly<Record<Exclude<FileKind, "zip">, Reader>> = {
   rtf() {
     throw new Unreadable("old_office", "is an RTF file, which `soffice --convert-to docx` converts");
   },
-  ...{ gz: nested, zst: nested, tar: nested },
+  gz: nested,
+  zst: nested,
+  tar: nested,
 };
 
 const ZIPPED: Readonly<Partial<Record<Kind, (parts: Parts, text: Growing) => Promise<void>>>> = {

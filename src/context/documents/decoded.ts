@@ -99,7 +99,7 @@ function declaredIn(bytes: Buffer): string | undefined {
   });
   const inFirstLine = xmlEncoding(head);
   if (inFirstLine !== undefined) found.push(inFirstLine);
-  // What is read here is not UTF-16. Fonts stand behind x-user-defined, of which browsers have the bytes as windows-1252.
+  // The bytes read here are not UTF-16. Fonts stand behind x-user-defined, of which browsers have the bytes as windows-1252.
   const usable = found.filter((said) => !/^(utf-16|x-user-defined)/.test(labelOf(said) ?? ""));
   return usable.find((said) => labelOf(said) !== undefined) ?? usable[0];
 }

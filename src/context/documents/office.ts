@@ -165,7 +165,8 @@ export function tableOf(xml: ReturnType<typeof openXml>, text: Lines, table: str
   let isRepeated = false;
   let times = 1;
   // For each column the number of the first row that no cell covers.
-  let [number, free]: [number, number[]] = [0, []];
+  let number = 0;
+  let free: number[] = [];
   const outermost = (work: () => void) => () => {
     if (xml.depth(table) === 1 && !xml.within("mc:Fallback", "w:txbxContent")) work();
   };

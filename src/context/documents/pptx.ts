@@ -49,17 +49,21 @@ function readSlide(source: string, text: Growing, bases: readonly Markers[], lea
   const xml = openXml(source);
   const table = tableOf(xml, text, "a:tbl", "a:tr", "a:tc");
   const lists = listsOn(xml.within, text, bases);
-  let [paragraph, has] = ["", false];
+  let paragraph = "";
+  let has = false;
   const lose = () => text.lose("equation");
   const math = source.includes("oMath") ? equations((line) => put(line), lose) : NO_EQUATIONS;
   let shift: Shift = "";
   let shifted = shifting();
   // The fonts of a run: of its letters, and of signs in it.
-  let [font, signs] = ["", ""];
+  let font = "";
+  let signs = "";
   // The number of the slide is a field, and cells that another one covers are not shown.
-  let [isNumber, isCovered] = [false, false];
+  let isNumber = false;
+  let isCovered = false;
   // The pieces of text so far, and before the choice that was opened last.
-  let [pieces, piecesBefore] = [0, 0];
+  let pieces = 0;
+  let piecesBefore = 0;
   const isForOlder = () => xml.within("mc:Fallback");
   const put = (said: string) => {
     if (isForOlder()) return;
@@ -147,17 +151,19 @@ const LEVELS = Array.from({ length: 9 }, (_, level) => `a:lvl${level + 1}pPr`);
 /** The lists of the shapes of a slide, layout or master. */
 function listsOn(within: (...names: readonly string[]) => boolean, text: Growing, bases: readonly Markers[]) {
   let count = counting();
-  let [level, own]: [number, Marker | undefined] = [0, undefined];
-  // What marked the last paragraph of each level.
+  let level = 0;
+  let own: Marker | undefined;
+  // The marker of the last paragraph of each level.
   let last: Marker[] = [];
   const markers: Markers = new Map();
   // The shape's own name, and those of its placeholder in layouts and in masters.
-  let [shapes, names]: [number, string[]] = [0, []];
+  let shapes = 0;
+  let names: string[] = [];
   const mark = (marker: Marker, usual = marker) => {
     if (within("a:pPr")) own = marker;
     const at = LEVELS.findIndex((name) => within(name));
     for (const key of names.map((name) => `${name} ${at}`)) {
-      // What a master says for all stands behind its placeholders.
+      // The words of a master for all shapes count behind those of its placeholders.
       if (!markers.has(key)) markers.set(key, usual);
     }
   };

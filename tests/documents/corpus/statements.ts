@@ -1,15 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import type { Context } from "../../../src/context/context.ts";
 import type { Loss, Place } from "../../../src/context/documents/growing.ts";
 import { HAND_MADE } from "./hand-made.ts";
 
-/** What is said of the text of an input. All that is given must hold. */
+/** A statement about the text of an input. All its fields must hold. */
 export interface Statement {
   readonly id: string;
   /** Name of the input. */
   readonly file: string;
-  /** What a person who looks at the document would say of it. */
+  /** The words of a person who looks at the document. */
   readonly says: string;
   /** Texts that the text of the document has. */
   readonly has?: string | readonly string[];
@@ -37,7 +38,7 @@ export interface Statement {
   readonly open?: true;
 }
 
-/** What an engine made of an input. */
+/** The text, places and losses that an engine gives for an input. */
 export interface ReadInput {
   readonly text: string;
   /** Places with a label, from left to right. */
@@ -49,9 +50,12 @@ export interface ReadInput {
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** All inputs, by name: files of `files/` and those that `hand-made.ts` puts together. */
+/** All inputs, by name: files of `files/`, unpacked, and those that `hand-made.ts` puts together. */
 export function inputs(): Readonly<Record<string, Uint8Array>> {
-  const files = readdirSync(at("files")).map((name) => [name, readFileSync(at(`files/${name}`))] as const);
+  const files = readdirSync(at("files")).map((name) => {
+    const bytes = readFileSync(at(`files/${name}`));
+    return name.endsWith(".gz") ? ([name.slice(0, -3), gunzipSync(bytes)] as const) : ([name, bytes] as const);
+  });
   const made = Object.entries(HAND_MADE).map(([name, make]) => [name, make()] as const);
   return Object.fromEntries([...files, ...made]);
 }
@@ -66,7 +70,7 @@ export function statements(): Readonly<Record<string, readonly Statement[]>> {
   return Object.fromEntries(kinds);
 }
 
-/** What Belay made of an input, by the context that holds it. */
+/** The reading of an input by Belay, from the context that holds it. */
 export function readIn({ text, documents, stats }: Context, name: string): ReadInput {
   const found = documents.find(({ id }) => id === name);
   if (!found) {
@@ -77,7 +81,7 @@ export function readIn({ text, documents, stats }: Context, name: string): ReadI
   return { text: text.slice(found.start, found.end), places, lost: found.lost ?? [] };
 }
 
-/** What is wrong, in words; undefined if the statement is right. */
+/** The fault in words; undefined if the statement is right. */
 export function wrongIn(statement: Statement, read: ReadInput): string | undefined {
   if (statement.orLost !== undefined && isLost(read, statement.orLost)) return undefined;
   if (statement.refused !== undefined) {

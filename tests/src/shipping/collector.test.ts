@@ -73,7 +73,7 @@ async function play(seed: number, hasFence: boolean): Promise<string[]> {
           dying((...args: never[]) => Reflect.apply(store[`shipping.${name}`], null, args)),
         ]),
       ) as unknown as Shipping),
-      // What a server of a store answers can be old when it comes.
+      // The answer of a store's server can be old when it comes.
       open: dying(async () => {
         const rows = store["shipping.open"]();
         await new Promise<void>((arrived) => clock.after(random() < 0.5 ? 0 : random() * 3000, arrived));

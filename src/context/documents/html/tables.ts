@@ -31,7 +31,8 @@ export function openTable(said: () => string) {
   let row: OpenRow | null = null;
   /** The column of the cell that is open. */
   let column: number | null = null;
-  let [number, width] = [0, 0];
+  let number = 0;
+  let width = 0;
   /** For each column the first row that no cell above spans. */
   let free: number[] = [];
   const begun = () => {

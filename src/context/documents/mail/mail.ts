@@ -69,7 +69,7 @@ async function shownIn(part: MimePart, text: Growing, depth: number): Promise<re
   const { value: type, params } = part.contentType.parsed;
   const isEncrypted = type === "multipart/encrypted" || /enveloped/i.test(params["smime-type"] ?? "");
   if (part.childNodes.length > 0 && !isEncrypted) {
-    // What stands before and behind the parts is for programs that do not know them.
+    // Words before and behind the parts are for programs that do not know them.
     const shown = await Promise.all(part.childNodes.map((inner) => shownIn(inner, text, depth)));
     return type === "multipart/alternative" ? fullest(shown) : shown.flat();
   }

@@ -79,7 +79,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map(
     cp949: "euc-kr",
     cp950: "big5",
     "latin-1": "latin1",
-    // What says so and is not goes by a guess.
+    // A part that says so and is not goes by a guess.
     "us-ascii": "utf-8",
     ascii: "utf-8",
   }),

@@ -37,7 +37,7 @@ export async function readMessage(bytes: Buffer, text: Growing): Promise<void> {
   writeMail(headerLines(headers), shown, text);
   if (shown.length === 0 && found.compressedRtf) text.lose("embedded document", "RTF");
   for (const file of attachments) text.lose("attachment", read(file.fileName ?? file.name) || "file");
-  // What is shown of contacts and appointments stands in fields of their own.
+  // Contacts and appointments have fields of their own.
   if (!/^(IPM\.Note|REPORT|$)/i.test(messageClass)) text.unread(messageClass);
 }
 

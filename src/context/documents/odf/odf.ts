@@ -28,22 +28,33 @@ import { listStyleHandlers, noStyles, styleHandlers, styleOf } from "./styles.ts
 /** Elements whose text is not a text of the document, or is told as another loss. */
 const SILENT = new Set([
   // Labels and marks are made anew.
-  ...["text:note-citation", "text:number"],
+  "text:note-citation",
+  "text:number",
   // Who wrote a comment or changed something, and when.
-  ...[
-    "dc:creator",
-    "dc:date",
-    "meta:date-string",
-    "meta:creator-initials",
-    "loext:sender-initials",
-    "office:change-info",
-  ],
+  "dc:creator",
+  "dc:date",
+  "meta:date-string",
+  "meta:creator-initials",
+  "loext:sender-initials",
+  "office:change-info",
   // Numbers of pages, and what programs make indexes from.
-  ...["text:page-number", "text:index-title-template", "text:index-entry-span"],
+  "text:page-number",
+  "text:index-title-template",
+  "text:index-entry-span",
   // People see a picture and not its description, and not a cell that another one covers.
-  ...["svg:title", "svg:desc", "table:title", "table:desc", "table:covered-table-cell", "mc:Fallback"],
+  "svg:title",
+  "svg:desc",
+  "table:title",
+  "table:desc",
+  "table:covered-table-cell",
+  "mc:Fallback",
   // Each of these is told.
-  ...["text:deletion", "text:ruby-text", "text:script", "annotation", "office:binary-data", "office:forms"],
+  "text:deletion",
+  "text:ruby-text",
+  "text:script",
+  "annotation",
+  "office:binary-data",
+  "office:forms",
 ]);
 
 /** Words that are declared once, and that slides repeat. */
@@ -65,7 +76,8 @@ export function readOdf(parts: Parts, text: Growing): void {
   const table = tableOf(xml, rowsOf(story), "table:table", ROW, CELL);
   const lists = openLists(styles, (format) => text.lose("list number", format));
   const loseDeleted = () => text.lose("deleted by a tracked change");
-  let [pages, hasWords] = [0, false];
+  let pages = 0;
+  let hasWords = false;
   const page = () => (xml.within("office:drawing") ? "page" : "slide");
   const on = {
     ...listStyleHandlers(styles),

@@ -17,7 +17,8 @@ export function isFromRight(said: string): boolean {
 export function inReadingOrder(said: string, isPageFromRight: boolean): string {
   if (!isRightToLeft(said)) return said;
   const letters = said.match(/\p{L}/gu) ?? [];
-  const [isFirst, isLast] = [isRightToLeft(letters.at(0) ?? ""), isRightToLeft(letters.at(-1) ?? "")];
+  const isFirst = isRightToLeft(letters.at(0) ?? "");
+  const isLast = isRightToLeft(letters.at(-1) ?? "");
   // A line that begins and ends with the same direction has it.
   const isLineFromRight = isFirst === isLast ? isFirst : isPageFromRight;
   return isLineFromRight ? turned(said) : runsOf(said, /R(?:[^L]*R)?/g, turned);

@@ -145,7 +145,8 @@ function startOfCell(lines: readonly Line[], line: Line): number {
 
 /** True if a line is one piece, below the last one of the other line. */
 function isBelow(line: Line | undefined, above: Line | undefined): boolean {
-  const [piece, other] = [line?.pieces[0], above?.pieces.at(-1)];
+  const piece = line?.pieces[0];
+  const other = above?.pieces.at(-1);
   return piece !== undefined && other !== undefined && line?.pieces.length === 1 && distance(piece, other) < 0;
 }
 
@@ -160,7 +161,7 @@ function endOfTable(lines: readonly Line[], start: number): number {
     const down = end > start ? downTo(line, lines[end - 1]) : 0;
     // Words in one column alone have to be near.
     const isGoingOn = down > -APART && down <= (isRow ? APART : usual);
-    // What stands above a page or table by itself is not a row of it.
+    // A line by itself above a page or table is not a row of it.
     const isTitle = end === start + 1 && down > Math.max(EMPTY_LINE, 2 * Math.abs(downTo(lines[end + 1], line)));
     if (isTitle || !isGoingOn || !(isRow || isInColumns(line.pieces, columns))) break;
     columns = columnsWith(columns, row);
@@ -258,7 +259,7 @@ function columnsOfText(rows: readonly (readonly string[])[]): string[] | undefin
   const cells = columns.flat();
   const isWordy = columns.every((column) => column.join(" ").split(" ").length >= 3 * column.length);
   const goingOn = cells.filter((cell) => /^[\p{Ll}\p{Lo}]/u.test(cell));
-  // What is empty is the gap between two paragraphs.
+  // Empty cells are gaps between paragraphs.
   const isFull = cells.length >= 0.75 * beside * count;
   return isFull && isWordy && goingOn.length >= 0.25 * cells.length ? cells : undefined;
 }

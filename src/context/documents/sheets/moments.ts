@@ -41,7 +41,9 @@ function builtIn(id: number): string {
 
 const DAY = 86_400;
 /** Days from the beginning of a workbook's calendar to 1970, and to the end of the year 9999. */
-const [TO_1970, FROM_1900_TO_1904, TO_10000] = [25_569, 1462, 2_958_466];
+const TO_1970 = 25_569;
+const FROM_1900_TO_1904 = 1462;
+const TO_10000 = 2_958_466;
 
 /** A date, a time, or both with a space between them, of days since the calendar of a workbook began; null: a program would not show them. */
 export function momentOf(days: number, { shows, digits }: NumberFormat, is1904: boolean): string | null {

@@ -30,8 +30,13 @@ export function readOds(parts: Parts, text: Growing): void {
 
 /** Fields that programs write into headers and footers by themselves. */
 const WRITTEN = [
-  ...["text:date", "text:time", "text:title", "text:sheet-name", "text:file-name"],
-  ...["text:page-number", "text:page-count"],
+  "text:date",
+  "text:time",
+  "text:title",
+  "text:sheet-name",
+  "text:file-name",
+  "text:page-number",
+  "text:page-count",
 ];
 
 /** Loses paragraphs of headers and footers that say more than programs write by themselves. */
@@ -65,9 +70,15 @@ const BESIDE: Readonly<Record<string, string>> = {
 const SILENT = new Set([
   ...Object.keys(BESIDE),
   // A merged cell covers it, a mistake shows it, or it stands in another file.
-  ...["table:covered-table-cell", "table:error-message", "table:dde-links"],
+  "table:covered-table-cell",
+  "table:error-message",
+  "table:dde-links",
   // Programs, and descriptions for those who cannot see.
-  ...["office:scripts", "table:title", "table:desc", "svg:title", "svg:desc"],
+  "office:scripts",
+  "table:title",
+  "table:desc",
+  "svg:title",
+  "svg:desc",
   // Who made a change, and when.
   "office:change-info",
 ]);
@@ -81,10 +92,15 @@ export function walkOds<Cell>(parts: Parts, passOf: (sheet: string) => SheetPass
   const xml = openXml(parts.text("content.xml"));
   const runs = cellRuns();
   let pass = passOf("");
-  let [row, rows, cells, value, columns]: [number, number, Cell[], string | null, number] = [0, 1, [], null, 1];
+  let row = 0;
+  let rows = 1;
+  let cells: Cell[] = [];
+  let value: string | null = null;
+  let columns = 1;
   let isSheet = false;
   // The number of shapes that are open, and whether they have words.
-  let [shapes, hasWords] = [0, false];
+  let shapes = 0;
+  let hasWords = false;
   // Empty cells that none with a value follows yet: most rows end with thousands.
   let gap = 0;
   let facts: Readonly<Record<string, string>> = {};

@@ -1,7 +1,7 @@
 import { cell, type Growing } from "../growing.ts";
 import { type Shift, type Shifting, shifting } from "../labels.ts";
 
-// What the sheets of all programs have in common: values of cells, and where rows go.
+// Values of cells, and where rows go: common to the sheets of all programs.
 
 export const MOST_COLUMNS = 16_384;
 export const MOST_ROWS = 1_048_576;

@@ -142,8 +142,15 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
   const xml = openXml(source);
   const runs = cellRuns();
   let header = "";
-  let [row, cells, value]: [number, Cell[], string] = [0, [], ""];
-  let [column, type, style, isFormula, isStored, hasCells] = [0, "n", 0, false, false, false];
+  let row = 0;
+  let cells: Cell[] = [];
+  let value = "";
+  let column = 0;
+  let type = "n";
+  let style = 0;
+  let isFormula = false;
+  let isStored = false;
+  let hasCells = false;
   const take = (said: string) => {
     if (xml.within("v", "t")) value += runs.said(said);
     else if (xml.within("headerFooter")) header += said;
@@ -161,7 +168,9 @@ function walkSheet<Cell>(source: string, book: Workbook, pass: SheetPass<Cell>):
     "/headerFooter"() {
       if (hasOwnWords(header)) pass.lose("header or footer");
     },
-    ...{ dataValidation: losePrompt, "x14:dataValidation": losePrompt, hyperlink: losePrompt },
+    dataValidation: losePrompt,
+    "x14:dataValidation": losePrompt,
+    hyperlink: losePrompt,
     sheetData: () => (hasCells = true),
     row({ r }) {
       row = Math.min(Number(r) || row + 1, MOST_ROWS);

@@ -6,7 +6,7 @@ import { write } from "./write.js";
 async function save(name, fill) {
   const deck = new PptxGenJS();
   fill(deck);
-  // What it writes is not packed.
+  // Its output is not packed.
   const zip = await JSZip.loadAsync(await deck.write({ outputType: "nodebuffer" }));
   write(name, await zip.generateAsync({ type: "nodebuffer", compression: "DEFLATE" }));
 }
