@@ -28,6 +28,7 @@ interface Look {
   loss?: string | undefined;
 }
 
+// These looks are told apart by which of them an element has.
 const SILENT = { isShown: false };
 const EMBEDDED = { isShown: false };
 const RAISED = { shift: "^" } as const;
