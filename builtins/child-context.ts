@@ -90,7 +90,8 @@ function isOfHistory(place: Json): boolean {
 }
 
 function boundsOf(place: object): Range | null {
-  const [start, end]: unknown[] = [Reflect.get(place, "start"), Reflect.get(place, "end")];
+  const start: unknown = Reflect.get(place, "start");
+  const end: unknown = Reflect.get(place, "end");
   return typeof start === "number" && typeof end === "number" ? [start, end] : null;
 }
 

@@ -131,7 +131,9 @@ export function parseThrown(json: string): Thrown {
 }
 
 /** UTF-16 units that are kept of each. The prelude keeps fewer. */
-const [NAME_UNITS, MESSAGE_UNITS, STACK_UNITS] = [200, LIMITS.errorMessageUnits + 200, 32 * 1024];
+const NAME_UNITS = 200;
+const MESSAGE_UNITS = LIMITS.errorMessageUnits + 200;
+const STACK_UNITS = 32 * 1024;
 
 /** Reads what guest code threw when the host entered it. */
 export function readThrown(entered: Entered & { ok: false }): Thrown {

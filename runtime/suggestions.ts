@@ -71,4 +71,5 @@ function wordsLike(name: string, source: string): string[] {
   return [...words].filter((word) => word !== name && Math.abs(word.length - name.length) <= 2);
 }
 
-const [NAME_UNITS, SOURCE_UNITS] = [40, 100_000];
+const NAME_UNITS = 40;
+const SOURCE_UNITS = 100_000;

@@ -68,6 +68,17 @@ function mistakeIn(source: string): ScriptMistake | undefined {
 
 /** ASCII for characters that word processors put in. */
 const PLAIN: Readonly<Record<string, string>> = {
-  ...{ "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'" },
-  ...{ "–": "-", "—": "-", "−": "-", "×": "*", "÷": "/" },
+  "“": '"',
+  "”": '"',
+  "„": '"',
+  "«": '"',
+  "»": '"',
+  "‘": "'",
+  "’": "'",
+  "‚": "'",
+  "–": "-",
+  "—": "-",
+  "−": "-",
+  "×": "*",
+  "÷": "/",
 };

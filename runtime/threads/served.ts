@@ -22,7 +22,11 @@ export function openWorkshop<Message>(
 ) {
   const machineOf = (library: Library<Message>, memoryBytes: number, restore?: Restoration) =>
     openMachine({
-      ...{ library, memoryBytes, clock: systemClock, shared, format },
+      library,
+      memoryBytes,
+      clock: systemClock,
+      shared,
+      format,
       notice: (text) => say({ kind: "notice", text }),
       printed: openPrintRelay((parts) => say({ kind: "printed", parts })),
       openEngine: (options) => openQuickJs(wasm, options),

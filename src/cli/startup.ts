@@ -24,7 +24,12 @@ export function endProcess({ stdout, stderr, exit }: NodeJS.Process): void {
 
 /** Commands that run cells. A short one is over sooner than a thread for its store would have started. */
 const NEED_MACHINE: Readonly<Record<string, "short" | "long">> = {
-  ...{ ask: "long", exec: "short", query: "short", repl: "long", resume: "long", search: "short" },
+  ask: "long",
+  exec: "short",
+  query: "short",
+  repl: "long",
+  resume: "long",
+  search: "short",
 };
 
 /** Starts the thread of the machine that a command will need, while the command itself is still being loaded. */

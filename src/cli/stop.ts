@@ -25,7 +25,9 @@ export async function untilStopped(work: (stop: Stop) => Promise<number>): Promi
 
 /** The first signal aborts what runs, so that it is ended in order and reported; the second ends the process. */
 function openStop() {
-  const [any, suspend, cancel] = [new AbortController(), new AbortController(), new AbortController()];
+  const any = new AbortController();
+  const suspend = new AbortController();
+  const cancel = new AbortController();
   const leaving = openLeaving();
   let exitCode: number | undefined;
   const ask = (code: number, why: AbortController) => {

@@ -59,7 +59,8 @@ function conversionOf({ of, start, end }: Part, lineAt: (offset: number) => numb
   const { original, places = [], lost = [] } = of;
   if (!original) return {};
   if (start === of.start && end === of.end) return { original, places, lost };
-  const [from, to] = [start - of.start, end - of.start];
+  const from = start - of.start;
+  const to = end - of.start;
   const first = placesBefore(places, from);
   const cut = places[first - 1];
   const inside = places.slice(first, placesBefore(places, to)).map((place) => moved(place, place[0] - from));

@@ -52,7 +52,8 @@ export function growingHistory(): typeof historyContext {
     const bytes = grown.bytes.subarray(0, grown.used);
     const text = await textFromPartsInSlices([bytes], pause);
     const hash = grown.digest.copy().digest("hex");
-    const [parts, documents] = [[...grown.parts], [...grown.documents]];
+    const parts = [...grown.parts];
+    const documents = [...grown.documents];
     // A conversation has no sources, ids or paths but those that follow from its text.
     return { hash, key: hash, text, parts, documents, routes: [], skips: [], stats: statsOf(hash, grown) };
   }
@@ -68,9 +69,13 @@ type Grown = ReturnType<typeof nothingYet>;
 
 /** A conversation up to some message. Contexts that were made of it keep their bytes: others are only put behind them. */
 function nothingYet() {
-  const [messages, parts, documents]: [HistoryMessage[], ContextPart[], Document[]] = [[], [], []];
+  const messages: HistoryMessage[] = [];
+  const parts: ContextPart[] = [];
+  const documents: Document[] = [];
   return {
-    ...{ messages, parts, documents },
+    messages,
+    parts,
+    documents,
     /** Shared memory, with room behind what is used. */
     bytes: sharedBytes(0),
     used: 0,

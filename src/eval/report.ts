@@ -21,16 +21,26 @@ export function cellsOf(rows: readonly EvalRow[]) {
     const of = (value: (row: EvalRow) => number) => mean(done.map(value)) ?? 0;
     const squares = sumOf(scores.map((one) => (one - (score ?? 0)) ** 2));
     return {
-      ...{ suite: first.suite, size: first.size, method: first.method, jobs: group.length, scored: done.length, score },
+      suite: first.suite,
+      size: first.size,
+      method: first.method,
+      jobs: group.length,
+      scored: done.length,
+      score,
       /** The standard deviation of the scores; null: there are fewer than two. */
       spread: scores.length < 2 ? null : Math.sqrt(squares / (scores.length - 1)),
-      ...{ cost_usd: of((row) => row.cost_usd), calls: of((row) => row.calls), ms: of((row) => row.ms) },
-      ...{ tokens_in: of((row) => row.tokens_in), tokens_cached: of((row) => row.tokens_cached) },
-      ...{ tokens_out: of((row) => row.tokens_out), depth: Math.max(0, ...done.map(({ depth }) => depth)) },
+      cost_usd: of((row) => row.cost_usd),
+      calls: of((row) => row.calls),
+      ms: of((row) => row.ms),
+      tokens_in: of((row) => row.tokens_in),
+      tokens_cached: of((row) => row.tokens_cached),
+      tokens_out: of((row) => row.tokens_out),
+      depth: Math.max(0, ...done.map(({ depth }) => depth)),
       coverage: mean(done.flatMap(({ coverage }) => (coverage === null ? [] : [coverage]))),
       no_answer: done.filter((row) => row.no_answer !== null).length,
       misformed: done.filter((row) => row.misformed).length,
-      ...{ refused: sumOf(done.map((row) => row.refused)), resumes: sumOf(done.map((row) => row.resumes)) },
+      refused: sumOf(done.map((row) => row.refused)),
+      resumes: sumOf(done.map((row) => row.resumes)),
     };
   });
 }
@@ -43,7 +53,9 @@ export function lossesOf(rows: readonly EvalRow[]) {
       const ask = asks.get(item) ?? null;
       return other === null || ask === null ? [] : [{ item, ask, other }];
     });
-    const [first, ask, other] = [group[0], mean(both.map((one) => one.ask)), mean(both.map((one) => one.other))];
+    const first = group[0];
+    const ask = mean(both.map((one) => one.ask));
+    const other = mean(both.map((one) => one.other));
     if (!first || ask === null || other === null || ask >= other) return [];
     const worse = both.filter((one) => one.ask < one.other).map(({ item }) => item);
     return { suite: first.suite, size: first.size, to: first.method, ask, other, questions: both.length, worse };

@@ -8,7 +8,9 @@ export const METHODS = ["ask", "direct", "bm25"] as const;
 export type Method = (typeof METHODS)[number];
 
 /** Tokens of passages, those that stay free for question and answer, and characters of a token at the least: no prompt is refused. */
-const [PASSAGES_TOKENS, FREE_TOKENS, UNITS_A_TOKEN] = [16_000, 8_192, 3];
+const PASSAGES_TOKENS = 16_000;
+const FREE_TOKENS = 8_192;
+const UNITS_A_TOKEN = 3;
 
 /** Characters of text in a prompt. @param window tokens of the model */
 export function roomOf(method: Method, window: number): number {
@@ -34,7 +36,15 @@ export function rowOf(item: Item, method: Method, end: JobEnd, figures: Figures 
   const answer = typeof result?.answer === "string" ? result.answer : null;
   const found = answer === null ? 0 : scoreOf(score, answer, expected);
   return {
-    ...{ item: id, suite, size, method, status, error_code, session, expected, answer },
+    item: id,
+    suite,
+    size,
+    method,
+    status,
+    error_code,
+    session,
+    expected,
+    answer,
     /** 0 to 1; null: the job is not done, and counts nowhere. */
     score: result === null ? null : (found ?? 0),
     /** The answer is not of the form that was asked for, and scores 0. */

@@ -57,7 +57,9 @@ export function itemOf(suite: SuiteName, size: string, number: number, seed: num
 }
 
 /** Characters of a token, as in every estimate of Belay; tokens of a context. */
-const [UNITS_A_TOKEN, LEAST_TOKENS, MOST_TOKENS] = [4, 8_000, 10_000_000];
+const UNITS_A_TOKEN = 4;
+const LEAST_TOKENS = 8_000;
+const MOST_TOKENS = 10_000_000;
 
 /** The tokens of `8k`, `128k`, `1.5M`; undefined for what is no size from 8k to 10M. */
 export function tokensIn(size: string): number | undefined {
@@ -78,7 +80,8 @@ function hidden(asked: number, decoys: number, values: number, random: Random, u
     lines[places[at] ?? 0] = `A number that opens the vault of ${vaults[at % vaults.length]} is ${number}.`;
   }
   const found = numbers.filter((_, at) => at % vaults.length < asked);
-  const [whose, files] = [vaults.slice(0, asked).join(" and of "), new Map([["log.txt", joined(lines)]])];
+  const whose = vaults.slice(0, asked).join(" and of ");
+  const files = new Map([["log.txt", joined(lines)]]);
   const one = `Which number opens the vault of ${whose}? Answer with the number alone.`;
   const many = `Which numbers open the vaults of ${whose}? There are ${values} of each. Answer with the numbers alone, separated by commas.`;
   return found.length === 1
@@ -105,7 +108,9 @@ const LABELS: readonly Label[] = ["complaint", "question", "praise", "order", "c
 const THINGS = "lamp kettle rug chair mirror vase clock basket bench shelf tray stool".split(" ");
 const ABOUT = `Each line is a message to a shop: customer | town | text. By its text each message is one of: ${LABELS.join(", ")}.`;
 /** Characters of a record, the most records that a question to count is about, and their share of a small context. */
-const [RECORD_UNITS, MOST_ASKED, ASKED_SHARE] = [52, 200, 1 / 4];
+const RECORD_UNITS = 52;
+const MOST_ASKED = 200;
+const ASKED_SHARE = 1 / 4;
 
 /** @param of the town and the label of the record with this number */
 function records(amount: number, random: Random, of: (at: number) => { readonly town: string; readonly label: Label }) {
@@ -135,7 +140,8 @@ function counted(random: Random, units: number) {
 }
 
 /** Cancellations, and the towns that they are from: as many at every size, so that an answer stays short. */
-const [RARE, TOWNS] = [24, 6];
+const RARE = 24;
+const TOWNS = 6;
 
 function paired(random: Random, units: number) {
   const name = openNames(random);
@@ -156,14 +162,21 @@ function paired(random: Random, units: number) {
 }
 
 /** Chains with the characters of their facts, documents at the most, and characters of one at the least. */
-const [CHAINS, CHAIN_UNITS, DOCUMENTS, DOCUMENT_UNITS] = [20, 170, 2_000, 4_000];
+const CHAINS = 20;
+const CHAIN_UNITS = 170;
+const DOCUMENTS = 2_000;
+const DOCUMENT_UNITS = 4_000;
 
 function chained(random: Random, units: number) {
   const name = openNames(random);
   const amount = Math.max(4, Math.min(DOCUMENTS, Math.floor(units / DOCUMENT_UNITS)));
   const documents = Array.from({ length: amount }, () => fillerLines(random, (units - CHAINS * CHAIN_UNITS) / amount));
   const chains = Array.from({ length: CHAINS }, () => {
-    const [ship, captain, house, town, mayor] = [name(3), name(2), name(3), name(3), name(2)];
+    const ship = name(3);
+    const captain = name(2);
+    const house = name(3);
+    const town = name(3);
+    const mayor = name(2);
     const facts = [
       `The captain of the ship ${ship} is ${captain}.`,
       `${captain} lives in the house that is called ${house}.`,
@@ -185,7 +198,10 @@ function chained(random: Random, units: number) {
 const CODE_VERBS = "open close book split review settle merge price list move send keep".split(" ");
 const CODE_NOUNS = "Invoice Refund Deposit Discount Transfer Credit Receipt Fee Contract Voucher".split(" ");
 /** Characters of a function, functions of a file at the least, files of a folder at the most, handlers without a guard. */
-const [FUNCTION_UNITS, PER_FILE, FILES, UNGUARDED] = [130, 4, 4_000, 8];
+const FUNCTION_UNITS = 130;
+const PER_FILE = 4;
+const FILES = 4_000;
+const UNGUARDED = 8;
 const GUARD =
   'export function requireRole(request: Request, role: string) {\n  if (request.role !== role) throw new Error("not allowed");\n}\n';
 

@@ -28,7 +28,9 @@ export async function serveWorker(): Promise<void> {
   try {
     await using store = await shareStore(place);
     const parts = await processParts({
-      ...{ store, session, suspend: suspend.signal },
+      store,
+      session,
+      suspend: suspend.signal,
       onProgress: (progress) => void tell({ kind: "progress", progress }),
     });
     const verdict = await tryJob(parts, { ...ticket, changed: changed.signal });

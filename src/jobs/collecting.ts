@@ -40,7 +40,9 @@ export async function collecting(options: WorkOptions, signal: AbortSignal): Pro
   const parts = {
     store,
     models: onlyThese(modelsBy(own, process.env)(null), own.models),
-    ...{ clock, random: Math.random, resendsDoubtful },
+    clock,
+    random: Math.random,
+    resendsDoubtful,
     looked: options.onLooked,
     answered: () => {
       offersSoon = true;

@@ -48,7 +48,8 @@ export async function leaseJob(parts: JobSessionsParts, found: JobOfRun, taking?
   const leased = await leaseOf(parts, found.job, taking);
   const { fence, begun } = leased;
   return {
-    ...{ fence, begun },
+    fence,
+    begun,
     answers: async () => (await recordsOf(store, id)).filter(({ record }) => record === "rlm_tool_result").length,
     async open(ofRun, stops) {
       const spec = specOfJob(ofRun, found.job);
@@ -103,7 +104,11 @@ async function openJobSession(
   const key = { run: job.run, n: job.n };
   const context = job.context === null ? null : await parts.contextOf(job.context);
   const money = openMoney({
-    ...{ jobs, key, parking, troubles, random },
+    jobs,
+    key,
+    parking,
+    troubles,
+    random,
     fence: leased.fence,
     onBudget: spec.on_budget,
     limitsCost: run.limits.nanodollars !== null,
@@ -123,7 +128,11 @@ async function openJobSession(
       },
     },
     {
-      ...{ store, clock, random, leased, parking },
+      store,
+      clock,
+      random,
+      leased,
+      parking,
       models: onlyThese(parts.openModels(spec.model), own.models),
       job: await jobs.input(key),
       run: money,

@@ -17,7 +17,13 @@ export async function processParts(
   const env = process.env;
   const troubles = openTroubles();
   const sessions: JobSessionsParts = {
-    ...{ store, own, env, onProgress, clock, random: Math.random, troubles },
+    store,
+    own,
+    env,
+    onProgress,
+    clock,
+    random: Math.random,
+    troubles,
     contextOf: openHeldContexts(store),
     openModels: modelsBy(own, env),
   };

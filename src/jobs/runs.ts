@@ -51,7 +51,8 @@ export function openRuns(store: Store) {
       const first = await read.next();
       const { run: opened, made } = await jobs.open(wanted);
       const order: number[] = [];
-      let [added, anew] = [0, 0];
+      let added = 0;
+      let anew = 0;
       for (let next = first; !next.done; next = await read.next()) {
         const page = next.value;
         const found = await jobs.add(opened.id, page);

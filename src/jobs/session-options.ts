@@ -14,7 +14,13 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
     // A job sees its context alone, and reads no files.
     roots: [],
     ...given({
-      ...{ cwd, indexDir, baseUrl, apiKeyEnv, price, leaveOut, waitForServerMs },
+      cwd,
+      indexDir,
+      baseUrl,
+      apiKeyEnv,
+      price,
+      leaveOut,
+      waitForServerMs,
       model: model ?? undefined,
       thinking: spec.thinking,
       sampling: spec.sampling,

@@ -8,7 +8,8 @@ const QUICK_MS = 100;
 
 /** Warns of files that differ from what is loaded. A large folder is not looked at with every call. */
 export function openChangedFiles(clock: Clock) {
-  let [of, next]: [string, number] = ["", 0];
+  let of: string = "";
+  let next: number = 0;
   let told: readonly string[] = [];
   return {
     /** @param cwd names are relative to it */

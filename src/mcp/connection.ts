@@ -44,7 +44,9 @@ export function openConnection(parts: ConnectionParts) {
   const ofFolder = async () => sessionsOf(source, await roots.owner(), await store());
 
   async function openNamed(wanted: string): Promise<Opened> {
-    const [readable, folder, kept] = [await roots.now(), await roots.owner(), await store()];
+    const readable = await roots.now();
+    const folder = await roots.owner();
+    const kept = await store();
     const open = async (name: string, row: SessionRow | null) => {
       const madeFor = row && wanted !== source.named ? source.madeFor(row) : null;
       // A client of another folder may have taken the name.

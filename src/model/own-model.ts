@@ -84,7 +84,9 @@ export function ownModels(complete: Complete, fallback = "own/model", price: Mod
 
 function ownModel({ id, price }: Pick<Model, "id" | "price">, complete: Complete): Model {
   return {
-    ...{ id, price, window: null },
+    id,
+    price,
+    window: null,
     async complete(request, signal) {
       const limit = limited(signal, request.timeoutMs);
       try {

@@ -70,7 +70,8 @@ export function openConversations(parts: ConversationParts) {
       const { context: P, budget, enabled, running } = board.current();
       const { objects, epochs } = outside.overview();
       const count = (state: SaidObject["is"]) => objects.filter(({ is }) => is === state).length;
-      const [usage, next] = [context().getContextUsage(), outside.size()];
+      const usage = context().getContextUsage();
+      const next = outside.size();
       const { max_depth = LIMITS.depth } = parts.settings(context().cwd);
       return {
         enabled,

@@ -68,7 +68,10 @@ export function contextLeft({ cwd, sessionManager, modelRegistry, model }: PiCon
   const branch = sessionManager.getBranch();
   const file = sessionManager.getSessionFile();
   return {
-    ...{ cwd, modelRegistry, model, hasUI: false },
+    cwd,
+    modelRegistry,
+    model,
+    hasUI: false,
     ui: { notify() {}, confirm: async () => false },
     sessionManager: { getBranch: () => branch, getSessionFile: () => file },
     isIdle: () => false,

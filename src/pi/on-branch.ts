@@ -37,7 +37,9 @@ export function openBranch(parts: OpenedParts, actions: PiActions) {
   const settings = (cwd: string) => settingsAt(cwd, env);
   const { opened, begun } = openedOnce(() => openForSession(parts, context, actions, runs));
   const outside = openOutside({
-    ...{ context, actions, settings },
+    context,
+    actions,
+    settings,
     reserve: () => reserveOf(context(), agentDirOf(env)),
     announced(epoch) {
       announced.epoch(epoch);

@@ -22,6 +22,7 @@ export function macOf(secret: string | Buffer, facts: readonly Json[]): string {
 
 /** True if the texts are the same. The time tells nothing of where they differ. */
 export function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  const a = Buffer.from(one);
+  const b = Buffer.from(other);
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -141,7 +141,8 @@ export function readingEstimate(
   { inlineTokens, maxTokens, together = false }: Pick<ReadingOptions, "inlineTokens" | "maxTokens" | "together">,
   price: { readonly input: number; readonly output: number } | null,
 ): ReadingEstimate {
-  let [calls, input_tokens] = [0, 0];
+  let calls = 0;
+  let input_tokens = 0;
   const sizes = objects.map(({ start, end }) => end - start);
   for (const size of together ? [sizes.reduce((sum, one) => sum + one, 0)] : sizes) {
     const tokens = Math.ceil(size / 4);

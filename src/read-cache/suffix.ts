@@ -5,7 +5,8 @@
 export function suffixOf(named: string) {
   const [, path = "", first = "", last = first] = SUFFIX.exec(named) ?? [];
   if (path === "") return null;
-  const [start, end] = [Number(first), Number(last)];
+  const start = Number(first);
+  const end = Number(last);
   const range = last === first ? first : `${first}-${last}`;
   const problem = start < 1 || end < start ? badRange(range, named) : null;
   return { path, offset: start, limit: end - start + 1, problem };

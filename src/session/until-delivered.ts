@@ -124,7 +124,11 @@ async function collected(
   const failures = new Map<string, RlmError>();
   const collecting = collectAnswers(
     {
-      ...{ store, models, clock, random, resendsDoubtful: resendDoubtful },
+      store,
+      models,
+      clock,
+      random,
+      resendsDoubtful: resendDoubtful,
       answered() {},
       looked() {
         hasLooked = true;

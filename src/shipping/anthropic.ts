@@ -10,8 +10,13 @@ import { bodyOf, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./
 /** The server's clock may be so much behind, ms. */
 const EARLIER_MS = 5000;
 const STATUS: Readonly<Record<string, number>> = {
-  ...{ invalid_request_error: 400, authentication_error: 401, permission_error: 403, not_found_error: 404 },
-  ...{ request_too_large: 413, rate_limit_error: 429, overloaded_error: 529 },
+  invalid_request_error: 400,
+  authentication_error: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  overloaded_error: 529,
 };
 
 const Made = v.object({ id: Name });

@@ -53,7 +53,8 @@ export function geminiCarrier(account: BatchAccount, stop?: AbortSignal): Carrie
       const begun = await http.send("POST", `${root}/upload/${version}/files`, {
         body: JSON.stringify({ file: { display_name: `belay-${shipment}` } }),
         headers: {
-          ...{ "x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start" },
+          "x-goog-upload-protocol": "resumable",
+          "x-goog-upload-command": "start",
           "x-goog-upload-header-content-length": `${lines.size}`,
           "x-goog-upload-header-content-type": "application/jsonl",
         },

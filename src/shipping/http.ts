@@ -14,8 +14,13 @@ const REQUEST_MS = 60_000;
 /** Time of a request with the rows of a batch, ms. */
 export const ROWS_MS = 1_800_000;
 const MOST = {
-  ...{ answerBytes: 16e6, lineUnits: 16e6, rowsBytes: 8e9, pieceRows: 500, pieceBytes: 8e6 },
-  ...{ messageUnits: 400, pages: 1000 },
+  answerBytes: 16e6,
+  lineUnits: 16e6,
+  rowsBytes: 8e9,
+  pieceRows: 500,
+  pieceBytes: 8e6,
+  messageUnits: 400,
+  pages: 1000,
 };
 
 const TOO_LARGE = "are too large";
@@ -56,9 +61,7 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
     const ends = [AbortSignal.timeout(ms), ...(stop && !goesOn ? [stop] : [])];
     const sent = fetchOut(fetch, url, { method, body: bytes, headers, signal: AbortSignal.any(ends) });
     const response = await sent.catch((error: unknown) => {
-      if (error instanceof OutboundError) throw failed(request, `got no answer: ${error.message}. ${error.suggestion}`);
-      const cause = error instanceof Error ? error.cause : undefined;
-      throw failed(request, `got no answer: ${cause === undefined ? messageOf(error) : errorCode(cause)}`);
+      throw failed(request, `got no answer: ${reasonOfNoAnswer(error)}`);
     });
     if (response.ok) return response;
     const answer = await boundedJson(response, MOST.answerBytes).catch(() => undefined);
@@ -88,7 +91,9 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
   /** The rows of an answer, each of which is a line of JSON. @throws CarrierError 422 after them if there were others */
   async function* rows({ url, body }: Response, row: v.GenericSchema<unknown, ResultRow>): AsyncGenerator<ResultRow[]> {
     const decoder = new TextDecoder();
-    let [rest, bytes, due] = ["", 0, MOST.pieceBytes];
+    let rest = "";
+    let bytes = 0;
+    let due = MOST.pieceBytes;
     const piece: ResultRow[] = [];
     let problem: string | null = null;
     const read = (line: string) => {
@@ -123,6 +128,12 @@ export function httpOf(account: BatchAccount, stop?: AbortSignal) {
   }
 
   return { send, json, list, rows, /** A provider's words, as they may be shown. */ clean };
+}
+
+function reasonOfNoAnswer(error: unknown): string {
+  if (error instanceof OutboundError) return `${error.message}. ${error.suggestion}`;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? messageOf(error) : errorCode(cause);
 }
 
 /** A provider's words as one line without keys, at most so long as they are kept. */

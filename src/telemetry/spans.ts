@@ -113,8 +113,10 @@ function execSpan(exec: ExecDescription, { session, at, texts }: Around) {
     attributes: attributes({ "belay.gap_ms": gap_ms, "belay.replayed": replayed, "belay.resent": resent }),
   }));
   return {
-    ...{ ...at, spanId: spanId("exec", session.id, exec_id) },
-    ...{ name: isAsk ? `${AGENT} belay` : `${TOOL} ${tool}`, kind: 1 },
+    ...at,
+    spanId: spanId("exec", session.id, exec_id),
+    name: isAsk ? `${AGENT} belay` : `${TOOL} ${tool}`,
+    kind: 1,
     ...lasting(began_at, exec.ended_at ?? lastRecord(exec)),
     ...outcome(values, status === "failed" ? (exec.error_code ?? OTHER) : null),
     ...(events.length > 0 ? { events } : {}),
@@ -135,15 +137,22 @@ function callSpan(call: CallDescription, exec: ExecDescription, { session, at, t
     [NAMES.conversation]: session.id,
     ...(isChild ? { [NAMES.agent]: "belay" } : modelled(call, provider, model)),
     "belay.cost_usd": fraction(call.cost_usd),
-    ...{ "belay.call_id": call_id, "belay.queued_ms": isOnce ? Math.max(0, sent_at - asked_at) : null },
-    ...{ "belay.retries": attempts || null, "belay.resent": resent || null, "belay.batch": batch },
-    ...{ "belay.cached": cached, "belay.refused": refused, "belay.unfinished": status === "pending" },
+    "belay.call_id": call_id,
+    "belay.queued_ms": isOnce ? Math.max(0, sent_at - asked_at) : null,
+    "belay.retries": attempts || null,
+    "belay.resent": resent || null,
+    "belay.batch": batch,
+    "belay.cached": cached,
+    "belay.refused": refused,
+    "belay.unfinished": status === "pending",
     ...(texts ? textsOf(call, exec) : {}),
   };
   const start = isOnce ? sent_at : lastSending(call, exec);
   return {
-    ...{ ...at, spanId: spanId("call", session.id, call_id) },
-    ...{ name: isChild ? `${AGENT} belay` : [CHAT, model].join(" ").trim(), kind: isChild ? 1 : 3 },
+    ...at,
+    spanId: spanId("call", session.id, call_id),
+    name: isChild ? `${AGENT} belay` : [CHAT, model].join(" ").trim(),
+    kind: isChild ? 1 : 3,
     ...lasting(start, call.ended_at ?? exec.ended_at ?? lastRecord(exec)),
     ...outcome(values, status === "failed" ? (call.error_code ?? OTHER) : null),
   };
@@ -167,10 +176,12 @@ function lastRecord({ began_at, calls, resumes }: ExecDescription): number {
 /** The model and its tokens. As in the conventions, those from the provider's cache are among the input. */
 function modelled({ usage }: CallDescription, provider: string, model: string): Record<string, Value> {
   return {
-    ...{ [NAMES.provider]: provider, [NAMES.model]: model },
+    [NAMES.provider]: provider,
+    [NAMES.model]: model,
     [NAMES.input]: usage.input + usage.cache_read + usage.cache_write,
     [NAMES.output]: usage.output,
-    ...{ [NAMES.cacheRead]: usage.cache_read || null, [NAMES.cacheWrite]: usage.cache_write || null },
+    [NAMES.cacheRead]: usage.cache_read || null,
+    [NAMES.cacheWrite]: usage.cache_write || null,
   };
 }
 

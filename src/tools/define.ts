@@ -59,7 +59,11 @@ export interface RecordedCall {
 
 /** Stands for a call whose answer rests on no record beside what its caller adds. */
 export const NOTHING_RECORDED: RecordedCall = {
-  ...{ envelope: null, query: null, input: null, stats: null, ingested: null },
+  envelope: null,
+  query: null,
+  input: null,
+  stats: null,
+  ingested: null,
   before: { memory: {}, helpers: [] },
 };
 

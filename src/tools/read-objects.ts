@@ -46,7 +46,10 @@ export async function readObjects(
   // Read last: a resume makes it of what stands before the exec's start. Until then it only grows, so places stay.
   const history = found.some(({ of }) => of === "history") ? await conversation.history() : undefined;
   return session.readObjects(instructions, objects, {
-    ...{ ...terms, together, signal, suspend },
+    ...terms,
+    together,
+    signal,
+    suspend,
     ...given({ model, history }),
   });
 }

@@ -35,9 +35,16 @@ export function assembled(told: Told, rows: readonly Row[], texts: readonly Kept
   const cut_texts = cut + words.cut();
   const wholeness = cut_texts > 0 ? "cut" : "all";
   const head: Head = {
-    ...{ trace: 2, belay, made_at: now, texts: words.tracing.texts ? wholeness : "none", cut_texts },
+    trace: 2,
+    belay,
+    made_at: now,
+    texts: words.tracing.texts ? wholeness : "none",
+    cut_texts,
     store: words.tracing.texts ? (words.tracing.store ?? "") : "",
-    ...{ redacted: words.keys(), ...told, calls: rows.length, chunks: ranges },
+    redacted: words.keys(),
+    ...told,
+    calls: rows.length,
+    chunks: ranges,
   };
   return { head, rows, pages, chunks };
 }
@@ -46,12 +53,14 @@ export function assembled(told: Told, rows: readonly Row[], texts: readonly Kept
 const PAGE_BYTES = 64 * 1024;
 
 /** A longer text keeps its beginning and its end, UTF-16 units. */
-const [BEGINNING, END] = [48 * 1024, 16 * 1024];
+const BEGINNING = 48 * 1024;
+const END = 16 * 1024;
 const LABEL = 120;
 
 /** Texts as the trace may have them. Keys are replaced before a text is cut, so that no part of one is left. */
 export function openWords(tracing: Tracing) {
-  let [keys, cut] = [0, 0];
+  let keys = 0;
+  let cut = 0;
 
   function whole(text: string): string {
     if (!tracing.texts) return text;

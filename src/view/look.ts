@@ -10,7 +10,9 @@ import { type Beside, traceOf } from "./trace.ts";
 const CHILDREN = 1000;
 
 /** Calls and documents of each kind in a comparison, UTF-16 units of its diff, and bytes in a file that it takes at most. */
-const [LISTED, LONGEST, AGAINST_BYTES] = [200, 64 * 1024, 512 * 1024];
+const LISTED = 200;
+const LONGEST = 64 * 1024;
+const AGAINST_BYTES = 512 * 1024;
 
 /** A trace as far as it can be read, and a line for everything that cannot be. */
 export interface Looked {
@@ -36,7 +38,8 @@ export async function lookAt(store: Store, id: string, tracing: Tracing, other: 
 }
 
 /** UTF-16 units on both sides of a citation, and of the citation itself. */
-const [AROUND, CITED] = [2000, 4000];
+const AROUND = 2000;
+const CITED = 4000;
 
 /**
  * Gives the text around citations of the session's own context, as far as their document goes. Where the context has another text
@@ -69,7 +72,9 @@ function fitting(compared: Compared, texts: boolean): Compared {
   if (texts) return { ...compared, ...ends };
   const { against, calls, documents } = compared;
   return {
-    ...{ ...compared, ...ends, against: { id: against.id, name: null } },
+    ...compared,
+    ...ends,
+    against: { id: against.id, name: null },
     calls: calls.map((call) => ({ ...call, documents: [], words: "" })),
     documents: documents && { ...documents, listed: { changed: [], new: [], gone: [] } },
   };

@@ -80,7 +80,8 @@ function partsOf(all: readonly Kept[]): Kept[][] {
 const packed = (texts: readonly Texts[]) => gzipSync(JSON.stringify(texts));
 
 /** UTF-16 units that are left of a text, and of an error, which says why. */
-const [FEW, OF_AN_ERROR] = [40, 400];
+const FEW = 40;
+const OF_AN_ERROR = 400;
 
 const beginnings = ({ texts, error }: Kept): Texts =>
   texts.map((text, at) => text.slice(0, at === error ? OF_AN_ERROR : FEW));

@@ -19,7 +19,8 @@ export function listedJob({ told, ...job }: JobRow) {
 }
 
 /** UTF-16 units of an error, and of its code, that a trace has. Keys are replaced before it is cut. */
-const [ERROR_UNITS, CODE_UNITS] = [4096, 64];
+const ERROR_UNITS = 4096;
+const CODE_UNITS = 64;
 
 /** A run with its jobs, as far as they can be read. */
 export interface ListedRun {
@@ -34,7 +35,8 @@ export interface ListedRun {
 /** The trace of a run: its jobs stand in the place of calls, as one exec without texts of its own. */
 export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, tracing: Tracing): Trace {
   const words = openWords(tracing);
-  const [models, errors] = [openNames(), openNames()];
+  const models = openNames();
+  const errors = openNames();
   const { id, name, spec, created_at, limits } = run;
   const model = models.numberOf(isRecord(spec) && typeof spec.model === "string" ? spec.model : "");
   const kept: Kept[] = [];
@@ -43,29 +45,61 @@ export function traceOfRun({ run, state, jobs, more, damaged }: ListedRun, traci
     const texts = [words.whole(job.id), words.whole(job.error).slice(0, ERROR_UNITS)];
     kept.push({ texts, error: 1 });
     return {
-      ...{ exec: 0, number: n, batch: 0, asked: 0, ...timesOf(job, created_at), kind: STATES.indexOf(state), model },
-      ...{
-        error: errors.numberOf(words.code(job.error_code)),
-        why: errors.numberOf(job.ended_at === null ? job.why : ""),
-      },
+      exec: 0,
+      number: n,
+      batch: 0,
+      asked: 0,
+      ...timesOf(job, created_at),
+      kind: STATES.indexOf(state),
+      model,
+      error: errors.numberOf(words.code(job.error_code)),
+      why: errors.numberOf(job.ended_at === null ? job.why : ""),
       // The store has one sum of tokens.
-      ...{ input: spent.tokens, output: 0, cached_in: 0, cache_write: 0, calls: spent.sub_calls },
-      ...{ micro: Math.floor(spent.nanodollars / 1000), nano: spent.nanodollars % 1000, delivery: null },
-      ...{ tries: job.attempts, resent: job.lapses, plen: job.id.length, alen: texts[1]?.length ?? 0 },
+      input: spent.tokens,
+      output: 0,
+      cached_in: 0,
+      cache_write: 0,
+      calls: spent.sub_calls,
+      micro: Math.floor(spent.nanodollars / 1000),
+      nano: spent.nanodollars % 1000,
+      delivery: null,
+      tries: job.attempts,
+      resent: job.lapses,
+      plen: job.id.length,
+      alen: texts[1]?.length ?? 0,
     };
   });
   const isOver = jobs.every((job) => FINAL.includes(job.state)) && more === 0;
   const ended = isOver ? jobs.reduce((last, { ended_at }) => Math.max(last, ended_at ?? 0), created_at) : null;
   const status = isOver ? (jobs.some((job) => job.state === "failed") ? "failed" : "ok") : "unfinished";
   const exec = {
-    ...{ id, number: 1, kind: "run", parent: null, depth: 0, of: null, session: null, label: words.line(name) },
+    id,
+    number: 1,
+    kind: "run",
+    parent: null,
+    depth: 0,
+    of: null,
+    session: null,
+    label: words.line(name),
     ...({ file: null, status, error_code: run.why, turn: null, ask: null, warnings: [] } as const),
-    ...{ began: created_at, ended, ms: null, resumes: [], checkpoint_id: null, from: 0, to: rows.length },
+    began: created_at,
+    ended,
+    ms: null,
+    resumes: [],
+    checkpoint_id: null,
+    from: 0,
+    to: rows.length,
   };
   const budget_usd = limits.nanodollars === null ? null : limits.nanodollars / 1e9;
   const session = {
-    ...{ id, name: tracing.texts ? name : null, status: state, budget_usd, context: null, forked_from: null },
-    ...{ damaged: words.counted(damaged, "damaged job"), left_out: more > 0 ? [`${more} jobs behind these`] : [] },
+    id,
+    name: tracing.texts ? name : null,
+    status: state,
+    budget_usd,
+    context: null,
+    forked_from: null,
+    damaged: words.counted(damaged, "damaged job"),
+    left_out: more > 0 ? [`${more} jobs behind these`] : [],
   };
   const told = { subject: "run" as const, session, execs: [exec], checkpoints: [], kinds: STATES, coverage: null };
   return assembled({ ...told, models: models.all(), errors: errors.all() }, rows, [kept], words);

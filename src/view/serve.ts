@@ -146,12 +146,16 @@ function openJobs(serving: Serving) {
 type Seen = ReturnType<typeof seenIn>;
 
 /** A trace is not made anew until this many times the time has passed that the last one took, nor sooner than this: ms. */
-const [PAUSE, SHORTEST] = [4, 3000];
+const PAUSE = 4;
+const SHORTEST = 3000;
 
 /** Follows a subject: its trace is made anew when its records or its writer have changed. */
 function openFollower(subject: Subject, { tracing, now }: Serving) {
-  let [seen, before]: (Seen | null)[] = [null, null];
-  let [stamp, madeAt, took] = ["", 0, 0];
+  let seen: Seen | null = null;
+  let before: Seen | null = null;
+  let stamp = "";
+  let madeAt = 0;
+  let took = 0;
   let making: Promise<Seen> | null = null;
 
   async function look(): Promise<Seen> {

@@ -47,7 +47,8 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
   const names = { models: openNames(), errors: openNames() };
   const execs: TracedExec[] = [];
   const rows: Row[] = [];
-  const [ofCalls, ofExecs]: [Kept[], Kept[]] = [[], []];
+  const ofCalls: Kept[] = [];
+  const ofExecs: Kept[] = [];
   const left_out: string[] = [];
   const citation = openCitations(words, tracing);
 
@@ -76,9 +77,13 @@ export function traceOf(session: SessionDescription, tracing: Tracing & Beside):
 
   follow(session, 0, null);
   const told = {
-    ...{ subject: "session" as const, session: tracedSession(session, words, left_out), execs },
+    subject: "session" as const,
+    session: tracedSession(session, words, left_out),
+    execs,
     checkpoints: session.checkpoints.map(({ id, exec_id, kind, at }) => [id, exec_id, kind, at] as const),
-    ...{ models: words.models(names.models), errors: names.errors.all(), kinds: KINDS },
+    models: words.models(names.models),
+    errors: names.errors.all(),
+    kinds: KINDS,
     coverage: tracing.covered && coverageIn(tracing.covered, session.skipped ?? null, words),
   };
   return assembled(told, rows, [ofCalls, ofExecs], words);
@@ -100,13 +105,26 @@ function rowOf(
   const nanos = Math.round(own.cost_usd * 1e9);
   const [prompt = "", answer = ""] = texts;
   return {
-    ...{ exec: index, number: call.number, batch: call.batch ?? 0, asked: asked_at - exec.began_at },
+    exec: index,
+    number: call.number,
+    batch: call.batch ?? 0,
+    asked: asked_at - exec.began_at,
     queue: sent_at === null ? null : sent_at - asked_at,
     run: ended_at === null ? null : ended_at - (sent_at ?? asked_at),
-    ...{ kind: KINDS.indexOf(kindOf(exec, call)), why: 0 },
-    ...{ input: own.input, output: own.output, cached_in: own.cache_read, cache_write: own.cache_write },
-    ...{ micro: Math.floor(nanos / 1000), nano: nanos % 1000, tries: call.attempts, resent: call.resent },
-    ...{ delivery: delivery?.waited_ms ?? null, calls: 0, plen: prompt.length, alen: answer.length },
+    kind: KINDS.indexOf(kindOf(exec, call)),
+    why: 0,
+    input: own.input,
+    output: own.output,
+    cached_in: own.cache_read,
+    cache_write: own.cache_write,
+    micro: Math.floor(nanos / 1000),
+    nano: nanos % 1000,
+    tries: call.attempts,
+    resent: call.resent,
+    delivery: delivery?.waited_ms ?? null,
+    calls: 0,
+    plen: prompt.length,
+    alen: answer.length,
   };
 }
 
@@ -126,8 +144,11 @@ function ownUsage({ usage, child }: CallDescription) {
   const rest = (name: "input" | "output" | "cost_usd" | "cache_read" | "cache_write") =>
     below.reduce((left, one) => Math.max(0, left - one[name]), usage[name]);
   return {
-    ...{ input: rest("input"), output: rest("output"), cost_usd: rest("cost_usd") },
-    ...{ cache_read: rest("cache_read"), cache_write: rest("cache_write") },
+    input: rest("input"),
+    output: rest("output"),
+    cost_usd: rest("cost_usd"),
+    cache_read: rest("cache_read"),
+    cache_write: rest("cache_write"),
   };
 }
 
@@ -139,8 +160,12 @@ function callTexts({ turn }: ExecDescription, { prompt, args, answer, misfit }: 
 
 function execTexts({ source, stdout, stderr, result_json, error, ask, turn }: ExecDescription): Texts {
   const texts: Readonly<Record<(typeof EXEC_TEXTS)[number], string>> = {
-    ...{ code: ask ? ask.question : textOf(source), output: stdout, errors: stderr, result: textOf(result_json) },
-    ...{ error: error ?? "", answer: textOf(ask ? ask.answer : turn?.text) },
+    code: ask ? ask.question : textOf(source),
+    output: stdout,
+    errors: stderr,
+    result: textOf(result_json),
+    error: error ?? "",
+    answer: textOf(ask ? ask.answer : turn?.text),
   };
   return EXEC_TEXTS.map((name) => texts[name]);
 }
@@ -155,10 +180,19 @@ function tracedExec(exec: ExecDescription, words: Words, citation: ReadCitation)
   const { exec_id: id, number, kind, parent, file, status, error_code, checkpoint_id, ask, turn } = exec;
   const [said = ""] = (turn?.text ?? "").trim().split("\n", 1);
   return {
-    ...{ id, number, kind, parent, label: words.line(turn ? said : exec.input), status, checkpoint_id },
+    id,
+    number,
+    kind,
+    parent,
+    label: words.line(turn ? said : exec.input),
+    status,
+    checkpoint_id,
     error_code: error_code === null ? null : words.code(error_code),
     file: file === null ? null : words.line(file) || null,
-    ...{ began: exec.began_at, ended: exec.ended_at, ms: exec.time_ms, turn: turn?.number ?? null },
+    began: exec.began_at,
+    ended: exec.ended_at,
+    ms: exec.time_ms,
+    turn: turn?.number ?? null,
     resumes: exec.resumes.map(({ checkpoint_id: _, ...resume }) => resume),
     ask: ask && tracedAsk(ask, words, citation),
     warnings: words.tracing.texts ? exec.warnings.map(words.line) : [],
@@ -223,8 +257,15 @@ const count = v.nullable(v.number());
 const text = v.nullable(v.string());
 const ValidCitation = v.object({ valid: v.literal(true) });
 const CitationSchema = v.object({
-  ...{ valid: v.boolean(), doc: text, line: count, place: v.optional(text, null), quote: text },
-  ...{ start: count, end: count, p_start: count, p_end: count },
+  valid: v.boolean(),
+  doc: text,
+  line: count,
+  place: v.optional(text, null),
+  quote: text,
+  start: count,
+  end: count,
+  p_start: count,
+  p_end: count,
 });
 
 function tracedSession(session: SessionDescription, words: Words, left_out: readonly string[]): TracedSession {
@@ -232,7 +273,12 @@ function tracedSession(session: SessionDescription, words: Words, left_out: read
   const { texts, label } = words.tracing;
   const named = name ?? (label === undefined ? null : words.whole(label));
   return {
-    ...{ id, name: texts ? named : null, status, budget_usd: budgetIn(session.settings), forked_from, left_out },
+    id,
+    name: texts ? named : null,
+    status,
+    budget_usd: budgetIn(session.settings),
+    forked_from,
+    left_out,
     context: context && { ...context, sources: texts ? context.sources.map(words.line) : [] },
     damaged: words.counted(damagedIn(session), "damaged part"),
   };
@@ -248,7 +294,8 @@ function budgetIn(settings: Json): number | null {
 const Budget = v.object({ max_cost_usd: v.number() });
 
 /** Equal stretches of P in the picture, and documents of a grade that are listed. */
-const [STRETCHES, LISTED] = [600, 400];
+const STRETCHES = 600;
+const LISTED = 400;
 
 function coverageIn(covered: NonNullable<Beside["covered"]>, skipped: ToldSkips | null, words: Words): TracedCoverage {
   const { totals, graded, reached, length } = covered;

@@ -60,7 +60,14 @@ export async function askedRun(args: Arguments, own: BatchFlags, of: RunCommand)
   checkWorkers(own, store);
   const json = args.get(JSON_OUTPUT);
   return {
-    ...{ script, jobs, inputs, own, store, settings, limits, json },
+    script,
+    jobs,
+    inputs,
+    own,
+    store,
+    settings,
+    limits,
+    json,
     files,
     /** Nothing is taken over from earlier runs. */
     isFresh: files === undefined || own.fresh === true || own.isNew === true,
@@ -88,7 +95,8 @@ export function begunAs(asked: AskedRun, name: string): AskedRun {
 
 function linesOf(command: string, typed: readonly string[]) {
   return {
-    ...{ command, typed },
+    command,
+    typed,
     /** The same line, with a flag more, or with another value of one, which comes last. */
     line: (...more: readonly string[]) =>
       commandLine([command, ...(more.length > 1 ? without(typed, more.at(-2) ?? "") : typed), ...more]),

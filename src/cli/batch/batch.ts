@@ -105,7 +105,8 @@ export async function runBatch(wanted: ReadyRun, report: (ended: EndedRun) => Pr
     const counted = await countedRun(store, submitted.run.id);
     const among = { inputs: submitted.order.length, forecast: null, ...NO_WARNINGS };
     const watch = jobsLine({ place: asked.store }, submitted.run.name, "--watch");
-    const [lines, code] = [[workLine(asked, submitted.run), `follow it: ${watch}`], RUN_EXIT.done];
+    const lines = [workLine(asked, submitted.run), `follow it: ${watch}`];
+    const code = RUN_EXIT.done;
     await tell({ asked, terminal, store, submitted, counted, lines, code, among });
     return code;
   }
@@ -174,7 +175,13 @@ export function endJson({ counted, lines, code, among }: EndedRun) {
   const told = { inputs, ...(forecast ? { forecast } : {}), loss, replies };
   const next = lines.at(-1) ?? null;
   return {
-    ...{ success: code === RUN_EXIT.done, run: name, state: stateOf(counted), why, ...told },
-    ...{ ...runStateJson(counted), exit_code: code, next },
+    success: code === RUN_EXIT.done,
+    run: name,
+    state: stateOf(counted),
+    why,
+    ...told,
+    ...runStateJson(counted),
+    exit_code: code,
+    next,
   };
 }

@@ -39,7 +39,10 @@ interface ForecastAsked extends Pick<ReadyRun, "asked" | "spec" | "spooled" | "s
 export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null> {
   const { asked, store, submitted } = wanted;
   const all = wanted.spooled.count;
-  let [from, spent, worth, dearest] = [0, NOTHING, NOTHING, NOTHING];
+  let from = 0;
+  let spent = NOTHING;
+  let worth = NOTHING;
+  let dearest = NOTHING;
   for await (const job of finalJobs({ run: submitted.run.id, order: submitted.order, jobs: store.jobs })) {
     const one = { cost_usd: job.spent.nanodollars / 1e9, tokens: job.spent.tokens };
     const saved = savedBy(job);
@@ -74,7 +77,8 @@ async function shareReused({ asked, spec, spooled, stop, store, runs, submitted 
   const { first: _first, ...own } = asked.own;
   const chosen = spread(spooled.count, from);
   const leftOut = () => {};
-  let [reused, calls] = [0, 0];
+  let reused = 0;
+  let calls = 0;
   for await (const { dry } of dryRuns(
     { asked: { ...asked, own }, spooled, stop },
     { runs, spec, recorded, chosen, leftOut },
@@ -95,7 +99,8 @@ const whole = (sum: Sum): Sum => ({ cost_usd: sum.cost_usd, tokens: Math.round(s
 /** The most that one of the first jobs could have taken, if each answer were as long as it may be. */
 async function couldTake({ asked, spec, runs, submitted }: ForecastAsked): Promise<Sum> {
   const own = workerSession(asked.settings, null);
-  let [most, tried] = [NOTHING, 0];
+  let most = NOTHING;
+  let tried = 0;
   for await (const job of submitted.inputs()) {
     const { estimate } = await runs.dryRun(spec, job, own);
     const tokens = estimate.input_tokens + estimate.max_output_tokens;

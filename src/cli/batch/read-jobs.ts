@@ -127,7 +127,8 @@ export function openAskedJobs(asked: AskedRun, spooled: Spool, parts: AskedParts
     }
   }
   return async function* () {
-    let [given, at] = [0, -1];
+    let given = 0;
+    let at = -1;
     for await (const { id, input, context: path } of spooled.jobs()) {
       if (given === own.first) return;
       at += 1;

@@ -43,7 +43,8 @@ export async function spool(
   try {
     await using file = await open(path, "wx", 0o600);
     const asText = new Set<string>();
-    let [read, count] = [0, 0];
+    let read = 0;
+    let count = 0;
     let held = "";
     async function* jobs(): AsyncIterable<{ readonly at: string; readonly job: ReadJob }> {
       for await (const input of inputs) {

@@ -76,7 +76,8 @@ async function jobsAnew(asked: AskedRun, known: Known, hasContexts: boolean): Pr
   const { own, inputs, line } = asked;
   const anew = new Set<string>();
   const named: string[] = [];
-  let [count, tried] = [0, 0];
+  let count = 0;
+  let tried = 0;
   for await (const { id, job } of known) {
     if (job === null) continue;
     if (isWanted(own, job)) anew.add(id);

@@ -17,7 +17,8 @@ const LEFT_OUT_SHOWN = 10;
 /** Prints on stderr how inputs were read: what was decoded, left out, chosen, or is a text in place of a number. */
 export function tellOfInputs({ notes, leftOut, spool }: ReadInputs, choice: Choice, { stderr }: Terminal): void {
   for (const note of notes) stderr.write(`${inLine(note)}\n`, "dim");
-  const [shown, more] = [leftOut.slice(0, LEFT_OUT_SHOWN), leftOut.length - LEFT_OUT_SHOWN];
+  const shown = leftOut.slice(0, LEFT_OUT_SHOWN);
+  const more = leftOut.length - LEFT_OUT_SHOWN;
   for (const left of more > 0 ? [...shown, `${more} more`] : shown) {
     stderr.write(`left out: ${inLine(left)}\n`, "dim");
   }

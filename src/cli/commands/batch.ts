@@ -126,7 +126,8 @@ const OWN = {
       help: "keep the sessions of jobs that are done whole, so that `belay fork` can use them",
     },
   }),
-  ...{ wait: WAIT, resendDoubtful: RESEND_DOUBTFUL },
+  wait: WAIT,
+  resendDoubtful: RESEND_DOUBTFUL,
   ...under("output", {
     dryRun: {
       type: toggle,

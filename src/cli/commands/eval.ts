@@ -47,7 +47,15 @@ const OWN = {
     },
     dryRun: { type: toggle, help: "send nothing: print what all jobs would take, by the first of each kind" },
   }),
-  ...{ name, isNew, first, concurrency, retryFailed, retryChanged, failFast, rate, wait },
+  name,
+  isNew,
+  first,
+  concurrency,
+  retryFailed,
+  retryChanged,
+  failFast,
+  rate,
+  wait,
 };
 
 export type EvalFlags = Given<typeof OWN>;

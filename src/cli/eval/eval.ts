@@ -30,7 +30,8 @@ export function evalCommand(args: Arguments, host: Host, own: EvalFlags): Promis
     const { data, items: amount = ITEMS } = own;
     const suites = suitesIn(args.positionals);
     const names = [...suites, ...(data === undefined ? [] : [basename(data)])];
-    const [script, inputs] = [["eval", ...names].join("-"), names.join(", ") || "all suites"];
+    const script = ["eval", ...names].join("-");
+    const inputs = names.join(", ") || "all suites";
     const found = await askedRun(args, own, { command: "eval", script, jobs: "these questions", inputs });
     // The child that answers for the ask may have as many levels below it as an ask of the command has.
     const max_depth = Math.min(LIMITS.maxDepth, (found.settings.max_depth ?? LIMIT_DEFAULTS.max_depth) + 1);

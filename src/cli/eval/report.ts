@@ -50,7 +50,8 @@ export async function reportEval(ended: EndedRun, evaluation: AskedEval): Promis
   const folder = join(evaluation.folder, counted.run.name);
   const rows = isStopped ? [] : await rowsOf(ended, evaluation);
   if (!isStopped) await writeReports(folder, rows, ended, evaluation);
-  const [cells, losses] = [cellsOf(rows), lossesOf(rows)];
+  const cells = cellsOf(rows);
+  const losses = lossesOf(rows);
   const view = commandLine(["view", counted.run.name, ...asked.store.flags]);
   const isPlain = code === 0 && !ended.among.forecast;
   const lines = isPlain ? [`report: ${join(folder, "report.md")}; the jobs: ${view}`] : ended.lines;

@@ -46,7 +46,8 @@ export async function contextsToBring(
     const optionsFor = (path: string) => ({
       roots: [...roots, ...(path === "-" ? [] : [path])],
       cwd: process.cwd(),
-      ...{ documents, signal },
+      documents,
+      signal,
       onProgress: (read: { files: number; bytes: number; converting?: string }) =>
         progress.report({ kind: "load", ...read }),
     });

@@ -33,11 +33,13 @@ export async function changeRun(asked: JobsAsked, verb: Exclude<Verb, "out">, na
   if (isRaised) await store.jobs.limit(run.id, { ...run.limits, ...limits });
   // Running jobs that nobody holds wait from now on, so that they can be given up.
   if (verb === "retry" && asked.own.fresh) await store.jobs.lapse(run.id);
-  const [before, begun] = [await store.jobs.counts(run.id), await begunIn(asked, run, verb, named)];
+  const before = await store.jobs.counts(run.id);
+  const begun = await begunIn(asked, run, verb, named);
   await using dispatcher = place.isServer ? await openDispatcher(place, run.queue, () => {}) : null;
   await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher);
   if (verb === "cancel") await cancelBatches(store, terminal);
-  const [after, now] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
+  const after = await runNamed(store, run.id, place);
+  const now = await store.jobs.counts(run.id);
   if (json) printJson(asked, { run: runJson({ run: after, counts: now }) });
   else {
     const lines = changedLines(asked, verb, { name: after.name, before, begun, now, isRaised, named });

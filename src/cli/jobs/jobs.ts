@@ -93,7 +93,8 @@ async function writeOut(asked: JobsAsked, name: string): Promise<number> {
 
 /** Tells how many jobs have no result, and why. */
 function tellRest(counts: Counts, stderr: Output): void {
-  const [over, all] = [overIn(counts), jobsIn(counts)];
+  const over = overIn(counts);
+  const all = jobsIn(counts);
   const { failed, cancelled } = counts;
   if (over < all) stderr.write(`${over} of ${amount(all, "job")} are over; the others have no line\n`);
   if (failed > 0) stderr.write(`${amount(failed, "job")} failed: error_code and error of a line say why\n`);

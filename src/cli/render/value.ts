@@ -73,7 +73,10 @@ const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 /** A place in a document, as `find(…, { docs: true })` and `doc_at` give it. The id is a path in the context. */
 const part = v.optional(v.nullable(v.string()), null);
 const PlaceSchema = v.object({
-  ...{ id: v.string(), line: count, column: count, place: part },
+  id: v.string(),
+  line: count,
+  column: count,
+  place: part,
   text: v.exactOptional(v.string()),
 });
 export type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & {

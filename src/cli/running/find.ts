@@ -41,7 +41,8 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
   const terminal = processTerminal((code) => {
     closed = code;
   });
-  const [isJson, isQuiet] = [args.get(JSON_OUTPUT), args.get(QUIET)];
+  const isJson = args.get(JSON_OUTPUT);
+  const isQuiet = args.get(QUIET);
   const wanted = lookedFor(args, "find", "pattern");
   const status = openStatusLine(terminal.stderr, processClock, { ...PACE, as: isQuiet ? "quiet" : "text" });
   const report = openReport();
@@ -49,12 +50,10 @@ export async function findCommand(args: Arguments, _host: Host, own: FindFlags):
     const pattern = patternOf(wanted.text, own);
     const print = printedText({ pattern, flags: own, isJson, output: terminal.stdout });
     const reading = {
-      ...{
-        roots: rootsOf(wanted),
-        cwd: process.cwd(),
-        documents: { ...documentOptions(), ...loadingIn(args) },
-        tell: report.tell,
-      },
+      roots: rootsOf(wanted),
+      cwd: process.cwd(),
+      documents: { ...documentOptions(), ...loadingIn(args) },
+      tell: report.tell,
       isWhole: !pattern.lineLocal,
       onProgress: (read: Progress) => status.show(progressLine(read)),
     };

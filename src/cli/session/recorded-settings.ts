@@ -95,7 +95,8 @@ function otherRoots(refused: Settings, now: Settings, { settings, contexts }: Se
 const ROOTS = 100;
 
 function otherOptions(refused: KeptSettings, now: KeptSettings, { options }: SessionFlags): Other[] {
-  const [{ onRestart: recorded = "send" }, { onRestart: here = "send" }] = [refused.options, now.options];
+  const { onRestart: recorded = "send" } = refused.options;
+  const { onRestart: here = "send" } = now.options;
   const restart = { typed: words("--on-restart", recorded), here, isSettled: options.onRestart !== undefined };
   // A switch cannot be typed so that it is off.
   const switches = (["cache", "keepSteps"] as const).filter((name) => refused.options[name] && !now.options[name]);

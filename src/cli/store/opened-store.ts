@@ -105,7 +105,8 @@ export async function sessionMeant(store: Store, name: string, flags: readonly s
     await refuseRun(store, name, flags);
     return name;
   }
-  const [run, id] = [name.slice(0, at), name.slice(at + 1)];
+  const run = name.slice(0, at);
+  const id = name.slice(at + 1);
   const session = await sessionOfJob(store, run, id, flags);
   if (session) return session.id;
   throw new RlmError("session_not_found", `job ${JSON.stringify(id)} not found in run ${run}`, {
@@ -116,7 +117,8 @@ export async function sessionMeant(store: Store, name: string, flags: readonly s
 /** @throws RlmError `session_not_found` for a name that a run has, and no session */
 export async function refuseRun({ jobs, find }: Store, name: string, flags: readonly string[]): Promise<void> {
   if (!(await jobs.run(name)) || (await find(name))) return;
-  const [list, remove] = [commandLine(["jobs", name, ...flags]), commandLine(["jobs", "rm", name, ...flags])];
+  const list = commandLine(["jobs", name, ...flags]);
+  const remove = commandLine(["jobs", "rm", name, ...flags]);
   throw new RlmError("session_not_found", `${name} is a run, not a session`, {
     suggestion: `\`${list}\` lists its jobs, ${name}/ID names the session of one, and \`${remove}\` drops the run.`,
   });

@@ -36,7 +36,8 @@ export async function runsMeant(
   if (name === null) return null;
   const runOf = async (typed: string) =>
     typed.includes("/") || (await store.find(typed)) ? null : store.jobs.run(typed);
-  const [now, before] = [await runOf(name), await runOf(other)];
+  const now = await runOf(name);
+  const before = await runOf(other);
   if (now && before) return [now, before];
   const [run, session] = now ? [now, other] : [before, name];
   if (!run || !(session.includes("/") || (await store.find(session)))) return null;
@@ -47,7 +48,8 @@ export async function runsMeant(
 
 /** Compares two runs by the ids of their jobs. Counts are of all, and the list has the first of each kind. @param listed at most */
 export async function compareRuns({ jobs }: Store, [now, before]: readonly [RunRow, RunRow], listed: number) {
-  const [news, olds] = [openReadableJobs(jobs, now), openReadableJobs(jobs, before)];
+  const news = openReadableJobs(jobs, now);
+  const olds = openReadableJobs(jobs, before);
   const left = new Map<string, JobRow>();
   for await (const job of jobsOf(olds.list)) left.set(job.id, job);
   const counts = { same: 0, state: 0, result: 0, new: 0, gone: 0 };
@@ -71,8 +73,13 @@ export async function compareRuns({ jobs }: Store, [now, before]: readonly [RunR
   for (const was of left.values()) await add("gone", null, was);
   // The work is the same if script and settings are.
   const compared = {
-    ...{ against: namesOf(before), told: sentenceOf(counts), same_work: now.hash === before.hash },
-    ...{ counts, cost_usd: dollarsOf(now), cost_usd_before: dollarsOf(before), jobs: found },
+    against: namesOf(before),
+    told: sentenceOf(counts),
+    same_work: now.hash === before.hash,
+    counts,
+    cost_usd: dollarsOf(now),
+    cost_usd_before: dollarsOf(before),
+    jobs: found,
   };
   const damaged = [...news.damaged(), ...olds.damaged()];
   const cure = `\`${commandLine(["jobs", "rm", damaged[0]?.run ?? now.name])}\` drops the run with all its jobs`;

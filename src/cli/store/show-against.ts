@@ -17,7 +17,8 @@ import { sessionAsked, showingDamage, withStore } from "./opened-store.ts";
 import { compareRuns, runsMeant, showListed, showRuns, showSpent } from "./runs-against.ts";
 
 /** Calls and documents of each kind on the page, and with --all or --json. */
-const [LISTED, MOST] = [20, 1000];
+const LISTED = 20;
+const MOST = 1000;
 
 /** `belay show --against`: a session (null: the one changed last) or a run against another one. Gives the exit code. */
 export function showAgainst(args: Arguments, host: Host, own: ShowFlags, name: string | null, other: string) {

@@ -69,7 +69,10 @@ export function growing(room: number, progress: (place: string) => void = () => 
   const pieces: string[] = [];
   const places: Place[] = [];
   const losses = new Map<string, { count: number; readonly where: (string | number)[] }>();
-  let [units, bytes, tail, isBlank] = [0, 0, "", true];
+  let units = 0;
+  let bytes = 0;
+  let tail = "";
+  let isBlank = true;
   const grown = {
     progress,
     add(given: string): void {

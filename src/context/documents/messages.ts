@@ -135,7 +135,8 @@ export function frameOf(header: unknown, body: readonly Uint8Array[] = []): Uint
 /** The frames of a stream, until it ends. @throws Error if one is too large */
 export async function* framesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame, undefined> {
   // A frame is put together as its pieces come: to join a large one at once would hold up the thread.
-  let [held, size]: [Buffer, number] = [Buffer.alloc(PREFIX), 0];
+  let held: Buffer = Buffer.alloc(PREFIX);
+  let size: number = 0;
   for await (const chunk of stream) {
     for (let at = 0; at < chunk.length; ) {
       const taken = chunk.subarray(at, at + held.length - size);

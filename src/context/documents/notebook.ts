@@ -87,7 +87,8 @@ function headingOf({ cell_type, level }: Named): string {
 function joined(outputs: readonly unknown[]): readonly unknown[] {
   const all: unknown[] = [];
   for (const output of outputs) {
-    const [before, { text, ...printed }] = [named(all.at(-1)), named(output)];
+    const before = named(all.at(-1));
+    const { text, ...printed } = named(output);
     const isNext = printed.output_type === "stream" && STREAM.every((name) => before[name] === printed[name]);
     if (isNext) all[all.length - 1] = { ...printed, text: wordsOf(before.text) + wordsOf(text) };
     else all.push(output);

@@ -70,7 +70,8 @@ async function run(
   };
   using _inTime = endInTime(timeFor(bytes), signal, end);
   const pieces: Buffer[] = [];
-  let [size, said] = [0, ""];
+  let size = 0;
+  let said = "";
   own.stdout.on("data", (piece: Buffer) => {
     pieces.push(piece);
     size += piece.length;

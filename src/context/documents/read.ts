@@ -34,7 +34,10 @@ export async function documentsOfOriginal(
     const below = (above: string, name: string) => (isArchive ? `${above}/${name}` : above);
     return {
       files: texts.filter(isIn).map(({ name, text, original: from, ...found }) => ({
-        ...{ ...found, bytes: text, relative: below(relative, name), path: path === "-" ? path : below(path, name) },
+        ...found,
+        bytes: text,
+        relative: below(relative, name),
+        path: path === "-" ? path : below(path, name),
         ...(from ? { original: { ...from, reader: readerFor(original.way, from.kind) } } : {}),
       })),
       skipped: refused.filter(isIn).map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),

@@ -28,7 +28,8 @@ export function inDatabase<T>(from: string | Buffer, use: (database: Queried) =>
 }
 
 /** Bytes that tell of a write-ahead log, which memory has not. */
-const [WRITES, READS] = [18, 19];
+const WRITES = 18;
+const READS = 19;
 
 function deserialize(database: Queried, bytes: Buffer): void {
   // Node has it since 24.16.

@@ -162,7 +162,8 @@ function characterAt(bytes: Uint8Array, byte: number): number {
 /** Counts the UTF-16 units between a byte and later ones, which are asked for in their order. */
 function unitsIn(bytes: Uint8Array, from: number, isAscii: boolean): (byte: number) => number {
   if (isAscii) return (byte) => byte - from;
-  let [at, units] = [from, 0];
+  let at = from;
+  let units = 0;
   return (byte) => {
     for (; at < byte; at++) {
       const first = bytes[at] ?? 0;

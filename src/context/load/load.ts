@@ -135,7 +135,8 @@ function readingOf(
     isThere: unchangedIn(previous),
     pause: pauseFor(options, size),
     options,
-    ...{ isWhole: true, hasDocuments: false },
+    isWhole: true,
+    hasDocuments: false,
   };
 }
 

@@ -60,7 +60,8 @@ export async function extendByPaths(
   const most = { files: LIMITS.files, bytes: LIMITS.contextBytes, ...source.most };
   const isSame = unchangedIn(previous);
   const files: LoadedFile[] = [];
-  let [same, added] = [0, 0];
+  let same = 0;
+  let added = 0;
   let lead = previous === undefined ? "" : appendedLine(source.folder);
   const rules = rulesOf(options);
   const reads = ahead(found.files.values(), (file) =>
@@ -216,7 +217,8 @@ function noMatch(given: string): RlmError {
 }
 
 function tooMuch(what: string, { files, bytes }: Required<NonNullable<PathsSource["most"]>>): RlmError {
-  const [most, size] = [files.toLocaleString("en-US"), bytes.toLocaleString("en-US")];
+  const most = files.toLocaleString("en-US");
+  const size = bytes.toLocaleString("en-US");
   const problem = `${what}: more than ${most} files or ${size} bytes would be added at once`;
   return new RlmError("context_too_large", problem, { suggestion: "Name fewer files, or narrower globs." });
 }

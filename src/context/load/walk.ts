@@ -49,7 +49,8 @@ export interface WalkOptions {
 type State = ReturnType<typeof begun>;
 
 function begun(roots: Roots, base: string, { secrets }: WalkOptions) {
-  const [files, skipped]: [WalkedFile[], SkippedFile[]] = [[], []];
+  const files: WalkedFile[] = [];
+  const skipped: SkippedFile[] = [];
   /** Symlinks with the folder that holds them; followed when all real folders are known. */
   const links: { readonly link: WalkedFile; readonly folder: Folder }[] = [];
   /** Symlinks to files, each with the path of its file. They count once all folders are known. */

@@ -47,7 +47,8 @@ export function openSearchIndex(source: SearchSource, options: IndexLocation) {
  * times as large at the most, and a word is at least as rare as its stem, so that one exact match is worth 3 times as much.
  */
 const EXACT_WEIGHT = 2;
-const [K1, B] = [1.2, 0.75];
+const K1 = 1.2;
+const B = 0.75;
 const LEAST_IDF = 1e-6;
 
 /** The scores of all chunks; 0 for one without a term of the query. */

@@ -10,7 +10,8 @@ const STEP_4: readonly Rule[] = rules(
   "al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ion: ou: ism: ate: iti: ous: ive: ize:",
 );
 /** Shorter and longer words are their own stems, bytes. */
-const [SHORTEST, LONGEST] = [3, 64];
+const SHORTEST = 3;
+const LONGEST = 64;
 
 /**
  * Porter's stem of a lower-case word, as the tokenizer `porter` of SQLite's FTS5 gives it.

@@ -204,7 +204,8 @@ function countOf(bytes: Buffer, part: Buffer): number {
 /** The first lines that have U+FFFD. */
 function linesIn(text: Buffer): string[] {
   const lines: string[] = [];
-  let [line, from] = [1, 0];
+  let line = 1;
+  let from = 0;
   for (let at = text.indexOf(REPLACEMENT); at >= 0 && lines.length < LISTED; at = text.indexOf(REPLACEMENT, from)) {
     line += countOf(text.subarray(from, at), NEWLINE);
     lines.push(`line ${line}`);

@@ -51,7 +51,11 @@ export function batchAccount(
   const secret = key ?? given?.replace(/^Bearer /, "") ?? "";
   const id = `${api} ${address} ${createHash("sha256").update(secret).digest("hex").slice(0, 8)}`;
   return {
-    ...{ id, api, baseUrl: model.baseUrl, model: model.id, headers: Object.fromEntries(headers) },
+    id,
+    api,
+    baseUrl: model.baseUrl,
+    model: model.id,
+    headers: Object.fromEntries(headers),
     prove: (fields) => macOf(secret, fields),
   };
 }

@@ -55,12 +55,19 @@ export async function openForSession(parts: OpenedParts, context: () => PiContex
   });
   const { machineEntry, clock, newId } = parts;
   const sessions = openBranchSessions({
-    ...{ store, newId, clock },
+    store,
+    newId,
+    clock,
     open: (id) =>
       openSessionWith(
         { ...options, ...(id === null ? {} : { session: id }) },
         {
-          ...{ store, origin: "pi", models, machineEntry, clock, newId },
+          store,
+          origin: "pi",
+          models,
+          machineEntry,
+          clock,
+          newId,
           // Each prompt of the user has the budget of the settings.
           questions: { id: () => promptOn(context().sessionManager.getBranch()), most: null },
           settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),

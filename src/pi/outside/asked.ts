@@ -136,7 +136,8 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
 
 /** The objects that went out with these entries, which are written together. */
 export function epochOf(entries: readonly EpochEntry[], objects: number): Epoch | null {
-  const [first, last] = [entries[0], entries.at(-1)];
+  const first = entries[0];
+  const last = entries.at(-1);
   return first && last ? { epoch: last.epoch, objects, tokens: first.before - last.after } : null;
 }
 

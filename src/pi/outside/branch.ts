@@ -114,7 +114,9 @@ function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] 
   return epochs.map(({ at, epoch }) => {
     const end = placeOf(epoch.through, at);
     return {
-      ...{ epoch, end, folded: placeOf(epoch.fold, at) },
+      epoch,
+      end,
+      folded: placeOf(epoch.fold, at),
       keeps(key, n) {
         const named = keeps.get(epoch.epoch)?.get(key)?.length ?? 0;
         const places = of.get(key) ?? [];

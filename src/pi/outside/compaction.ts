@@ -130,7 +130,8 @@ function reasonOf(
 /** Characters of a result that Pi has summarized, with those that tell of the rest. */
 const RESULT_UNITS = 2050;
 /** Characters of Pi's words around the messages, and before each of them. */
-const [PROMPT_UNITS, LABEL_UNITS] = [2000, 26];
+const PROMPT_UNITS = 2000;
+const LABEL_UNITS = 26;
 
 /** Tokens that a request for a summary takes, with its answer. The ratio is what the provider counts for an estimated token. */
 function summaryTokens({ messages, others, answer }: Summary, ratio: number): number {

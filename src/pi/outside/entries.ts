@@ -71,7 +71,10 @@ export interface OutsideEntries {
 /** Reads the entries of a branch, from its root to its leaf. */
 export function readEntries(branch: readonly BranchEntry[]): OutsideEntries {
   let epochs: { readonly at: number; readonly epoch: EpochEntry }[] = [];
-  let [newest, number, isOff, unknown] = [-1, 0, false, 0];
+  let newest = -1;
+  let number = 0;
+  let isOff = false;
+  let unknown = 0;
   for (const [at, { type, customType, data }] of branch.entries()) {
     if (type !== "custom" || customType !== OUTSIDE_ENTRY) continue;
     const read = v.safeParse(v.union([EpochSchema, SwitchSchema, ClearSchema]), data);

@@ -61,7 +61,8 @@ function sizeWith(counted: number, estimated: number, ratio: number) {
 }
 
 const UNKNOWN_RATIO = 1.3;
-const [LEAST_RATIO, MOST_RATIO] = [0.7, 2.5];
+const LEAST_RATIO = 0.7;
+const MOST_RATIO = 2.5;
 
 /**
  * The provider's tokens for an estimated token: by the newest answer that it counted, whose request is estimated again. These

@@ -53,7 +53,9 @@ export function objectLine(message: PiMessage, parts: StubParts): string {
 /** The description of the object that a message is. */
 export function describedObject(message: PiMessage, { key, call, ids }: StubParts) {
   const text = objectText(message) ?? "";
-  const [id, kind, tokens] = [ids.idOf(key, text), kindOf(message), tokensIn(text.length)];
+  const id = ids.idOf(key, text);
+  const kind = kindOf(message);
+  const tokens = tokensIn(text.length);
   return { id, kind, tokens, description: describe(message, call) };
 }
 

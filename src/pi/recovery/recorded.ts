@@ -131,7 +131,12 @@ export async function statsOf(store: Store, key: string | null): Promise<Context
 const count = v.number();
 
 const ConvertedSchema = v.object({
-  ...{ id: v.string(), kind: v.string(), sha256: v.string(), bytes: count, reader: v.string(), places: count },
+  id: v.string(),
+  kind: v.string(),
+  sha256: v.string(),
+  bytes: count,
+  reader: v.string(),
+  places: count,
   encoding: v.exactOptional(v.string()),
   lost: v.array(v.object({ kind: v.string(), count, where: v.array(v.union([v.string(), count])) })),
 });

@@ -2,7 +2,8 @@
 export type Departure = ReturnType<typeof openDeparture>;
 
 /** ms that a call which Pi has aborted goes on: it was about to leave the session, or may be about to quit. */
-const [DEPARTING_MS, QUITTING_MS] = [5_000, 1_000];
+const DEPARTING_MS = 5_000;
+const QUITTING_MS = 1_000;
 
 /** @param quitsByAbort true if this Pi aborts what runs before it tells that it quits */
 export function openDeparture(quitsByAbort: boolean) {

@@ -196,7 +196,8 @@ function factsOf({ session, records, phase, from }: Running, board: StateBoard, 
 }
 
 function begun(run: Run, phase: Running["phase"], clock: Clock): Running {
-  const [cancel, over] = [new AbortController(), Promise.withResolvers<void>()];
+  const cancel = new AbortController();
+  const over = Promise.withResolvers<void>();
   return { run, phase, cancel, over, from: clock.monotonic(), records: [], session: null, isStopped: false };
 }
 

@@ -67,6 +67,7 @@ const isPair = (value: Json): value is [number | null, number | null] =>
 function rangeOf(value: Json): readonly [number, number] | null {
   if (isPair(value)) return [value[0] ?? Number.NaN, value[1] ?? Number.NaN];
   if (typeof value !== "object" || value === null) return null;
-  const [start, end]: unknown[] = [Reflect.get(value, "start"), Reflect.get(value, "end")];
+  const start: unknown = Reflect.get(value, "start");
+  const end: unknown = Reflect.get(value, "end");
   return typeof start === "number" && typeof end === "number" ? [start, end] : null;
 }

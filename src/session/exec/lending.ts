@@ -66,7 +66,12 @@ export function openLending(first: Machine, parts: LendingParts): Lending {
   }
 
   const over = (end: CellEnd, lost: string): Over => ({
-    ...{ kind: "over", end, state: exec.input.state, lost, whole: null, asides: [] },
+    kind: "over",
+    end,
+    state: exec.input.state,
+    lost,
+    whole: null,
+    asides: [],
   });
 
   async function openAgain(
@@ -81,7 +86,9 @@ export function openLending(first: Machine, parts: LendingParts): Lending {
       const input = { ...exec.input, facts, waiting: at?.waiting ?? [], state };
       const beginning = { kind: "resume", input, replay: replay.filter(({ id }) => wanted.has(id)) } as const;
       return await begin(sandbox(), beginning, {
-        ...{ signals: exec.signals, stop: exec.signals.suspend ?? NEVER, image: () => null },
+        signals: exec.signals,
+        stop: exec.signals.suspend ?? NEVER,
+        image: () => null,
         settle: (some, isLast) => sandbox().settle(some, facts, isLast ? image : null),
       });
     } catch (error) {

@@ -41,7 +41,9 @@ export function openRecorder({ row, env, run, parking, deliveries, space, state,
     const settle = run ? results.map((result) => run.settles(result.call_id, spentOn(result))) : [];
     const delivered = results.map(({ call_id }) => call_id).filter((id) => deliveries.has(id));
     const step = {
-      ...{ records, facts, ...more },
+      records,
+      facts,
+      ...more,
       ...(settle.length > 0 ? { settle } : {}),
       ...(delivered.length > 0 ? { delivered } : {}),
       ...(needsSpace(records, more) ? { space: space.left() } : {}),

@@ -27,7 +27,11 @@ export function grown(records: ExecRecords, added: JournalRecord): ExecRecords {
   const { calls, results } = listsOf(records);
   return recordsOf(
     {
-      ...{ start, resumed, replayed, suspended, complete },
+      start,
+      resumed,
+      replayed,
+      suspended,
+      complete,
       running: runningAfter(records.running, added),
       ...changesBy(added, records),
     },

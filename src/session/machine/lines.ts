@@ -36,7 +36,8 @@ export function openLines(text: LineText): { in(read: string): Iterable<Range> }
         const number = once.get(withoutMarks(piece)) ?? TWICE;
         const isInRun = at <= found.at && found.at - at === found.number - number;
         if (isInRun || !isAt(number, at)) continue;
-        let [before, after] = [0, 0];
+        let before = 0;
+        let after = 0;
         while (isAt(number - before - 1, at - before - 1)) before++;
         while (isAt(number + after + 1, at + after + 1)) after++;
         found = { at: at + after, number: number + after };

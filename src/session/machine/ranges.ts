@@ -31,7 +31,8 @@ export function openRanges(length: number, kept = "", joinedBefore = 0) {
   }
 
   function add(start: number, end: number): void {
-    const [from, to] = [Math.max(0, start), Math.min(end, length)];
+    const from = Math.max(0, start);
+    const to = Math.min(end, length);
     if (!(from < to)) return;
     const last = fresh.at(-1);
     if (last && from >= last[0] && from <= last[1]) fresh[fresh.length - 1] = [last[0], Math.max(last[1], to)];

@@ -43,7 +43,8 @@ export async function compareSessions(
   { listed, clean = (text) => text }: Comparing,
 ): Promise<Compared> {
   const found = await compareDocuments(store, newer.key, older.key, { listed, clean });
-  const [now, before] = [newer.session, older.session];
+  const now = newer.session;
+  const before = older.session;
   const documents = found?.told ?? null;
   const calls = compareCalls(now, before, found, { listed, clean });
   const result = await compareTexts(resultOf(now), resultOf(before), clean);
@@ -52,7 +53,11 @@ export async function compareSessions(
     against: { id: before.id, name: before.name === null ? null : clean(before.name) },
     told: sentenceOf({ ...calls, documents, result, answer }),
     ...calls,
-    ...{ cost_usd: now.cost_usd, cost_usd_before: before.cost_usd, documents, result, answer },
+    cost_usd: now.cost_usd,
+    cost_usd_before: before.cost_usd,
+    documents,
+    result,
+    answer,
   };
 }
 

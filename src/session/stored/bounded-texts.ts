@@ -114,7 +114,8 @@ function boundedIn(value: Json, most: number): Json {
 
 function boundedText(text: string, most: number): string {
   if (text.length <= most) return text;
-  const [first, last] = [text.slice(0, Math.ceil((most * 3) / 4)), text.slice(-Math.floor(most / 4))];
+  const first = text.slice(0, Math.ceil((most * 3) / 4));
+  const last = text.slice(-Math.floor(most / 4));
   const out = text.length - first.length - last.length;
   return `${first.replace(/[\uD800-\uDBFF]$/, "")}\n[… ${out} characters are left out …]\n${last.replace(/^[\uDC00-\uDFFF]/, "")}`;
 }

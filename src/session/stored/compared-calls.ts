@@ -34,7 +34,8 @@ export function compareCalls(
   documents: DocumentsFound | null,
   { listed, clean }: Required<Comparing>,
 ): ComparedCalls {
-  const [calls, olders] = [askedIn(now), askedIn(before)];
+  const calls = askedIn(now);
+  const olders = askedIn(before);
   const pairs = pairsOf(now, before);
   const { past, isPast } = pastOf(calls, olders, pairs);
   const left = Map.groupBy(olders.filter(({ call }) => !isPast(call)).toReversed(), ({ hash }) => hash);
@@ -86,7 +87,8 @@ interface Fresh {
 
 /** New calls between two that both sessions made stand in for those that are gone there. Which for which is known if they are as many. */
 function pairsInGaps(fresh: readonly Fresh[], olders: readonly Asked[], gone: ReadonlySet<Asked>) {
-  let [exec, before] = [0, 0];
+  let exec = 0;
+  let before = 0;
   const left = Map.groupBy(olders, (one) => {
     if (one.exec.number !== exec) [exec, before] = [one.exec.number, 0];
     if (gone.has(one)) return `${exec}.${before}`;

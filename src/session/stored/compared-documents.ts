@@ -52,9 +52,11 @@ export async function compareDocuments(
     const none = { changed: 0, new: 0, gone: 0, listed: { changed: [], new: [], gone: [] } };
     return total === undefined ? null : { told: { total, equal: total, ...none }, proof: NOTHING, likely: NOTHING };
   }
-  const [now, before] = [await opened(store, newer), await opened(store, older)];
+  const now = await opened(store, newer);
+  const before = await opened(store, older);
   if (!now || !before) return null;
-  const [added, left] = [await hashesOf(now), await hashesOf(before)];
+  const added = await hashesOf(now);
+  const left = await hashesOf(before);
   if (!added || !left) return null;
   const texts = new Set(left.values());
   const apart = now.documents.filter(({ id }) => !left.has(id));
@@ -65,8 +67,11 @@ export async function compareDocuments(
   const ids = (of: readonly Document[]) => of.slice(0, listed).map(({ id }) => clean(id));
   const total = now.documents.length;
   const told = {
-    ...{ total, equal: total - changed.length - fresh.length },
-    ...{ changed: changed.length, new: fresh.length, gone: gone.length },
+    total,
+    equal: total - changed.length - fresh.length,
+    changed: changed.length,
+    new: fresh.length,
+    gone: gone.length,
     listed: { changed: ids(changed), new: ids(fresh), gone: ids(gone) },
   };
   const old = new Map(before.documents.map((document) => [document.id, document]));
@@ -107,7 +112,8 @@ function bytesOf({ text }: Context, { start, end }: Document): Uint8Array {
 
 /** The part of P between what both versions of a document begin with and what both end with. */
 function changedIn(now: Context, document: Document, before: Context, was: Document): Range {
-  const [one, other] = [bytesOf(now, document), bytesOf(before, was)];
+  const one = bytesOf(now, document);
+  const other = bytesOf(before, was);
   const most = Math.min(one.length, other.length);
   let first = 0;
   while (first < most && one[first] === other[first]) first++;

@@ -81,9 +81,11 @@ export function sumCoverage(context: CoveredText, execs: readonly Covering[]) {
   const unread = graded.filter(({ grade }) => grade === NEVER).map(({ id, chars }) => ({ id, chars }));
   const chars = sumOf(graded.map((document) => document.chars));
   const totals: CoverageTotals = {
-    ...{ context_hash: hash, chars },
+    context_hash: hash,
+    chars,
     ...byGrade((grade) => (units[grade] ?? chars) - (units[grade - 1] ?? 0)),
-    ...{ joined: left, not_recorded },
+    joined: left,
+    not_recorded,
     documents: {
       total: documents.length,
       ...byGrade((grade) => graded.filter((document) => document.grade === grade).length),

@@ -29,7 +29,8 @@ export function openReasons(
   before: SessionDescription,
   { pairs, documents }: { readonly pairs: ReturnType<typeof pairsOf>; readonly documents: DocumentsFound | null },
 ) {
-  const [own, others] = [usedIn(now), usedIn(before)];
+  const own = usedIn(now);
+  const others = usedIn(before);
   const isOther = (exec: ExecDescription) => !NO_CELLS.has(exec.kind) && !pairs.has(exec);
   const otherCell = now.execs.find(isOther)?.number ?? Number.POSITIVE_INFINITY;
   /** The first answer that changed. */
@@ -93,7 +94,8 @@ function usedIn({ settings }: SessionDescription): { readonly cache: boolean; re
 const Used = v.object({
   cache: v.optional(v.boolean(), false),
   settings: v.object({
-    ...{ base_url: v.optional(v.string()), thinking: v.optional(v.string(), "off") },
+    base_url: v.optional(v.string()),
+    thinking: v.optional(v.string(), "off"),
     ...SAMPLING,
   }),
 });

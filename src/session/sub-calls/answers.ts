@@ -209,7 +209,8 @@ function openGates(concurrency: number) {
     own.calls += 1;
     batches.set(key, own);
     return {
-      ...{ gate: own.gate, width },
+      gate: own.gate,
+      width,
       [Symbol.dispose]() {
         own.calls -= 1;
         if (own.calls === 0) batches.delete(key);

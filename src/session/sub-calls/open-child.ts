@@ -44,7 +44,10 @@ export function childOpener(
         onProgress,
       },
       {
-        ...{ ...lent, ...env, above, excerpt },
+        ...lent,
+        ...env,
+        above,
+        excerpt,
         origin: "child",
         models: withFallback(env.models, settings.sub_model),
         heldContext: (key) => (parent?.key === key ? parent : (host.heldContext?.(key) ?? null)),

@@ -15,7 +15,10 @@ export function openPatience({ clock, emit }: Pick<Env, "clock" | "emit">, mostM
   const time = openStandingClock(clock);
   const opened = openWaits(clock, (wait) => emit({ kind: "waiting", wait }));
   return {
-    ...{ clock, mostMs, time, answered: new Set() },
+    clock,
+    mostMs,
+    time,
+    answered: new Set(),
     firstToken: (model, most_ms) => opened({ for: "first_token", of: model, since: clock.monotonic(), most_ms }),
     async waiting(server, since, work) {
       const of = URL.parse(server)?.origin ?? server;

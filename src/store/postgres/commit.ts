@@ -125,10 +125,17 @@ function checkpointOf(checkpoint: NewCheckpoint, { id, last_seq }: Session, byte
   const pages = packPages(checkpoint.pages, checkpoint.meta.linearBytes);
   const { meta, extras, sealed } = fieldsOfCheckpoint({ ...checkpoint, session: id, seq: last_seq }, pages);
   return {
-    ...{ id: checkpoint.id, parent: checkpoint.parent, base: checkpoint.base, exec_id: checkpoint.exec_id },
-    ...{ kind: checkpoint.kind, seq: last_seq, at: checkpoint.at },
-    ...{ chain_length: checkpoint.chain.length, chain_bytes: checkpoint.chain.bytes },
-    ...{ count: pages.count, stored_bytes: pages.bytes },
+    id: checkpoint.id,
+    parent: checkpoint.parent,
+    base: checkpoint.base,
+    exec_id: checkpoint.exec_id,
+    kind: checkpoint.kind,
+    seq: last_seq,
+    at: checkpoint.at,
+    chain_length: checkpoint.chain.length,
+    chain_bytes: checkpoint.chain.bytes,
+    count: pages.count,
+    stored_bytes: pages.bytes,
     meta: bytes.text(meta),
     beside: bytes.text(extras),
     parts: bytes.add(pages.seals),

@@ -39,7 +39,9 @@ async function factsOf(server: Server, sql: Sql): Promise<ServerFacts> {
   const row = await sql.get(LOOK, schema);
   if (!row) throw new Error("the server answered nothing");
   return {
-    ...{ name, schema, version },
+    name,
+    schema,
+    version,
     queue: await queueVersion(server, sql),
     server: text(row, "server"),
     fsync: text(row, "fsync") === "on",

@@ -44,14 +44,24 @@ export function decodeCheckpoint(row: Row): Checkpoint | null {
   return {
     ...columnsOf(row, CHECKPOINT),
     exec_id: textOrNull(row, "exec_id") ?? "",
-    ...{ meta: meta.value, extras: extras.value, parts: blob(row, "parts") },
+    meta: meta.value,
+    extras: extras.value,
+    parts: blob(row, "parts"),
     chain: { length: number(row, "chain_length"), bytes: number(row, "chain_bytes") },
   };
 }
 
 const CHECKPOINT = {
-  ...{ n: number, id: text, session: textOrNull, parent: textOrNull, base: textOrNull, seq: number, at: number },
-  ...{ kind: wordOf("a checkpoint", ["step", "end", "baseline"]), pages: number, stored_bytes: number },
+  n: number,
+  id: text,
+  session: textOrNull,
+  parent: textOrNull,
+  base: textOrNull,
+  seq: number,
+  at: number,
+  kind: wordOf("a checkpoint", ["step", "end", "baseline"]),
+  pages: number,
+  stored_bytes: number,
 };
 
 /** True for what has the form of an image, if its memory is one of 32 bits. */
@@ -72,7 +82,8 @@ export function baselineOf(id: string, meta: ImageMeta): Writing {
 /** The fields under the seal of a checkpoint, without its number. */
 export function fieldsOfCheckpoint(writing: Writing, pages: PackedPages) {
   const { id, session, parent, base, exec_id, kind, seq, chain, at } = writing;
-  const [meta, extras] = [JSON.stringify(writing.meta), JSON.stringify(writing.extras)];
+  const meta = JSON.stringify(writing.meta);
+  const extras = JSON.stringify(writing.extras);
   const before = [id, session, parent, base, exec_id, kind, seq];
   const after = [chain.length, chain.bytes, pages.count, pages.bytes, at, pages.seals];
   return { meta, extras, before, after, sealed: [...before, meta, extras, ...after] };

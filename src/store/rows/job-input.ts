@@ -57,7 +57,9 @@ function earlierSum(row: Row): Buffer | null {
 }
 
 function askedOf(row: Row): Asked & { readonly run: string } {
-  const [run, id, context] = [text(row, "run"), text(row, "id"), textOrNull(row, "context")];
+  const run = text(row, "run");
+  const id = text(row, "id");
+  const context = textOrNull(row, "context");
   return { run, id, input: inputIn(row), context };
 }
 

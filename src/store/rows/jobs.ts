@@ -22,9 +22,24 @@ export const JOB_STATES = [
 export const jobState = wordOf("a job", JOB_STATES);
 
 const JOB = {
-  ...{ run: text, n: number, id: text, state: jobState, why: textOrNull, rank: number, run_at: numberOrNull },
-  ...{ ticket: textOrNull, fence: number, session: text, engine: textOrNull, attempts: number, lapses: number },
-  ...{ model: textOrNull, answers: number, context: textOrNull, begun_at: numberOrNull, ended_at: numberOrNull },
+  run: text,
+  n: number,
+  id: text,
+  state: jobState,
+  why: textOrNull,
+  rank: number,
+  run_at: numberOrNull,
+  ticket: textOrNull,
+  fence: number,
+  session: text,
+  engine: textOrNull,
+  attempts: number,
+  lapses: number,
+  model: textOrNull,
+  answers: number,
+  context: textOrNull,
+  begun_at: numberOrNull,
+  ended_at: numberOrNull,
 };
 
 /** Bytes of the reason why a job waits, or of the image format of a build. */
@@ -58,8 +73,14 @@ export const fieldsOfAmount = ({ nanodollars, tokens, sub_calls }: RunLimits) =>
 export const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 
 const RUN = {
-  ...{ id: text, name: text, queue: text, share: number, hash: text, state: wordOf("a run", ["open", "paused"]) },
-  ...{ why: textOrNull, created_at: number },
+  id: text,
+  name: text,
+  queue: text,
+  share: number,
+  hash: text,
+  state: wordOf("a run", ["open", "paused"]),
+  why: textOrNull,
+  created_at: number,
 };
 
 const FILES = { script_file: textOrNull, table_file: textOrNull, fresh: number };
@@ -73,7 +94,9 @@ export function decodeRun(row: Row): RunRow {
     fresh: fresh !== 0,
     spec: wholeJson(row, "spec", SPEC_BOUNDS).value,
     limits: amountIn(row, amountColumns("lim"), numberOrNull),
-    ...{ spent: amountOf(row, "spent"), held: amountOf(row, "held"), doubtful: amountOf(row, "doubtful") },
+    spent: amountOf(row, "spent"),
+    held: amountOf(row, "held"),
+    doubtful: amountOf(row, "doubtful"),
   };
 }
 

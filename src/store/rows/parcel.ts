@@ -43,7 +43,9 @@ export function decodeParcel(row: Row): Parcel {
   return {
     ...columnsOf(row, ASKED),
     account: text(row, "account"),
-    ...{ at: number(row, "at"), sent_at: numberOrNull(row, "made_at"), batch: textOrNull(row, "batch") },
+    at: number(row, "at"),
+    sent_at: numberOrNull(row, "made_at"),
+    batch: textOrNull(row, "batch"),
     state: STATES.find((one) => one === row.state) ?? damaged(row),
     answer: answerOf(row),
   };
@@ -58,7 +60,8 @@ const STATES = ["waiting", "out", "answered"] as const;
 export function answerOf(row: Row): ParcelAnswer | null {
   const kept = KEPT.map((column) => value(row, column));
   if (row.state !== "answered") return isSealed(row, kept) ? null : damaged(row);
-  const [status, answer] = [number(row, "status"), jsonIn(row, "answer")];
+  const status = number(row, "status");
+  const answer = jsonIn(row, "answer");
   if (!answer || !isSealed(row, [...kept, status, answer.text])) return damaged(row);
   return { status, body: answer.value };
 }
@@ -98,9 +101,21 @@ export function decodeShipment(row: Row) {
 }
 
 const SHIPMENT = {
-  ...{ id: text, account: text, model: text, parcels: number, closed_at: number, file: textOrNull, batch: textOrNull },
-  ...{ asked_at: numberOrNull, made_at: numberOrNull, over_at: numberOrNull, look_at: number, done: number },
-  ...{ cancelled: number, proof: textOrNull, state: wordOf("a shipment", ["closed", "out", "doubt", "over"]) },
+  id: text,
+  account: text,
+  model: text,
+  parcels: number,
+  closed_at: number,
+  file: textOrNull,
+  batch: textOrNull,
+  asked_at: numberOrNull,
+  made_at: numberOrNull,
+  over_at: numberOrNull,
+  look_at: number,
+  done: number,
+  cancelled: number,
+  proof: textOrNull,
+  state: wordOf("a shipment", ["closed", "out", "doubt", "over"]),
 };
 
 /** The lease of an account has an id as those of sessions have, and no session has this one: theirs are ULIDs. */

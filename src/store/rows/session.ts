@@ -19,8 +19,18 @@ export interface Session extends Omit<SessionRow, "facts" | "settings" | "holder
 /** A session in which nothing has happened yet. */
 export function blank({ id, name, origin, settings, at }: NewSession): Session {
   return {
-    ...{ id, name, origin, created_at: at, changed_at: at, settings: JSON.stringify(settings) },
-    ...{ head: null, last_seq: 0, checkpoints: 0, journal_bytes: 0, facts: "null", forked_from: null },
+    id,
+    name,
+    origin,
+    created_at: at,
+    changed_at: at,
+    settings: JSON.stringify(settings),
+    head: null,
+    last_seq: 0,
+    checkpoints: 0,
+    journal_bytes: 0,
+    facts: "null",
+    forked_from: null,
   };
 }
 
@@ -57,8 +67,16 @@ const ORIGINS = [
 ] satisfies readonly NewSession["origin"][];
 
 const SESSION = {
-  ...{ id: text, name: textOrNull, origin: wordOf("a session", ORIGINS), created_at: number, changed_at: number },
-  ...{ head: textOrNull, last_seq: number, checkpoints: number, journal_bytes: number, forked_from: textOrNull },
+  id: text,
+  name: textOrNull,
+  origin: wordOf("a session", ORIGINS),
+  created_at: number,
+  changed_at: number,
+  head: textOrNull,
+  last_seq: number,
+  checkpoints: number,
+  journal_bytes: number,
+  forked_from: textOrNull,
 };
 
 /**

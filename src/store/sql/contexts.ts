@@ -154,7 +154,8 @@ interface ContextHead {
 
 /** The context without its bytes; null if it is damaged. */
 export function readHead(row: Row): ContextHead | null {
-  const [facts, listed] = [jsonIn(row, "facts", CONTEXT_INDEX), jsonIn(row, "parts", ["text"])];
+  const facts = jsonIn(row, "facts", CONTEXT_INDEX);
+  const listed = jsonIn(row, "parts", ["text"]);
   if (!facts || !isTexts(listed?.value)) return null;
   const isWhole = isSealed(row, [value(row, "hash"), value(row, "parts"), facts.text]);
   return isWhole ? { parts: listed.value, index: facts.value } : null;

@@ -18,8 +18,13 @@ export function* fork(parentId: string, checkpoint: string | null, wanted: NewSe
   const records = (yield* readRecords(parent, 1)).flatMap(({ seq, record }) => (seq <= at.seq ? record : []));
   const { written, bytes } = packedRecords(wanted.id, 1, records);
   yield* insertSession({
-    ...{ ...blank(wanted), facts: parent.facts, forked_from: at.id, last_seq: at.seq, checkpoints: reached.length },
-    ...{ head: reached.findLast(({ kind }) => kind === "end")?.id ?? null, journal_bytes: bytes },
+    ...blank(wanted),
+    facts: parent.facts,
+    forked_from: at.id,
+    last_seq: at.seq,
+    checkpoints: reached.length,
+    head: reached.findLast(({ kind }) => kind === "end")?.id ?? null,
+    journal_bytes: bytes,
   });
   const numbers = reached.map(({ n }) => n);
   yield* run(sql`INSERT INTO reach (session, checkpoint)

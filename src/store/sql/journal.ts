@@ -47,7 +47,9 @@ export function* readableRecords({ id, last_seq }: Session, from: number) {
 /** Records of a session as they are written, and the bytes that they take. @param from the seq of the first one */
 export function packedRecords(session: string, from: number, records: readonly StoredRecord[]) {
   const written = records.map((record, index) => {
-    const [seq, kind, content] = [from + index, record.record, JSON.stringify(record)];
+    const seq = from + index;
+    const kind = record.record;
+    const content = JSON.stringify(record);
     return { session, seq, kind, content: packed(content), sha256: seal([session, seq, kind, content]) };
   });
   return { written, bytes: written.reduce((sum, { content }) => sum + Buffer.byteLength(content.packed), 0) };

@@ -131,8 +131,13 @@ export function* waitsOf(of: Waiters): Plan<Waits[]> {
     const account = text(row, "account");
     const earlier = waits.find((one) => one.account === account)?.earlier ?? (yield* tookOf(account));
     waits.push({
-      ...{ account, model: text(row, "model"), batch: textOrNull(row, "batch"), earlier },
-      ...{ calls: number(row, "calls"), done: number(row, "done"), since: number(row, "since") },
+      account,
+      model: text(row, "model"),
+      batch: textOrNull(row, "batch"),
+      earlier,
+      calls: number(row, "calls"),
+      done: number(row, "done"),
+      since: number(row, "since"),
       state: (["closed", "out", "doubt"] as const).find((one) => one === row.state) ?? "waiting",
     });
   }

@@ -46,7 +46,8 @@ function* strangersAmong(reached: readonly Checkpoint[], { id, forked_from }: Se
 /** Those that the session reaches, the oldest first. @throws RlmError `store_corrupt`, `checkpoint_lost` */
 export function* reachedBy(session: Session): Plan<Checkpoint[]> {
   const { checkpoints, unfit, damaged } = yield* readableCheckpoints(session);
-  const [[wrong], [lost]] = [unfit, damaged];
+  const [wrong] = unfit;
+  const [lost] = damaged;
   if (wrong !== undefined) throw corrupt(wrong);
   if (lost !== undefined) throw checkpointLost(lost, "it is damaged");
   return checkpoints;

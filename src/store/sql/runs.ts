@@ -87,7 +87,8 @@ export function* setLimits(id: string, limits: RunLimits): Plan<void> {
 export function* addJobs(of: string, jobs: readonly NewJob[], now: Part): Plan<AddedJob[]> {
   const row = yield* get(sql`${SHOWN} WHERE id = ${of} ${spelled(sql``, sql`FOR UPDATE`)}`);
   if (!row) throw runNotFound(of);
-  const [first, share] = [number(row, "first_rank"), number(row, "share")];
+  const first = number(row, "first_rank");
+  const share = number(row, "share");
   const last = yield* get(sql`SELECT coalesce(max(n) + 1, 0) AS n FROM jobs WHERE run = ${of}`);
   const there = yield* all(sql`SELECT id, n FROM jobs WHERE run = ${of} AND id ${oneOf(jobs.map(({ id }) => id))}`);
   const known = new Map(there.map((one) => [text(one, "id"), number(one, "n")]));

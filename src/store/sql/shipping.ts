@@ -46,9 +46,12 @@ export function* groupsOf({ now }: Handling): Plan<Group[]> {
       max(CASE WHEN run IN (${growing}) THEN 1 ELSE 0 END) AS grows FROM parcels
     WHERE state = 'waiting' AND ready_at <= ${at} GROUP BY account, model ORDER BY account, model`);
   return rows.map((row) => ({
-    ...{ account: text(row, "account"), model: text(row, "model") },
-    ...{ parcels: number(row, "parcels"), bytes: number(row, "bytes") },
-    ...{ oldestMs: at - number(row, "oldest"), newestMs: at - number(row, "newest") },
+    account: text(row, "account"),
+    model: text(row, "model"),
+    parcels: number(row, "parcels"),
+    bytes: number(row, "bytes"),
+    oldestMs: at - number(row, "oldest"),
+    newestMs: at - number(row, "newest"),
     grows: row.of_runs === 1 && row.grows === 1,
   }));
 }
@@ -64,7 +67,8 @@ export function* closeShipment(
   { now, holding }: Handling,
 ): Plan<Shipment | null> {
   if (!(yield* get(holding(account, fence)))) return null;
-  const [id, at] = [ulid(), yield* clock(now)];
+  const id = ulid();
+  const at = yield* clock(now);
   // The update does not go by the state: a server would find the parcels by the index of waiting ones, each in all of them.
   const parcels = yield* run(sql`WITH ready AS (SELECT session, call, k, at, bytes, most FROM parcels
       WHERE state = 'waiting' AND account = ${account} AND model = ${model} AND ready_at <= ${at} AND ${IS_WAITED_FOR}
@@ -77,8 +81,21 @@ export function* closeShipment(
       AND (placed.place = 1 OR (placed.total <= ${most.bytes} AND placed.place <= coalesce(placed.least, placed.place)))`);
   if (parcels === 0) return null;
   const closed: ShipmentRow = {
-    ...{ id, account, model, parcels, closed_at: at, look_at: at, done: 0, cancelled: 0 },
-    ...{ state: "closed", file: null, asked_at: null, batch: null, made_at: null, over_at: null, proof: null },
+    id,
+    account,
+    model,
+    parcels,
+    closed_at: at,
+    look_at: at,
+    done: 0,
+    cancelled: 0,
+    state: "closed",
+    file: null,
+    asked_at: null,
+    batch: null,
+    made_at: null,
+    over_at: null,
+    proof: null,
   };
   yield* putShipment(closed);
   return shownShipment(closed, parcels, at);
@@ -111,8 +128,14 @@ function shownShipment(row: ShipmentRow, wanted: number, now: number): Shipment 
   if (state === "over") return null;
   const since = (at: number | null) => (at === null ? null : now - at);
   return {
-    ...{ ...rest, state, wanted, cancelled: cancelled === 1, lookMs: Math.max(0, look_at - now) },
-    ...{ closedMs: now - closed_at, askedMs: since(row.asked_at), madeMs: since(made_at) },
+    ...rest,
+    state,
+    wanted,
+    cancelled: cancelled === 1,
+    lookMs: Math.max(0, look_at - now),
+    closedMs: now - closed_at,
+    askedMs: since(row.asked_at),
+    madeMs: since(made_at),
   };
 }
 
@@ -127,7 +150,9 @@ export function* stepShipment(id: string, fence: number, change: ShipmentChange,
   const { asked, batch, lookMs, cancelled, ...replaced } = change;
   const now = yield* clock(own.now);
   yield* putShipment({
-    ...{ ...shipment, ...replaced, cancelled: cancelled ? 1 : shipment.cancelled },
+    ...shipment,
+    ...replaced,
+    cancelled: cancelled ? 1 : shipment.cancelled,
     ...(asked === undefined ? {} : { asked_at: asked ? now : null }),
     ...(batch === undefined ? {} : { batch, made_at: now }),
     ...(lookMs === undefined ? {} : { look_at: now + lookMs }),

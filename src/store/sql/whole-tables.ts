@@ -21,7 +21,8 @@ function wrongSumsIn(row: Row): string[] {
   const wrong: string[] = [];
   for (const kind of ["spent", "held"]) {
     for (const column of COLUMNS) {
-      const [told, sum] = [row[`${kind}_${column}`], row[`sum_${kind}_${column}`]];
+      const told = row[`${kind}_${column}`];
+      const sum = row[`sum_${kind}_${column}`];
       if (told !== sum)
         wrong.push(`run ${String(row.name)}: its ${kind} ${column} are ${told}, those of its jobs ${sum}`);
     }

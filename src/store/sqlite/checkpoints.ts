@@ -16,7 +16,8 @@ export function insertCheckpoint(database: Database, writing: Writing, pages: Pa
   const last = database.get("SELECT coalesce(max(n), 0) AS n FROM checkpoints");
   const n = (last ? number(last, "n") : 0) + 1;
   const { meta, extras, before, after, sealed } = fieldsOfCheckpoint(writing, pages);
-  const [packedMeta, beside] = [packText(meta), packText(extras)];
+  const packedMeta = packText(meta);
+  const beside = packText(extras);
   database.run(
     `INSERT INTO checkpoints (n, id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length, chain_bytes,
       pages, stored_bytes, at, parts, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

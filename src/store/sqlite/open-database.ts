@@ -113,7 +113,8 @@ const PRAGMAS = "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA
 function checkSchema(connection: DatabaseSync, path: string): void {
   using own = new DatabaseSync(":memory:");
   for (const migration of MIGRATIONS) own.exec(migration);
-  const [found, expected] = [schemaOf(connection), schemaOf(own)];
+  const found = schemaOf(connection);
+  const expected = schemaOf(own);
   const other = [...found, ...expected].find((one) => !found.has(one) || !expected.has(one));
   if (other === undefined) return;
   connection.close();

@@ -24,7 +24,8 @@ export function openAnswer(view: View) {
     const exec = asks.find(({ id }) => id === chosen) ?? asks.at(-1);
     element.hidden = exec === undefined;
     if (!exec) return;
-    let [texts, problem]: [Texts, string | null] = [[], null];
+    let texts: Texts = [];
+    let problem: string | null = null;
     try {
       texts = await view.texts.of(head.calls + head.execs.indexOf(exec));
     } catch (error) {

@@ -23,7 +23,8 @@ import { type Chosen, foldKey, GRADE_WORDS, LOOKS, nounOf, openAround, unreadWor
 export async function showDetails(aside: HTMLElement, view: View): Promise<void> {
   const { chosen, model } = view;
   const { kind, index } = chosen;
-  let [texts, problem]: [Texts, string | null] = [[], null];
+  let texts: Texts = [];
+  let problem: string | null = null;
   try {
     if (kind === "call") texts = await view.texts.of(index);
     if (kind === "exec" && model.head.subject === "session") texts = await view.texts.of(model.head.calls + index);
@@ -85,7 +86,8 @@ const RESENT = "a resume sent it: if a request had left before, it was lost, at 
 function jobParts(view: View, job: number, [id, error]: Texts): Child[] {
   const { head, columns } = view.model;
   const number = columns.of("number", job);
-  const [tries, lapses] = [columns.of("tries", job), columns.of("resent", job)];
+  const tries = columns.of("tries", job);
+  const lapses = columns.of("resent", job);
   const [glyph, words] = LOOKS[kindOf(view.model, job)];
   const waited = waitedFor(view.model, job);
   const isBegun = !Number.isNaN(waited);
@@ -242,9 +244,12 @@ function foldParts(view: View, index: number): Child[] {
 function summary(pairs: readonly Pair[], { from, to }: Stretch, sums: Sums, view: View): Child[] {
   const { model } = view;
   const { head, columns } = model;
-  const [runs, waits, errors] = [[] as number[], [] as number[], new Map<number, number>()];
+  const runs = [] as number[];
+  const waits = [] as number[];
+  const errors = new Map<number, number>();
   for (let call = from; call < to; call++) {
-    const [waited, error] = [waitedFor(model, call), columns.of("error", call)];
+    const waited = waitedFor(model, call);
+    const error = columns.of("error", call);
     if (isOver(model, call) && kindOf(model, call) !== "cached") runs.push(ranFor(model, call));
     if (!Number.isNaN(waited)) waits.push(waited);
     if (error > 0) errors.set(error, (errors.get(error) ?? 0) + 1);

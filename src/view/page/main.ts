@@ -66,8 +66,17 @@ function openPage(source: Source, model: Model) {
   const chosen: Chosen = { kind: model.head.subject === "run" ? "exec" : "help", index: 0 };
   const aside = h("aside", { "aria-label": "Details", tabindex: -1 });
   const view: View = {
-    ...{ model, texts: openTexts(source, () => view.model.head), chosen, place: null, execs: null },
-    ...{ kinds: new Set(), error: 0, query: "", found: null, order: "as made", open: new Set() },
+    model,
+    texts: openTexts(source, () => view.model.head),
+    chosen,
+    place: null,
+    execs: null,
+    kinds: new Set(),
+    error: 0,
+    query: "",
+    found: null,
+    order: "as made",
+    open: new Set(),
     choose(chosen): void {
       view.chosen = chosen;
       rows.paint();
@@ -90,15 +99,16 @@ function openPage(source: Source, model: Model) {
     openJob: (number) => location.assign(`/job/${number}/`),
   };
   const banner = h("div", { class: "banner", role: "alert" });
-  const [figures, title, notes] = [h("dl"), h("h1"), h("span", { class: "note" })];
+  const figures = h("dl");
+  const title = h("h1");
+  const notes = h("span", { class: "note" });
   let problem: string | null = null;
   const rows = openRows(view);
   const execs = openExecs(view);
   const overview = openOverview(view, rows);
   const search = openSearch(view, source);
   const json = button("JSON", () => save(view.model), { "aria-label": "Save the numbers as JSON" });
-  const help = () => view.choose({ kind: "help", index: 0 });
-  const keys = button("?", help, { "aria-label": "Keys and colours" });
+  const keys = button("?", () => view.choose({ kind: "help", index: 0 }), { "aria-label": "Keys and colours" });
   const compared = openCompared((call) => reach({ kind: "call", index: call }, view, parts));
   const tools = h("span", { class: "tools" }, search.told, search.box, json, keys);
   const header = h("header", {}, title, figures, h("span", { class: "grow" }), notes, tools, banner, compared.element);
@@ -123,16 +133,21 @@ function openPage(source: Source, model: Model) {
 
   function tell(said: string | null): void {
     problem = said;
-    const damaged = view.model.head.session.damaged.map((line) => `Damaged: ${line}`);
-    const lines = said === null ? damaged : [said, ...damaged];
-    fill(banner, ...lines.map((line) => h("p", {}, line)));
-    banner.hidden = lines.length === 0;
+    showTold(banner, said, view.model.head.session.damaged);
   }
 
   const parts = { rows, search, overview, execs, work };
   listen(view, parts);
   const page = { refresh, tell, search: search.search, goTo: (place: URLSearchParams) => goTo(place, view, parts) };
   return { page, view, parts };
+}
+
+/** Shows what went wrong, and which parts of the session are damaged. */
+function showTold(banner: HTMLElement, said: string | null, damaged: readonly string[]): void {
+  const lines = damaged.map((line) => `Damaged: ${line}`);
+  if (said !== null) lines.unshift(said);
+  fill(banner, ...lines.map((line) => h("p", {}, line)));
+  banner.hidden = lines.length === 0;
 }
 
 type Opened = ReturnType<typeof openPage>;
@@ -147,7 +162,8 @@ function figuresOf(model: Model): Child[] {
   const told = {
     spent: sums.nanos > 0 ? dollars(sums.nanos / 1e9) : head.calls > 0 ? "no price" : "nothing",
     [`${nounOf(model)}s`]: thousands(head.calls),
-    ...{ failed: thousands(sums.failed), tokens: compact(tokens) },
+    failed: thousands(sums.failed),
+    tokens: compact(tokens),
     ...(isRun ? { "sub-calls": thousands(sums.calls) } : { execs: thousands(head.execs.length), P }),
     running: lasting(clock.running),
   };

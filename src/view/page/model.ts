@@ -121,7 +121,8 @@ function spansOf(exec: TracedExec, head: Head, { asked, sent, ended }: Times): S
 }
 
 /** Larger batches are one row, and so are more batches that follow each other. */
-const [MOST_CALLS, MOST_BATCHES] = [12, 3];
+const MOST_CALLS = 12;
+const MOST_BATCHES = 3;
 
 function foldsOf(head: Head, { of }: Columns): Pick<Model, "folds" | "foldOf"> {
   const folds: Fold[] = [];
@@ -172,7 +173,11 @@ export type Sums = ReturnType<typeof sumsOf>;
 export function sumsOf(model: Pick<Model, "head" | "columns" | "ended">, { from, to }: Stretch) {
   const kinds = model.head.kinds.map(() => ({ calls: 0, nanos: 0 }));
   const sums = { input: 0, output: 0, cached_in: 0, cache_write: 0, tries: 0, calls: 0 };
-  let [nanos, failed, resent, ended, open] = [0, 0, 0, 0, 0];
+  let nanos = 0;
+  let failed = 0;
+  let resent = 0;
+  let ended = 0;
+  let open = 0;
   const { of } = model.columns;
   for (let call = from; call < to; call++) {
     const kind = kinds[of("kind", call)];

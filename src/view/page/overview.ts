@@ -107,7 +107,10 @@ const NEVER = GRADES.indexOf("never");
 /** Facts of an instant; of some calls the records do not tell yet whether they were sent. */
 function instantFacts(model: Model, when: number): string[] {
   const { head, asked, sent, ended } = model;
-  let [answered, flying, open, nanos] = [0, 0, 0, 0];
+  let answered = 0;
+  let flying = 0;
+  let open = 0;
+  let nanos = 0;
   for (let call = 0; call < head.calls; call++) {
     // A call that is not over has spent, too, at a time that is not known.
     if (ended(call) <= when) nanos += model.columns.nanos(call);

@@ -4,7 +4,8 @@ import { isOver, isSent, type Model } from "./model.ts";
 import { LOOKS, nounOf } from "./view.ts";
 
 /** Columns of the picture of the whole time, and a label's part of its width, percent. */
-const [COLUMNS, LABEL] = [600, 8];
+const COLUMNS = 600;
+const LABEL = 8;
 /** The part of the picture in which curves are, as CSS has it: above are failures and words, below answers of the cache. */
 const CURVES = "30px 0 6px";
 
@@ -63,8 +64,11 @@ function binsOf(model: Model) {
   const add = (all: number[] | undefined, x: number, by: number) => {
     if (all && x < COLUMNS) all[x] = (all[x] ?? 0) + by;
   };
-  const [changes, flying] = [head.kinds.map(bins), head.kinds.map(bins)];
-  const [nanos, cached, failed] = [bins(), bins().map(Boolean), bins().map(Boolean)];
+  const changes = head.kinds.map(bins);
+  const flying = head.kinds.map(bins);
+  const nanos = bins();
+  const cached = bins().map(Boolean);
+  const failed = bins().map(Boolean);
   const placeOf = (instant: number) => Math.min(1, clock.at(instant) / clock.width) * COLUMNS;
   for (let call = 0; call < head.calls; call++) {
     const kind = columns.of("kind", call);

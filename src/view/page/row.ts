@@ -40,8 +40,12 @@ export function rowElement(view: View, row: number, at: number, [start, end]: Ra
   return h(
     "div",
     {
-      ...{ class: `call${fold ? " fold" : ""}${isPale ? " pale" : ""}`, id: `row${row}`, role: "row" },
-      ...{ "aria-rowindex": at + 1, "aria-selected": row === codeOf(chosen), css: { top: `${at * ROW}px` } },
+      class: `call${fold ? " fold" : ""}${isPale ? " pale" : ""}`,
+      id: `row${row}`,
+      role: "row",
+      "aria-rowindex": at + 1,
+      "aria-selected": row === codeOf(chosen),
+      css: { top: `${at * ROW}px` },
       "aria-expanded": fold ? open.has(foldKey(fold, model)) : null,
       on: { click: () => view.choose(chosenAt(row)), dblclick: () => fold && view.toggle(fold) },
     },
@@ -70,7 +74,9 @@ function callLine(view: View, call: number, share: string): Line {
       ["dim", from, start],
       [style, start, end],
     ],
-    ...{ cost: `${glyph} ${price}`, style, time: isOver(model, call) ? lasting(ranFor(model, call)) : "…" },
+    cost: `${glyph} ${price}`,
+    style,
+    time: isOver(model, call) ? lasting(ranFor(model, call)) : "…",
   };
 }
 
@@ -79,7 +85,8 @@ function foldLine({ model, open }: View, fold: Fold): Line {
   const { clock, asked, head } = model;
   const { kinds, failed, nanos, ended, isOver } = foldSums(fold, model);
   const calls = fold.to - fold.from;
-  const [from, to] = [clock.at(asked(fold.from)), clock.at(ended)];
+  const from = clock.at(asked(fold.from));
+  const to = clock.at(ended);
   let left = from;
   const bars = kinds.map((kind, index) => {
     left += ((to - from) * kind.calls) / calls;
@@ -90,7 +97,8 @@ function foldLine({ model, open }: View, fold: Fold): Line {
     number: `${open.has(foldKey(fold, model)) ? "▾" : "▸"} ${thousands(calls)}`,
     label: `${what}${amount(calls, "call")}${failed > 0 ? ` · ${thousands(failed)} failed` : ""}`,
     bars: bars.filter((_, index) => (kinds[index]?.calls ?? 0) > 0),
-    ...{ cost: nanos > 0 ? dollars(nanos / 1e9) : "–", style: "dim" },
+    cost: nanos > 0 ? dollars(nanos / 1e9) : "–",
+    style: "dim",
     time: isOver ? lasting(clock.lived(ended) - clock.lived(asked(fold.from))) : "…",
   };
 }
@@ -109,7 +117,8 @@ function callLabel(view: View, call: number, share: string): string {
 /** A job's id, or its number, and how it stands. */
 function jobLabel(view: View, job: number): string {
   const { columns, head } = view.model;
-  const [calls, tries] = [columns.of("calls", job), columns.of("tries", job)];
+  const calls = columns.of("calls", job);
+  const tries = columns.of("tries", job);
   const parts = [
     promptOf(view, job) || `job ${thousands(columns.of("number", job) + 1)}`,
     ...[head.errors[columns.of("error", job)], head.errors[columns.of("why", job)]],
@@ -140,7 +149,8 @@ export function shared(lines: readonly string[]): string {
   return length < BEGINNING ? "" : first.slice(0, length);
 }
 
-const [BEGINNING, ALIKE] = [24, 4];
+const BEGINNING = 24;
+const ALIKE = 4;
 
 /** Gives the range of a row: a call of an open fold has that of the fold, others that of what is listed. */
 export function openRanges({ model, execs }: View): (row: number) => Range {
@@ -151,7 +161,8 @@ export function openRanges({ model, execs }: View): (row: number) => Range {
 
   function over(calls: Stretch | undefined): Range {
     if (!calls) return [0, clock.width];
-    let [from, to] = [clock.width, 0];
+    let from = clock.width;
+    let to = 0;
     for (let call = calls.from; call < calls.to; call++) {
       from = Math.min(from, clock.at(asked(call)));
       to = Math.max(to, isOver(model, call) ? clock.at(ended(call)) : clock.width);

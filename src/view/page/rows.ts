@@ -68,9 +68,15 @@ export function openRows(view: View) {
 
 export type OpenedRows = ReturnType<typeof openRows>;
 
-const [FIRST, LAST] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+const FIRST = Number.MIN_SAFE_INTEGER;
+const LAST = Number.MAX_SAFE_INTEGER;
 const STEPS: Readonly<Record<string, number>> = {
-  ...{ ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: FIRST, End: LAST },
+  ArrowDown: 1,
+  ArrowUp: -1,
+  PageDown: 20,
+  PageUp: -20,
+  Home: FIRST,
+  End: LAST,
 };
 const TOGGLES = ["Enter", " ", "ArrowRight", "ArrowLeft"];
 

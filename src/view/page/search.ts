@@ -22,7 +22,8 @@ export function openSearch(view: View, source: Source) {
     const noun = nounOf(view.model) === "job" ? "job" : "call";
     const found = new Set<number>();
     view.found = view.query === "" ? null : found;
-    let [reported, unread] = [performance.now(), 0];
+    let reported = performance.now();
+    let unread = 0;
     const tell = (end: string) => {
       const calls = [...found].filter((text) => text < head.calls).length;
       const execs = found.size > calls ? ` and ${amount(found.size - calls, "exec")}` : "";

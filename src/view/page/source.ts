@@ -58,7 +58,8 @@ export function openServer(): Source {
 }
 
 /** Chunks that stay decoded: more than rows in sight, each of which may need one. And chunks that are read at once. */
-const [KEPT, AT_ONCE] = [96, 4];
+const KEPT = 96;
+const AT_ONCE = 4;
 
 /** Texts by their numbers. Chunks are read when they are asked for, and the newest are kept. */
 export function openTexts(source: Source, head: () => Head): View["texts"] {

@@ -20,8 +20,11 @@ export function clockOf(spans: readonly Span[]) {
   // All cuts together take less than a tenth of the width.
   const cut = Math.max(1, running / Math.max(180, 10 * long));
   const cuts: { at: number; width: number; ms: number }[] = [];
-  const [instants, places, lives]: [number[], number[], number[]] = [[], [], []];
-  let [width, lived] = [0, 0];
+  const instants: number[] = [];
+  const places: number[] = [];
+  const lives: number[] = [];
+  let width = 0;
+  let lived = 0;
   for (const [index, [from, to]] of joined.entries()) {
     instants.push(from, to);
     places.push(width, width + to - from);
@@ -33,7 +36,9 @@ export function clockOf(spans: readonly Span[]) {
     width += gap >= SHORT ? cut : gap;
   }
   return {
-    ...{ width: Math.max(1, width), running, cuts },
+    width: Math.max(1, width),
+    running,
+    cuts,
     at: (instant: number) => between(instants, places, instant),
     instant: (place: number) => between(places, instants, place),
     lived: (instant: number) => between(instants, lives, instant),
@@ -43,8 +48,10 @@ export function clockOf(spans: readonly Span[]) {
 /** The value of a line through points, of which the keys are in order; beyond them that of the last one. */
 function between(keys: readonly number[], values: readonly number[], key: number): number {
   const above = firstWhere(keys.length, (at) => (keys[at] ?? 0) > key);
-  const [from = keys[above] ?? 0, to = from] = [keys[above - 1], keys[above]];
-  const [low = values[above] ?? 0, high = low] = [values[above - 1], values[above]];
+  const from = keys[above - 1] ?? keys[above] ?? 0;
+  const to = keys[above] ?? from;
+  const low = values[above - 1] ?? values[above] ?? 0;
+  const high = values[above] ?? low;
   return to > from ? low + ((key - from) / (to - from)) * (high - low) : low;
 }
 
@@ -60,8 +67,10 @@ function join(spans: readonly Span[]): Span[] {
 
 /** The most that were between their beginning and their end at once, exactly: at one instant ends come first. */
 export function mostAtOnce(began: Float64Array, ended: Float64Array): number {
-  const [from, to] = [began.toSorted(), ended.toSorted()];
-  let [most, over] = [0, 0];
+  const from = began.toSorted();
+  const to = ended.toSorted();
+  let most = 0;
+  let over = 0;
   for (const [index, instant] of from.entries()) {
     while ((to[over] ?? Number.POSITIVE_INFINITY) <= instant) over++;
     most = Math.max(most, index + 1 - over);
