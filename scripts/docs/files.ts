@@ -2,7 +2,6 @@ import { builtins } from "../../builtins/index.ts";
 import { apiFile } from "./api.ts";
 import { declarationsFile } from "./declarations.ts";
 import { runExamples } from "./examples.ts";
-import { layersFile } from "./layers.ts";
 import { referenceFile } from "./reference.ts";
 
 /** Files that are generated from the definitions: contents by path from the root of the checkout. */
@@ -11,6 +10,5 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ["docs/builtins.md", referenceFile(builtins, await runExamples(builtins))],
     ["docs/api.md", apiFile()],
     ["belay.d.ts", declarationsFile(builtins)],
-    ["biome.layers.jsonc", layersFile()],
   ]);
 }

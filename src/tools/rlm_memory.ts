@@ -92,7 +92,7 @@ function unrounded(tool: string, given: unknown): Json {
   throw new RlmError("invalid_argument", problem, { suggestion: "Pass its digits as a string." });
 }
 
-type Operation = Parameters<import("../session/api.ts").SessionMemory["batch"]>[0][number];
+type Operation = Parameters<import("../session/index.ts").SessionMemory["batch"]>[0][number];
 
 /** @throws RlmError `invalid_argument` for a put of nothing */
 function operation({ op, key, value }: { op: (typeof OPERATIONS)[number]; key: string; value?: unknown }): Operation {

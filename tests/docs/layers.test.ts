@@ -1,10 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROOT, run } from "../../scripts/process.ts";
-import { folderWith } from "../support/tree.ts";
-
-const LAYERS = "biome.layers.jsonc";
+import { importsIn, layeredFiles, readLayers, refusalOf } from "../../scripts/layers.ts";
+import { ROOT } from "../../scripts/process.ts";
 
 const WRONG: readonly [file: string, specifier: string][] = [
   ["runtime/machine.ts", "../builtins/index.ts"],
@@ -91,33 +89,29 @@ test("values of Pi's packages are imported by one file", () => {
   expect(importing).toEqual(["src/pi/host-functions.ts"]);
 });
 
-/** The lines `file:line` at which the linter refuses an import. One import stands on each line of a file. */
-async function refusedIn(imports: readonly (readonly [file: string, specifier: string])[]): Promise<string[]> {
-  const files: Record<string, string> = {};
-  for (const [file, specifier] of imports) files[file] = `${files[file] ?? ""}import "${specifier}";\n`;
-  const config = { extends: [`./${LAYERS}`], linter: { rules: { preset: "none" } } };
-  const layers = readFileSync(join(ROOT, LAYERS), "utf8");
-  const cwd = folderWith({ ...files, "biome.json": JSON.stringify(config), [LAYERS]: layers });
-  const biome = join(ROOT, "node_modules/.bin/biome");
-  const { output } = await run(biome, ["lint", "--reporter=github", "--max-diagnostics=none"], { cwd });
-  const found = output.matchAll(/noRestrictedImports,file=(.+?),line=(\d+)/g);
-  return Array.from(found, ([, file = "", line]) => `${file.slice(cwd.length + 1) || file}:${line}`);
-}
+const layers = readLayers();
+const refused = (imports: readonly (readonly [file: string, specifier: string])[]) =>
+  imports.filter(([file, specifier]) => refusalOf({ file, specifier }, layers) !== null);
 
-/** What each import of the list is called in `refusedIn`. */
-function linesOf(imports: readonly (readonly [file: string, specifier: string])[]): string[] {
-  const seen = new Map<string, number>();
-  return imports.map(([file]) => {
-    const line = (seen.get(file) ?? 0) + 1;
-    seen.set(file, line);
-    return `${file}:${line}`;
-  });
-}
-
-test("the linter refuses every import against the layers", async () => {
-  expect((await refusedIn(WRONG)).toSorted()).toEqual(linesOf(WRONG).toSorted());
+test("imports against the layers are refused", () => {
+  expect(refused(WRONG)).toEqual(WRONG);
 });
 
-test("the linter accepts the imports that the layers allow", async () => {
-  expect(await refusedIn(RIGHT)).toEqual([]);
+test("imports that the layers allow are accepted", () => {
+  expect(refused(RIGHT)).toEqual([]);
+});
+
+test("imports of types and imports while a file runs count too", () => {
+  const source = 'type A = import("../session/api.ts").A;\nawait import("node:sqlite");\nexport { a } from "./a.ts";\n';
+  expect(importsIn("src/tools/define.ts", source).map(({ specifier }) => specifier)).toEqual([
+    "../session/api.ts",
+    "node:sqlite",
+    "./a.ts",
+  ]);
+});
+
+test("every file imports what its layer allows", () => {
+  const imports = layeredFiles().flatMap((file) => importsIn(file));
+  expect(imports.length).toBeGreaterThan(1000);
+  expect(imports.flatMap((one) => refusalOf(one, layers) ?? [])).toEqual([]);
 });

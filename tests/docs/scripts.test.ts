@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { ROOT } from "../../scripts/process.ts";
 
-/** Asks npm's registry for packages, or takes minutes: it is run before a release. */
+/** Is a part of `check`, asks npm's registry for packages, or takes minutes: it is run before a commit or a release. */
 const BY_HAND = "by hand";
 
 /** By script: the test that runs it in its smallest form, and what of it that test names. */
@@ -13,10 +13,11 @@ const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] |
   test: ["vitest.config.ts", "tests/**/*.test.ts"],
   "test:unit": ["vitest.config.ts", 'name: "units"'],
   check: ["vitest.config.ts", "tests/**/*.test.ts"],
-  lint: ["tests/docs/layers.test.ts", "biome"],
+  lint: BY_HAND,
   types: ["tests/docs/editor-types.test.ts", "tsc"],
   knip: BY_HAND,
-  fix: ["tests/docs/layers.test.ts", "biome"],
+  fix: BY_HAND,
+  house: ["tests/docs/house.test.ts", "scripts/house.ts"],
   build: ["tests/support/command.ts", "scripts/bundle.ts"],
   prepack: ["tests/e2e/pack.test.ts", "packWithoutTypes"],
   docs: ["tests/docs/generated.test.ts", "scripts/docs"],
