@@ -38,8 +38,8 @@ const ALONE: readonly (readonly string[])[] = [
   ["src/machine-thread-entry"],
   ["src/store-thread-entry"],
   ["src/context/search/thread-entry"],
-  ["src/model/tasks/thread-entry"],
-  ["src/context/documents/child-entry", "src/context/documents/guard-entry"],
+  ["src/models/tasks/thread-entry"],
+  ["src/documents/child-entry", "src/documents/guard-entry"],
   ["tests/support/async-thread-entry"],
   ["tests/support/older-thread-entry"],
 ];
@@ -73,7 +73,7 @@ const OF_READERS = [
 
 async function bundled(folder: string, entries: readonly string[]): Promise<RolldownOutput["output"]> {
   const isAlone = ALONE.some((part) => part.includes(entries[0] ?? ""));
-  const isReaders = entries.includes("src/context/documents/child-entry");
+  const isReaders = entries.includes("src/documents/child-entry");
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(entries.map((entry) => [entry, join(ROOT, `${entry}.ts`)])),

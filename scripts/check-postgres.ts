@@ -10,7 +10,7 @@ import { mustRun, ROOT } from "./process.ts";
 // package of npm, which cannot stand beside the newest of the development dependencies.
 // Usage: npm run check:postgres -- 14.23.0-beta.17
 
-const TESTS = ["tests/src/store", "tests/src/jobs", "tests/src/cli/batch", "tests/src/cli/doctor.postgres"];
+const TESTS = ["tests/src/store", "tests/src/runs", "tests/src/cli/batch", "tests/src/cli/doctor.postgres"];
 
 const [, , version = "14.23.0-beta.17"] = process.argv;
 const folder = await mkdtemp(join(tmpdir(), "belay-postgres-check-"));

@@ -3,13 +3,13 @@ import { extname } from "node:path";
 /** Modules that are started by their own file, as a thread or a process. A build has a file for each at the same place. */
 export const ENTRIES = [
   "cli/main",
-  "context/documents/child-entry",
-  "context/documents/guard-entry",
   "context/search/thread-entry",
-  "jobs/child-entry",
+  "documents/child-entry",
+  "documents/guard-entry",
   "machine-thread-entry",
-  "model/pi-ai/copy-entry",
-  "model/tasks/thread-entry",
+  "models/pi-ai/copy-entry",
+  "models/tasks/thread-entry",
+  "runs/child-entry",
   "store-thread-entry",
 ] as const;
 

@@ -1,7 +1,7 @@
 /** Belay's library: open a session, load a context, run cells. */
 export { ERROR_CODES, type ErrorCode, type ExecLimits, type Json, LIMITS, RlmError } from "../runtime/index.ts";
 export type { ContextStats, SkippedFile, SkippedStats, ToldSkips } from "./context/index.ts";
-export type { Complete, Completion, CompletionMessage, CompletionRequest } from "./model/index.ts";
+export type { Complete, Completion, CompletionMessage, CompletionRequest } from "./models/index.ts";
 export type { ObjectToRead, QueryOptions, ReadingOptions, SearchStrategy } from "./query/index.ts";
 export {
   type AskDescription,

@@ -8,9 +8,9 @@ import { isIgnoredName, noRules, withRuleText } from "../../src/context/load/ign
 import { parseRoutes } from "../../src/context/routes/entries.ts";
 import { tokensOf } from "../../src/context/search/tokens.ts";
 import { SCORE_NAMES, scoreOf } from "../../src/eval/scores.ts";
-import { explain } from "../../src/model/pi-ai/refusal.ts";
-import { withoutThinking } from "../../src/model/replies/thinking.ts";
-import { readValue } from "../../src/model/replies/value-in-text.ts";
+import { explain } from "../../src/models/pi-ai/refusal.ts";
+import { withoutThinking } from "../../src/models/replies/thinking.ts";
+import { readValue } from "../../src/models/replies/value-in-text.ts";
 import { keysIn, redacted, redactedStart, withoutKeys } from "../../src/platform/redact.ts";
 import { withoutPasswords } from "../../src/platform/store-place.ts";
 import { inLine } from "../../src/platform/visible.ts";

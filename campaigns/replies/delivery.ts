@@ -1,6 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
-import { openModels } from "../../src/model/models.ts";
-import type { Model, PostedAnswer } from "../../src/model/port.ts";
+import { openModels } from "../../src/models/models.ts";
+import type { Model, PostedAnswer } from "../../src/models/port.ts";
 import type { Case, ReplyApi, ScriptedReply } from "./case.ts";
 import type { Place } from "./place.ts";
 import type { Seen } from "./seen.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { openSession, type Session, type SessionOptions } from "../../src/index.ts";
-import { newSpec, openInProcess, openRuns, work } from "../../src/jobs/index.ts";
 import { openLeaving, serve } from "../../src/mcp/index.ts";
+import { newSpec, openInProcess, openRuns, work } from "../../src/runs/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { shareStore } from "../../src/store/index.ts";
 

@@ -1,4 +1,4 @@
-import { READ_TOOLS } from "../../src/model/agent-tools/index.ts";
+import { READ_TOOLS } from "../../src/models/agent-tools/index.ts";
 
 /** The tools that every sub-agent may have, by their definitions. */
 export function agentToolsTable(): string {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { type ConvertedStats, convertedIn, withPlacesWithin } from "./documents/conversions.ts";
-import type { Converted } from "./documents/growing.ts";
+import { type ConvertedStats, convertedIn, withPlacesWithin } from "../documents/conversions.ts";
+import type { Converted } from "../documents/growing.ts";
 import { inSlices } from "./pauses.ts";
 import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";

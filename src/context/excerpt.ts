@@ -1,5 +1,5 @@
+import type { Converted, Place } from "../documents/growing.ts";
 import type { Context, Document } from "./context.ts";
-import type { Converted, Place } from "./documents/growing.ts";
 import { separatorOf } from "./load/file-content.ts";
 import { openPlaces, placesBefore } from "./text/places.ts";
 

@@ -1,10 +1,10 @@
+export { convertedIn, isOfBytes, lossText } from "../documents/conversions.ts";
+export { CUT_OFF, GUESSED_ENCODING, type Loss, UNPLACED } from "../documents/growing.ts";
+export type { Converters, DocumentOptions } from "../documents/kinds.ts";
+export { kindOf, MOST_ORIGINAL_BYTES } from "../documents/kinds.ts";
+export { tableOf } from "../documents/table-of.ts";
 export { isWithin } from "../platform/real-path.ts";
 export type { Context, ContextStats, Document, Pause } from "./context.ts";
-export { convertedIn, isOfBytes, lossText } from "./documents/conversions.ts";
-export { CUT_OFF, GUESSED_ENCODING, type Loss, UNPLACED } from "./documents/growing.ts";
-export type { Converters, DocumentOptions } from "./documents/kinds.ts";
-export { kindOf, MOST_ORIGINAL_BYTES } from "./documents/kinds.ts";
-export { tableOf } from "./documents/table-of.ts";
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
 export { compileFind, count, escapePattern, type FindPattern, find } from "./find/find.ts";

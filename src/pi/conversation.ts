@@ -1,9 +1,9 @@
 import { LIMITS, RlmError } from "../../runtime/index.ts";
-import type { PiSettings } from "../config/index.ts";
 import { type Context, growingHistory, historyContext, type ObjectSource, pauses } from "../context/index.ts";
 import { given } from "../platform/json.ts";
 import { remembered } from "../platform/remembered.ts";
 import { storedContext } from "../session/index.ts";
+import type { PiSettings } from "../settings/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Conversation } from "../tools/index.ts";
 import type { BranchView } from "./branch/entries.ts";

@@ -1,4 +1,4 @@
-import { BACKGROUND } from "../config/index.ts";
+import { BACKGROUND } from "../settings/index.ts";
 import { contextLeft } from "./host.ts";
 import type { OnBranch } from "./on-branch.ts";
 import { keepLeftRun, leftRuns } from "./runs/left.ts";

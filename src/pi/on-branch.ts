@@ -1,9 +1,9 @@
-import { INGEST_DEFAULTS } from "../config/index.ts";
-import { agentDirOf } from "../model/index.ts";
+import { agentDirOf } from "../models/index.ts";
 import { nullIfFailed } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
 import { openedOnce } from "../platform/opened-once.ts";
 import type { Session } from "../session/index.ts";
+import { INGEST_DEFAULTS } from "../settings/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
 import { readBranch, type StartEntry } from "./branch/entries.ts";

@@ -1,9 +1,9 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
-import { READING_DEFAULTS, subModelOfProject } from "../config/index.ts";
-import { agentDirOf } from "../model/index.ts";
+import { agentDirOf } from "../models/index.ts";
 import { amount, compact, dollars } from "../platform/figures.ts";
 import { joinSignals } from "../platform/signals.ts";
 import { type ReadingEstimate, readingEstimate } from "../query/index.ts";
+import { READING_DEFAULTS, subModelOfProject } from "../settings/index.ts";
 import type { Conversation } from "../tools/index.ts";
 import type { PiContext } from "./host.ts";
 import type { Opened } from "./opened/opened.ts";

@@ -1,7 +1,7 @@
 import type { FunctionFacts } from "../../builtins/index.ts";
 import type { ExecLimits, Json, Sampling, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats, Converters } from "../context/index.ts";
-import type { AgentTool, Complete } from "../model/index.ts";
+import type { AgentTool, Complete } from "../models/index.ts";
 import type { ObjectToRead, QueryOptions, ReadingOptions } from "../query/index.ts";
 import type { AskEnvelope, AskOptions, TurnProgress } from "./ask/api.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";

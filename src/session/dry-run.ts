@@ -1,6 +1,6 @@
 import { callsOf, readSubCall } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
-import { loadSubCallLayer } from "../model/index.ts";
+import { loadSubCallLayer } from "../models/index.ts";
 import { given } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";

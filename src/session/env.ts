@@ -10,7 +10,7 @@ import {
   processMachines,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
-import { isLocalServer, type Models, openModels, ownModels, priceOf } from "../model/index.ts";
+import { isLocalServer, type Models, openModels, ownModels, priceOf } from "../models/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { given } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";

@@ -1,5 +1,5 @@
 import type { RlmError } from "../../runtime/index.ts";
-import type { SubCallError } from "../model/index.ts";
+import type { SubCallError } from "../models/index.ts";
 import { aborted } from "../platform/signals.ts";
 import type { Amount } from "../store/index.ts";
 import type { HeldBack } from "./sub-calls/held-back.ts";

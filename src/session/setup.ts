@@ -1,7 +1,7 @@
 import type { FunctionFacts } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
-import { type Models, tokensOf, withFallback } from "../model/index.ts";
+import { type Models, tokensOf, withFallback } from "../models/index.ts";
 import { type CellJson, cellJson } from "../platform/cell-json.ts";
 import type { JobKey, Lease } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";

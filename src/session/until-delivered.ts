@@ -2,7 +2,7 @@ import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { amount } from "../platform/figures.ts";
 import { joinSignals } from "../platform/signals.ts";
 import { sleep } from "../platform/sleep.ts";
-import { collectAnswers, shippingPace } from "../shipping/index.ts";
+import { collectAnswers, shippingPace } from "../provider-batches/index.ts";
 import type { Resumed, WaitOptions } from "./api.ts";
 import type { AskEnvelope, AskOptions } from "./ask/api.ts";
 import { ask } from "./ask/ask.ts";

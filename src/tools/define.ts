@@ -1,6 +1,6 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ObjectSource } from "../context/index.ts";
-import { compare } from "../model/schema/compare.ts";
+import { compare } from "../models/schema/compare.ts";
 import { messageOf } from "../platform/errors.ts";
 import { meantBy } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";

@@ -9,7 +9,7 @@ import {
   objectOf,
   pauses,
 } from "../context/index.ts";
-import { TaskEnded, taskThread } from "../model/index.ts";
+import { TaskEnded, taskThread } from "../models/index.ts";
 import type { ConversationObjects } from "./conversation.ts";
 import { defineConversationTool } from "./define.ts";
 import { nameOf, QUOTED_BYTES } from "./text-answer.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { flagOf } from "../../src/cli/flags/values.ts";
-import { readConfig } from "../../src/config/config.ts";
-import { KEYS, LIMIT_DEFAULTS, TAKEN_BACK, USER_ONLY } from "../../src/config/settings.ts";
+import { readConfig } from "../../src/settings/config.ts";
+import { KEYS, LIMIT_DEFAULTS, TAKEN_BACK, USER_ONLY } from "../../src/settings/settings.ts";
 import { folderWith } from "../support/tree.ts";
 
 const DOCUMENT = readFileSync(join(ROOT, "docs/configuration.md"), "utf8");

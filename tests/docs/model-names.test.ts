@@ -2,11 +2,11 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
-import { endOf, listModels } from "../../src/model/index.ts";
-import { PROVIDERS } from "../../src/model/keys/variables.ts";
+import { endOf, listModels } from "../../src/models/index.ts";
+import { PROVIDERS } from "../../src/models/keys/variables.ts";
 
 /** The table of models that end. */
-const ENDS = "src/model/model-ends.ts";
+const ENDS = "src/models/model-ends.ts";
 
 // Models that pages, help, errors, examples and printed entries name can be asked.
 

@@ -44,8 +44,8 @@ const isQuoted = (node: unknown) =>
 /** Templates that are no lines to type, or whose parts cannot be anything but a number or an address. */
 const ALLOWED = new Map([
   ["export async function ", "src/eval/suites.ts: code of a made-up file"],
-  ["soffice --headless --convert-to ", "src/context/documents/errors.ts: one of three extensions"],
-  ["sqlite3 X .recover | sqlite3 ", "src/context/documents/errors.ts: a name of its own"],
+  ["soffice --headless --convert-to ", "src/documents/errors.ts: one of three extensions"],
+  ["sqlite3 X .recover | sqlite3 ", "src/documents/errors.ts: a name of its own"],
   ["the line of belay batch that began ", "src/cli/jobs/change-run.ts: a sentence"],
   ["Run `npm install -g ", "src/platform/server-packages.ts: names of its own"],
   ["ssh -N -L ", "src/cli/store/browser.ts: its port and host, and the address by which the user came"],

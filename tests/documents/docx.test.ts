@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { openParts } from "../../src/context/documents/archives.ts";
-import { growing } from "../../src/context/documents/growing.ts";
-import { readDocx } from "../../src/context/documents/word/docx.ts";
+import { openParts } from "../../src/documents/archives.ts";
+import { growing } from "../../src/documents/growing.ts";
+import { readDocx } from "../../src/documents/word/docx.ts";
 import { zip } from "./packed.ts";
 
 interface Parts {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { openParts } from "../../src/context/documents/archives.ts";
-import { growing } from "../../src/context/documents/growing.ts";
-import { readEpub } from "../../src/context/documents/html/epub.ts";
+import { openParts } from "../../src/documents/archives.ts";
+import { growing } from "../../src/documents/growing.ts";
+import { readEpub } from "../../src/documents/html/epub.ts";
 import { zip } from "./packed.ts";
 
 const XHTML = "application/xhtml+xml";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cell, growing } from "../../src/context/documents/growing.ts";
+import { cell, growing } from "../../src/documents/growing.ts";
 import { anyCharacter } from "../support/any-character.ts";
 
 /** Any units, also halves of pairs, and more often what readers write themselves. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
-import { RSS_BYTES, timeFor } from "../../src/context/documents/messages.ts";
+import { RSS_BYTES, timeFor } from "../../src/documents/messages.ts";
 import { folderWith } from "../support/tree.ts";
 import { REFUSED, TAMED } from "./hostile.ts";
 import { ORIGINALS } from "./originals.ts";

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openKeptTexts, textKey } from "../../src/context/documents/kept.ts";
-import type { DocumentOptions } from "../../src/context/documents/kinds.ts";
 import { openKnownLoads } from "../../src/context/load/known-loads.ts";
 import { load } from "../../src/context/load/load.ts";
+import { openKeptTexts, textKey } from "../../src/documents/kept.ts";
+import type { DocumentOptions } from "../../src/documents/kinds.ts";
 import { canMount, fillBut, smallDisk } from "../support/small-disk.ts";
 import { folderWith } from "../support/tree.ts";
 import { ORIGINALS, scan } from "./originals.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Context } from "../../src/context/context.ts";
-import { type Member, openParts } from "../../src/context/documents/archives.ts";
-import { openXml } from "../../src/context/documents/xml.ts";
 import { load } from "../../src/context/load/load.ts";
+import { type Member, openParts } from "../../src/documents/archives.ts";
+import { openXml } from "../../src/documents/xml.ts";
 import { folderWith } from "../support/tree.ts";
 import { ORIGINALS } from "./originals.ts";
 import { zip } from "./packed.ts";

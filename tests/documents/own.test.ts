@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { Converters } from "../../src/context/documents/kinds.ts";
 import { load } from "../../src/context/load/load.ts";
+import type { Converters } from "../../src/documents/kinds.ts";
 import { folderWith } from "../support/tree.ts";
 import { html, ORIGINALS } from "./originals.ts";
 

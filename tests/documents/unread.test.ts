@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { openParts } from "../../src/context/documents/archives.ts";
 import { load } from "../../src/context/load/load.ts";
+import { openParts } from "../../src/documents/archives.ts";
 import { folderWith } from "../support/tree.ts";
 import { ORIGINALS } from "./originals.ts";
 import { zip } from "./packed.ts";

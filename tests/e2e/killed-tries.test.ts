@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readSpec } from "../../src/jobs/spec.ts";
+import { readSpec } from "../../src/runs/spec.ts";
 import { readRecord } from "../../src/session/index.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { KILLED_WORKER } from "../support/command.ts";

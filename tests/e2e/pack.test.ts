@@ -130,7 +130,7 @@ test("documents become text in it, each by a reader that finds its packages", as
   );
 });
 
-const COPY = join(INSTALLED, "node_modules/belay-rlm/dist/src/model/pi-ai/copy-entry.js");
+const COPY = join(INSTALLED, "node_modules/belay-rlm/dist/src/models/pi-ai/copy-entry.js");
 
 /** Asks a model of each protocol, at a port where nobody answers, and loads the logins. */
 const PROTOCOLS_PROGRAM = `

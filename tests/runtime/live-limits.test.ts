@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import * as limits from "../../runtime/limits.ts";
 import { ROOT } from "../../scripts/process.ts";
-import { openTaskThread } from "../../src/model/tasks/task-thread.ts";
+import { openTaskThread } from "../../src/models/tasks/task-thread.ts";
 import type { HostedOptions, SessionFunction } from "../../src/session/api.ts";
 import { openTime } from "../../src/session/exec/time.ts";
 import { openSpace } from "../../src/session/space.ts";
@@ -30,11 +30,11 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, part: string]>>
   "LIMITS.searchIndexBytes": ["tests/src/context/search/search.test.ts", "search_too_large"],
   "LIMITS.serverWaitMs": ["tests/src/session/sub-calls/away.test.ts", "most_ms: 60_000"],
   "LIMITS.serverWaitMost": ["tests/src/session/sub-calls/away.test.ts", "waitForServerMs: 3_600_001"],
-  "LIMITS.jobServerWaitMs": ["tests/src/jobs/session-options.test.ts", "waitForServerMs: 600_000"],
+  "LIMITS.jobServerWaitMs": ["tests/src/runs/session-options.test.ts", "waitForServerMs: 600_000"],
   "LIMITS.localCallTimeoutMs": ["tests/src/session/sub-calls/away.test.ts", "a local server has more time"],
-  "LIMITS.answerUnits": ["tests/src/model/sub-call/sub-call.test.ts", "200001 characters, the limit is 200000"],
-  "LIMITS.replyBytes": ["tests/src/model/pi-ai/reply-bounds.test.ts", "without an end is cut by name"],
-  "LIMITS.errorBodyBytes": ["tests/src/model/pi-ai/reply-bounds.test.ts", "an error without an end is read to 64 KB"],
+  "LIMITS.answerUnits": ["tests/src/models/sub-call/sub-call.test.ts", "200001 characters, the limit is 200000"],
+  "LIMITS.replyBytes": ["tests/src/models/pi-ai/reply-bounds.test.ts", "without an end is cut by name"],
+  "LIMITS.errorBodyBytes": ["tests/src/models/pi-ai/reply-bounds.test.ts", "an error without an end is read to 64 KB"],
   "LIMITS.maxDepth": ["tests/src/session/options.test.ts", "maxDepth must be a whole number from 0 to 5"],
   "LIMITS.guestsPerLevel": [
     "tests/src/session/sub-calls/places.test.ts",
@@ -44,11 +44,11 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, part: string]>>
   "LIMITS.callKeys": ["tests/src/session/journal/account.test.ts", "the newest 1,000 keys of calls are remembered"],
   "LIMITS.callKeyUnits": ["tests/src/tools/keyed-calls.test.ts", "must be a text of 1 to 256 characters"],
   "LIMITS.onceWaitMs": ["tests/src/session/sub-calls/functions.test.ts", "waiting up to 10 s for fetchPage"],
-  "LIMITS.rateWaitMs": ["tests/src/jobs/money.test.ts", "for more than two minutes the job is suspended"],
+  "LIMITS.rateWaitMs": ["tests/src/runs/money.test.ts", "for more than two minutes the job is suspended"],
   "LIMITS.leadUnits": ["tests/src/session/sub-calls/lead.test.ts", "that are short"],
   "LIMITS.leadMs": ["tests/src/session/sub-calls/lead.test.ts", "or none for 15 seconds"],
   "DEFAULT_BUDGET.max_cost_usd": ["tests/src/session/sub-calls/sub-calls.test.ts", "dollars run out by the price list"],
-  DEFAULT_JOB_MS: ["tests/src/jobs/session-options.test.ts", "3_600_000"],
+  DEFAULT_JOB_MS: ["tests/src/runs/session-options.test.ts", "3_600_000"],
   TERMINATE_MS: ["tests/runtime/threads/thread.test.ts", "a guest has 500 ms more than its limit"],
   COMMAND_MS: ["tests/runtime/threads/thread.test.ts", "has a limit of its own"],
 };

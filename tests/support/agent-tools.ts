@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Json } from "../../runtime/index.ts";
-import { type ReadableRoots, readOnlyTools } from "../../src/model/agent-tools/index.ts";
+import { type ReadableRoots, readOnlyTools } from "../../src/models/agent-tools/index.ts";
 
 type Given = { readonly [name: string]: Json };
 

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { PendingCall, Settlement } from "../../runtime/index.ts";
-import { NO_USAGE } from "../../src/model/index.ts";
+import { NO_USAGE } from "../../src/models/index.ts";
 import type { Session, SessionOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";

@@ -1,5 +1,5 @@
 import { type Context, extendContext, type LoadedFile } from "../../src/context/context.ts";
-import type { Loss, Place } from "../../src/context/documents/growing.ts";
+import type { Loss, Place } from "../../src/documents/growing.ts";
 
 /** A part of a converted document as readers make it: a heading line, then the body. */
 export interface Section {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { NO_USAGE } from "../../src/model/index.ts";
+import { NO_USAGE } from "../../src/models/index.ts";
 import type {
   Complete,
   ExecKind,

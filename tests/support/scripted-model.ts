@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
-import type { Authorization } from "../../src/model/keys/authorize.ts";
-import { openModels } from "../../src/model/models.ts";
-import { loadPiAi } from "../../src/model/pi-ai/load.ts";
-import { piAiModel } from "../../src/model/pi-ai/model.ts";
-import type { Model, ModelAnswer, ModelMessage, ModelRequest } from "../../src/model/port.ts";
+import type { Authorization } from "../../src/models/keys/authorize.ts";
+import { openModels } from "../../src/models/models.ts";
+import { loadPiAi } from "../../src/models/pi-ai/load.ts";
+import { piAiModel } from "../../src/models/pi-ai/model.ts";
+import type { Model, ModelAnswer, ModelMessage, ModelRequest } from "../../src/models/port.ts";
 import { type ModelScript, type ModelServer, type ScriptedAnswer, startModelServer } from "./model-server.ts";
 
 /** The key that models of this file send. */

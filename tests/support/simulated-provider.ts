@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import { type Carrier, CarrierError, type ResultRow, type RowRequest } from "../../src/shipping/carrier.ts";
+import { type Carrier, CarrierError, type ResultRow, type RowRequest } from "../../src/provider-batches/carrier.ts";
 
 /** A clock that moves only when it is told to. */
 export interface SimulatedClock {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readConfig } from "../../../src/config/config.ts";
-import { isLimit, KEYS, LIMIT_DEFAULTS, USER_ONLY } from "../../../src/config/settings.ts";
+import { readConfig } from "../../../src/settings/config.ts";
+import { isLimit, KEYS, LIMIT_DEFAULTS, USER_ONLY } from "../../../src/settings/settings.ts";
 import { below, distorted, mutated, type Random } from "../mutate.ts";
 import { type OpenSurface, unnamed } from "../surface.ts";
 

@@ -1,4 +1,4 @@
-import { openModels } from "../../../src/model/models.ts";
+import { openModels } from "../../../src/models/models.ts";
 import { startModelServer } from "../../../tests/support/model-server.ts";
 import { distorted, mutated, pick, type Random } from "../mutate.ts";
 import { type OpenSurface, unnamed } from "../surface.ts";

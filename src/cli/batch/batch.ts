@@ -1,7 +1,7 @@
-import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
-import { endSentence } from "../../model/index.ts";
+import { endSentence } from "../../models/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../runs/index.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";

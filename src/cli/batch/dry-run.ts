@@ -1,7 +1,7 @@
 import type { CallEstimate, DryRun } from "../../index.ts";
-import { openRuns } from "../../jobs/index.ts";
 import { amount, compact, dollars, thousands } from "../../platform/figures.ts";
 import { escapedJson, inLine, jsonText } from "../../platform/visible.ts";
+import { openRuns } from "../../runs/index.ts";
 import { firstWords } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import type { ReadyRun } from "./batch.ts";

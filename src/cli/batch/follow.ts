@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../index.ts";
-import { isOfAnotherBuild } from "../../jobs/index.ts";
+import { isOfAnotherBuild } from "../../runs/index.ts";
 import { hasWaited, waitsFor } from "../../session/index.ts";
 import type { JobPage, Jobs, Store } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";

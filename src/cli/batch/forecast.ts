@@ -1,6 +1,6 @@
-import type { Runs } from "../../jobs/index.ts";
 import { compact, dollars, thousands } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
+import type { Runs } from "../../runs/index.ts";
 import type { JobRow, Store } from "../../store/index.ts";
 import { toldOf } from "../jobs/refusals.ts";
 import type { AskedRun } from "./asked.ts";

@@ -1,10 +1,10 @@
 import { dirname, resolve } from "node:path";
 import { canonical, forbiddenBy, isAllowed, openRoots, type Roots } from "../../context/index.ts";
 import { type LoadSource, RlmError } from "../../index.ts";
-import type { Runs } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { statsOf } from "../../platform/stats.ts";
 import { fieldOf, isNumber } from "../../platform/written-json.ts";
+import type { Runs } from "../../runs/index.ts";
 import type { Asked } from "../../store/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { savedAs } from "../input/path-cures.ts";

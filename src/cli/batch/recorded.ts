@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type DryRun, type Json, RlmError } from "../../index.ts";
-import type { RunSpec, Runs } from "../../jobs/index.ts";
 import { inLine } from "../../platform/visible.ts";
+import type { RunSpec, Runs } from "../../runs/index.ts";
 import type { RecordedAnswers } from "../../session/index.ts";
 import type { Asked, Store } from "../../store/index.ts";
 import { openStoreIn } from "../store/opened-store.ts";

@@ -1,7 +1,7 @@
 import { firstly, remedy } from "../../../runtime/index.ts";
 import type { RlmError } from "../../index.ts";
-import { limitIn } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
+import { limitIn } from "../../runs/index.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";

@@ -1,7 +1,7 @@
-import { readConfig, type Settings } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
-import type { ProviderRate } from "../../jobs/index.ts";
-import type { Models } from "../../model/index.ts";
+import type { Models } from "../../models/index.ts";
+import type { ProviderRate } from "../../runs/index.ts";
+import { readConfig, type Settings } from "../../settings/index.ts";
 import { RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { configPlaces, modelsOf, unknownPrice } from "../session/settings.ts";

@@ -1,6 +1,6 @@
-import { hashOfRun, type RunSpec } from "../../jobs/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { nextName } from "../../platform/session-name.ts";
+import { hashOfRun, type RunSpec } from "../../runs/index.ts";
 import type { Jobs, RunRow } from "../../store/index.ts";
 import { modelIn } from "../jobs/jobs-asked.ts";
 import type { AskedRun } from "./asked.ts";

@@ -1,6 +1,6 @@
 import type { RlmError } from "../../index.ts";
-import type { WorkProgress } from "../../jobs/index.ts";
 import { bar } from "../../platform/figures.ts";
+import type { WorkProgress } from "../../runs/index.ts";
 import { foremost, type Wait, waitText } from "../../session/index.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";

@@ -1,6 +1,6 @@
 import { RlmError } from "../../index.ts";
-import { openInProcess, openPgBoss } from "../../jobs/index.ts";
 import { isServer, shownPlace } from "../../platform/store-place.ts";
+import { openInProcess, openPgBoss } from "../../runs/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";

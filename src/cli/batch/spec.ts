@@ -1,7 +1,7 @@
 import { basename, extname } from "node:path";
 import { samplingIn } from "../../../runtime/index.ts";
-import { newSpec, type RunSpec } from "../../jobs/index.ts";
 import { given } from "../../platform/json.ts";
+import { newSpec, type RunSpec } from "../../runs/index.ts";
 import { type Cell, readCells } from "../input/cells.ts";
 import type { AskedRun } from "./asked.ts";
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../index.ts";
-import type { RunSpec, Runs } from "../../jobs/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
+import type { RunSpec, Runs } from "../../runs/index.ts";
 import type { KnownJob, RunRow, Store } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { choiceText, hasChoice } from "./chosen.ts";

@@ -1,4 +1,4 @@
-import { type Dispatcher, openRuns, type Submitted } from "../../jobs/index.ts";
+import { type Dispatcher, openRuns, type Submitted } from "../../runs/index.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/status-line.ts";

@@ -1,5 +1,5 @@
 import { RlmError } from "../../index.ts";
-import type { Models } from "../../model/index.ts";
+import type { Models } from "../../models/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { openSessionWith } from "../../session/index.ts";
 

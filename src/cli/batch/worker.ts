@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
-import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { aborted } from "../../platform/signals.ts";
+import { readConfig } from "../../settings/index.ts";
 import { everyRun, type Jobs, type Store } from "../../store/index.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
-import type { Settings } from "../../config/index.ts";
-import { type WorkerSession, type WorkOptions, work } from "../../jobs/index.ts";
 import { indexFolder } from "../../platform/home.ts";
+import { type WorkerSession, type WorkOptions, work } from "../../runs/index.ts";
+import type { Settings } from "../../settings/index.ts";
 import { sessionOptions } from "../session/settings.ts";
 
 interface WorkAsked extends Omit<WorkOptions, "session" | "signal" | "clock" | "childEntry"> {

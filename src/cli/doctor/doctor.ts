@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
-import { findProjectFile, readConfig } from "../../config/index.ts";
 import { type Json, openSession, RlmError } from "../../index.ts";
-import { defaultModels, endSentence, fetchedProblem } from "../../model/index.ts";
+import { defaultModels, endSentence, fetchedProblem } from "../../models/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import { proxyFor, shownAddress } from "../../platform/outbound.ts";
 import { isServer, withoutPasswords } from "../../platform/store-place.ts";
 import { version } from "../../platform/version.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
+import { findProjectFile, readConfig } from "../../settings/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";

@@ -1,12 +1,12 @@
 import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LIMITS, readGuestFile } from "../../../runtime/index.ts";
-import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
 import { METHODS, roomOf, SUITES, type SuiteName } from "../../eval/index.ts";
-import { checkModel } from "../../jobs/index.ts";
 import { compact, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { temporaryFolder } from "../../platform/make-folder.ts";
+import { checkModel } from "../../runs/index.ts";
+import { LIMIT_DEFAULTS, type Settings } from "../../settings/index.ts";
 import { askedRun } from "../batch/asked.ts";
 import { runBatch } from "../batch/batch.ts";
 import { dryRunBatch } from "../batch/dry-run.ts";

@@ -1,7 +1,7 @@
 import { DEFAULT_ASK_MS, LIMITS } from "../../../runtime/index.ts";
-import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
 import { isEncoding } from "../../platform/encodings.ts";
 import { ageFrom } from "../../platform/figures.ts";
+import { LIMIT_DEFAULTS, type Settings } from "../../settings/index.ts";
 import { choice, type Flag, type Heading, one, path, paths, session, text, toggle, under } from "./flag.ts";
 
 // The flags of more than one command. A flag of one command alone is declared with its command.

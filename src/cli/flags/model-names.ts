@@ -1,4 +1,4 @@
-import { modelsMeantBy } from "../../model/index.ts";
+import { modelsMeantBy } from "../../models/index.ts";
 import type { Argument, Arguments } from "./arguments.ts";
 import { MODEL_SERVER } from "./declared.ts";
 import { commandLine, quoted, UsageError } from "./usage.ts";

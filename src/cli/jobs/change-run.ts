@@ -1,6 +1,6 @@
-import { openRuns } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
+import { openRuns } from "../../runs/index.ts";
 import {
   type Change,
   type Counts,

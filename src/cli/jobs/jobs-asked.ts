@@ -1,9 +1,9 @@
 import { RlmError } from "../../index.ts";
-import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { age } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { meantBy } from "../../platform/nearest.ts";
 import { jsonText } from "../../platform/visible.ts";
+import { isOfAnotherBuild } from "../../runs/index.ts";
 import { type JobRow, type JobState, type RunRow, readablePart, type Store } from "../../store/index.ts";
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";

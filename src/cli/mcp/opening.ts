@@ -1,10 +1,10 @@
 import { ulid } from "ulid";
-import { LIMIT_DEFAULTS } from "../../config/index.ts";
 import { type Json, RlmError } from "../../index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { inLine } from "../../platform/visible.ts";
 import { openSessionWith } from "../../session/index.ts";
+import { LIMIT_DEFAULTS } from "../../settings/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { UsageError } from "../flags/usage.ts";

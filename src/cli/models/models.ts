@@ -1,8 +1,8 @@
-import { readConfig, type Settings } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
-import { defaultModels, type ModelFacts, noModelCure, refreshModels } from "../../model/index.ts";
+import { defaultModels, type ModelFacts, noModelCure, refreshModels } from "../../models/index.ts";
 import { compact } from "../../platform/figures.ts";
 import { jsonText } from "../../platform/visible.ts";
+import { readConfig, type Settings } from "../../settings/index.ts";
 import type { ModelsFlags } from "../commands/models.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

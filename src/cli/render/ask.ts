@@ -1,6 +1,6 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import type { AskEnvelope, Json, SessionEvent } from "../../index.ts";
-import { tokensOf } from "../../model/index.ts";
+import { tokensOf } from "../../models/index.ts";
 import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
 import { citedPlace, inLine } from "../../platform/visible.ts";
 import { limitName } from "../../warnings.ts";

@@ -1,5 +1,5 @@
 import type { CallDescription, CallProgress } from "../../index.ts";
-import { addUsage, NO_USAGE } from "../../model/index.ts";
+import { addUsage, NO_USAGE } from "../../models/index.ts";
 import { amount, bar, compact, duration, elapsed, priced, roughly } from "../../platform/figures.ts";
 import type { CallTotals } from "./progress.ts";
 import { type Column, table } from "./table.ts";

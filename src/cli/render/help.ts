@@ -1,5 +1,5 @@
-import { KEYS } from "../../config/index.ts";
 import { version } from "../../platform/version.ts";
+import { KEYS } from "../../settings/index.ts";
 import type { Command } from "../commands/define.ts";
 import { COMMANDS } from "../commands/index.ts";
 import { type Flag, HEADINGS, valueForm } from "../flags/flag.ts";

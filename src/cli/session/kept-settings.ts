@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { type Settings, SettingsSchema } from "../../config/index.ts";
 import type { Json, SessionOptions } from "../../index.ts";
 import { indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
+import { type Settings, SettingsSchema } from "../../settings/index.ts";
 import { FORMATS } from "../flags/declared.ts";
 import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { documentOptions, sessionOptions } from "./settings.ts";

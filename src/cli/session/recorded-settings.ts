@@ -1,10 +1,10 @@
 import { firstly } from "../../../runtime/index.ts";
-import { LIMIT_DEFAULTS, type Settings, variableOf } from "../../config/index.ts";
 import { canonical, isWithin } from "../../context/index.ts";
 import { RlmError } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { Signer } from "../../platform/signed-settings.ts";
 import { inLine, jsonText, visible } from "../../platform/visible.ts";
+import { LIMIT_DEFAULTS, type Settings, variableOf } from "../../settings/index.ts";
 import type { SessionRow } from "../../store/index.ts";
 import { OPTION_FLAGS } from "../flags/declared.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";

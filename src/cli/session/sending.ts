@@ -1,5 +1,5 @@
-import { isCollector } from "../../config/index.ts";
 import { version } from "../../platform/version.ts";
+import { isCollector } from "../../settings/index.ts";
 import type { Store } from "../../store/index.ts";
 
 const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -17,7 +17,7 @@ export async function withSpansSent(store: Store, otlp: string | undefined, say:
     say(`otlp_failed: ${ENDPOINT} is no address of a collector`);
     return store;
   }
-  const { sendingStore } = await import("../../telemetry/index.ts");
+  const { sendingStore } = await import("../../history/index.ts");
   const warn = (problem: string) =>
     say(`otlp_failed: ${problem}; \`belay show SESSION --otlp FILE|URL\` exports them again`);
   return sendingStore(store, { collector: { url, env: { ...process.env } }, version: version(), warn });

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { ulid } from "ulid";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
-import type { Settings } from "../../config/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { ContextStats, LoadSource, Session } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
@@ -22,6 +21,7 @@ import {
   summaryOf,
   warmMachine,
 } from "../../session/index.ts";
+import type { Settings } from "../../settings/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";

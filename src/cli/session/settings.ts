@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { samplingIn, systemClock } from "../../../runtime/index.ts";
-import { type ConfigPlaces, readConfig, readUserFile, type Settings } from "../../config/index.ts";
 import type { DocumentOptions } from "../../context/index.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
-import { defaultModels, listModels, type ModelFacts, type Models, modelsAt, openModels } from "../../model/index.ts";
+import { defaultModels, listModels, type ModelFacts, type Models, modelsAt, openModels } from "../../models/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
-import { cancelUnwanted } from "../../shipping/index.ts";
+import { cancelUnwanted } from "../../provider-batches/index.ts";
+import { type ConfigPlaces, readConfig, readUserFile, type Settings } from "../../settings/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";

@@ -1,11 +1,11 @@
-import { isCollector } from "../../config/index.ts";
+import type { Exporting } from "../../history/index.ts";
 import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { writeResultFile } from "../../platform/result-file.ts";
 import { typedName } from "../../platform/shell-word.ts";
 import { version } from "../../platform/version.ts";
 import { inLine } from "../../platform/visible.ts";
-import type { Exporting } from "../../telemetry/index.ts";
+import { isCollector } from "../../settings/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 
@@ -28,7 +28,7 @@ export async function showSpans(
   flags: readonly string[],
   { stdout, stderr }: Terminal,
 ) {
-  const { linesOf, sendLines, spansOf } = await import("../../telemetry/index.ts");
+  const { linesOf, sendLines, spansOf } = await import("../../history/index.ts");
   const lines = linesOf(spansOf(exporting), version());
   if (target === "stdout") {
     for (const { text } of lines) stdout.writeRaw(`${text}\n`);

@@ -49,7 +49,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       const meant = await sessionAsked(store, name, place, stderr);
       const { id } = meant;
       if (target) {
-        const { exportingOf } = await import("../../telemetry/index.ts");
+        const { exportingOf } = await import("../../history/index.ts");
         return { ...(await exportingOf(store, id, process.env)), target };
       }
       const children = own.all || isJson ? ALL_CHILDREN : CHILDREN;

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
+import { CHILDREN, wayOf } from "../../documents/kinds.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { LoadedFile } from "../context.ts";
-import { CHILDREN, wayOf } from "../documents/kinds.ts";
 import type { SkippedFile } from "../skipped.ts";
 import { isRepository } from "./gitignore.ts";
 import { type LoadOptions, lateDocument } from "./reading.ts";
@@ -55,7 +55,7 @@ export function documentsOfFile(
   if ("way" in content) {
     const late = lateDocument(options);
     if (late) return late;
-    return import("../documents/read.ts").then((read) => read.documentsOfOriginal(content, file, options, size));
+    return import("../../documents/read.ts").then((read) => read.documentsOfOriginal(content, file, options, size));
   }
   const { relative, path } = file;
   return "bytes" in content ? { files: [{ relative, path, ...content }], skipped: [], isFolder: false } : content;

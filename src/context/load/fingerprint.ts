@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync } from "node:fs";
 import { LIMITS } from "../../../runtime/index.ts";
+import type { DocumentOptions } from "../../documents/kinds.ts";
 import type { Pause } from "../context.ts";
-import type { DocumentOptions } from "../documents/kinds.ts";
 import type { Walk, WalkedFile } from "./walk.ts";
 
 /** Raise it if the same files give another context than before. */

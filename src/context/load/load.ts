@@ -110,7 +110,7 @@ function printOf({ name, pause, options }: Reading, { walked }: Place, known: Kn
 
 /** Ids of the readers, for which their packages are looked up. */
 async function readersNow({ documents = {} }: LoadOptions): Promise<string> {
-  return (await import("../documents/read.ts")).readersOf(documents);
+  return (await import("../../documents/read.ts")).readersOf(documents);
 }
 
 type Reading = ReturnType<typeof readingOf>;

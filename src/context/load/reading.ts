@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
+import { documentError, textCure } from "../../documents/errors.ts";
+import type { DocumentOptions } from "../../documents/kinds.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import type { Context, Pause } from "../context.ts";
-import { documentError, textCure } from "../documents/errors.ts";
-import type { DocumentOptions } from "../documents/kinds.ts";
 import { pauses } from "../pauses.ts";
 import type { SkippedFile } from "../skipped.ts";
 import type { KnownLoads } from "./known-loads.ts";

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../runtime/index.ts";
+import { type DocumentOptions, MOST_ORIGINAL_BYTES, type OriginalFile, type Way } from "../../documents/kinds.ts";
 import type { LoadedFile } from "../context.ts";
-import { type DocumentOptions, MOST_ORIGINAL_BYTES, type OriginalFile, type Way } from "../documents/kinds.ts";
 import { binaryBy, type DecodedText, type Decoding, decodeText, HEAD_BYTES, TEXT_VERSION } from "../text/decode.ts";
 import { type OpenFile, type Refusal, type Roots, withFile } from "./roots.ts";
 import { exceeds } from "./size.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
-import type { Converted, Loss } from "../documents/growing.ts";
+import type { Converted, Loss } from "../../documents/growing.ts";
 
 // The process of a reader runs this file, and can read nothing outside of `src/context`.
 // All bytes that become text come through this file: contexts, members of archives, stdin and tables of jobs.

@@ -1,6 +1,6 @@
+import type { Place } from "../../documents/growing.ts";
 import { firstWhere } from "../../platform/first-where.ts";
 import type { Document } from "../context.ts";
-import type { Place } from "../documents/growing.ts";
 import type { Text } from "./text.ts";
 
 const LINE_UNITS = 200;

@@ -1,4 +1,4 @@
-import { tokensOf } from "../../model/index.ts";
+import { tokensOf } from "../../models/index.ts";
 import { type Complete, contextKeyIn, hashOf, type JournalRecord, readRecord } from "../../session/index.ts";
 import type { SessionRow, Store, StoredRecord } from "../../store/index.ts";
 import type { CompleteEntry, StartEntry } from "./entries.ts";

@@ -1,5 +1,5 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
-import type { AgentTool } from "../../model/index.ts";
+import type { AgentTool } from "../../models/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { fromHost, hostHas } from "../host-functions.ts";
 

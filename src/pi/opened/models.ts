@@ -9,7 +9,7 @@ import {
   piAiModel,
   priceIn,
   refusalOf,
-} from "../../model/index.ts";
+} from "../../models/index.ts";
 import { fromHost } from "../host-functions.ts";
 
 /** Pi's registry of models and keys, as far as it is used. */

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET, type Json, samplingIn } from "../../../runtime/index.ts";
-import { type PiSettings, readPiConfig } from "../../config/index.ts";
-import { agentDirOf } from "../../model/index.ts";
+import { agentDirOf } from "../../models/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { given } from "../../platform/json.ts";
 import { openSessionWith, type SessionOptions, type SubAgentPolicy } from "../../session/index.ts";
+import { type PiSettings, readPiConfig } from "../../settings/index.ts";
 
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
-import "../../model/index.ts";
+import "../../models/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
 import { promptOn } from "../branch/entries.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { OUTSIDE_DEFAULTS } from "../../config/index.ts";
+import { OUTSIDE_DEFAULTS } from "../../settings/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import { fates } from "./apply.ts";
 import { readOutside } from "./branch.ts";

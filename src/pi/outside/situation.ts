@@ -1,4 +1,4 @@
-import { OUTSIDE_DEFAULTS, type PiSettings } from "../../config/index.ts";
+import { OUTSIDE_DEFAULTS, type PiSettings } from "../../settings/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { type Outside, readOutside } from "./branch.ts";

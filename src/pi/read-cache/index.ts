@@ -1,8 +1,8 @@
 import type { ExtensionAPI, ExtensionContext, ExtensionUIContext } from "@mariozechner/pi-coding-agent";
 import type { Clock } from "../../../runtime/index.ts";
-import type { PiSettings } from "../../config/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { META_KEY, openTexts } from "../../read-cache/index.ts";
+import type { PiSettings } from "../../settings/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
 import type { PiMessage } from "../outside/index.ts";
 import { say } from "../view/texts.ts";

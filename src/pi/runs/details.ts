@@ -1,4 +1,4 @@
-import { tokensOf } from "../../model/index.ts";
+import { tokensOf } from "../../models/index.ts";
 import { type JournalRecord, ROOT_CALL, type ToolCall, type ToolResult } from "../../session/index.ts";
 import type { ToolEnvelope } from "../../tools/index.ts";
 import type { RunningState } from "./board.ts";

@@ -1,6 +1,6 @@
 import type { Json, Thinking } from "../../../runtime/index.ts";
 import type { ToldSkips } from "../../context/index.ts";
-import type { Usage } from "../../model/index.ts";
+import type { Usage } from "../../models/index.ts";
 import type { WaitOptions } from "../api.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "../journal/ledger.ts";

@@ -1,6 +1,6 @@
 import { builtins, cellReference, contextNotLoaded, functionLines } from "../../../builtins/index.ts";
 import { type Json, RlmError, THINKING_TOKENS } from "../../../runtime/index.ts";
-import { loadSubCallLayer } from "../../model/index.ts";
+import { loadSubCallLayer } from "../../models/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { ownBudget, startOf } from "../exec/work.ts";
 import type { Setup } from "../setup.ts";

@@ -1,6 +1,6 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
-import { failure, isFailureCode, type SubCallError } from "../../model/index.ts";
+import { failure, isFailureCode, type SubCallError } from "../../models/index.ts";
 import type { Session } from "../api.ts";
 import { mendedBy } from "../journal/call-warnings.ts";
 import type { AskEnvelope, CellSettings, Citation } from "./api.ts";

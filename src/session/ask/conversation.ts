@@ -1,4 +1,4 @@
-import type { ModelMessage } from "../../model/index.ts";
+import type { ModelMessage } from "../../models/index.ts";
 import type { Round } from "./records.ts";
 
 /** A turn that is to be asked, and what it adds to the conversation. */

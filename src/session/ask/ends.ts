@@ -1,6 +1,6 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import { given } from "../../platform/json.ts";
-import { cancelUnwanted } from "../../shipping/index.ts";
+import { cancelUnwanted } from "../../provider-batches/index.ts";
 import { loadWarnings } from "../contexts/told.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { giveUpInterrupted, openWork } from "../exec/run-exec.ts";

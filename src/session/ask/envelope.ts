@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
 import { toldSkips } from "../../context/index.ts";
-import { addUsage, failure, NO_USAGE, tokensOf } from "../../model/index.ts";
+import { addUsage, failure, NO_USAGE, tokensOf } from "../../models/index.ts";
 import { leftOf } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { repliesTold, toolsUnusedIn } from "../journal/call-warnings.ts";

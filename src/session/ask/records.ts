@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtime/index.ts";
-import { type BudgetLimit, type GivenUse, toolUses } from "../../model/index.ts";
+import { type BudgetLimit, type GivenUse, toolUses } from "../../models/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { remembered } from "../../platform/remembered.ts";
 import type { SessionState } from "../exec/work.ts";

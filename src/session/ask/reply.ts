@@ -7,7 +7,7 @@ import {
   type ToolUse,
   textCalls,
   toolUses as usesOf,
-} from "../../model/index.ts";
+} from "../../models/index.ts";
 import { announces } from "./announcement.ts";
 import { blocksIn, isCell } from "./blocks.ts";
 import type { Protocol } from "./records.ts";

@@ -8,7 +8,7 @@ import {
   type ModelTurn,
   type RequestParts,
   refusesTools,
-} from "../../model/index.ts";
+} from "../../models/index.ts";
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
 import { UNREAD } from "./notes.ts";
 import type { FailedTurn, Protocol, Round } from "./records.ts";

@@ -1,6 +1,6 @@
 import { contextNotLoaded } from "../../../builtins/index.ts";
 import type { Json } from "../../../runtime/index.ts";
-import { estimateTokens, loadSubCallLayer, type Model, ratesFor } from "../../model/index.ts";
+import { estimateTokens, loadSubCallLayer, type Model, ratesFor } from "../../models/index.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
 import { partOf, readExcerptInput } from "../contexts/excerpts.ts";
 import type { ExecAsked } from "../exec/request.ts";

@@ -1,4 +1,4 @@
-import type { Model } from "../../model/index.ts";
+import type { Model } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";

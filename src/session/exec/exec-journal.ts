@@ -1,5 +1,5 @@
 import type { CheckpointRequest, PendingCall, Waiting } from "../../../runtime/index.ts";
-import { tokensOf } from "../../model/index.ts";
+import { tokensOf } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
 import type { Step } from "../../store/index.ts";
 import { callCount, callIn } from "../journal/exec-records.ts";

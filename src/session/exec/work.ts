@@ -1,6 +1,6 @@
 import { type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import type { ToolOverrideEvent } from "../../model/index.ts";
+import type { ToolOverrideEvent } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
 import type { ExecOptions } from "../api.ts";
 import { type Account, cellFiles } from "../journal/account.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { LIMITS } from "../../../runtime/index.ts";
-import { tokensOf } from "../../model/index.ts";
+import { tokensOf } from "../../models/index.ts";
 import { givenAfter } from "./coverage.ts";
 import { begun, callIn, changesBy, type ExecRecords, grown } from "./exec-records.ts";
 import { EMPTY_LEDGER, isSubCall, type Ledger, type Question, questionAfter, spend, subCallsOf } from "./ledger.ts";

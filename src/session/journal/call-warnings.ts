@@ -1,5 +1,5 @@
 import { LIMITS } from "../../../runtime/index.ts";
-import { loadSubCallLayer } from "../../model/index.ts";
+import { loadSubCallLayer } from "../../models/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { ExecRecords } from "./exec-records.ts";
 import type { ToolResult } from "./records.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { remedy } from "../../../runtime/index.ts";
-import type { BudgetLimit } from "../../model/index.ts";
+import type { BudgetLimit } from "../../models/index.ts";
 import type { AskRecords } from "./account.ts";
 import type { RemainingBudget } from "./ledger.ts";
 import type { AskLimit, ToolResult } from "./records.ts";

@@ -9,7 +9,7 @@ import {
   type Sampling,
   type Thinking,
 } from "../../../runtime/index.ts";
-import type { BudgetLimit, SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
+import type { BudgetLimit, SubCallTurn, ToolOverrideEvent, Usage } from "../../models/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Coverage } from "./coverage.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger } from "./ledger.ts";

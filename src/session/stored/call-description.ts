@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Json, Sampling } from "../../../runtime/index.ts";
-import { NO_USAGE, type SubCallTurn, tokensOf, type Usage } from "../../model/index.ts";
+import { NO_USAGE, type SubCallTurn, tokensOf, type Usage } from "../../models/index.ts";
 import type { Attempt, DeliveryRecord, ToolCall, ToolResult } from "../journal/records.ts";
 import type { SessionDescription } from "./description.ts";
 

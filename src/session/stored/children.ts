@@ -1,5 +1,5 @@
 import { LIMITS, RlmError, remedy } from "../../../runtime/index.ts";
-import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
+import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../models/index.ts";
 import { displayName } from "../../platform/ids.ts";
 import { shellWord } from "../../platform/shell-word.ts";
 import type { SessionRow, Store } from "../../store/index.ts";

@@ -7,7 +7,7 @@ import {
   type Models,
   type Spent,
   type SubCallError,
-} from "../../model/index.ts";
+} from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";

@@ -7,7 +7,7 @@ import {
   type Reservation,
   type SubCallError,
   tokensOf,
-} from "../../model/index.ts";
+} from "../../models/index.ts";
 import {
   type Amount,
   type BudgetRules,

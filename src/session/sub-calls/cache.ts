@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Json, LIMITS, samplingIn, type Thinking } from "../../../runtime/index.ts";
-import type { Models } from "../../model/index.ts";
+import type { Models } from "../../models/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { AnswerKey, JobKey, Store } from "../../store/index.ts";
 import { callCount, callsFrom, type ExecRecords } from "../journal/exec-records.ts";

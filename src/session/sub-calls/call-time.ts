@@ -1,5 +1,5 @@
 import { type Clock, RlmError } from "../../../runtime/index.ts";
-import { failure, type SubCallError } from "../../model/index.ts";
+import { failure, type SubCallError } from "../../models/index.ts";
 import { onceAborted } from "../../platform/signals.ts";
 import type { CallContext } from "./port.ts";
 

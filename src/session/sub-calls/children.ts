@@ -1,7 +1,7 @@
 import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
 import { DEFAULT_ASK_MS, type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { failure, isFailureCode, knownModel } from "../../model/index.ts";
+import { failure, isFailureCode, knownModel } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { Session } from "../api.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { firstly, RlmError } from "../../../runtime/index.ts";
-import { failure, isFailureCode, type Model, type Models, type Post, type SubCallError } from "../../model/index.ts";
-import { proofOfParcel } from "../../shipping/index.ts";
+import { failure, isFailureCode, type Model, type Models, type Post, type SubCallError } from "../../models/index.ts";
+import { proofOfParcel } from "../../provider-batches/index.ts";
 import type { Parcel, ParcelAnswer } from "../../store/index.ts";
 import type { DeliveryRecord } from "../journal/records.ts";
 import type { AnsweringSession } from "../setup.ts";

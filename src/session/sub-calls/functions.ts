@@ -1,5 +1,5 @@
 import { type CallError, type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
-import { loadSubCallLayer, TaskEnded } from "../../model/index.ts";
+import { loadSubCallLayer, TaskEnded } from "../../models/index.ts";
 import { type CellJson, cellJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";

@@ -1,6 +1,6 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, LIMITS } from "../../../runtime/index.ts";
-import { knownModel, type Models } from "../../model/index.ts";
+import { knownModel, type Models } from "../../models/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import { sleep } from "../../platform/sleep.ts";
 

@@ -1,6 +1,6 @@
 import { noConversation } from "../../../builtins/index.ts";
 import type { Context } from "../../context/index.ts";
-import { withFallback } from "../../model/index.ts";
+import { withFallback } from "../../models/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { HostedOptions, Session, SessionEvent } from "../api.ts";
 import { storedContext } from "../contexts/contexts.ts";

@@ -1,4 +1,4 @@
-import type { Patience } from "../../model/index.ts";
+import type { Patience } from "../../models/index.ts";
 import type { Env } from "../env.ts";
 import { openStandingClock, type StandingClock } from "./call-time.ts";
 import { openWaits } from "./waits.ts";

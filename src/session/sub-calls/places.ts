@@ -1,5 +1,5 @@
 import { LIMITS } from "../../../runtime/index.ts";
-import { failure, type RequestBudget } from "../../model/index.ts";
+import { failure, type RequestBudget } from "../../models/index.ts";
 import { heldByBoth } from "./budget.ts";
 import { openQueue } from "./queue.ts";
 

@@ -10,7 +10,7 @@ import {
   type SubCall,
   type SubCallError,
   type ToolOverrideEvent,
-} from "../../model/index.ts";
+} from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
 import type { SubAgentPolicy } from "../api.ts";
 import type { ToolResult } from "../journal/records.ts";

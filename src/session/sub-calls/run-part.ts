@@ -1,4 +1,4 @@
-import { type RequestBudget, type Reservation, type SubCallError, tokensOf } from "../../model/index.ts";
+import { type RequestBudget, type Reservation, type SubCallError, tokensOf } from "../../models/index.ts";
 import type { Settled } from "../../store/index.ts";
 import { ROOT_CALL, subCallsOf } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";

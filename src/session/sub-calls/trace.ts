@@ -1,4 +1,4 @@
-import type { Spent, SubCallTurn } from "../../model/index.ts";
+import type { Spent, SubCallTurn } from "../../models/index.ts";
 import type { ToolResult } from "../journal/records.ts";
 
 const MOST_TURNS = 50;

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { openPgBoss } from "../../../src/jobs/index.ts";
+import { openPgBoss } from "../../../src/runs/index.ts";
 import { SCHEMA_VERSION } from "../../../src/store/postgres/schema.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { askServer } from "../../support/postgres/sql.ts";

@@ -9,7 +9,7 @@ import { sessionFlags } from "../../../src/cli/flags/session-flags.ts";
 import { commandLine, UsageError } from "../../../src/cli/flags/usage.ts";
 import { commandHelp, help, helpWidth } from "../../../src/cli/render/help.ts";
 import { run } from "../../../src/cli/run.ts";
-import { KEYS } from "../../../src/config/index.ts";
+import { KEYS } from "../../../src/settings/index.ts";
 import { type ChatBody, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { wordsOf } from "../../support/words.ts";

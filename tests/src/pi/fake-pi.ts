@@ -5,7 +5,7 @@ import { monotonicFactory } from "ulid";
 import { onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { entryUrl } from "../../../src/entries.ts";
-import type { AgentTool } from "../../../src/model/agent-tools/index.ts";
+import type { AgentTool } from "../../../src/models/agent-tools/index.ts";
 import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "../../../src/pi/host.ts";
 import { type Lifecycle, openLifecycle } from "../../../src/pi/lifecycle.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Agent, errors, getGlobalDispatcher, ProxyAgent, setGlobalDispatcher } from "undici";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ROOT } from "../../../scripts/process.ts";
-import { modelsAt } from "../../../src/model/index.ts";
+import { modelsAt } from "../../../src/models/index.ts";
 import { fetchOut, isClientTimeout, proxyFor } from "../../../src/platform/outbound.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { startProxy } from "../../support/proxy.ts";

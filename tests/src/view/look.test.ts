@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { textFromString } from "../../../src/context/index.ts";
-import type { ModelAnswer } from "../../../src/model/port.ts";
+import type { ModelAnswer } from "../../../src/models/port.ts";
 import { lookAt, surroundings } from "../../../src/view/look.ts";
 import { openScripted, USAGE } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";

@@ -1,5 +1,5 @@
 import { DEFAULT_EXEC_LIMITS, type Json, noOutput } from "../../../runtime/index.ts";
-import { NO_USAGE } from "../../../src/model/index.ts";
+import { NO_USAGE } from "../../../src/models/index.ts";
 import type {
   Complete,
   ExecKind,

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { Models } from "../../../src/model/index.ts";
+import type { Models } from "../../../src/models/index.ts";
 import type { HostedOptions } from "../../../src/session/api.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";

@@ -1,4 +1,4 @@
-import type { BatchApi } from "../../../src/model/port.ts";
+import type { BatchApi } from "../../../src/models/port.ts";
 import { isRecord } from "../../../src/platform/json.ts";
 import type { ScriptedAnswer } from "../model-server.ts";
 

@@ -1,5 +1,5 @@
-import type { BatchAccount, BatchApi } from "../../../src/model/port.ts";
-import type { Carrier, RowRequest } from "../../../src/shipping/carrier.ts";
+import type { BatchAccount, BatchApi } from "../../../src/models/port.ts";
+import type { Carrier, RowRequest } from "../../../src/provider-batches/carrier.ts";
 import type { BatchServer } from "./index.ts";
 
 export const SHIPMENT = "01JDELIVERY0000000000000000";

@@ -1,5 +1,5 @@
 // A process that works on one run over a folder, and kills itself right after one step of a try is on disk.
-import { openInProcess, openRuns, work } from "../../../src/jobs/index.ts";
+import { openInProcess, openRuns, work } from "../../../src/runs/index.ts";
 import { type Store, shareStore } from "../../../src/store/index.ts";
 import { KILL_STEPS, killing } from "./kill-step.ts";
 

@@ -10,7 +10,7 @@ import {
   type WorkerSession,
   type WorkProgress,
   work,
-} from "../../../src/jobs/index.ts";
+} from "../../../src/runs/index.ts";
 import { type JobRow, type RunLimits, type RunRow, type Store, shareStore } from "../../../src/store/index.ts";
 import { type ModelScript, type ModelServer, startModelServer } from "../model-server.ts";
 

@@ -1,9 +1,9 @@
 import { RlmError } from "../../../runtime/index.ts";
-import type { Tried } from "../../../src/jobs/dispatcher.ts";
-import type { JobEnd } from "../../../src/jobs/job-end.ts";
-import { newSpec } from "../../../src/jobs/spec.ts";
-import { openTroubles } from "../../../src/jobs/troubles.ts";
-import type { JobSession, TryParts } from "../../../src/jobs/try-parts.ts";
+import type { Tried } from "../../../src/runs/dispatcher.ts";
+import type { JobEnd } from "../../../src/runs/job-end.ts";
+import { newSpec } from "../../../src/runs/spec.ts";
+import { openTroubles } from "../../../src/runs/troubles.ts";
+import type { JobSession, TryParts } from "../../../src/runs/try-parts.ts";
 import type { JobOfRun, JobRow, RunRow } from "../../../src/store/index.ts";
 
 const NONE = { nanodollars: 0, tokens: 0, sub_calls: 0 };

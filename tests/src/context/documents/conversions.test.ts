@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LIMITS } from "../../../../runtime/index.ts";
-import { type Place, UNPLACED } from "../../../../src/context/documents/growing.ts";
 import { openPlaces } from "../../../../src/context/text/places.ts";
+import { type Place, UNPLACED } from "../../../../src/documents/growing.ts";
 import { contextOf, convertedFile, textFile } from "../../../support/converted.ts";
 
 const PAGE = { label: "p.1", body: "words\n" };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Model, Models } from "../../../../src/model/index.ts";
+import type { Model, Models } from "../../../../src/models/index.ts";
 import { begin } from "../../../../src/session/ask/ask.ts";
 import type { Setup } from "../../../../src/session/setup.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ModelMessage } from "../../../../src/model/index.ts";
+import type { ModelMessage } from "../../../../src/models/index.ts";
 import { conversationOf, elided, halved, saidIn, unitsOfMessage } from "../../../../src/session/ask/conversation.ts";
 import type { AddedMessage, Round } from "../../../../src/session/ask/records.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openModels } from "../../../../src/model/index.ts";
+import { openModels } from "../../../../src/models/index.ts";
 import { describeSession, type SessionDescription } from "../../../../src/session/index.ts";
 import { replyWith, type Scripts, treeScene } from "../../../support/ask/tree.ts";
 import type { ScriptedAnswer, SeenRequest } from "../../../support/model-server.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ToolUse } from "../../../../src/model/index.ts";
+import type { ToolUse } from "../../../../src/models/index.ts";
 import { type AskView, candidate, type Next, next, TOO_LONG, TOOLS_REFUSED } from "../../../../src/session/ask/next.ts";
 import type { AddedMessage, AskSettings, RanCell, Round } from "../../../../src/session/ask/records.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../../runtime/clock.ts";
 import { type Machines, openMachines } from "../../../../runtime/threads/machines.ts";
 import type { Json } from "../../../../src/index.ts";
-import type { ModelRequest } from "../../../../src/model/port.ts";
+import type { ModelRequest } from "../../../../src/models/port.ts";
 import { heldClock } from "../../../support/held-clock.ts";
 import { meeting, openScripted, USAGE, using } from "../../../support/scripted-session.ts";
 

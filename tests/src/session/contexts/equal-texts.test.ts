@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openHeldContexts } from "../../../../src/jobs/held-contexts.ts";
+import { openHeldContexts } from "../../../../src/runs/held-contexts.ts";
 import { storedContext } from "../../../../src/session/contexts/contexts.ts";
 import { excerptInput } from "../../../../src/session/contexts/excerpts.ts";
 import { loadIntoStore } from "../../../../src/session/contexts/load-apart.ts";

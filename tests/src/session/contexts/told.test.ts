@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { UNPLACED } from "../../../../src/context/documents/growing.ts";
+import { UNPLACED } from "../../../../src/documents/growing.ts";
 import { contextParts } from "../../../../src/session/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { contextOf, convertedFile } from "../../../support/converted.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { NO_USAGE } from "../../../../src/model/index.ts";
+import { NO_USAGE } from "../../../../src/models/index.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow, interruptedIn } from "../../../../src/session/journal/account.ts";
 import { EMPTY_LEDGER, spend, treeOf } from "../../../../src/session/journal/ledger.ts";
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { warningText } from "../../../../src/cli/render/warnings.ts";
-import type { ModelAnswer, ModelRequest } from "../../../../src/model/port.ts";
+import type { ModelAnswer, ModelRequest } from "../../../../src/models/port.ts";
 import { warningForModel } from "../../../../src/session/ask/observe.ts";
 import { mendedBy, repliesTold } from "../../../../src/session/journal/call-warnings.ts";
 import { describeExecs } from "../../../../src/session/stored/exec-description.ts";

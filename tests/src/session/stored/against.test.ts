@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { load } from "../../../../src/context/index.ts";
-import type { ModelRequest } from "../../../../src/model/port.ts";
+import type { ModelRequest } from "../../../../src/models/port.ts";
 import { keepContext } from "../../../../src/session/contexts/contexts.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { compareSessions } from "../../../../src/session/stored/against.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ModelAnswer, ModelRequest } from "../../../../src/model/port.ts";
+import type { ModelAnswer, ModelRequest } from "../../../../src/models/port.ts";
 import { describeSession } from "../../../../src/session/index.ts";
 import { openScripted, promptOf, using } from "../../../support/scripted-session.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Reservation, SubCallError, Usage } from "../../../../src/model/port.ts";
-import { NO_USAGE } from "../../../../src/model/usage.ts";
+import type { Reservation, SubCallError, Usage } from "../../../../src/models/port.ts";
+import { NO_USAGE } from "../../../../src/models/usage.ts";
 import { leftForNext, leftOfBoth } from "../../../../src/session/journal/budgets.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger, spend } from "../../../../src/session/journal/ledger.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Model, ModelAnswer, RequestBudget } from "../../../../src/model/port.ts";
-import { openRequests } from "../../../../src/model/sub-call/requests.ts";
-import { NO_USAGE } from "../../../../src/model/usage.ts";
+import type { Model, ModelAnswer, RequestBudget } from "../../../../src/models/port.ts";
+import { openRequests } from "../../../../src/models/sub-call/requests.ts";
+import { NO_USAGE } from "../../../../src/models/usage.ts";
 import { openLimiter, openTreePlaces, withPlaces } from "../../../../src/session/sub-calls/places.ts";
 
 const live = new AbortController().signal;

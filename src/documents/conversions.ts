@@ -1,0 +1,75 @@
+import { LIMITS } from "../../runtime/index.ts";
+import type { Document, LoadedFile } from "../context/context.ts";
+import { amount } from "../platform/figures.ts";
+import { CUT_OFF, type Loss, type Original, UNPLACED } from "./growing.ts";
+
+/** Facts about the documents of a context that became text when they were loaded, by their wire names. */
+export interface ConvertedStats {
+  count: number;
+  /** Documents of which something is not in the text. */
+  lossy: number;
+  /** Losses of all of them by kind. */
+  lost: Record<string, number>;
+  /** The first 1,000. */
+  files: ConvertedFile[];
+}
+
+interface ConvertedFile extends Original {
+  readonly id: string;
+  /** The number of its places that have a label. */
+  readonly places: number;
+  readonly lost: readonly Loss[];
+}
+
+/** Files with as many places as a context that has these documents may still have. Behind them stands one without a label. */
+export function withPlacesWithin(files: readonly LoadedFile[], documents: readonly Document[]): readonly LoadedFile[] {
+  let room = LIMITS.documentPlaces - documents.reduce((sum, document) => sum + labelled(document), 0);
+  return files.map((file) => {
+    const { places = [], lost = [] } = file;
+    const over = labelled(file) - Math.max(0, room);
+    room -= labelled(file);
+    if (over <= 0) return file;
+    const most = labelled(file) - over;
+    const [[unit] = [0]] = places.slice(most);
+    const loss = { kind: UNPLACED, count: over, where: [] };
+    return { ...file, places: [...places.slice(0, most), [unit, ""]], lost: [...lost, loss] };
+  });
+}
+
+/** undefined if all documents are text as they were. */
+export function convertedIn(documents: readonly Document[]): ConvertedStats | undefined {
+  const files: ConvertedFile[] = documents.flatMap((document) => {
+    const { id, original, lost = [] } = document;
+    return original ? [{ id, ...original, places: labelled(document), lost }] : [];
+  });
+  if (files.length === 0) return undefined;
+  const lost: Record<string, number> = {};
+  for (const loss of files.flatMap((file) => file.lost)) lost[loss.kind] = (lost[loss.kind] ?? 0) + loss.count;
+  const lossy = files.filter((file) => file.lost.length > 0).length;
+  return { count: files.length, lossy, lost, files: files.slice(0, LISTED) };
+}
+
+const LISTED = 1000;
+
+/** `31 images`, `1 page without text`. */
+export function lossText(kind: string, count: number): string {
+  if (isOfBytes(kind)) return amount(count, kind, `bytes that are${kind.slice(BYTE.length)}`);
+  const [one, ...others] = kind.split(/(?= without )/);
+  return amount(count, kind, IRREGULAR[kind] ?? `${one}s${others.join("")}`);
+}
+
+/** True for bytes of a text that became U+FFFD. */
+export const isOfBytes = (kind: string) => kind.startsWith(BYTE);
+
+const BYTE = "byte that is";
+const IRREGULAR: Readonly<Record<string, string>> = {
+  "deleted by a tracked change": "deleted by tracked changes",
+  "header or footer": "headers or footers",
+  "reading of characters": "readings of characters",
+  [CUT_OFF]: "rests of files that are cut off",
+  [UNPLACED]: "places over 100,000",
+};
+
+function labelled({ places = [] }: Pick<Document, "places">): number {
+  return places.filter(([, label]) => label !== "").length;
+}

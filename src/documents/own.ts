@@ -1,0 +1,101 @@
+import { isUtf8 } from "node:buffer";
+import { type ChildProcess, spawn } from "node:child_process";
+import { hash } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
+import { basename, delimiter, isAbsolute, join } from "node:path";
+import { LIMITS } from "../../runtime/index.ts";
+import { type Asked, endInTime } from "./children.ts";
+import { withCopy } from "./copies.ts";
+import { growing, oneLine, textTooLarge, Unreadable } from "./growing.ts";
+import { extensionOf } from "./kinds.ts";
+import { type ReadText, readText, timeFor } from "./messages.ts";
+
+/** The argument that stands for the path of a private copy. */
+const COPY = "{}";
+const LAST_WORDS = 300;
+
+/** The id of a user's own converter: it changes with its arguments and with the program. */
+export function ownReader(argv: readonly string[]): string {
+  const [program = ""] = argv;
+  const stats = statSync(found(program), { throwIfNoEntry: false });
+  const id = hash("sha256", JSON.stringify([argv, found(program), stats?.size ?? null, stats?.mtimeMs ?? null]));
+  return `own/1 ${basename(program)} ${id.slice(0, 12)}`;
+}
+
+function found(program: string): string {
+  if (isAbsolute(program)) return program;
+  const places = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, program));
+  return places.find((path) => existsSync(path)) ?? program;
+}
+
+/** Reads an original by a program of the user's own. @throws Unreadable; RlmError `cancelled` */
+export async function readByOwn(
+  argv: readonly string[],
+  name: string,
+  bytes: Uint8Array,
+  { signal }: Asked,
+): Promise<ReadText> {
+  const extension = extensionOf(name);
+  const copy = `original.${extension}`;
+  const output = await withCopy({ [copy]: bytes }, (folder) => {
+    const words = argv.map((word) => (word === COPY ? join(folder, copy) : word));
+    return run(words, folder, bytes.length, signal);
+  });
+  const text = growing(LIMITS.contextBytes);
+  const pages = output.split("\f");
+  if (pages.length > 1 && pages.at(-1)?.trim() === "") pages.pop();
+  for (const [at, page] of pages.entries()) {
+    if (output.includes("\f")) text.part(`p.${at + 1}`);
+    if (page.trim() === "") text.lose("page without text", at + 1);
+    text.add(page);
+  }
+  return readText(name, extension, bytes, text.end());
+}
+
+/** The output of the program. It runs in a group of processes, which is ended whole. */
+async function run(
+  [program = "", ...rest]: readonly string[],
+  cwd: string,
+  bytes: number,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const { PATH = "", HOME = "", LANG = "" } = process.env;
+  const env = { PATH, HOME, LANG };
+  const own = spawn(program, rest, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const problem = (said: string) => new Unreadable("own_converter", `cannot be read: ${basename(program)} ${said}`);
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const end = (error: Error) => {
+    endGroup(own);
+    reject(error);
+  };
+  using _inTime = endInTime(timeFor(bytes), signal, end);
+  const pieces: Buffer[] = [];
+  let size = 0;
+  let said = "";
+  own.stdout.on("data", (piece: Buffer) => {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > LIMITS.contextBytes) end(textTooLarge(LIMITS.contextBytes));
+  });
+  own.stderr.on("data", (piece) => {
+    said = `${said}${piece}`.slice(-LAST_WORDS);
+  });
+  own.on("error", (error) => reject(problem(`cannot be started: ${error.message}`)));
+  // Processes that it has started may hold its output open.
+  own.on("exit", () => endGroup(own));
+  own.on("close", (code, by) => {
+    const output = Buffer.concat(pieces);
+    if (code !== 0) reject(problem(`ended with ${by ?? code}: ${oneLine(said.trim())}`));
+    else if (!isUtf8(output)) reject(problem("printed what is not UTF-8"));
+    else resolve(output.toString("utf8"));
+  });
+  return await promise;
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // All of the group has ended.
+  }
+}

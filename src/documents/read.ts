@@ -1,0 +1,142 @@
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { LIMITS } from "../../runtime/index.ts";
+import type { FileDocuments, NamedFile } from "../context/load/file-content.ts";
+import type { LoadOptions } from "../context/load/reading.ts";
+import { errnoOf, type Refusal } from "../context/load/roots.ts";
+import type { ContextSize } from "../context/load/size.ts";
+import type { Decoding } from "../context/text/decode.ts";
+import { type Asked, readInChild } from "./children.ts";
+import { withCopy } from "./copies.ts";
+import { documentError } from "./errors.ts";
+import { type Loss, Unreadable } from "./growing.ts";
+import { openKeptTexts, textKey } from "./kept.ts";
+import { type DocumentOptions, extensionOf, type FileKind, mayHold, type OriginalFile } from "./kinds.ts";
+import type { Answer } from "./messages.ts";
+import { ownReader, readByOwn } from "./own.ts";
+import { allReaders, readerOf } from "./packages.ts";
+import type { RowsAsked } from "./rows.ts";
+
+/** The documents that an original gives, or why it gives none: from the texts that are kept, or from a process. @throws RlmError `cancelled` */
+export async function documentsOfOriginal(
+  original: OriginalFile,
+  { relative, path, rules }: NamedFile,
+  { documents = {}, signal, onProgress }: LoadOptions,
+  { files, bytes }: ContextSize,
+): Promise<FileDocuments | Refusal> {
+  const tell = (place: string) => onProgress?.({ files, bytes, converting: `${basename(relative)} ${place}` });
+  try {
+    const asked = { signal, onProgress: tell };
+    const { isArchive, texts, refused } = await answerTo(relative, original, documents, asked);
+    const [own] = isArchive ? [] : refused;
+    if (own) return { reason: own.problem, document: own.reason, kind: kindOfWay(original.way) };
+    const isIn = ({ name }: { readonly name: string }) => !isArchive || !rules?.excludes(name);
+    const below = (above: string, name: string) => (isArchive ? `${above}/${name}` : above);
+    return {
+      files: texts.filter(isIn).map(({ name, text, original: from, ...found }) => ({
+        ...found,
+        bytes: text,
+        relative: below(relative, name),
+        path: path === "-" ? path : below(path, name),
+        ...(from ? { original: { ...from, reader: readerFor(original.way, from.kind) } } : {}),
+      })),
+      skipped: refused.filter(isIn).map(({ name, problem }) => ({ path: below(relative, name), reason: problem })),
+      isFolder: isArchive,
+    };
+  } catch (error) {
+    if (error instanceof Unreadable) {
+      return { reason: error.message, document: error.reason, kind: kindOfWay(original.way) };
+    }
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    return { reason: `cannot be copied to ${tmpdir()} (${errno})`, errno, document: "uncopied" };
+  }
+}
+
+const kindOfWay = (way: OriginalFile["way"]) => ("kind" in way ? way.kind : null);
+
+/** The answer of a reader, or the one that is kept. */
+async function answerTo(
+  name: string,
+  original: OriginalFile,
+  { keptIn }: DocumentOptions,
+  asked: Asked,
+): Promise<Answer> {
+  const { way, bytes, wal, decoding } = original;
+  // The first extension of `a.html.gz` tells its content.
+  const extension = extensionOf("kind" in way ? name.replace(/\.(gz|zst|zstd)$/i, "") : name);
+  const facts =
+    "kind" in way ? [way.kind, extension, ...decodingFacts(way.kind, decoding), ...membersOf(way)] : [extension];
+  const kept = keptIn === undefined ? null : openKeptTexts(keptIn);
+  const key = await textKey([readerFor(way), ...facts], wal ? [bytes, wal] : [bytes]);
+  const known = await kept?.find(key);
+  const answer = known ?? (await converted(basename(name), original, asked));
+  if (!known) await kept?.keep(key, answer);
+  return answer;
+}
+
+/** Facts on which the choice of the members of an archive depends. */
+function membersOf({ plain, secrets = false }: Exclude<OriginalFile["way"], { readonly argv: unknown }>) {
+  return secrets ? [...plain, "with secrets"] : plain;
+}
+
+/** Facts on which the texts that such a file may hold depend. */
+function decodingFacts(kind: FileKind, { encoding = "", bad }: Decoding): readonly string[] {
+  return mayHold(kind) || kind === "html" ? [encoding, bad] : [];
+}
+
+/** The id of the reader that makes a text of this kind. */
+function readerFor(way: OriginalFile["way"], kind?: string): string {
+  if ("argv" in way) return ownReader(way.argv);
+  return kind === undefined && mayHold(way.kind) ? allReaders() : readerOf(kind ?? way.kind);
+}
+
+/** Ids of all readers that may make texts of documents in a load with these options. */
+export function readersOf({ convert = {} }: DocumentOptions): string {
+  const own = Object.values(convert).flatMap((way) => (typeof way === "object" ? [ownReader(way)] : []));
+  return [allReaders(), ...own].join(", ");
+}
+
+/** The rows of one sheet or table of an original: its name, and a line of JSON for each row as `rows.ts` has them. */
+export interface TableText {
+  readonly name: string;
+  readonly lines: Uint8Array;
+  readonly lost: readonly Loss[];
+}
+
+/** Reads the rows of a workbook, a database or a Parquet file that a caller named. @throws RlmError */
+export async function tableOfOriginal(
+  path: string,
+  original: OriginalFile,
+  rows: RowsAsked,
+  asked: Asked,
+): Promise<TableText> {
+  const answer = await converted(basename(path), original, asked, rows).catch((error: unknown) => {
+    throw error instanceof Unreadable
+      ? documentError(path, error.message, error.reason, kindOfWay(original.way))
+      : error;
+  });
+  const [refused] = answer.refused;
+  if (refused) throw documentError(path, refused.problem, refused.reason, kindOfWay(original.way));
+  const [text] = answer.texts;
+  return { name: text?.name ?? "", lines: text?.text ?? new Uint8Array(), lost: text?.lost ?? [] };
+}
+
+async function converted(
+  name: string,
+  { way, bytes, wal, decoding }: OriginalFile,
+  asked: Asked,
+  rows?: RowsAsked,
+): Promise<Answer> {
+  if ("argv" in way) {
+    const text = await readByOwn(way.argv, name, bytes, asked);
+    return { isArchive: false, texts: [text], refused: [] };
+  }
+  const job = { name, ...way, decoding, room: LIMITS.contextBytes, ...(rows ? { rows } : {}) };
+  if (way.kind !== "sqlite") return readInChild(bytes, job, asked);
+  // SQLite reads files only.
+  const copy = "original.sqlite";
+  return withCopy({ [copy]: bytes, ...(wal ? { [`${copy}-wal`]: wal } : {}) }, (folder) =>
+    readInChild(bytes, { ...job, file: join(folder, copy) }, asked),
+  );
+}

@@ -1,0 +1,70 @@
+import { RlmError, remedy } from "../../runtime/index.ts";
+import { type BatchAccount, keyVariable } from "../models/index.ts";
+import type { Shipping } from "../store/index.ts";
+
+export interface AccountsParts {
+  readonly shipping: Pick<Shipping, "lease" | "release">;
+  /** The account of a model, `provider/id`, by the keys of this process. @throws RlmError if there is no key */
+  accountOf(model: string): Promise<BatchAccount>;
+}
+
+/** Accounts whose leases this process has, until it gives them back. */
+export type Accounts = ReturnType<typeof openAccounts>;
+
+export function openAccounts({ shipping, accountOf }: AccountsParts) {
+  /** Fences of the leases, by their accounts. */
+  const served = new Map<string, number>();
+
+  /** Gives the leases of all other accounts back. */
+  async function keep(accounts: ReadonlySet<string>): Promise<void> {
+    const left = [...served.keys()].filter((name) => !accounts.has(name));
+    for (const name of left) served.delete(name);
+    await Promise.all(left.map((name) => shipping.release(name)));
+  }
+
+  /**
+   * The account, as requests of this model, `provider/id`, need it: rows of different models may need different headers.
+   * @throws RlmError `auth_failed` if this process has no key or another one, or does not ask the model: then nothing is sent
+   */
+  async function accountFor(name: string, model: string): Promise<BatchAccount> {
+    const account = await accountOf(model).catch((error: unknown) => {
+      if (!(error instanceof RlmError)) throw error;
+      const { message, suggestion, ...cause } = error;
+      const problem = `calls of ${model} go by batches of ${name}: ${message}`;
+      throw new RlmError("auth_failed", problem, { suggestion, cause });
+    });
+    if (account.id === name) return account;
+    throw anotherAccount(name, model, account.id);
+  }
+
+  return {
+    /** Takes the lease of an account, and answers its fence. null: another process has it. */
+    async serve(name: string): Promise<number | null> {
+      const known = served.get(name);
+      if (known !== undefined) return known;
+      const fence = await shipping.lease(name);
+      if (fence !== null) served.set(name, fence);
+      return fence;
+    },
+    accountFor,
+    /** Gives the lease of an account back, if this process has it. */
+    async leave(name: string): Promise<void> {
+      if (served.delete(name)) await shipping.release(name).catch(() => {});
+    },
+    keep,
+    [Symbol.asyncDispose]: () => keep(new Set()),
+  };
+}
+
+const hashIn = (account: string) => account.slice(account.lastIndexOf(" ") + 1);
+
+function anotherAccount(account: string, model: string, own: string): RlmError {
+  const isOtherServer = hashIn(account) === hashIn(own);
+  const variable = keyVariable(model);
+  const cure = isOtherServer
+    ? `Name that server again: ${remedy("nameServer")}`
+    : `Set ${variable ? `${variable} to ` : ""}the key whose SHA-256 begins with ${hashIn(account)}`;
+  return new RlmError("auth_failed", `calls of ${model} go by batches of another key or server (${account})`, {
+    suggestion: `${cure}; or ${remedy("giveUpCalls")}.`,
+  });
+}

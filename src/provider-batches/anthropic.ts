@@ -1,0 +1,98 @@
+import * as v from "valibot";
+import type { BatchAccount } from "../models/index.ts";
+import { type Carrier, nullIfGone, type ResultRow } from "./carrier.ts";
+import { bodyOf, httpOf, inPath, JsonValue, Name, ROWS_MS, UNREADABLE } from "./http.ts";
+
+// Not tried with the real server: its list has a batch as soon as the create was carried out, the newest first. A create that it has
+// not begun 60 s after its connection ended is never carried out. The results are below the batch's own address: the one that the
+// server names is not used, since the key goes along.
+
+/** The server's clock may be so much behind, ms. */
+const EARLIER_MS = 5000;
+const STATUS: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  overloaded_error: 529,
+};
+
+const Made = v.object({ id: Name });
+const Looked = v.object({ processing_status: v.string() });
+const Counted = v.object({ created_at: v.string(), request_counts: v.record(v.string(), v.number()) });
+const Batch = v.object({ ...Made.entries, ...Looked.entries, ...Counted.entries });
+const List = v.pipe(
+  v.object({ data: v.array(Batch), has_more: v.boolean() }),
+  v.transform(({ data, has_more }) => ({ items: data, next: has_more ? `&after_id=${data.at(-1)?.id}` : null })),
+);
+const Failure = v.object({ error: v.object({ type: v.string() }) });
+const Result = v.variant("type", [
+  v.object({ type: v.literal("succeeded"), message: JsonValue }),
+  v.object({ type: v.literal("errored"), error: JsonValue }),
+  v.object({ type: v.picklist(["canceled", "expired"]) }),
+]);
+const Row = v.pipe(
+  v.object({ custom_id: v.string(), result: v.fallback(v.nullable(Result), null) }),
+  v.transform(({ custom_id, result }): ResultRow => {
+    if (result?.type === "succeeded") return { custom_id, answer: { status: 200, body: result.message } };
+    if (result?.type !== "errored") return { custom_id, answer: result ? null : UNREADABLE };
+    const failure = v.safeParse(Failure, result.error);
+    const status = failure.success ? STATUS[failure.output.error.type] : undefined;
+    return { custom_id, answer: { status: status ?? 500, body: result.error } };
+  }),
+);
+
+/** Message Batches: their requests go with the create, and nothing but the ids of its rows says whose a batch is. */
+export function anthropicCarrier(account: BatchAccount, stop?: AbortSignal): Carrier {
+  const http = httpOf(account, stop);
+  const base = `${account.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages/batches`;
+
+  async function results(batch: string) {
+    const response = await http.send("GET", `${base}/${inPath(batch)}/results`, { ms: ROWS_MS }).catch(nullIfGone);
+    return response === null ? null : http.rows(response, Row);
+  }
+
+  /** True if the rows of a batch that ended are those of the shipment; null: it does not say. */
+  async function isOf(shipment: string, batch: string): Promise<boolean | null> {
+    for await (const rows of (await results(batch)) ?? []) {
+      return rows.some(({ custom_id }) => custom_id.startsWith(`${shipment}-`));
+    }
+    return null;
+  }
+
+  return {
+    async create({ rows, asking }) {
+      let before = '{"requests":[';
+      const requests = await bodyOf(rows, ({ custom_id, body }) => {
+        const text = `${before}{"custom_id":"${custom_id}","params":${body}}`;
+        before = ",";
+        return text;
+      });
+      const body = new Blob([requests, "]}"], { type: "application/json" });
+      return (await http.json(Made, "POST", base, { body, before: asking, ms: ROWS_MS, goesOn: true })).id;
+    },
+    async find({ shipment, parcels, asked_at, known }) {
+      let isMaybe = false;
+      for await (const { id, processing_status, created_at, request_counts } of http.list(`${base}?limit=100`, List)) {
+        if (Date.parse(created_at) < asked_at - EARLIER_MS) break;
+        const count = Object.values(request_counts).reduce((sum, of) => sum + of, 0);
+        if (known.has(id) || count !== parcels) continue;
+        const isIt = processing_status === "ended" ? await isOf(shipment, id) : null;
+        if (isIt) return { kind: "found", batch: id };
+        isMaybe ||= isIt === null;
+      }
+      return { kind: isMaybe ? "maybe" : "none" };
+    },
+    async look(batch) {
+      // The counts of an open batch say nothing: they change when all its rows are done.
+      const { processing_status } = await http.json(Looked, "GET", `${base}/${inPath(batch)}`);
+      return processing_status === "ended" ? { state: "over" } : { state: "out", done: null };
+    },
+    results,
+    async cancel(batch) {
+      await http.json(v.unknown(), "POST", `${base}/${inPath(batch)}/cancel`);
+    },
+  };
+}

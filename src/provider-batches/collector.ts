@@ -1,0 +1,136 @@
+import { type Clock, RlmError } from "../../runtime/index.ts";
+import type { BatchAccount } from "../models/index.ts";
+import { sleep } from "../platform/sleep.ts";
+import type { Group, Shipment, Shipping } from "../store/index.ts";
+import { type Accounts, type AccountsParts, openAccounts } from "./accounts.ts";
+import type { Carrier } from "./carrier.ts";
+import { HINDERED_MS, MOST, SETTLE_MS, WAVE_MS } from "./pace.ts";
+import { type Advancing, advance } from "./shipments.ts";
+
+/** The parts with which a process sends what waits for batches, and takes the answers in. */
+export interface CollectorParts
+  extends Pick<Advancing, "random" | "pace" | "resendsDoubtful" | "answered">,
+    Omit<AccountsParts, "shipping"> {
+  readonly shipping: Shipping;
+  readonly clock: Clock;
+  carrierOf(account: BatchAccount): Carrier;
+  /**
+   * Nothing can be sent for an account until somebody acts. It may be told more than once.
+   * @param isOurs this process has its lease; else another one may have its key
+   */
+  hindered(account: string, error: RlmError, isOurs: boolean): void;
+  /** The provider of an account does not do what it is asked for now. It is asked again later, and this is told each time. */
+  failing(account: string, error: RlmError): void;
+  /** Called once all that is open has been looked at. */
+  readonly looked?: (() => void) | undefined;
+}
+
+/** The longest time between two rounds, ms: parcels that another process keeps are found so late. */
+const ROUND_MS = 1000;
+const IDLE_MS = 2000;
+
+/** Sends parcels of the store and takes in their answers, until the signal aborts. One process at a time does so for an account. */
+export async function collect(given: CollectorParts, signal: AbortSignal): Promise<void> {
+  // A request that is cut off by the end is no failure of its provider.
+  const failing: CollectorParts["failing"] = (...told) => void (signal.aborted || given.failing(...told));
+  const parts = { ...given, failing };
+  await using accounts = openAccounts(parts);
+  /** When a model of an account that is hindered is served again, ms of the clock. */
+  const hindered = new Map<string, number>();
+  /** Accounts that are being served. One whose provider hangs keeps no other one. */
+  const busy = new Map<string, Promise<void>>();
+  const failures: unknown[] = [];
+  let isFirst = true;
+
+  /** Serves each account that has something open. Returns when to do so again, in ms. */
+  async function round(): Promise<number> {
+    const [groups, shipments] = await Promise.all([parts.shipping.groups(), parts.shipping.open()]);
+    const names = new Set([...groups, ...shipments].map(({ account }) => account));
+    await accounts.keep(names);
+    const now = parts.clock.monotonic();
+    const keyOf = ({ account, model }: Group | Shipment) => `${account} ${model}`;
+    const isFree = (one: Group | Shipment) => (hindered.get(keyOf(one)) ?? 0) <= now;
+    for (const name of [...names].filter((one) => !busy.has(one))) {
+      const ofName = [...groups, ...shipments].filter(({ account }) => account === name);
+      const stuck = (model: string, error: RlmError, isOurs = true) => {
+        const key = `${name} ${model}`;
+        hindered.set(key, now + HINDERED_MS * parts.pace);
+        // Nobody has to act for what nobody waits for.
+        const isWanted = (one: Group | Shipment) => keyOf(one) === key && (!isShipment(one) || one.wanted > 0);
+        if (ofName.some(isWanted)) parts.hindered(name, error, isOurs);
+      };
+      const free = ofName.filter(isFree);
+      // Whoever has come for answers gets those that are there.
+      const isDue = (one: Group | Shipment) =>
+        isShipment(one) ? one.lookMs <= 0 || isFirst : isReady(one, parts.pace);
+      const isLeft = free.length < ofName.length;
+      const serving = serve(parts, accounts, { name, due: free.filter(isDue), isLeft, stuck })
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => busy.delete(name));
+      busy.set(name, serving);
+    }
+    const served = Promise.all(busy.values());
+    if (isFirst) void served.then(() => parts.looked?.());
+    isFirst = false;
+    const over = new AbortController();
+    await Promise.race([served, sleep(parts.clock, ROUND_MS * parts.pace, over.signal)]);
+    over.abort();
+    if (failures.length > 0) throw failures.splice(0)[0];
+    return names.size === 0 ? IDLE_MS : groups.length > 0 ? SETTLE_MS : ROUND_MS;
+  }
+
+  while (!signal.aborted) {
+    // A server that does not answer now may do so later.
+    const ms = await round().catch((error) => (isOfStore(error) ? IDLE_MS : Promise.reject(error)));
+    await sleep(parts.clock, ms * parts.pace, signal);
+  }
+  await Promise.all(busy.values());
+}
+
+interface Serving {
+  readonly name: string;
+  /** Groups to close, and shipments to look at. */
+  readonly due: readonly (Group | Shipment)[];
+  /** There is more in the account, which another process may be able to send. */
+  readonly isLeft: boolean;
+  stuck(model: string, error: RlmError, isOurs?: boolean): void;
+}
+
+/** Closes groups of an account, and advances its shipments. */
+async function serve(parts: CollectorParts, accounts: Accounts, { name, due, isLeft, stuck }: Serving): Promise<void> {
+  let hasFailed = false;
+  // Shipments as they stand, and the fence under which they were read.
+  let open: readonly Shipment[] = [];
+  let readUnder: number | null = null;
+  for (const one of due) {
+    try {
+      const account = await accounts.accountFor(name, one.model);
+      const fence = await accounts.serve(name);
+      if (fence === null) return;
+      // Shipments read without the lease, or while this account was served, may be old: a batch may have been made since.
+      if (readUnder !== fence) [open, readUnder] = [await parts.shipping.open(), fence];
+      // ▣ the parcels have their shipment
+      const shipment = isShipment(one)
+        ? open.find(({ id }) => id === one.id)
+        : await parts.shipping.close(one, fence, MOST);
+      const hindered = (error: RlmError) => stuck(one.model, error);
+      const failing = (error: RlmError) => parts.failing(name, error);
+      const advancing = { ...parts, fence, account, carrier: parts.carrierOf(account), hindered, failing };
+      if (shipment) await advance(advancing, shipment);
+    } catch (error) {
+      if (!(error instanceof RlmError) || isOfStore(error)) throw error;
+      hasFailed = true;
+      stuck(one.model, error, false);
+    }
+  }
+  if (isLeft || hasFailed) await accounts.leave(name);
+}
+
+const isShipment = (one: Group | Shipment): one is Shipment => "id" in one;
+
+const isOfStore = (error: unknown) => error instanceof RlmError && error.code === "store_failed";
+
+function isReady({ parcels, bytes, grows, oldestMs, newestMs }: Group, pace: number): boolean {
+  if (parcels >= MOST.parcels || bytes >= MOST.bytes || oldestMs >= WAVE_MS) return true;
+  return !grows && newestMs >= SETTLE_MS * pace;
+}

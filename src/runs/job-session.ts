@@ -1,0 +1,228 @@
+import { type Clock, type Json, RlmError } from "../../runtime/index.ts";
+import type { Context } from "../context/index.ts";
+import { type Models, openModels } from "../models/index.ts";
+import { sleep } from "../platform/sleep.ts";
+import {
+  contextParts,
+  type ExecEnvelope,
+  type ExecFailure,
+  heldBackText,
+  openParking,
+  openSessionWith,
+  type Resumed,
+  readRecord,
+  type Session,
+  summaryOf,
+} from "../session/index.ts";
+import type { JobOfRun, JobRow, Lease, Store } from "../store/index.ts";
+import type { WorkerSession, WorkProgress } from "./api.ts";
+import { type JobEnd, TRIED_AGAIN } from "./job-end.ts";
+import { openMoney } from "./money.ts";
+import { openRates } from "./rates.ts";
+import { jobOptions, onlyThese } from "./session-options.ts";
+import { type RunSpec, specOfJob } from "./spec.ts";
+import type { Stops } from "./stops.ts";
+import type { Troubles } from "./troubles.ts";
+import type { JobLease, JobSession, Taking } from "./try-parts.ts";
+
+export interface JobSessionsParts {
+  readonly store: Store;
+  readonly own: WorkerSession;
+  readonly contextOf: (key: string) => Promise<Context>;
+  /** Models by the one that calls without a name ask. */
+  readonly openModels: (model: string | null) => Models;
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly troubles: Troubles;
+  readonly onProgress: (progress: WorkProgress) => void;
+}
+
+/**
+ * Takes the lease of a job's session, which is made if it is missing.
+ * @throws RlmError `session_busy`; `store_corrupt` if the session is not that of a job
+ */
+export async function leaseJob(parts: JobSessionsParts, found: JobOfRun, taking?: Taking): Promise<JobLease> {
+  const { store } = parts;
+  const { session: id } = found.job;
+  const leased = await leaseOf(parts, found.job, taking);
+  const { fence, begun } = leased;
+  return {
+    fence,
+    begun,
+    answers: async () => (await recordsOf(store, id)).filter(({ record }) => record === "rlm_tool_result").length,
+    async open(ofRun, stops) {
+      const spec = specOfJob(ofRun, found.job);
+      const session = await openJobSession(parts, found, spec, { leased, stops });
+      return jobSession(store, session, spec, found.job);
+    },
+    release: () => store.release(id),
+  };
+}
+
+async function leaseOf({ store, clock }: JobSessionsParts, job: JobRow, taking?: Taking): Promise<Lease> {
+  const { run, n, session: id, begun_at } = job;
+  const begins = taking && { run, n, ...taking, answers: 0 };
+  const wanted = { id, name: null, origin: "batch", settings: null, at: clock.now(), begins } as const;
+  const make = () =>
+    store.create(wanted).catch((error: unknown) => {
+      const code = error instanceof RlmError ? error.code : null;
+      // No session of Belay has such an id.
+      if (code === "invalid_argument") throw notItsOwn(id);
+      if (code !== "session_exists") throw error;
+      return null;
+    });
+  // The first try makes the session, unless an earlier one came that far.
+  const fresh = begun_at === null ? await make() : null;
+  if (fresh) return fresh;
+  const row = await store.find(id);
+  if (row && (row.id !== id || row.origin !== "batch")) throw notItsOwn(id);
+  return (row ? null : await make()) ?? store.lease(id);
+}
+
+/** A row that was tampered with must not have its script run in the session of a person. */
+function notItsOwn(id: string): RlmError {
+  return new RlmError(
+    "store_corrupt",
+    `the session ${JSON.stringify(id)}, which one of its jobs names, is not that of a job`,
+    {
+      suggestion: "Somebody has changed the rows of the run: submit it again under another name.",
+    },
+  );
+}
+
+/** Opens the session with the job's context, its input, and a share in the money of its run. */
+async function openJobSession(
+  { store, own, env, clock, random, troubles, onProgress, ...parts }: JobSessionsParts,
+  { job, run }: JobOfRun,
+  spec: RunSpec,
+  { leased, stops }: { readonly leased: Lease; readonly stops: Pick<Stops, "park" | "suspend"> },
+): Promise<Session> {
+  const { jobs } = store;
+  const parking = openParking();
+  parking.begin(stops.park);
+  const key = { run: job.run, n: job.n };
+  const context = job.context === null ? null : await parts.contextOf(job.context);
+  const money = openMoney({
+    jobs,
+    key,
+    parking,
+    troubles,
+    random,
+    fence: leased.fence,
+    onBudget: spec.on_budget,
+    limitsCost: run.limits.nanodollars !== null,
+    rates: openRates({ jobs, rates: spec.rates, account: { ...own, env } }),
+    suspended: stops.suspend,
+    sleep: (ms, signal) => sleep(clock, ms, signal),
+  });
+  return openSessionWith(
+    {
+      ...jobOptions(spec, own),
+      onProgress: (progress) => {
+        if (progress.kind === "calls") onProgress({ kind: "calls", key, progress });
+        if (progress.kind === "waiting") onProgress({ kind: "waiting", key, wait: progress.wait });
+        if (progress.kind === "held_back") {
+          onProgress({ kind: "said", text: `job ${job.id}: ${heldBackText(progress.held_back)}` });
+        }
+      },
+    },
+    {
+      store,
+      clock,
+      random,
+      leased,
+      parking,
+      models: onlyThese(parts.openModels(spec.model), own.models),
+      job: await jobs.input(key),
+      run: money,
+      root: { session: job.session, run: job.run, comesBack: true },
+      answersOf: key,
+      // Other jobs of the run have had answers.
+      ...(run.spent.tokens > 0 && spec.model !== null ? { answered: [spec.model] } : {}),
+      ...(context ? contextParts(context) : {}),
+    },
+  );
+}
+
+function jobSession(store: Store, session: Session, spec: RunSpec, job: JobRow): JobSession {
+  const endOf = async (envelope: ExecEnvelope): Promise<JobEnd> => {
+    if (!envelope.success && envelope.resumable) return { kind: "unfinished", ...damageIn(envelope) };
+    return {
+      kind: "over",
+      code: envelope.success ? null : envelope.error_code,
+      result: envelope.success ? JSON.stringify(envelope.result_json) : null,
+      told: { ...told(envelope), ...(await spentBy(store, session.id)) },
+    };
+  };
+  return {
+    async run(signals) {
+      const last = cellOf(await session.resume(signals));
+      if (last && !(last.isRecorded && (await isToRunAgain(store, session.id, last.envelope, job)))) {
+        return endOf(last.envelope);
+      }
+      return endOf(await session.exec(spec.script.source, { name: spec.script.name, ...signals }));
+    },
+    async discard() {
+      await session.discard();
+      return spentBy(store, session.id);
+    },
+    close: () => session.close(),
+  };
+}
+
+function damageIn({ error_code: code, error_message: message, suggestion }: ExecFailure) {
+  return code === "store_corrupt" ? { damage: { code, message, suggestion } } : {};
+}
+
+/** The newest exec, if it is that of a script; else the context has been loaded, or nothing has been done. */
+function cellOf(resumed: Resumed | null): { readonly isRecorded: boolean; readonly envelope: ExecEnvelope } | null {
+  if (resumed?.kind !== "cell" || !resumed.envelope || "answer" in resumed.envelope) return null;
+  return { isRecorded: resumed.how === "replayed", envelope: resumed.envelope };
+}
+
+/** True if the recorded end is one that an earlier try has counted as an attempt already. */
+async function isToRunAgain(
+  store: Store,
+  session: string,
+  envelope: ExecEnvelope,
+  { attempts }: JobRow,
+): Promise<boolean> {
+  if (envelope.success || !TRIED_AGAIN.has(envelope.error_code)) return false;
+  const ends = (await recordsOf(store, session)).filter((record) => record.record === "rlm_complete");
+  const lost = ends.filter(({ error_code }) => [...TRIED_AGAIN].some((code) => code === error_code));
+  return lost.length <= attempts;
+}
+
+async function recordsOf(store: Store, session: string) {
+  return (await store.journal(session)).map(({ record }) => readRecord(record));
+}
+
+/** The most output that a job's row keeps, since it is read whole. The session's journal has the rest. */
+const OUTPUT_UNITS = 2 ** 20;
+
+/** The facts of an end that are kept beside its result. */
+function told(envelope: ExecEnvelope): { readonly [field: string]: Json } {
+  const { stdout, execution_time_ms, resumed, session_id, warnings } = envelope;
+  const output = stdout.length > OUTPUT_UNITS ? `${stdout.slice(0, OUTPUT_UNITS)}… (cut)` : stdout;
+  const warned = warnings.length > 0 ? { warnings: [...warnings] } : {};
+  const ended = { ...warned, output, ms: execution_time_ms, resumed, session: session_id };
+  if (envelope.success) return ended;
+  const { error_code, error_message, suggestion } = envelope;
+  return { error_code, error: error_message, suggestion, ...ended };
+}
+
+async function spentBy(store: Store, session: string): Promise<{ readonly [field: string]: Json }> {
+  const row = await store.find(session);
+  if (!row) return {};
+  const { sub_calls, tokens, cost_usd, reused } = summaryOf(row);
+  const spent = { sub_calls, tokens, cost_usd };
+  if (!reused) return spent;
+  return { ...spent, reused: reused.answers, saved: { tokens: reused.tokens, cost_usd: reused.cost_usd } };
+}
+
+/** The models that the worker's own flags reach. */
+export function modelsBy(own: WorkerSession, env: NodeJS.ProcessEnv): (model: string | null) => Models {
+  const { baseUrl, apiKeyEnv, price, leaveOut, also: models } = own;
+  return (model) => openModels({ model: model ?? undefined, models, baseUrl, apiKeyEnv, price, leaveOut, env });
+}

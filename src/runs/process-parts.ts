@@ -1,0 +1,70 @@
+import { RlmError, systemClock } from "../../runtime/index.ts";
+import type { Models } from "../models/index.ts";
+import type { WorkerSession, WorkOptions } from "./api.ts";
+import { isOfAnotherBuild, ownEngine } from "./build.ts";
+import { checkModel } from "./check-model.ts";
+import { openHeldContexts } from "./held-contexts.ts";
+import { type JobSessionsParts, leaseJob, modelsBy } from "./job-session.ts";
+import type { RunSpec } from "./spec.ts";
+import { openTroubles, reasonOf } from "./troubles.ts";
+import type { TryParts } from "./try-parts.ts";
+
+/** Parts that every try of this process works with. */
+export async function processParts(
+  options: Pick<WorkOptions, "store" | "session" | "suspend" | "onProgress" | "clock">,
+): Promise<TryParts> {
+  const { store, session: own, suspend, onProgress = () => {}, clock = systemClock } = options;
+  const env = process.env;
+  const troubles = openTroubles();
+  const sessions: JobSessionsParts = {
+    store,
+    own,
+    env,
+    onProgress,
+    clock,
+    random: Math.random,
+    troubles,
+    contextOf: openHeldContexts(store),
+    openModels: modelsBy(own, env),
+  };
+  const runsOfOthers = new Set<string>();
+  return {
+    jobs: store.jobs,
+    engine: { own: ownEngine(), isForeign: isOfAnotherBuild },
+    foreign({ run: { id, name } }) {
+      if (runsOfOthers.has(id)) return;
+      runsOfOthers.add(id);
+      const text = `jobs of ${name} were begun by another build of Belay, and wait for a worker of that one`;
+      onProgress({ kind: "said", text });
+    },
+    refusal: openRefusals(own, sessions.openModels),
+    troubles,
+    lease: (found, taking) => leaseJob(sessions, found, taking),
+    stopped: suspend,
+    now: clock.now,
+    random: Math.random,
+    after: (ms, then) => clock.after(ms, then),
+    tell: onProgress,
+  };
+}
+
+/** Why jobs of a run are not tried here: the model is not allowed, or there is no key for it. */
+function openRefusals({ models: allowed }: WorkerSession, openModels: JobSessionsParts["openModels"]) {
+  /** One for each model: what it has found is not looked for again. */
+  const opened = new Map<string, Models>();
+  return (spec: RunSpec): string | null => {
+    const { model } = spec;
+    if (model !== null && allowed !== null && !allowed.includes(model)) {
+      return `the workers of its queue do not ask ${model}`;
+    }
+    const models = opened.get(model ?? "") ?? openModels(model);
+    opened.set(model ?? "", models);
+    try {
+      checkModel(spec, models);
+      return null;
+    } catch (error) {
+      if (error instanceof RlmError) return reasonOf(error);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { readLiteral } from "../../../../src/models/replies/literal.ts";
+import { leftCallCure, textCalls } from "../../../../src/models/replies/text-calls.ts";
+
+const TOOLS = [{ name: "rlm_exec" }];
+const CALL = '<tool_call>\n{"name": "rlm_exec", "arguments": {"code": "1"}}\n</tool_call>';
+const codes = (text: string) => textCalls(text, TOOLS)?.calls.map((call) => call.arguments);
+
+test("calls are read from the line at which they begin", () => {
+  expect(textCalls(`I look.\n${CALL}`, TOOLS)).toMatchObject({ start: 8, problem: null });
+  expect(codes(`${CALL}\n${CALL}`)).toEqual([{ code: "1" }, { code: "1" }]);
+  expect(codes('rlm_exec(code="""a\n"b" \\t""", why=\'\')')).toEqual([{ code: 'a\n"b" \t', why: "" }]);
+});
+
+test("a text that speaks of a call has none", () => {
+  const line = CALL.replaceAll("\n", "");
+  const fenced = `It says:\n\`\`\`\n${line}\n\`\`\``;
+  for (const text of [`\`${line}\``, `> ${line}`, fenced, `It says ${line}`, "I used rlm_exec."]) {
+    expect(textCalls(text, TOOLS)).toBeNull();
+  }
+});
+
+test.each([
+  [CALL.slice(0, -25), "not whole"],
+  [`${CALL}\nDone.`, "other text follows"],
+  [CALL.replace("rlm_exec", "python"), "no tool python"],
+])("%j is not run", (text, problem) => {
+  expect(textCalls(text, TOOLS)).toMatchObject({ problem: expect.stringContaining(problem) });
+});
+
+test("the cure names the parser of the format", () => {
+  expect(leftCallCure(CALL, [], ["hi"])).toContain("parser hermes, SGLang --tool-call-parser qwen25");
+  expect(leftCallCure("<TOOLCALL>[]</TOOLCALL>", [], [])).toContain("--tool-call-parser NAME");
+  expect(leftCallCure(CALL, [], ["What is <tool_call>?"])).toBeNull();
+  expect(leftCallCure(`Write it so:\n${CALL}\nNo more.`, [], [])).toBeNull();
+});
+
+test("a literal of either language is read, and nothing else", () => {
+  expect(readLiteral("{ n: -2.5, 'it': [`a\nb`, 'it\\'s', \"\\x41\",], }")).toEqual({
+    n: -2.5,
+    it: ["a\nb", "it's", "A"],
+  });
+  const others = [
+    "n",
+    "1 + 1",
+    ["`$", "{n}`"].join(""),
+    "'a' 'b'",
+    "{ n }",
+    "[...'ab']",
+    "'\\d'",
+    '"open',
+    "f()",
+    "String.raw`a`",
+  ];
+  expect(others.map(readLiteral)).toEqual(others.map(() => undefined));
+});

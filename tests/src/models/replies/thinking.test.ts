@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { withoutThinking } from "../../../../src/models/replies/thinking.ts";
+
+test.each([
+  ["<think>a</think>\nyes", "yes"],
+  ["<think>a</think><thinking>b</thinking> yes\n", "yes"],
+  ["<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>yes<|return|>", "yes"],
+  ["<think>a", ""],
+])("thinking is taken off: %j", (text, rest) => {
+  expect(withoutThinking(text, [])).toEqual({ text: rest, isThought: true });
+});
+
+test.each([" yes \n", "The <think> tag\n</think>\nends here.", "```\n</think>\n```\nyes", ""])(
+  "a text without thinking stays as it is: %j",
+  (text) => {
+    expect(withoutThinking(text, [])).toEqual({ text, isThought: false });
+  },
+);
+
+test("a closing tag that the model was shown is no end of thinking", () => {
+  const text = "It has the line\n</think>\nin it.";
+  expect(withoutThinking(text, ["start\n</THINK>\nend"])).toEqual({ text, isThought: false });
+  expect(withoutThinking(text, ["start"])).toEqual({
+    ...{ text: "in it.", isThought: true },
+    mended: "thinking without its beginning",
+  });
+});
+
+test("a channel that calls a tool is left to who reads calls", () => {
+  const call = '<|channel|>commentary to=functions.rlm_exec <|constrain|>json<|message|>{"code":"1"}<|call|>';
+  const text = `<|channel|>analysis<|message|>a<|end|><|start|>assistant${call}`;
+  expect(withoutThinking(text, []).text).toBe(`<|start|>assistant${call}`);
+});

@@ -1,0 +1,416 @@
+import { createServer } from "node:http";
+import { expect, onTestFinished, test } from "vitest";
+import { BATCH_APIS, type BatchAccount, type BatchApi } from "../../../src/models/port.ts";
+import { type Carrier, CarrierError, type LostBatch, type ResultRow } from "../../../src/provider-batches/carrier.ts";
+import { carrierOf } from "../../../src/provider-batches/carriers.ts";
+import { type BatchServer, type BatchServerOptions, startBatchServer } from "../../support/batch-server/index.ts";
+import { accountAt, pagesOf, rowsOf, SHIPMENT, send } from "../../support/batch-server/parcels.ts";
+
+const FILED = BATCH_APIS.filter((api) => api !== "anthropic-messages");
+
+async function serve(options: BatchServerOptions = {}): Promise<BatchServer> {
+  const server = await startBatchServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A server whose answer is always this one. */
+async function answering(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status, headers).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+}
+
+const carrierAt = (server: BatchServer, api: BatchApi, key?: string) => carrierOf(accountAt(server, api, key));
+
+function lost(over: Partial<LostBatch> = {}): LostBatch {
+  return { shipment: SHIPMENT, parcels: 3, file: null, asked_at: Date.now(), known: new Set(), ...over };
+}
+
+async function read(carrier: Carrier, batch: string): Promise<readonly ResultRow[] | null> {
+  const pieces = await carrier.results(batch);
+  if (pieces === null) return null;
+  return (await Array.fromAsync(pieces)).flat().toSorted((a, b) => a.custom_id.localeCompare(b.custom_id));
+}
+
+async function failed(asked: Promise<unknown>): Promise<CarrierError> {
+  const error = await asked.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof CarrierError) return error;
+  throw new Error(`no CarrierError: ${error}`);
+}
+
+const over = (carrier: Carrier, batch: string) => expect.poll(() => carrier.look(batch)).toEqual({ state: "over" });
+
+test.each(BATCH_APIS)("%s: a batch is made once, is looked at, and its rows come back by their ids", async (api) => {
+  const server = await serve({ answer: ({ prompt }) => ({ text: `re ${prompt}` }) });
+  const carrier = carrierAt(server, api);
+  const batch = await send(carrier, api, ["a", "b", "c"]);
+  await over(carrier, batch);
+  const rows = await read(carrier, batch);
+  expect(rows?.map(({ custom_id, answer }) => [custom_id, answer?.status])).toEqual([
+    [`${SHIPMENT}-0`, 200],
+    [`${SHIPMENT}-1`, 200],
+    [`${SHIPMENT}-2`, 200],
+  ]);
+  expect(JSON.stringify(rows?.[1]?.answer?.body)).toContain("re b");
+  expect(server.batches.map(({ shipment, model, api: of }) => ({ shipment, model, of }))).toEqual([
+    { shipment: SHIPMENT, model: "m", of: api },
+  ]);
+  expect(server.steps.filter(({ kind }) => kind === "create")).toHaveLength(1);
+  expect([...server.paid()].toSorted()).toEqual([
+    ["a", 1],
+    ["b", 1],
+    ["c", 1],
+  ]);
+});
+
+test.each(BATCH_APIS)("%s: requests of many pages come back in pieces of at most 500 rows", async (api) => {
+  const server = await serve();
+  const carrier = carrierAt(server, api);
+  const prompts = Array.from({ length: 1203 }, (_, n) => `p${n}`);
+  const batch = await send(carrier, api, prompts, 100);
+  await over(carrier, batch);
+  const pieces = await Array.fromAsync((await carrier.results(batch)) ?? []);
+  expect(pieces.map((piece) => piece.length)).toSatisfy((sizes: number[]) => Math.max(...sizes) <= 500);
+  expect(new Set(pieces.flat().map(({ custom_id }) => custom_id)).size).toBe(1203);
+});
+
+test.each(BATCH_APIS)("%s: rows that failed have their status", async (api) => {
+  const server = await serve({ answer: ({ prompt }) => ({ status: Number(prompt) }) });
+  const carrier = carrierAt(server, api);
+  const batch = await send(carrier, api, ["200", "400", "429", "500"]);
+  await over(carrier, batch);
+  const rows = await read(carrier, batch);
+  expect(rows?.map(({ answer }) => answer?.status)).toEqual([200, 400, 429, 500]);
+  expect(JSON.stringify(rows?.[2]?.answer?.body)).toContain("scripted");
+});
+
+test.each(BATCH_APIS)(
+  "%s: rows of a batch that expired have no answer, and those that were done have one",
+  async (api) => {
+    const server = await serve({ fate: () => ({ expireAfter: 1 }) });
+    const carrier = carrierAt(server, api);
+    const batch = await send(carrier, api, ["a", "b", "c"]);
+    await over(carrier, batch);
+    const rows = (await read(carrier, batch)) ?? [];
+    expect(rows.filter(({ answer }) => answer !== null).map(({ custom_id }) => custom_id)).toEqual([`${SHIPMENT}-2`]);
+  },
+);
+
+test.each(BATCH_APIS)("%s: a batch is cancelled, and its rows have no answer", async (api) => {
+  const begin = Promise.withResolvers<void>();
+  const server = await serve({ fate: () => ({ wait: begin.promise }) });
+  const carrier = carrierAt(server, api);
+  const batch = await send(carrier, api, ["a", "b", "c"]);
+  expect(await carrier.look(batch)).toEqual({ state: "out", done: api === "anthropic-messages" ? null : 0 });
+  await carrier.cancel(batch);
+  begin.resolve();
+  await over(carrier, batch);
+  expect((await read(carrier, batch))?.filter(({ answer }) => answer !== null)).toEqual([]);
+  expect(server.ran).toEqual([]);
+});
+
+test.each(FILED.flatMap((api) => (["tokens", "file", "other"] as const).map((why) => [api, why] as const)))(
+  "%s: a batch that is refused says why: %s",
+  async (api, refuse) => {
+    const carrier = carrierAt(await serve({ fate: () => ({ refuse }) }), api);
+    const batch = await send(carrier, api, ["a"]);
+    await expect.poll(() => carrier.look(batch)).toMatchObject({ state: "refused", why: refuse });
+  },
+);
+
+test.each(BATCH_APIS)("%s: results that are not kept any more are null", async (api) => {
+  const carrier = carrierAt(await serve({ fate: () => ({ forgotten: true }) }), api);
+  const batch = await send(carrier, api, ["a"]);
+  await over(carrier, batch);
+  expect(await carrier.results(batch)).toBeNull();
+});
+
+test.each(BATCH_APIS)("%s: a batch whose create lost its answer is found on a later page of the list", async (api) => {
+  const server = await serve({
+    pageSize: 2,
+    fault: ({ kind, n }) => (kind === "create" && n === 0 ? { lost: "response" } : undefined),
+  });
+  const carrier = carrierAt(server, api);
+  const asked_at = Date.now();
+  expect(await failed(send(carrier, api, ["a", "b", "c"]))).toMatchObject({ status: null });
+  for (const other of ["A", "B", "C"]) await send(carrier, api, ["x", "y", "z"], 10, `01OTHER${other}`);
+  await expect.poll(() => carrier.find(lost({ asked_at }))).toEqual({ kind: "found", batch: server.batches[0]?.id });
+  expect(server.steps.filter(({ kind }) => kind === "list").length).toBeGreaterThanOrEqual(2);
+});
+
+test.each(BATCH_APIS)(
+  "%s: a batch that was never made is not found, with this key or with another one",
+  async (api) => {
+    const server = await serve({
+      fault: ({ kind, n, key }) => (kind === "create" && n === 0 && key === "key-1" ? { lost: "request" } : undefined),
+    });
+    const carrier = carrierAt(server, api, "key-1");
+    expect(await failed(send(carrier, api, ["a", "b", "c"]))).toMatchObject({ status: null });
+    expect(await carrier.find(lost())).toEqual({ kind: "none" });
+    await send(carrierAt(server, api, "key-2"), api, ["a", "b", "c"]);
+    expect(await carrier.find(lost())).toEqual({ kind: "none" });
+    expect(server.batches).toHaveLength(1);
+  },
+);
+
+test.each(BATCH_APIS)("%s: a create that must not be sent any more is not sent", async (api) => {
+  const server = await serve();
+  const held = send(carrierAt(server, api), api, ["a"], undefined, SHIPMENT, async () => false);
+  expect(await failed(held)).toMatchObject({ status: null, message: expect.stringContaining("was not sent") });
+  expect(server.steps.filter(({ kind }) => kind === "create")).toEqual([]);
+});
+
+test.each(FILED)(
+  "%s: a create that is still on its way fails when its file is taken away, which counts twice",
+  async (api) => {
+    const begin = Promise.withResolvers<void>();
+    const server = await serve({ fault: ({ kind }) => (kind === "create" ? { wait: begin.promise } : undefined) });
+    const carrier = carrierAt(server, api);
+    const file = (await carrier.upload?.(SHIPMENT, pagesOf(rowsOf(api, ["a"])))) ?? null;
+    const made = failed(carrier.create({ shipment: SHIPMENT, file, rows: pagesOf([]), asking: async () => true }));
+    await expect.poll(() => server.steps.filter(({ kind }) => kind === "create").length).toBe(1);
+    await carrier.fence?.(file ?? "");
+    await carrier.fence?.(file ?? "");
+    begin.resolve();
+    expect((await made).status).toSatisfy((status: number) => status >= 400);
+    expect(server.batches).toEqual([]);
+  },
+);
+
+test("Gemini: a 403 in other words is not a file that is gone", async () => {
+  const server = await serve({ fault: ({ kind }) => (kind === "fence" ? { status: 403 } : undefined) });
+  expect(await failed(carrierAt(server, "google-generative-ai").fence?.("files/x") ?? Promise.resolve())).toMatchObject(
+    { status: 403 },
+  );
+});
+
+test("Anthropic: a batch that goes on could be the one, if it has as many rows, is new and is not known", async () => {
+  const begin = Promise.withResolvers<void>();
+  const server = await serve({ fate: () => ({ wait: begin.promise }) });
+  const carrier = carrierAt(server, "anthropic-messages");
+  const asked_at = Date.now();
+  const id = await send(carrier, "anthropic-messages", ["a", "b", "c"]);
+  expect(await carrier.find(lost({ asked_at }))).toEqual({ kind: "maybe" });
+  expect(await carrier.find(lost({ asked_at, parcels: 2 }))).toEqual({ kind: "none" });
+  expect(await carrier.find(lost({ asked_at, file: null, known: new Set([id]) }))).toEqual({ kind: "none" });
+  expect(await carrier.find(lost({ asked_at: asked_at + 60_000 }))).toEqual({ kind: "none" });
+  begin.resolve();
+  await expect.poll(() => carrier.find(lost({ asked_at }))).toEqual({ kind: "found", batch: id });
+  expect(await carrier.find(lost({ asked_at, shipment: "01OTHER" }))).toEqual({ kind: "none" });
+});
+
+test("Anthropic: an ended batch whose results are not there could be the one", async () => {
+  const server = await serve({ fate: () => ({ forgotten: true }) });
+  const carrier = carrierAt(server, "anthropic-messages");
+  await over(carrier, await send(carrier, "anthropic-messages", ["a", "b", "c"]));
+  expect(await carrier.find(lost())).toEqual({ kind: "maybe" });
+});
+
+test("OpenAI: the list is not read beyond ten minutes before the create", async () => {
+  const server = await serve({ pageSize: 1 });
+  const carrier = carrierAt(server, "openai-completions");
+  for (const other of ["A", "B", "C"]) await send(carrier, "openai-completions", ["x"], 10, `01OTHER${other}`);
+  expect(await carrier.find(lost({ asked_at: Date.now() + 700_000 }))).toEqual({ kind: "none" });
+  expect(server.steps.filter(({ kind }) => kind === "list")).toHaveLength(1);
+});
+
+test.each(BATCH_APIS)("%s: a batch that the list shows late is found late", async (api) => {
+  const server = await serve({ fate: () => ({ hiddenMs: 150 }) });
+  const carrier = carrierAt(server, api);
+  const asked_at = Date.now();
+  const batch = await send(carrier, api, ["a", "b", "c"]);
+  expect(await carrier.find(lost({ asked_at }))).toEqual({ kind: "none" });
+  await expect.poll(() => carrier.find(lost({ asked_at }))).toEqual({ kind: "found", batch });
+});
+
+const nameOf = (api: BatchApi) => (api === "google-generative-ai" ? "batches/b0" : "b0");
+
+const STEPS = {
+  create: (carrier: Carrier, api: BatchApi) => send(carrier, api, ["a"]),
+  list: (carrier: Carrier) => carrier.find(lost()),
+  look: (carrier: Carrier, api: BatchApi) => carrier.look(nameOf(api)),
+  results: (carrier: Carrier, api: BatchApi) => carrier.results(nameOf(api)),
+  cancel: (carrier: Carrier, api: BatchApi) => carrier.cancel(nameOf(api)),
+};
+
+const REFUSED = (["create", "list", "look", "results", "cancel"] as const).flatMap((step) =>
+  [401, 404, 429, 500].map((status) => [step, status] as const),
+);
+
+test.each(REFUSED)(
+  "%s that is answered with %i is sent once, and its failure names neither key nor query",
+  async (step, status) => {
+    for (const api of BATCH_APIS) {
+      const server = await serve({ fault: () => ({ status }) });
+      const asked = STEPS[step](carrierAt(server, api, "sk-verysecretkey"), api);
+      if (status === 404 && step === "results") expect(await asked).toBeNull();
+      else {
+        const error = await failed(asked);
+        expect(error.message).toMatch(new RegExp(`^(?:GET|POST) /\\S+ failed \\(${status}\\): scripted ${status}$`));
+        expect(error.status).toBe(status);
+      }
+      expect(server.steps).toHaveLength(1);
+    }
+  },
+);
+
+test("a failure keeps no key, though the server repeats it", async () => {
+  const key = "sk-verysecretkey";
+  const url = await answering(401, JSON.stringify({ error: { message: `Incorrect API key: ${key}\u001b[2J` } }));
+  const account = {
+    id: "x",
+    api: "openai-completions",
+    baseUrl: url,
+    model: "m",
+    headers: { authorization: `Bearer ${key}` },
+    prove: () => "",
+  } as const;
+  const error = await failed(carrierOf(account).look("b"));
+  expect(error.message).toBe("GET /batches/b failed (401): Incorrect API key: [key]\\x1b[2J");
+  const invalid = { ...account, headers: { authorization: `Bearer ${key}\nx` } };
+  expect((await failed(carrierOf(invalid).look("b"))).message).not.toContain(key);
+  expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(key);
+});
+
+test.each(BATCH_APIS)("%s: no answer and a redirect have no status", async (api) => {
+  const gone = accountOf(api, "http://127.0.0.1:1");
+  expect(await failed(carrierOf(gone).look(nameOf(api)))).toMatchObject({ status: null, message: /ECONNREFUSED/ });
+  const elsewhere = accountOf(api, await answering(307, "", { location: "http://127.0.0.1:1/" }));
+  expect(await failed(carrierOf(elsewhere).look(nameOf(api)))).toMatchObject({ status: null });
+});
+
+test.each([
+  ["text", "hello"],
+  ["null", "null"],
+  ["a list", "[]"],
+  ["names that are addresses", '{"id":"../../x","name":"http://x","file":{"name":"files/../y"}}'],
+  ["numbers as names", '{"id":1,"name":2,"status":3,"created_at":"x","processing_status":[]}'],
+])("an answer that is %s has no status, since the request may have been carried out", async (_form, body) => {
+  const url = await answering(200, body, { "x-goog-upload-url": "http://[bad" });
+  for (const api of BATCH_APIS) {
+    const carrier = carrierOf(accountOf(api, url));
+    expect(await failed(send(carrier, api, ["a"]))).toMatchObject({ status: null, message: /cannot be read/ });
+    expect(await failed(carrier.look(nameOf(api)))).toMatchObject({ status: null });
+  }
+});
+
+test("the rows and the key of Gemini go to the account's host, wherever the server sends them", async () => {
+  const url = await answering(200, '{"file":{"name":"files/f"}}', {
+    "x-goog-upload-url": "http://127.0.0.1:1/upload/x?id=1",
+  });
+  const carrier = carrierOf(accountOf("google-generative-ai", url));
+  expect(await carrier.upload?.(SHIPMENT, pagesOf([]))).toBe("files/f");
+});
+
+test("a list without an end is not read for ever", async () => {
+  const batch = { id: "b", status: "x", created_at: 9e9, metadata: null };
+  const url = await answering(200, JSON.stringify({ data: [batch], has_more: true }));
+  expect(await failed(carrierOf(accountOf("openai-completions", url)).find(lost()))).toMatchObject({
+    status: null,
+    message: /more than 1000 pages/,
+  });
+});
+
+/** Results of a batch of Anthropic's, as these lines. */
+async function linesOf(lines: string): Promise<readonly ResultRow[] | null> {
+  return await read(carrierOf(accountOf("anthropic-messages", await answering(200, lines))), "b");
+}
+
+test("rows of a form that Belay does not know fail their calls, and rows that are none stop the reading", async () => {
+  const rows = await linesOf('\n{"custom_id":"s-0","result":{"type":"new"}}\r\n\n{"custom_id":"s-1","result":null}');
+  expect(rows?.map(({ answer }) => answer?.status)).toEqual([422, 422]);
+  for (const line of ["{", "null", '{"result":{"type":"expired"}}', '{"custom_id":1}']) {
+    expect(await failed(linesOf(`{"custom_id":"s-0","result":{"type":"expired"}}\n${line}`))).toMatchObject({
+      status: null,
+    });
+  }
+  const long = `{"custom_id":"${"x".repeat(17_000_000)}`;
+  expect((await failed(linesOf(long))).message).toContain("too large");
+});
+
+test("types of errors of Anthropic have the status that they have live", async () => {
+  const types = ["not_found_error", "request_too_large", "overloaded_error", "billing_error", 1];
+  const lines = types.map((type, n) =>
+    JSON.stringify({ custom_id: `s-${n}`, result: { type: "errored", error: { error: { type } } } }),
+  );
+  expect((await linesOf(lines.join("\n")))?.map(({ answer }) => answer?.status)).toEqual([404, 413, 529, 500, 500]);
+});
+
+function accountOf(api: BatchApi, baseUrl: string): BatchAccount {
+  return { id: "x", api, baseUrl, model: "m", headers: { authorization: "Bearer key" }, prove: () => "" };
+}
+
+/** Looks at an operation of Gemini's. */
+async function lookAt(operation: object) {
+  const url = await answering(200, JSON.stringify({ name: "batches/b", metadata: {}, ...operation }));
+  return await carrierOf(accountOf("google-generative-ai", url)).look("batches/b");
+}
+
+test("Gemini: the state counts, and an operation without one is over when it is done", async () => {
+  expect(await lookAt({})).toEqual({ state: "out", done: null });
+  expect(await lookAt({ done: true })).toEqual({ state: "over" });
+  const cancelled = { code: 1, message: "cancelled" };
+  expect(await lookAt({ done: true, error: cancelled, metadata: { state: "BATCH_STATE_CANCELLED" } })).toEqual({
+    state: "over",
+  });
+  expect(await lookAt({ done: true, error: {} })).toMatchObject({ state: "refused", why: "other" });
+  expect(await lookAt({ metadata: { state: "BATCH_STATE_FAILED" } })).toMatchObject({ state: "refused", why: "other" });
+  const batchStats = { successfulRequestCount: "7", failedRequestCount: "x" };
+  expect(await lookAt({ metadata: { state: "BATCH_STATE_RUNNING", batchStats } })).toEqual({ state: "out", done: 7 });
+});
+
+test("rows of many bytes come in smaller pieces", async () => {
+  const url = await answering(
+    200,
+    Array.from({ length: 30 }, (_, n) =>
+      JSON.stringify({ custom_id: `s-${n}`, result: { type: "succeeded", message: "x".repeat(1e6) } }),
+    ).join("\n"),
+  );
+  const pieces = await Array.fromAsync((await carrierOf(accountOf("anthropic-messages", url)).results("b")) ?? []);
+  expect(pieces.flat()).toHaveLength(30);
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(12);
+});
+
+test("the scripted server refuses one in so many requests, and counts what is paid for twice", async () => {
+  const server = await serve({ noise: { oneIn: 3, seed: 7 } });
+  const carrier = carrierAt(server, "anthropic-messages");
+  for (let n = 0; n < 60; n++) await send(carrier, "anthropic-messages", ["a"]).catch(() => {});
+  const refused = server.steps.filter(({ status }) => status !== 200);
+  expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([429, 500]));
+  expect(refused.length).toBeGreaterThan(10);
+  await expect.poll(() => server.paid()).toEqual(new Map([["a", 60 - refused.length]]));
+});
+
+test("a server that answers before it has read the requests is a failed upload, and ends no process", async () => {
+  const server = createServer((_request, response) => response.writeHead(404, { connection: "close" }).end("{}"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const baseUrl = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/v1`;
+  const account: BatchAccount = {
+    id: "a",
+    api: "openai-completions",
+    baseUrl,
+    model: "m",
+    headers: {},
+    prove: () => "",
+  };
+  const rows = rowsOf(account.api, ["a".repeat(100), "b".repeat(4e6)]);
+  for (let time = 0; time < 5; time++) {
+    const upload = carrierOf(account).upload?.(SHIPMENT, pagesOf(rows)) ?? Promise.resolve();
+    expect([404, null]).toContain((await failed(upload)).status);
+  }
+});

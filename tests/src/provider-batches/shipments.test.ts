@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../../runtime/index.ts";
+import { type Carrier, CarrierError, type Look } from "../../../src/provider-batches/carrier.ts";
+import { advance } from "../../../src/provider-batches/shipments.ts";
+import { openStore, type Store } from "../../../src/store/index.ts";
+
+const ACCOUNT = "openai-completions http://p/v1 00000000";
+
+/** A shipment with one parcel that has not left. */
+async function closedIn({ shipping }: Store) {
+  const key = { session: "S", call: "1", k: 0, root: "S", run: null };
+  await shipping.keep({ ...key, account: ACCOUNT, model: "p/m", body: {}, proof: "proof" });
+  const fence = (await shipping.lease(ACCOUNT)) ?? 0;
+  const closed = await shipping.close({ account: ACCOUNT, model: "p/m" }, fence, { parcels: 10, bytes: 1000 });
+  return { fence, id: closed?.id ?? "" };
+}
+
+/** Has the only shipment of a store take its next step. */
+async function advanced({ shipping }: Store, fence: number, carrier: Carrier, clock = systemClock): Promise<void> {
+  const [shipment] = await shipping.open();
+  if (!shipment) throw new Error("no shipment is open");
+  const account = { id: ACCOUNT, api: "openai-completions", baseUrl: "http://p/v1", model: "m", headers: {} } as const;
+  const prove = () => "proof";
+  const parts = {
+    shipping,
+    carrier,
+    account: { ...account, prove },
+    fence,
+    clock,
+    random: () => 0,
+    pace: 1,
+    resendsDoubtful: false,
+  };
+  await advance({ ...parts, answered() {}, hindered() {}, failing() {} }, shipment);
+}
+
+/** A shipment that is out, in a store of its own. Answers what its carrier is asked by the next look. */
+async function lookedAt(seen: Look, before: (store: Store, id: string, fence: number) => Promise<unknown>) {
+  await using store = await openStore(null);
+  const { shipping } = store;
+  const { fence, id } = await closedIn(store);
+  await shipping.step(id, fence, { state: "out", batch: "b1", lookMs: 0, proof: "proof" });
+  await before(store, id, fence);
+  const asked: string[] = [];
+  const carrier: Carrier = {
+    create: () => Promise.reject(new Error("it is made")),
+    find: () => Promise.reject(new Error("it is known")),
+    async look() {
+      asked.push("look");
+      return seen;
+    },
+    async results() {
+      asked.push("results");
+      return (async function* () {})();
+    },
+    async cancel() {
+      asked.push("cancel");
+    },
+  };
+  await advanced(store, fence, carrier);
+  return { asked, open: await shipping.open() };
+}
+
+test("a batch whose answers were kept by a process that died then is ended, and not cancelled", async () => {
+  const answers = [{ n: 0, status: 200, body: {}, again: false }];
+  const { asked, open } = await lookedAt({ state: "over" }, ({ shipping }, id, fence) =>
+    shipping.answer(id, fence, answers),
+  );
+  expect([asked, open]).toEqual([["look", "results"], []]);
+});
+
+test("a batch that nobody waits for any more is cancelled once", async () => {
+  const { asked, open } = await lookedAt({ state: "out", done: 0 }, ({ shipping }) =>
+    shipping.giveUp({ root: "S" }, "all"),
+  );
+  expect(asked).toEqual(["look", "cancel"]);
+  expect(open).toMatchObject([{ state: "out", cancelled: true }]);
+});
+
+const UNKNOWN: Carrier = {
+  create: () => Promise.reject(new CarrierError("the connection was lost", null)),
+  find: async () => ({ kind: "none" }),
+  look: () => Promise.reject(new Error("it is not known")),
+  results: () => Promise.reject(new Error("it is not known")),
+  cancel: () => Promise.reject(new Error("it is not known")),
+};
+
+test("a process that stood still after it kept that it asks does not send the create", async () => {
+  for (const [stoodMs, isSent] of [
+    [1000, true],
+    [20_000, false],
+  ] as const) {
+    await using store = await openStore(null);
+    const { fence } = await closedIn(store);
+    const allowed: boolean[] = [];
+    let now = 0;
+    const clock = { ...systemClock, now: () => (now += stoodMs) };
+    const carrier: Carrier = {
+      ...UNKNOWN,
+      async create({ asking }) {
+        allowed.push(await asking());
+        throw new CarrierError("it was not sent", null);
+      },
+    };
+    await advanced(store, fence, carrier, clock);
+    expect(allowed).toEqual([isSent]);
+    expect(await store.shipping.open()).toMatchObject([{ state: "closed", asked_at: expect.any(Number) }]);
+  }
+});
+
+test("a create that was lost is in doubt for a minute after it was first looked for, however old it is", async () => {
+  await using store = await openStore(null);
+  const { shipping } = store;
+  const { fence, id } = await closedIn(store);
+  await shipping.step(id, fence, { asked: true, proof: "proof" });
+  await advanced(store, fence, UNKNOWN);
+  const [doubt] = await shipping.open();
+  expect(doubt).toMatchObject({ state: "doubt", asked_at: expect.any(Number) });
+  expect(doubt?.lookMs).toBeGreaterThan(59_000);
+  // Another look within the minute changes nothing, nor does a provider that fails.
+  await advanced(store, fence, UNKNOWN);
+  await advanced(store, fence, { ...UNKNOWN, find: () => Promise.reject(new CarrierError("busy", 503)) });
+  const [still] = await shipping.open();
+  expect(still).toMatchObject({ state: "doubt", asked_at: doubt?.asked_at });
+  expect(still?.lookMs).toBeGreaterThan(58_000);
+  await shipping.step(id, fence, { lookMs: 0 });
+  await advanced(store, fence, UNKNOWN);
+  // It was not made, and is asked for anew.
+  expect(await shipping.open()).toMatchObject([{ state: "closed", asked_at: null, batch: null }]);
+});
