@@ -1,4 +1,4 @@
-import type { Api, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
+import type { Api, AssistantMessageEvent, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { shownAddress } from "../../platform/outbound.ts";
@@ -15,7 +15,6 @@ import type { AskedModel } from "./answer-form.ts";
 import { type Asking, openAsking } from "./asking.ts";
 import { batchAccount, batchApiOf, batchPriceOf } from "./batch-account.ts";
 import type { ListedModel } from "./catalog.ts";
-import { watchReply } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
 import { type Posting, posting } from "./posting.ts";
@@ -154,7 +153,7 @@ async function receive(
 ): Promise<ModelAnswer> {
   const { place, seen, asking } = refusal;
   let awaited = "first token";
-  const watched = watchReply(place.api, stream, () => {
+  const argumentTexts = follow(stream, () => {
     awaited = "whole answer";
     request.begun?.();
   });
@@ -164,7 +163,6 @@ async function receive(
   if (limit.ended() === "cancelled") return { ...failed, error: cancelled(place) };
   if (limit.ended() === "timeout" || !message)
     return { ...failed, error: failure("timeout", `${place.id}: no ${awaited} within ${request.timeoutMs} ms`) };
-  const unfinished = watched.unfinished(message);
   const stopped = stopReasonOf(message);
   const said = message.errorMessage ?? "no reason given";
   const error = notAnAnswer({ ...refusal, said }, stopped);
@@ -177,15 +175,35 @@ async function receive(
     const isAdapted = !explained.isTooLong && asking.adapt(said, statusOf(said, seen));
     return { ...failed, ...explained, ...(isAdapted ? { isAdapted } : {}) };
   }
-  if (unfinished === "broken")
+  if (seen.end === "missing")
     return { ...failed, error: failure("provider_error", `${place.id}: the answer broke off before its end`) };
-  const isCut = unfinished === "length" || message.stopReason === "length" || stopped?.meaning === "cut";
-  const argumentTexts = await watched.argumentTexts();
-  const { turn, isThought } = toTurn(message, { request, tools: asking.tools, isCut, argumentTexts });
+  const isCut = seen.end === "cut" || message.stopReason === "length" || stopped?.meaning === "cut";
+  const facts = { request, tools: asking.tools, isCut, argumentTexts: await argumentTexts };
+  const { turn, isThought } = toTurn(message, facts);
   const answer: ModelAnswer = isEmpty(turn)
     ? { ok: false, usage, charged: isReported(usage), error: nothingSaid(place.id, isThought) }
     : { ok: true, usage, charged: isReported(usage), turn };
   return { ...answer, ...asking.sent() };
+}
+
+/**
+ * The arguments of tool calls as they were sent, by the place of the call in the message: older copies of pi-ai complete the
+ * ones that end too early.
+ *
+ * @param begun called with each event of the answer
+ */
+async function follow(
+  stream: AsyncIterable<AssistantMessageEvent>,
+  begun: () => void,
+): Promise<ReadonlyMap<number, string>> {
+  const texts = new Map<number, string>();
+  for await (const event of stream) {
+    if (event.type === "done" || event.type === "error") break;
+    if (event.type !== "start") begun();
+    if (event.type !== "toolcall_delta") continue;
+    texts.set(event.contentIndex, (texts.get(event.contentIndex) ?? "") + event.delta);
+  }
+  return texts;
 }
 
 /** The failure of a reply whose provider says that it is no answer; null: it says nothing of the kind. */

@@ -7,7 +7,7 @@ import { isRecord } from "../../platform/json.ts";
 import { fetchOut } from "../../platform/outbound.ts";
 import { type Fetching, fetchingBy } from "./fetching.ts";
 import { noted, noteFailure, type SeenResponse } from "./response-watch.ts";
-import { asAsked, refusalWatch } from "./wire.ts";
+import { asAsked, watchStream } from "./wire.ts";
 
 /** The bytes that are read of replies. */
 export interface ReplyBounds {
@@ -31,7 +31,7 @@ export function replyBounds(tokens: number): ReplyBounds {
  */
 export function boundReplies<T>(bounds: ReplyBounds, api: string, seen: SeenResponse, send: () => T): T {
   const fetching: Fetching = async (plain, ...request) =>
-    asAsked(bounded(await noted(seen, fetchOut(plain, ...request)), bounds, seen), api, seen);
+    asAsked(bounded(await noted(seen, fetchOut(plain, ...request)), bounds, api, seen), api, seen);
   subscribeOnce();
   return calls.run(bounds, () => fetchingBy(fetching, send));
 }
@@ -50,11 +50,12 @@ function gateOf(isAnswer: boolean, bounds: ReplyBounds) {
   };
 }
 
-function bounded(response: Response, bounds: ReplyBounds, seen: SeenResponse): Response {
+function bounded(response: Response, bounds: ReplyBounds, api: string, seen: SeenResponse): Response {
   if (!response.body) return response;
   const { ok, status, statusText, headers } = response;
   const gate = gateOf(ok, bounds);
-  const watch = refusalWatch(seen);
+  if (ok && UNCHECKED.has(api)) seen.end = "missing";
+  const watch = watchStream(seen);
   const transformer = {
     transform(chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) {
       watch(chunk);
@@ -69,6 +70,16 @@ function bounded(response: Response, bounds: ReplyBounds, seen: SeenResponse): R
   const read = new TransformStream<Uint8Array, Uint8Array>(transformer);
   return new Response(response.body.pipeThrough(read), { status, statusText, headers });
 }
+
+/** Protocols in which pi-ai 0.73, the copy of older Pi, takes the end of a stream for the end of the answer. */
+const UNCHECKED = new Set([
+  "openai-completions",
+  "mistral-conversations",
+  "google-generative-ai",
+  "google-vertex",
+  "openai-responses",
+  "azure-openai-responses",
+]);
 
 const calls = new AsyncLocalStorage<ReplyBounds>();
 let isSubscribed = false;

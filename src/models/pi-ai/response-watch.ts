@@ -11,6 +11,8 @@ export interface SeenResponse {
   networkError: string | null;
   /** The words with which the model refused, or why the prompt was blocked. */
   refusal?: string;
+  /** The answer's end, as its stream told it: `cut` is by the limit of tokens. Absent if pi-ai looks itself. */
+  end?: "missing" | "told" | "cut";
   /** The reply that came in place of an answer, as a clause. */
   odd?: string;
   /** Why the surroundings let no request through, or where a redirect would have led. */

@@ -8,12 +8,22 @@ const TELLING = /refusal|blockReason/;
 /** Longer lines are not looked at. */
 const MOST_UNITS = 65_536;
 
-/** Takes the events of a stream as they come, and notes refusals in `seen`. */
-export function refusalWatch(seen: SeenResponse): (chunk: Uint8Array) => void {
+/** The reason to stop, or the last event of the Responses API. In a text of the model its quotes would be escaped. */
+const END = /"finish_?[rR]eason"\s{0,9}:\s{0,9}"[^"]|"type"\s{0,9}:\s{0,9}"response\.(?:completed|(incomplete))"/;
+/** Units of a chunk that are looked at again with the next one. */
+const END_UNITS = 64;
+
+/** Takes the bytes of a stream as they come, and notes in `seen` refusals and how the answer ended. */
+export function watchStream(seen: SeenResponse): (chunk: Uint8Array) => void {
   const decoder = new TextDecoder();
   let rest = "";
+  let edge = "";
   return (chunk) => {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    const text = decoder.decode(chunk, { stream: true });
+    const end = END.exec(edge + text);
+    if (end) seen.end = end[1] === undefined ? "told" : "cut";
+    edge = (edge + text).slice(-END_UNITS);
+    const lines = (rest + text).split("\n");
     rest = (lines.pop() ?? "").slice(-MOST_UNITS);
     for (const line of lines) if (TELLING.test(line)) noteRefusal(parseJson(line.replace(/^data:/, "")), seen);
   };
@@ -77,7 +87,7 @@ export function wholeAnswer(
 function streamed(api: BatchApi, body: object, seen: SeenResponse): Response | null {
   try {
     const stream = asStream(api, withPlainContent(body));
-    refusalWatch(seen)(Buffer.from(stream));
+    watchStream(seen)(Buffer.from(stream));
     return streamOf(stream);
   } catch {
     return null;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SeenResponse } from "../../../../src/models/pi-ai/response-watch.ts";
 import { stopReasonOf } from "../../../../src/models/pi-ai/stop-reasons.ts";
-import { refusalWatch } from "../../../../src/models/pi-ai/wire.ts";
+import { watchStream } from "../../../../src/models/pi-ai/wire.ts";
 
 test.each([
   ["Provider finish_reason: content_filter", "withheld"],
@@ -22,7 +22,7 @@ test.each([{}, { rawStopReason: "abort" }, { errorMessage: "fetch failed" }])(
 
 test("a refusal is known in whatever pieces its events come", () => {
   const seen: SeenResponse = { status: 200, retryAfterMs: null, networkError: null };
-  const watch = refusalWatch(seen);
+  const watch = watchStream(seen);
   const events = ["I can", "not. ü"].map(
     (refusal) => `data: ${JSON.stringify({ choices: [{ delta: { refusal } }] })}\n\n`,
   );
@@ -32,7 +32,26 @@ test("a refusal is known in whatever pieces its events come", () => {
 
 test("a line without an end takes no more than the length of the stream", () => {
   const seen: SeenResponse = { status: 200, retryAfterMs: null, networkError: null };
-  const watch = refusalWatch(seen);
+  const watch = watchStream(seen);
   for (let at = 0; at < 2000; at++) watch(Buffer.alloc(4096, "refusal "));
   expect(seen.refusal).toBeUndefined();
+});
+
+test("the end of a stream is known in whatever pieces it comes, and however long its line is", () => {
+  const long = "x".repeat(100_000);
+  const lines: readonly [string, SeenResponse["end"]][] = [
+    [`data: {"choices":[{"delta":{"content":"${long}"},"finish_reason":null}]}`, undefined],
+    [`data: {"choices":[{"delta":{},"finish_reason": "stop"}]}`, "told"],
+    [`data: {"choices":[{"delta":{"content":"\\"finish_reason\\":\\"stop\\""}}]}`, undefined],
+    [`data: {"response":{"output":"${long}"},"type":"response.completed"}`, "told"],
+    [`data: {"type":"response.incomplete","response":{"output":"${long}"}}`, "cut"],
+  ];
+  for (const [line, end] of lines)
+    for (const size of [5, 65_536]) {
+      const seen: SeenResponse = { status: 200, retryAfterMs: null, networkError: null };
+      const watch = watchStream(seen);
+      const bytes = Buffer.from(`${line}\n\n`);
+      for (let at = 0; at < bytes.length; at += size) watch(bytes.subarray(at, at + size));
+      expect([line.slice(0, 80), size, seen.end]).toEqual([line.slice(0, 80), size, end]);
+    }
 });
