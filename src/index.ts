@@ -32,7 +32,6 @@ export {
   type OnRestart,
   openSession,
   openStore,
-  type Progress,
   type ProviderWait,
   type QueryEnvelope,
   type RemainingBudget,

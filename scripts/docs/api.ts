@@ -35,7 +35,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     "QueryEnvelope",
   ],
   "Answering sub-calls yourself": ["Complete", "CompletionRequest", "CompletionMessage", "Completion"],
-  Events: ["SessionEvent", "Progress", "CallProgress", "CheckpointNotice"],
+  Events: ["SessionEvent", "CallProgress", "CheckpointNotice"],
   "Kept sessions": [
     ...["openStore", "SessionStore", "SessionSummary", "SessionDescription", "ExecDescription", "CallDescription"],
     ...["ChildDescription", "AskDescription", "TurnDescription", "ResumeDescription", "CheckpointDescription"],

@@ -4,13 +4,14 @@ import { loadSubCallLayer } from "../models/index.ts";
 import { given } from "../platform/json.ts";
 import { joinSignals } from "../platform/signals.ts";
 import type { Store } from "../store/index.ts";
-import type { CallEstimate, DryRun, ExecOptions } from "./api.ts";
+import type { CallEstimate, DryRun } from "./api.ts";
 import type { Env } from "./env.ts";
 import { runCell } from "./exec/run-exec.ts";
 import { leftForNext, limitsNow } from "./journal/budgets.ts";
 import { isFunctionCall } from "./journal/ledger.ts";
 import { openGuest } from "./machine/guest.ts";
-import type { Setup } from "./setup.ts";
+import type { ExecOptions } from "./option-types.ts";
+import type { SessionParts } from "./parts.ts";
 import { openSpace } from "./space.ts";
 import { sumOfQuestion } from "./sub-calls/cache.ts";
 import { openHeldBackCount } from "./sub-calls/held-back.ts";
@@ -19,7 +20,7 @@ import type { Answers } from "./sub-calls/port.ts";
 
 /** Runs the cell on another machine at the same checkpoint. Its journal, answers and state are thrown away. */
 export async function dryRun(
-  setup: Setup,
+  setup: SessionParts,
   source: string,
   { limits = {}, name, signal, history }: ExecOptions,
 ): Promise<DryRun> {
@@ -29,7 +30,7 @@ export async function dryRun(
   const guest = openGuest({ ...setup.guestOptions, env });
   try {
     const space = openSpace(setup.row, null, setup.options.maxSessionMb);
-    const scratch: Setup = { ...setup, env, space, guest, answers, moved() {}, isDry: true };
+    const scratch: SessionParts = { ...setup, env, space, guest, answers, moved() {}, isDry: true };
     const request = { kind: "cell", source, limits: given(limits), sites: true, ...given({ name }) } as const;
     const asked = given({ signal, history });
     const envelope = await runCell(scratch, request, asked);
@@ -40,7 +41,7 @@ export async function dryRun(
 }
 
 /** Answers every call with a placeholder, and keeps count of what the requests would cost. */
-async function placeholders({ answers, env, rules, state, granted, loading, options, recorded }: Setup) {
+async function placeholders({ answers, env, rules, state, granted, loading, options, recorded }: SessionParts) {
   const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
   const { models } = env;
   const { approve, ...policy } = options.subAgents ?? {};

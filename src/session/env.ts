@@ -15,13 +15,14 @@ import { messageOf } from "../platform/errors.ts";
 import { given } from "../platform/json.ts";
 import type { Signer } from "../platform/signed-settings.ts";
 import type { JobKey, Lease, SessionRow, Store } from "../store/index.ts";
-import type { HostedOptions, SessionEvent } from "./api.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
+import type { SessionEvent } from "./events.ts";
 import { type BudgetRules, UNLIMITED } from "./journal/budgets.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
+import type { HostedOptions } from "./option-types.ts";
 import { refused } from "./options.ts";
 import type { Parking } from "./parking.ts";
-import type { Above, Answers } from "./sub-calls/port.ts";
+import type { Answers, ParentCall } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
 
 /** The surroundings of a session: everything outside it that it works with, and where its events go. */
@@ -57,7 +58,7 @@ export interface Host extends Partial<Omit<Env, "emit">> {
   /** Signs the models of asks and knows them again. Without it only models that the options name go on. */
   readonly signer?: Pick<Signer, "sign" | "doubt">;
   /** For a session that answers a call of another one. */
-  readonly above?: Above;
+  readonly above?: ParentCall;
   /** The source of a child's context, which is loaded when the session is opened, unless it is loaded. */
   readonly excerpt?: ExcerptInput;
   /** The input of the job that the session is of, as JSON: cells read it as `job`. */
@@ -131,7 +132,7 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
   return { store, clock, newId, random, machines, models, emit };
 }
 
-export function rulesOf(options: HostedOptions, above: Above | undefined, questions?: Questions) {
+export function rulesOf(options: HostedOptions, above: ParentCall | undefined, questions?: Questions) {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
   const { onceWaitMs = LIMITS.onceWaitMs } = options;
   const limits: ExecLimits = { ...DEFAULT_EXEC_LIMITS, ...given(options.limits ?? {}) };

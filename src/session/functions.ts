@@ -2,9 +2,9 @@ import { Script } from "node:vm";
 import { builtins, type FunctionFacts, MACHINE_NAMES } from "../../builtins/index.ts";
 import { firstly, type Json, OWNED_NAMES, RlmError, remedy } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../models/index.ts";
-import type { HostedOptions } from "./api.ts";
 import type { ExecRecords } from "./journal/exec-records.ts";
 import { functionOf } from "./journal/ledger.ts";
+import type { HostedOptions } from "./option-types.ts";
 import { refused } from "./options.ts";
 
 type Lent = HostedOptions["functions"];

@@ -1,11 +1,13 @@
 export type * from "./api.ts";
-export type { AskEnvelope, AskOptions, Citation, TurnProgress } from "./ask/api.ts";
+export type { AskEnvelope, AskOptions, Citation } from "./ask/api.ts";
 export { checkSchema } from "./ask/ask.ts";
 export type { AskDescription, TurnDescription } from "./ask/description.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { contextParts, readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
 export type { RecordedAnswers } from "./env.ts";
+export type * from "./events.ts";
+export type { TurnProgress } from "./events.ts";
 export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export { leftOfQuestion } from "./journal/budgets.ts";
 export type { ToldCoverage as Coverage } from "./journal/coverage.ts";
@@ -31,6 +33,7 @@ export {
 } from "./journal/records.ts";
 export { keyedCallsOf } from "./keyed-calls.ts";
 export { warmMachine } from "./machine/machines.ts";
+export type * from "./option-types.ts";
 export { checkOptions, OBJECT, optionProblem, TOOLS_OPTIONS } from "./options.ts";
 export { openParking, type Parked, type Parking } from "./parking.ts";
 export { hasWaited, type ProviderWait, waitsFor } from "./provider-wait.ts";

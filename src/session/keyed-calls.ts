@@ -2,7 +2,7 @@ import type { LoadResult, Session } from "./api.ts";
 import { storedContext } from "./contexts/contexts.ts";
 import type { KeyedExec } from "./journal/account.ts";
 import type { CallKey } from "./journal/records.ts";
-import type { Setup } from "./setup.ts";
+import type { SessionParts } from "./parts.ts";
 import { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";
 
 /**
@@ -33,7 +33,7 @@ export function keyedCallsOf(session: Session): KeyedCalls {
 }
 
 /** Makes the calls of a session known. */
-export function withKeyedCalls(session: Session, { called, env, state }: Setup): Session {
+export function withKeyedCalls(session: Session, { called, env, state }: SessionParts): Session {
   const { store } = env;
   known.set(session, {
     find: (key) => state().account.keyed.findLast((call) => call.key === key) ?? null,

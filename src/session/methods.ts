@@ -4,18 +4,19 @@ import { displayName } from "../platform/ids.ts";
 import { given } from "../platform/json.ts";
 import { objectsCell, queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
-import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
+import type { LoadResult, Session } from "./api.ts";
 import { questionOf } from "./ask/description.ts";
 import { discardInterrupted } from "./ask/ends.ts";
 import { changedFiles } from "./contexts/changed-files.ts";
 import { dryRun } from "./dry-run.ts";
 import { type LoadRequest, loadRequest } from "./exec/request.ts";
 import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
-import { leftForCall, ownBudget, positionOf } from "./exec/work.ts";
+import { ownBudget } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { queryEnvelope } from "./journal/envelope.ts";
 import type { Start } from "./journal/records.ts";
 import { withKeyedCalls } from "./keyed-calls.ts";
+import type { LoadingOptions, LoadSource } from "./option-types.ts";
 import {
   ASK_OPTIONS,
   checkOptions,
@@ -28,12 +29,14 @@ import {
   READING_OPTIONS,
   RESUME_OPTIONS,
 } from "./options.ts";
-import type { Setup } from "./setup.ts";
+import { leftForCall, type SessionParts } from "./parts.ts";
+import { positionOf } from "./state.ts";
+
 import { openTurns, type Turns } from "./turns.ts";
 import { askToItsEnd, execToItsEnd, resumeToItsEnd } from "./until-delivered.ts";
 
 /** The methods of a session. Each that runs or reads something takes its turn. */
-export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Session {
+export function sessionOver(setup: SessionParts, giveBack: () => Promise<void>): Session {
   const { row, guest, state } = setup;
   // At the end of a turn the machine's state is kept, or the machine has been ended.
   const turns = openTurns(() => guest.rest());
@@ -119,7 +122,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
 }
 
 /** Queries by cells shipped with Belay, on a machine that is thrown away. */
-function queriesOver(setup: Setup, whenFree: Turns["take"]): Pick<Session, "query" | "readObjects"> {
+function queriesOver(setup: SessionParts, whenFree: Turns["take"]): Pick<Session, "query" | "readObjects"> {
   const skips = () => setup.state().context?.stats.skipped ?? null;
   return {
     async query(prompt, options = {}) {
@@ -141,7 +144,7 @@ function queriesOver(setup: Setup, whenFree: Turns["take"]): Pick<Session, "quer
 
 /** The load that a caller asks for. @throws RlmError `invalid_argument` that names the place */
 function loadOf(
-  { granted, loading }: Setup,
+  { granted, loading }: SessionParts,
   kind: "load" | "append",
   from: LoadSource,
   options: LoadingOptions = {},
@@ -193,7 +196,7 @@ const Keys = v.array(v.string());
 const Scripts = v.array(v.object({ name: v.string(), code: v.string(), set_aside: v.exactOptional(v.string()) }));
 
 /** Reads change nothing, so they are not execs. */
-async function readFromGuest({ guest, state }: Setup, kind: "memory" | "helpers", input: Json): Promise<Json> {
+async function readFromGuest({ guest, state }: SessionParts, kind: "memory" | "helpers", input: Json): Promise<Json> {
   const { sandbox } = await guest.use(positionOf(state()));
   return sandbox.enter(kind, input).catch(async (error: unknown) => {
     if (error instanceof RlmError && error.code === "machine_lost") await guest.end();

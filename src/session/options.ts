@@ -4,21 +4,21 @@ import type { Context } from "../context/index.ts";
 import { isEncoding } from "../platform/encodings.ts";
 import { meantBy } from "../platform/nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
-import type {
-  CollectOptions,
-  ExecOptions,
-  HostedOptions,
-  LoadingOptions,
-  LoadPaths,
-  SessionFunction,
-  SubAgentPolicy,
-} from "./api.ts";
+import type { CollectOptions, Describing } from "./api.ts";
 import type { AskOptions } from "./ask/api.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
-import type { Describing } from "./stored/description.ts";
+import {
+  DELIVERIES,
+  type ExecOptions,
+  type HostedOptions,
+  type LoadingOptions,
+  type LoadPaths,
+  type SessionFunction,
+  type SubAgentPolicy,
+} from "./option-types.ts";
+
 import { REMARKS } from "./stored/remarks.ts";
-import { DELIVERIES } from "./sub-calls/delivery.ts";
 
 /**
  * Looks at what a caller passes: an option that is misspelt, or has a wrong type or value, would be ignored otherwise.

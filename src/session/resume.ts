@@ -4,15 +4,14 @@ import { runAsk } from "./ask/loop.ts";
 import { askIn } from "./ask/records.ts";
 import { cellRequestOf, type ExecAsked, loadRequestOf } from "./exec/request.ts";
 import { runCell, runCommand, runLoad } from "./exec/run-exec.ts";
-import { envelopeFacts } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { cellIn, type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
 import type { ExecRecords } from "./journal/exec-records.ts";
 import type { Start } from "./journal/records.ts";
-import type { Setup } from "./setup.ts";
+import { envelopeFacts, type SessionParts } from "./parts.ts";
 
 /** Finishes what was interrupted, else answers with the record of what ended last; null: nothing has run. */
-export async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean): Promise<Resumed | null> {
+export async function resume(setup: SessionParts, asked: ExecAsked, trajectory: boolean): Promise<Resumed | null> {
   const { account } = setup.state();
   const open = openAskIn(account);
   const interrupted = interruptedIn(account);
@@ -35,7 +34,7 @@ function isNewest({ ask, last }: Account): boolean {
 }
 
 /** Finishes an exec. Answers the envelope of its cell; null for kinds that run none. */
-async function finished(setup: Setup, asked: ExecAsked, interrupted: ExecRecords): Promise<ExecEnvelope | null> {
+async function finished(setup: SessionParts, asked: ExecAsked, interrupted: ExecRecords): Promise<ExecEnvelope | null> {
   const { kind, input } = interrupted.start;
   switch (kind) {
     case "cell":
@@ -55,7 +54,7 @@ async function finished(setup: Setup, asked: ExecAsked, interrupted: ExecRecords
 }
 
 function resumed(
-  { state }: Pick<Setup, "state">,
+  { state }: Pick<SessionParts, "state">,
   how: Resumed["how"],
   { kind, rest }: Start,
   answer: ExecEnvelope | null,

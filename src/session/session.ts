@@ -3,7 +3,7 @@ import { checkSessionName } from "../platform/session-name.ts";
 import { openSigner } from "../platform/signed-settings.ts";
 import { placeOf } from "../platform/store-place.ts";
 import { type Lease, type NewSession, type Store, shareStore } from "../store/index.ts";
-import type { HostedOptions, Session, SessionOptions } from "./api.ts";
+import type { Session } from "./api.ts";
 import { refuseBundled } from "./bundled.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { envOf, type Host, modelsOf } from "./env.ts";
@@ -13,8 +13,10 @@ import { checkFunctions } from "./functions.ts";
 import { interruptedIn } from "./journal/account.ts";
 import { warmMachine } from "./machine/machines.ts";
 import { sessionOver } from "./methods.ts";
+import type { HostedOptions, SessionOptions } from "./option-types.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
-import { type Setup, setUp } from "./setup.ts";
+import type { SessionParts } from "./parts.ts";
+import { setUp } from "./setup.ts";
 import { refuseChild } from "./stored/children.ts";
 import { type RemarkOptions, remarksNow, withRemarks } from "./stored/remarks.ts";
 import { checkNewName } from "./stored/sessions.ts";
@@ -107,7 +109,7 @@ async function leasedRow(
 }
 
 /** Loads the context of a child, unless it is loaded. A load that was interrupted is done again. */
-async function loadOnce(setup: Setup, input: ExcerptInput): Promise<void> {
+async function loadOnce(setup: SessionParts, input: ExcerptInput): Promise<void> {
   const { account, context } = setup.state();
   if (context) return;
   try {

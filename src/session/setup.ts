@@ -1,92 +1,31 @@
-import type { FunctionFacts } from "../../builtins/index.ts";
 import { LIMITS } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, tokensOf, withFallback } from "../models/index.ts";
-import { type CellJson, cellJson } from "../platform/cell-json.ts";
+import { cellJson } from "../platform/cell-json.ts";
 import type { JobKey, Lease } from "../store/index.ts";
-import type { HostedOptions } from "./api.ts";
 import type { CellSettings } from "./ask/api.ts";
-import { type AskModels, openAskModels } from "./ask/models.ts";
+import { openAskModels } from "./ask/models.ts";
 import { knownIn, openContext, storedContext } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
-import { type Env, type Host, type Questions, type RecordedAnswers, type Root, type Rules, rulesOf } from "./env.ts";
+import { type Env, type Host, type Rules, rulesOf } from "./env.ts";
 import { openEndGc } from "./exec/keep-end.ts";
-import type { Loading } from "./exec/request.ts";
-import type { SessionState } from "./exec/work.ts";
 import { factsOfFunctions } from "./functions.ts";
 import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
-import type { CallKey, JournalRecord } from "./journal/records.ts";
-import { readJournal } from "./journal/records.ts";
-import { type Guest, type GuestOptions, openGuest } from "./machine/guest.ts";
-import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
+import { type JournalRecord, readJournal } from "./journal/records.ts";
+import { type GuestOptions, openGuest } from "./machine/guest.ts";
+import { openIndexFolder } from "./machine/index-folder.ts";
+import type { HostedOptions } from "./option-types.ts";
 import { memoryBytesOf } from "./options.ts";
-import { openParking, type Parking } from "./parking.ts";
-import { openSpace, type Space } from "./space.ts";
+import { openParking } from "./parking.ts";
+import type { SessionParts } from "./parts.ts";
+import { openSpace } from "./space.ts";
+import type { SessionState } from "./state.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
 import { type AnswerCache, openCache } from "./sub-calls/cache.ts";
-import { type Children, openChildren } from "./sub-calls/children.ts";
+import { openChildren } from "./sub-calls/children.ts";
 import { childOpener, type OpenSession } from "./sub-calls/open-child.ts";
-import { openPatience, type TreePatience } from "./sub-calls/patience.ts";
-import { openTreePlaces, type Places } from "./sub-calls/places.ts";
-import type { Above, Answers } from "./sub-calls/port.ts";
-import type { RunPart } from "./sub-calls/run-part.ts";
-
-/** The parts of a session that its calls are answered with. */
-export interface AnsweringSession {
-  readonly row: Lease;
-  readonly options: HostedOptions;
-  readonly env: Env;
-  readonly rules: Rules;
-  readonly above: Above | undefined;
-  readonly run: RunPart | undefined;
-  /** Suspends what has to wait for long, for the whole tree of sessions. */
-  readonly parking: Parking;
-  /** Nobody above it waits for batches. */
-  readonly hasOwnParking: boolean;
-  readonly root: Root;
-  /** Ids of the calls that have parcels: these go with the record of the call. */
-  readonly deliveries: Set<string>;
-  readonly granted: Granted;
-  /** The state from which the next exec starts. */
-  state(): SessionState;
-  /** The places of the whole tree of sessions. */
-  readonly places: Places;
-  /** The patience of the whole tree of sessions with servers that are away. */
-  readonly patience: TreePatience;
-  /** The space of the whole tree of sessions. */
-  readonly space: Space;
-  readonly children: Children;
-  /** The way in which a load of this session reads. */
-  readonly loading: Omit<Loading, "signal">;
-}
-
-/** An open session, as its methods share it. */
-export interface Setup extends AnsweringSession {
-  /** Those of the host, if each has a budget of its own. A child's execs belong to the question of its caller. */
-  readonly questions: Questions | undefined;
-  /** The call of a tool that begins the next exec, if its host gave it a key. */
-  readonly called: { key: CallKey | null };
-  /** The functions that the program lends, as cells and models are told of them. */
-  readonly functions: readonly FunctionFacts[];
-  /** The input of the job that the session is of; null: it is of none. */
-  readonly job: CellJson | null;
-  /** Called with the new state after each commit. */
-  moved(next: SessionState): void;
-  /** True if no checkpoint is kept. */
-  readonly isDry?: true;
-  readonly answers: Answers;
-  /** See {@link Host.recorded}. */
-  readonly recorded: RecordedAnswers | undefined;
-  /** Answers sub-calls as the session does, but by what an ask says of them. */
-  answersBy(settings: CellSettings): Answers;
-  readonly askModels: AskModels;
-  readonly indexFolder: IndexFolder;
-  /** The options with which the session's guest was opened: a dry run opens another one. */
-  readonly guestOptions: GuestOptions;
-  readonly guest: Guest;
-  /** Checkpoints of earlier ends that go when this one is kept. */
-  gcEnds(end: { readonly id: string; readonly isWhole: boolean }): readonly string[];
-}
+import { openPatience } from "./sub-calls/patience.ts";
+import { openTreePlaces } from "./sub-calls/places.ts";
 
 interface Opening {
   readonly host: Host;
@@ -97,7 +36,7 @@ interface Opening {
 }
 
 /** Opens each part of a session from those before it. @throws RlmError `context_lost`, `store_failed`, `store_corrupt` */
-export async function setUp(options: HostedOptions, opening: Opening): Promise<Setup> {
+export async function setUp(options: HostedOptions, opening: Opening): Promise<SessionParts> {
   const { host, env, row } = opening;
   const { above, run, answers: lent, parking = openParking() } = host;
   const { id, origin } = row;
@@ -186,7 +125,7 @@ function loadingOf(
   { store, clock, emit }: Env,
   heldContext: Host["heldContext"],
   cwd: string,
-): Setup["loading"] {
+): SessionParts["loading"] {
   return {
     cwd,
     contextOf: async (key) => heldContext?.(key) ?? (await storedContext(store, key)),
@@ -204,7 +143,7 @@ function ownSettings({ thinking = "off" }: HostedOptions, { maxDepth }: Rules, m
 
 /** The cache of answers by these models: that of the whole store if the options say so, and that of the session's job. */
 function cacheOf(
-  { options, env: { store }, rules, state }: Pick<Setup, "options" | "env" | "rules" | "state">,
+  { options, env: { store }, rules, state }: Pick<SessionParts, "options" | "env" | "rules" | "state">,
   models: Models,
   job: JobKey | null,
 ): AnswerCache | null {

@@ -3,7 +3,7 @@ import { amount } from "../platform/figures.ts";
 import { joinSignals } from "../platform/signals.ts";
 import { sleep } from "../platform/sleep.ts";
 import { collectAnswers, shippingPace } from "../provider-batches/index.ts";
-import type { Resumed, WaitOptions } from "./api.ts";
+import type { Resumed } from "./api.ts";
 import type { AskEnvelope, AskOptions } from "./ask/api.ts";
 import { ask } from "./ask/ask.ts";
 import { runAsk } from "./ask/loop.ts";
@@ -11,10 +11,11 @@ import { type CellRequest, cellRequestOf, type ExecAsked } from "./exec/request.
 import { runCell } from "./exec/run-exec.ts";
 import { interruptedIn, openAskIn } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure, QueryEnvelope } from "./journal/envelope.ts";
+import type { WaitOptions } from "./option-types.ts";
 import type { Parked } from "./parking.ts";
+import type { SessionParts } from "./parts.ts";
 import { hasWaited, type ProviderWait, providerWait } from "./provider-wait.ts";
 import { resume } from "./resume.ts";
-import type { Setup } from "./setup.ts";
 import { type HeldBack, heldBackCure, heldBackProblem } from "./sub-calls/held-back.ts";
 
 type Envelope = ExecEnvelope | AskEnvelope | QueryEnvelope;
@@ -25,7 +26,7 @@ type NotOver = Required<Pick<ExecFailure, "error_code" | "error_message" | "sugg
 
 /** Runs a cell, and goes on with it as long as only providers keep it from its end. */
 export async function execToItsEnd(
-  setup: Setup,
+  setup: SessionParts,
   request: CellRequest,
   options: ExecAsked & WaitOptions,
 ): Promise<ExecEnvelope> {
@@ -39,7 +40,7 @@ export async function execToItsEnd(
 }
 
 /** Asks a question, and goes on with it as long as only providers keep its cells from their end. */
-export async function askToItsEnd(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
+export async function askToItsEnd(setup: SessionParts, question: string, options: AskOptions): Promise<AskEnvelope> {
   const goesOn = { isResumed: true, trajectory: options.trajectory === true };
   const work = async (asked: ExecAsked, isFirst: boolean) => ({
     envelope: await (isFirst ? ask(setup, question, { ...options, ...asked }) : runAsk(setup, asked, goesOn)),
@@ -49,7 +50,7 @@ export async function askToItsEnd(setup: Setup, question: string, options: AskOp
 
 /** Finishes what was interrupted. A request that has not left goes as the session's calls go now. */
 export async function resumeToItsEnd(
-  setup: Setup,
+  setup: SessionParts,
   options: ExecAsked & WaitOptions,
   trajectory: boolean,
 ): Promise<Resumed | null> {
@@ -76,7 +77,7 @@ function told(envelope: Envelope, notOver: NotOver): Envelope {
  * @returns its last answer. If providers are the reason why it is not over, its envelope says so
  */
 async function untilDelivered<A extends { readonly envelope: Envelope | null } | null>(
-  setup: Setup,
+  setup: SessionParts,
   { wait_ms = Number.POSITIVE_INFINITY, resendDoubtful = false, ...asked }: ExecAsked & WaitOptions,
   work: (asked: ExecAsked, isFirst: boolean) => Promise<A>,
 ): Promise<A> {
@@ -109,7 +110,7 @@ async function untilDelivered<A extends { readonly envelope: Envelope | null } |
 
 /** Collects until the session waits for nothing, its time is over or something hinders it. Returns what it still waits for. */
 async function collected(
-  { env, root }: Setup,
+  { env, root }: SessionParts,
   wait: { readonly wait_ms: number; readonly resendDoubtful: boolean } & Pick<ExecAsked, "signal" | "suspend">,
   stuck: readonly RlmError[],
 ): Promise<{ readonly waits: readonly ProviderWait[]; readonly problem: RlmError | null }> {

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
-import type { HostedOptions, SessionEvent } from "../../src/session/api.ts";
 import type { Host } from "../../src/session/env.ts";
+import type { SessionEvent } from "../../src/session/events.ts";
 import { type JournalRecord, readRecord, type ToolResult } from "../../src/session/journal/records.ts";
+import type { HostedOptions } from "../../src/session/option-types.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { type Store, shareStore } from "../../src/store/index.ts";
 import { type BatchServer, type BatchServerOptions, startBatchServer } from "./batch-server/index.ts";

@@ -1,12 +1,11 @@
 import type { Json, Thinking } from "../../../runtime/index.ts";
 import type { ToldSkips } from "../../context/index.ts";
 import type { Usage } from "../../models/index.ts";
-import type { WaitOptions } from "../api.ts";
 import type { ExecFailure } from "../journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "../journal/ledger.ts";
 import type { AskLimit, ChildRecord } from "../journal/records.ts";
+import type { WaitOptions } from "../option-types.ts";
 import type { CoverageTotals } from "../stored/coverage.ts";
-import type { AskSettings, Protocol } from "./records.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
 export interface Citation {
@@ -53,26 +52,6 @@ export interface AskOptions extends WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Aborting stops the ask where it is: `resume` goes on with it, in this process or another. */
   readonly suspend?: AbortSignal | undefined;
-}
-
-/** Progress of an ask, for people who wait. */
-export interface TurnProgress {
-  /** 0 for the ask of a caller; a child is one deeper than the session whose call it answers. */
-  readonly depth: number;
-  /** Ids of the calls that lead to the child, that of the caller's session first; empty for the ask itself. */
-  readonly path: readonly string[];
-  /** The root model, `provider/id`. */
-  readonly model: string;
-  readonly turn: number;
-  readonly of: number;
-  readonly phase: "asked" | "replied" | "ran";
-  /** Counts of the ask so far. */
-  readonly cells: number;
-  readonly sub_calls: number;
-  readonly tokens: number;
-  readonly cost_usd: number;
-  /** This turn: what the model said, the code of its cells and what it saw of them. */
-  readonly detail: { readonly text: string; readonly cells: readonly { code: string; observation: string }[] };
 }
 
 /** The answer of an ask, or why there is none. */
@@ -154,7 +133,12 @@ export interface TrajectoryCall {
 }
 
 /** Settings of an ask for the sub-calls of its cells. */
-export interface CellSettings extends Pick<AskSettings, "protocol" | "thinking" | "max_depth"> {
+export interface CellSettings {
+  readonly protocol: Protocol | "auto";
+  /** The level of thinking of calls that name none. */
+  readonly thinking: Thinking;
+  /** The depth that children may have. */
+  readonly max_depth: number;
   /** The root model of children, `provider/id`; null: the session has none. */
   readonly model: string | null;
   /** The model of plain sub-calls, `provider/id`. */
@@ -162,3 +146,6 @@ export interface CellSettings extends Pick<AskSettings, "protocol" | "thinking" 
   /** Output tokens of a turn of a child; null: as many as an ask has by default. */
   readonly turn_tokens: number | null;
 }
+
+/** The way in which a root model runs cells: by calls of a tool, or in fenced blocks of its text. */
+export type Protocol = "tools" | "fence";

@@ -3,14 +3,14 @@ import { type Json, RlmError, THINKING_TOKENS } from "../../../runtime/index.ts"
 import { loadSubCallLayer } from "../../models/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { ownBudget, startOf } from "../exec/work.ts";
-import type { Setup } from "../setup.ts";
+import type { SessionParts } from "../parts.ts";
 import type { AskEnvelope, AskOptions } from "./api.ts";
 import { runAsk } from "./loop.ts";
 import { PROMPT_VERSION, systemPrompt } from "./prompt.ts";
 import type { AskSettings } from "./records.ts";
 
 /** Asks a question about the context. @throws RlmError for what the caller got wrong; all else is an envelope */
-export async function ask(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
+export async function ask(setup: SessionParts, question: string, options: AskOptions): Promise<AskEnvelope> {
   const { signal, suspend, trajectory = false, budget, ...wanted } = options;
   if (!setup.state().context) throw contextNotLoaded();
   const input = await begin(question, wanted, setup);
@@ -29,7 +29,7 @@ const CHARS_OF_WINDOW = 2;
  * The input of an ask, as its first record keeps it. Its models are resolved and its schema is checked now, so that what is wrong with them is said
  * before anything is kept or sent.
  */
-export async function begin(question: string, options: AskOptions, session: Setup): Promise<Json> {
+export async function begin(question: string, options: AskOptions, session: SessionParts): Promise<Json> {
   const { models } = session.env;
   const { depth, maxDepth } = session.rules;
   const { thinking = session.answers.thinking ?? "off" } = options;

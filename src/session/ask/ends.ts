@@ -9,7 +9,7 @@ import { type Account, type AskRecords, openAskIn } from "../journal/account.ts"
 import { repliesTold } from "../journal/call-warnings.ts";
 import { limitsMetIn } from "../journal/limits-met.ts";
 import type { Complete } from "../journal/records.ts";
-import type { Setup } from "../setup.ts";
+import type { SessionParts } from "../parts.ts";
 import { citationsCapped, citationsOf } from "./cite.ts";
 import { countsOf } from "./envelope.ts";
 import type { Ending } from "./next.ts";
@@ -21,7 +21,7 @@ type AskEnding = Pick<Complete, "success" | "error_code" | "error_message" | "en
 };
 
 /** ▣ Records that a process goes on with the session's open ask. Its recorded replies are not asked for again. */
-export async function resumeOfAsk(setup: Setup): Promise<void> {
+export async function resumeOfAsk(setup: SessionParts): Promise<void> {
   const ask = askIn(setup.state());
   const work = openWork(setup, ask.start.exec_id);
   const replies = ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success);
@@ -29,14 +29,14 @@ export async function resumeOfAsk(setup: Setup): Promise<void> {
 }
 
 /** ▣ Records how the session's open ask ended. */
-export async function endAsk(setup: Setup, ending: AskEnding): Promise<void> {
+export async function endAsk(setup: SessionParts, ending: AskEnding): Promise<void> {
   const state = setup.state();
   const end = askEnd(askIn(state), state.account, ending, setup.env.clock.now());
   await openRecorder(setup, end.exec_id).commit([end]);
 }
 
 /** Ends as cancelled what was interrupted: an exec, and the ask that is open. */
-export async function discardInterrupted(setup: Setup): Promise<void> {
+export async function discardInterrupted(setup: SessionParts): Promise<void> {
   if (!setup.above) await setup.env.store.shipping.giveUp({ root: setup.row.id }, "all"); // ▣ nobody needs what is under way
   await giveUpInterrupted(setup);
   if (openAskIn(setup.state().account)) await endAsk(setup, GIVEN_UP);
@@ -59,7 +59,7 @@ export function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } &
 }
 
 /** An end as its record keeps it. Citations are looked up in the context. */
-export function endingOf({ answers, state }: Setup, { settings }: AskInput, ending: Ending): AskEnding {
+export function endingOf({ answers, state }: SessionParts, { settings }: AskInput, ending: Ending): AskEnding {
   if (!ending.ok) {
     const { code, message, ended_by, limits: limits_met } = ending;
     return { ...FAILED, error_code: code, error_message: message, ...given({ ended_by, limits_met }) };

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
 import { toldSkips } from "../../context/index.ts";
 import { addUsage, failure, NO_USAGE, tokensOf } from "../../models/index.ts";
-import { leftOf } from "../exec/work.ts";
+import type { TurnProgress } from "../events.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { repliesTold, toolsUnusedIn } from "../journal/call-warnings.ts";
 import { toldCoverage } from "../journal/coverage.ts";
@@ -10,9 +10,10 @@ import { type ExecEnvelope, SKIPS_IN_ANSWERS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { type RemainingBudget, treeOf } from "../journal/ledger.ts";
 import { limitsMetIn } from "../journal/limits-met.ts";
-import type { Setup } from "../setup.ts";
+import { leftOf, type SessionParts } from "../parts.ts";
+
 import { type CoveredContext, coveredOf, sumCoverage } from "../stored/coverage.ts";
-import type { AskEnvelope, TrajectoryCall, TrajectoryTurn, TurnProgress } from "./api.ts";
+import type { AskEnvelope, TrajectoryCall, TrajectoryTurn } from "./api.ts";
 import { AskAnswer } from "./description.ts";
 import { TOO_LONG, turnsDone } from "./next.ts";
 import { readAsk, roundsOf } from "./records.ts";
@@ -31,7 +32,7 @@ interface AskFacts {
 
 const Answer = v.object({ ...AskAnswer.entries, citations: v.array(v.any()) });
 
-export function factsOf(setup: Setup, ask: AskRecords, trajectory: boolean): AskFacts {
+export function factsOf(setup: SessionParts, ask: AskRecords, trajectory: boolean): AskFacts {
   const { context } = setup.state();
   const covered = context && coveredOf(context);
   return { session_id: setup.row.id, ask, budget: leftOf(setup), context: covered, trajectory };

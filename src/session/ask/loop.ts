@@ -1,9 +1,10 @@
 import { DEFAULT_ASK_MS, RlmError, remedy } from "../../../runtime/index.ts";
+import type { TurnProgress } from "../events.ts";
 import { cellRequestOf, type ExecAsked } from "../exec/request.ts";
 import { giveUpInterrupted, runCell, whileLeased } from "../exec/run-exec.ts";
 import { interruptedIn } from "../journal/account.ts";
-import type { Setup } from "../setup.ts";
-import type { AskEnvelope, TurnProgress } from "./api.ts";
+import type { SessionParts } from "../parts.ts";
+import type { AskEnvelope } from "./api.ts";
 import { cancelledBy, endAsk, endingOf, resumeOfAsk } from "./ends.ts";
 import { askEnvelope, factsOf, pausedEnvelope, progressOf, suspendedEnvelope } from "./envelope.ts";
 import { type AskInput, askIn, readAsk } from "./records.ts";
@@ -17,7 +18,7 @@ import { keepReply, keepTurn, sendTurn } from "./turn.ts";
  * @param isResumed an earlier call, perhaps in another process, has begun the ask
  */
 export async function runAsk(
-  setup: Setup,
+  setup: SessionParts,
   asked: ExecAsked,
   { isResumed, trajectory }: { readonly isResumed: boolean; readonly trajectory: boolean },
 ): Promise<AskEnvelope> {
@@ -69,7 +70,7 @@ export async function runAsk(
 }
 
 /** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */
-function withTimeOfAsk(setup: Setup): Setup {
+function withTimeOfAsk(setup: SessionParts): SessionParts {
   const { above, options, rules } = setup;
   const max_time_ms = above?.limits.max_time_ms ?? options.budget?.max_time_ms ?? DEFAULT_ASK_MS;
   const { budget, question } = rules;
@@ -78,7 +79,7 @@ function withTimeOfAsk(setup: Setup): Setup {
 }
 
 /** A child has the models of the ask or cell that has made it. @throws RlmError `settings_untrusted` */
-function refuseForeign({ askModels }: Setup, { settings, signed = null }: AskInput): void {
+function refuseForeign({ askModels }: SessionParts, { settings, signed = null }: AskInput): void {
   const foreign = settings.depth > 0 ? null : askModels.foreign(settings, signed);
   if (foreign === null) return;
   const problem = `the ask names the model ${foreign}, which is not one of yours. Nothing was sent`;

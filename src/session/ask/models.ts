@@ -1,13 +1,21 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { Signer } from "../../platform/signed-settings.ts";
-import type { HostedOptions } from "../api.ts";
-import type { AskSettings } from "./records.ts";
+import type { HostedOptions } from "../option-types.ts";
 
 /** The models of an ask: those of its turns and of its plain sub-calls, `provider/id`. */
-type NamedModels = Pick<AskSettings, "model" | "sub_model">;
+interface NamedModels {
+  readonly model: string;
+  readonly sub_model: string;
+}
 
-export type AskModels = ReturnType<typeof openAskModels>;
+/** Decides which models an ask may go on with. */
+export interface AskModels {
+  /** Returns the names to keep with the ask, signed with the user's key if there is one. */
+  sign(models: NamedModels): Json;
+  /** Returns the first model that the opener does not have and that this user has not signed here; `null` if there is none. */
+  foreign(models: NamedModels, signed: Json): string | null;
+}
 
 /** All asks of a store are signed alike, so that forks keep the signature. */
 const SUBJECT = "models of an ask";
@@ -21,16 +29,14 @@ const SUBJECT = "models of an ask";
 export function openAskModels(
   { model: own, baseUrl }: Pick<HostedOptions, "model" | "baseUrl">,
   { hasAll, signer }: { readonly hasAll: boolean; readonly signer: Pick<Signer, "sign" | "doubt"> | null },
-) {
+): AskModels {
   const begunHere = new Set<string>();
   return {
-    /** The names that are kept with the ask, signed with the user's key if there is one. */
-    sign({ model, sub_model }: NamedModels): Json {
+    sign({ model, sub_model }) {
       begunHere.add(model).add(sub_model);
       return signer?.sign({ model, sub_model }, SUBJECT) ?? null;
     },
-    /** The first that the opener does not have and that this user has not signed here; null: there is none. */
-    foreign({ model, sub_model }: NamedModels, signed: Json): string | null {
+    foreign({ model, sub_model }, signed) {
       // At a server that the opener names, every name is a model.
       if (hasAll || baseUrl !== undefined) return null;
       const others = [model, sub_model].filter((name) => name !== own && !begunHere.has(name));

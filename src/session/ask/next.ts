@@ -1,8 +1,9 @@
 import type { GivenAnswer, Json } from "../../../runtime/index.ts";
 import type { AskLimit, EndedBy } from "../journal/records.ts";
+import type { Protocol } from "./api.ts";
 import { elided, halved, saidIn } from "./conversation.ts";
 import * as notes from "./notes.ts";
-import type { AddedMessage, AskSettings, FailedTurn, Protocol, Round, TurnInput } from "./records.ts";
+import type { AddedMessage, AskSettings, FailedTurn, Round, TurnInput } from "./records.ts";
 import { type AskedCell, type Doubt, literalAnswer, type Reply, readReply } from "./reply.ts";
 
 /** An ask as its records tell it, with what its driver knows at this moment. */

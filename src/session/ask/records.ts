@@ -3,20 +3,17 @@ import { type GivenAnswer, type Json, RlmError, THINKING } from "../../../runtim
 import { type BudgetLimit, type GivenUse, toolUses } from "../../models/index.ts";
 import { isRecord } from "../../platform/json.ts";
 import { remembered } from "../../platform/remembered.ts";
-import type { SessionState } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import { cellIn, envelope, NO_FACTS } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ASK_LIMITS } from "../journal/limits-met.ts";
 import type { Start } from "../journal/records.ts";
+import type { SessionState } from "../state.ts";
 import { observationOf } from "./observe.ts";
 import type { RecordedReply } from "./reply.ts";
 
 /** Any JSON value of a record. */
 export const json = v.custom<Json>((value) => value !== undefined);
-
-/** The way in which a root model runs cells: by calls of a tool, or in fenced blocks of its text. */
-export type Protocol = "tools" | "fence";
 
 /** The settings of an ask. They never change within the ask, whatever process continues it. */
 export const AskSettings = v.object({

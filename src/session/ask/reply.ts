@@ -9,8 +9,8 @@ import {
   toolUses as usesOf,
 } from "../../models/index.ts";
 import { announces } from "./announcement.ts";
+import type { Protocol } from "./api.ts";
 import { blocksIn, isCell } from "./blocks.ts";
-import type { Protocol } from "./records.ts";
 
 /** The tool that a root model runs cells with. */
 export const CELL_TOOL = "rlm_exec";

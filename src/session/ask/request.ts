@@ -9,9 +9,10 @@ import {
   type RequestParts,
   refusesTools,
 } from "../../models/index.ts";
+import type { Protocol } from "./api.ts";
 import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
 import { UNREAD } from "./notes.ts";
-import type { FailedTurn, Protocol, Round } from "./records.ts";
+import type { FailedTurn, Round } from "./records.ts";
 import { CELL_TOOL, endOfFirstCell, type ReadBy, reading } from "./reply.ts";
 
 /** A request to the root model. */

@@ -4,10 +4,11 @@ import { estimateTokens, loadSubCallLayer, type Model, ratesFor } from "../../mo
 import { aborted, joinSignals } from "../../platform/signals.ts";
 import { partOf, readExcerptInput } from "../contexts/excerpts.ts";
 import type { ExecAsked } from "../exec/request.ts";
-import { leftOf, type SessionState } from "../exec/work.ts";
 import { type AskRecords, interruptedIn } from "../journal/account.ts";
 import type { RemainingBudget } from "../journal/ledger.ts";
-import type { Setup } from "../setup.ts";
+import { leftOf, type SessionParts } from "../parts.ts";
+import type { SessionState } from "../state.ts";
+
 import { conversationOf, unitsOfMessage } from "./conversation.ts";
 import { type AskView, candidate, hasCalled, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
@@ -23,7 +24,12 @@ type TurnStep = Extract<Next, { kind: "turn" }> & { readonly maxTokens: number }
  * Waits until the budget has room for a turn, or never will, and decides by the records of the ask.
  * @param isRetry the caller already knows of the provider's failure: the turn is then sent again
  */
-export async function nextStep(setup: Setup, ask: AskInput, signals: ExecAsked, isRetry: boolean): Promise<Step> {
+export async function nextStep(
+  setup: SessionParts,
+  ask: AskInput,
+  signals: ExecAsked,
+  isRetry: boolean,
+): Promise<Step> {
   const { env, state } = setup;
   const { question, settings } = ask;
   // A child leaves nothing open: its caller gets the failure.
@@ -138,7 +144,7 @@ function messageOf(question: string, schema: Json, { account, context }: Session
  * Resolves once a request of another session of the tree has ended, which may free budget. false: none is out, or the signal
  * has aborted.
  */
-async function requestSettled({ above }: Setup, signal: AbortSignal): Promise<boolean> {
+async function requestSettled({ above }: SessionParts, signal: AbortSignal): Promise<boolean> {
   const settled = above?.budget.settled() ?? null;
   if (settled === null || signal.aborted) return false;
   using joined = joinSignals(signal);

@@ -10,7 +10,7 @@ import { completeOf, resumeOf, startOf, type Work } from "../exec/work.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";
-import type { Setup } from "../setup.ts";
+import type { SessionParts } from "../parts.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { withPlaces } from "../sub-calls/places.ts";
 import { FREE, limitOf } from "../sub-calls/plan.ts";
@@ -22,7 +22,7 @@ import { type TurnRequest, takeTurn } from "./request.ts";
 
 /** ▣ Keeps the start of a turn and its one call. If the turn was interrupted, keeps that this process takes it over. */
 export async function keepTurn(
-  setup: Setup,
+  setup: SessionParts,
   { turn, closing, protocol, elide, messages, limits }: TurnInput,
   interrupted: ExecRecords | null,
 ): Promise<Work> {

@@ -1,6 +1,6 @@
 import type { Store } from "../../store/index.ts";
-import type { LoadSource } from "../api.ts";
 import { loadRequest } from "../exec/request.ts";
+import type { LoadSource } from "../option-types.ts";
 import { keepContext } from "./contexts.ts";
 
 /** Loads a context and keeps it in the store, for sessions that are opened later. Answers its key. @throws as `load` */

@@ -1,6 +1,6 @@
 import { lossText, UNPLACED } from "../../context/index.ts";
 import { amount, thousands } from "../../platform/figures.ts";
-import type { SessionState } from "../exec/work.ts";
+import type { SessionState } from "../state.ts";
 
 /** Warnings about what the newest loads left out, until an envelope has had them. */
 export function loadWarnings({ account, context }: SessionState): readonly string[] {

@@ -22,7 +22,7 @@ import { IN_ALL, isScarcer, limitIn, limitsMetBy, limitWarning } from "../journa
 import type { Complete } from "../journal/records.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
-import type { Setup } from "../setup.ts";
+import { envelopeFacts, type SessionParts } from "../parts.ts";
 import { isFull } from "../space.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { FREE } from "../sub-calls/plan.ts";
@@ -39,7 +39,7 @@ import type { Beginning, Continuation } from "./ports.ts";
 import { openAtState, reopen } from "./reopening.ts";
 import type { CellRequest, ExecAsked } from "./request.ts";
 import { openTime } from "./time.ts";
-import { completeOf, envelopeFacts, unstarted, type Work } from "./work.ts";
+import { completeOf, unstarted, type Work } from "./work.ts";
 
 /** Runs a cell, or that of a query: opens its machine, runs the loop, delivers the whole result, keeps the end. */
 export async function execCell(
@@ -99,7 +99,7 @@ export async function execCell(
 }
 
 /** True if the envelope goes to the caller that has loaded the context. An ask tells of loads itself; children and jobs get contexts of others. */
-function tellsOfLoads({ above, run }: Setup, request: CellRequest): boolean {
+function tellsOfLoads({ above, run }: SessionParts, request: CellRequest): boolean {
   return above === undefined && run === undefined && !(request.kind === "cell" && request.ask !== undefined);
 }
 

@@ -4,7 +4,7 @@ import type { CheckpointRow } from "../../store/index.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { hashOf, readStepExtras, type StepExtras, type ToolCall, type ToolResult } from "../journal/records.ts";
-import type { Setup } from "../setup.ts";
+import type { SessionParts } from "../parts.ts";
 import type { Continuation, Replayed } from "./ports.ts";
 import { resultOf } from "./work.ts";
 
@@ -91,7 +91,7 @@ function unfit(why: string): RlmError {
 
 /** Ends the children of an exec's open calls. Answers the records of these calls: what the children have spent is charged. */
 export async function giveUpCalls(
-  { answers, env }: Pick<Setup, "answers" | "env">,
+  { answers, env }: Pick<SessionParts, "answers" | "env">,
   records: ExecRecords,
 ): Promise<ToolResult[]> {
   const elapsed_ms = elapsedIn(records, null);

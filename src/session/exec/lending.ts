@@ -14,10 +14,11 @@ import {
   SUSPENDED,
 } from "../../../runtime/index.ts";
 import type { Machine } from "../machine/machines.ts";
+import { positionOf } from "../state.ts";
 import { continuationAt } from "./interrupted.ts";
 import { begin } from "./loop.ts";
 import type { Continuation, LoopMachine } from "./ports.ts";
-import { positionOf, type Work } from "./work.ts";
+import type { Work } from "./work.ts";
 
 export interface LendingParts {
   readonly work: Pick<Work, "setup" | "recorder">;

@@ -5,7 +5,7 @@ import { factsAfter, follow } from "../journal/account.ts";
 import type { EndExtras, JournalRecord, StepExtras } from "../journal/records.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
-import type { Setup } from "../setup.ts";
+import type { SessionParts } from "../parts.ts";
 import { isFull } from "../space.ts";
 import { spentOn } from "../sub-calls/run-part.ts";
 
@@ -29,7 +29,10 @@ export interface Kept {
 type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
 /** Writes the records and checkpoints of one exec. `commit` and `keep` are one transaction each, on disk when they resolve. */
-export function openRecorder({ row, env, run, parking, deliveries, space, state, moved }: Setup, exec_id: string) {
+export function openRecorder(
+  { row, env, run, parking, deliveries, space, state, moved }: SessionParts,
+  exec_id: string,
+) {
   const { store, clock } = env;
   let current = state();
   let failed = false;

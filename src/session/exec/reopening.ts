@@ -2,10 +2,11 @@ import { type ExecState, type Over, RlmError } from "../../../runtime/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
+import { positionOf } from "../state.ts";
 import { warn } from "./ends.ts";
 import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
 import type { Continuation } from "./ports.ts";
-import { positionOf, resumeOf, type Work } from "./work.ts";
+import { resumeOf, type Work } from "./work.ts";
 
 /**
  * The machine that an exec begins in: the session's.

@@ -2,12 +2,12 @@ import { resolve } from "node:path";
 import { type ExecLimits, type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
 import { type Context, type LoadOptions, load, type PathsSource, pathsName, type Source } from "../../context/index.ts";
 import { given } from "../../platform/json.ts";
-import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput, recordedWays, sourceIn, waysIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
 import type { Granted } from "../contexts/granted.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type { CellFile, Start } from "../journal/records.ts";
+import type { ExecOptions, LoadPaths, LoadSource } from "../option-types.ts";
 
 /** A request to run an exec. */
 export type ExecRequest = CellRequest | LoadRequest | CommandRequest;

@@ -7,14 +7,15 @@ import { interruptedIn } from "../journal/account.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
-import type { Setup } from "../setup.ts";
+import type { SessionParts } from "../parts.ts";
+import { positionOf } from "../state.ts";
 import { execCell } from "./cell.ts";
 import { failureOf } from "./ends.ts";
 import { giveUpCalls, stepsOf } from "./interrupted.ts";
 import { keepEnd } from "./keep-end.ts";
 import { openRecorder } from "./recorder.ts";
 import type { CellRequest, CommandRequest, ExecAsked, ExecRequest, LoadRequest } from "./request.ts";
-import { completeOf, positionOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
+import { completeOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
  * One exec: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept before it answers, in
@@ -24,7 +25,7 @@ import { completeOf, positionOf, resumeOf, startOf, unstarted, type Work } from 
  * @param interrupted the records of an exec that has begun and not ended: it is finished in place of a new one
  */
 export async function runCell(
-  setup: Setup,
+  setup: SessionParts,
   request: CellRequest,
   asked: ExecAsked = {},
   interrupted: ExecRecords | null = null,
@@ -37,13 +38,17 @@ export async function runCell(
 }
 
 /** Loads a context, or appends to the one that is loaded: an exec as `runCell` runs one. Answers the context after it. */
-export function runLoad(setup: Setup, request: LoadRequest, interrupted: ExecRecords | null = null): Promise<Context> {
+export function runLoad(
+  setup: SessionParts,
+  request: LoadRequest,
+  interrupted: ExecRecords | null = null,
+): Promise<Context> {
   return runAtOnce(setup, request, interrupted, (work) => load(work, request));
 }
 
 /** Changes the memory or the helpers: an exec as `runCell` runs one. Answers what the guest does. */
 export function runCommand(
-  setup: Setup,
+  setup: SessionParts,
   request: CommandRequest,
   interrupted: ExecRecords | null = null,
 ): Promise<Json> {
@@ -52,7 +57,7 @@ export function runCommand(
 
 /** Suspends the work once another process may have the session. @throws RlmError `lease_lost` */
 export async function whileLeased<T>(
-  setup: Setup,
+  setup: SessionParts,
   asked: ExecAsked,
   work: (asked: ExecAsked) => Promise<T>,
 ): Promise<T> {
@@ -72,7 +77,7 @@ export async function whileLeased<T>(
 
 /** Execs that make no calls. If the process ends within one, nothing of it is left, and it is done again. */
 async function runAtOnce<T>(
-  setup: Setup,
+  setup: SessionParts,
   request: LoadRequest | CommandRequest,
   interrupted: ExecRecords | null,
   exec: (work: Work) => Promise<T>,
@@ -93,7 +98,7 @@ async function runAtOnce<T>(
 
 /** ▣ Keeps the start of an exec. One that was interrupted has it already. */
 async function begun(
-  setup: Setup,
+  setup: SessionParts,
   request: ExecRequest,
   interrupted: ExecRecords | null,
   asked: ExecAsked = {},
@@ -107,7 +112,7 @@ async function begun(
  * Ends the exec that was interrupted as cancelled, if there is one, and the children of its open calls, which are charged to it.
  * The session's state is that before the exec.
  */
-export async function giveUpInterrupted(setup: Setup): Promise<void> {
+export async function giveUpInterrupted(setup: SessionParts): Promise<void> {
   const interrupted = interruptedIn(setup.state().account);
   if (!interrupted) return;
   await setup.guest.end();
@@ -121,7 +126,7 @@ export async function giveUpInterrupted(setup: Setup): Promise<void> {
 }
 
 /** The work of an exec that begins or goes on. */
-export function openWork(setup: Setup, exec_id: string): Work {
+export function openWork(setup: SessionParts, exec_id: string): Work {
   const recorder = openRecorder(setup, exec_id);
   return { setup, recorder, exec_id, startedAt: setup.patience.time.monotonic(), events: [] };
 }

@@ -1,23 +1,22 @@
 import { type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
-import type { Context } from "../../context/index.ts";
+
 import type { ToolOverrideEvent } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
-import type { ExecOptions } from "../api.ts";
-import { type Account, cellFiles } from "../journal/account.ts";
-import { leftForNext, leftOfBoth, toldBudget } from "../journal/budgets.ts";
-import type { EnvelopeFacts } from "../journal/envelope.ts";
+import type { Account } from "../journal/account.ts";
+
 import type { ExecRecords } from "../journal/exec-records.ts";
-import type { BudgetLimits, RemainingBudget } from "../journal/ledger.ts";
+import type { BudgetLimits } from "../journal/ledger.ts";
 import type { Complete, Resume, Start, ToolCall, ToolResult } from "../journal/records.ts";
-import type { Position } from "../machine/machines.ts";
-import type { Setup } from "../setup.ts";
+
+import type { ExecOptions } from "../option-types.ts";
+import type { SessionParts } from "../parts.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { Recorder } from "./recorder.ts";
 import type { ExecAsked, ExecRequest } from "./request.ts";
 
 /** An exec that is running. */
 export interface Work {
-  readonly setup: Setup;
+  readonly setup: SessionParts;
   readonly recorder: Recorder;
   readonly exec_id: string;
   /** On the scale of `patience.time.monotonic()`; without the time that an earlier process spent on the exec. */
@@ -26,52 +25,10 @@ export interface Work {
   readonly events: ToolOverrideEvent[];
 }
 
-/** The state from which an exec starts, and the state that it leaves. */
-export interface SessionState {
-  /** The account of the journal, up to the last commit. */
-  readonly account: Account;
-  readonly context: Context | null;
-}
-
-/** The position at which the machine of the next exec opens. */
-export function positionOf({ account, context }: SessionState): Position {
-  return { checkpoint: account.checkpoint, context, sources: account.sources, given: account.given };
-}
-
-/** The budget that the newest question of a session may still spend between execs: at its own level and above. */
-export function leftOf({ rules, above, state }: Pick<Setup, "rules" | "above" | "state">): RemainingBudget {
-  const { account } = state();
-  const own = leftOfBoth(rules, account);
-  return toldBudget(above?.budget.atMost(own) ?? own, rules, account);
-}
-
-/** The budget that the next call of a session has. */
-export function leftForCall(session: Pick<Setup, "rules" | "above" | "state" | "questions">): RemainingBudget {
-  const { rules, above, state, questions } = session;
-  const { account } = state();
-  const newest = account.question?.id ?? null;
-  if (newest !== null && questions?.id(newest) === newest) return leftOf(session);
-  const own = leftForNext(rules, account);
-  return toldBudget(above?.budget.atMost(own) ?? own, rules, account);
-}
-
 /** The limits of a caller for one call, as its request has them. */
 export function ownBudget(budget: ExecOptions["budget"]): { readonly budget?: Partial<BudgetLimits> } {
   const limits = given(budget ?? {});
   return Object.keys(limits).length === 0 ? {} : { budget: limits };
-}
-
-/**
- * The facts of a session for an envelope. @param isUnfinished the exec was suspended, or its end could not be kept: the record
- * is in no journal
- */
-export function envelopeFacts(
-  session: Pick<Setup, "row" | "rules" | "above" | "state">,
-  account: Account,
-  isUnfinished: boolean,
-): EnvelopeFacts {
-  const { id } = session.row;
-  return { session_id: id, budget: leftOf(session), unfinished: isUnfinished, files: cellFiles(account) };
 }
 
 /** An ask as it begins, with its question and settings; or a turn of one, with the messages that it adds as they are sent. */
@@ -84,7 +41,7 @@ interface AskStart {
 
 /** The record that an exec begins with. */
 export function startOf(
-  setup: Setup,
+  setup: SessionParts,
   request: ExecRequest | AskStart,
   exec_id: string,
   { history }: Pick<ExecAsked, "history"> = {},
@@ -109,7 +66,7 @@ export function startOf(
 }
 
 /** The key of the call that begins or resumes an exec. Further execs of the call have none. */
-function takenKey({ called, isDry }: Pick<Setup, "called" | "isDry">): Pick<Start, "call"> {
+function takenKey({ called, isDry }: Pick<SessionParts, "called" | "isDry">): Pick<Start, "call"> {
   const { key } = called;
   if (isDry || !key) return {};
   called.key = null;
@@ -118,7 +75,7 @@ function takenKey({ called, isDry }: Pick<Setup, "called" | "isDry">): Pick<Star
 
 /** The question that an exec belongs to: that of its host, or its own if its caller limits it. */
 function questionOf(
-  { questions, state }: Pick<Setup, "questions" | "state">,
+  { questions, state }: Pick<SessionParts, "questions" | "state">,
   request: ExecRequest | AskStart,
   exec_id: string,
 ): Pick<Start, "question"> {

@@ -1,6 +1,7 @@
 import type { Restoration } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { type Machine, type MachineOptions, machineOpener, type Position } from "./machines.ts";
+import type { Position } from "../state.ts";
+import { type Machine, type MachineOptions, machineOpener } from "./machines.ts";
 
 export interface GuestOptions extends MachineOptions {
   /** Time that an unused machine stays open, ms. */

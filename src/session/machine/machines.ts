@@ -14,8 +14,8 @@ import type { Context } from "../../context/index.ts";
 import { entryUrl } from "../../entries.ts";
 import type { CheckpointRow } from "../../store/index.ts";
 import type { Env } from "../env.ts";
-import type { CellSource } from "../journal/account.ts";
 import { readEndExtras } from "../journal/records.ts";
+import type { Position } from "../state.ts";
 import {
   type ContextMessage,
   contextMessage,
@@ -31,16 +31,6 @@ export interface MachineOptions {
   readonly machineEntry: URL;
   readonly memoryBytes: number;
   readonly indexFolder: Pick<IndexFolder, "path">;
-}
-
-/** The place at which a machine opens: a session's state between execs. */
-export interface Position {
-  /** The checkpoint of an exec's end; null: a fresh guest. */
-  readonly checkpoint: string | null;
-  readonly context: Context | null;
-  readonly sources: readonly CellSource[];
-  /** Packed ranges of the context that its cells were given. */
-  readonly given: readonly string[];
 }
 
 export type Machine = ReturnType<typeof machineWith>;

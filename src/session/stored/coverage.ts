@@ -3,9 +3,8 @@ import type { Context, SkippedStats } from "../../context/index.ts";
 import { nullIf } from "../../platform/errors.ts";
 import { amount, compact, thousands } from "../../platform/figures.ts";
 import type { Store } from "../../store/index.ts";
-import { SETS } from "../journal/coverage.ts";
+import { SETS, type ToldCoverage } from "../journal/coverage.ts";
 import { merged, type Range } from "../machine/ranges.ts";
-import type { ExecDescription } from "./exec-description.ts";
 
 /** A figure for each grade, the highest first: a character, or a document, has the highest that it reached. */
 type Grades = ReturnType<typeof byGrade>;
@@ -51,7 +50,9 @@ export function coveredOf({ hash, text, documents, stats }: Context): CoveredCon
   return { hash, length: text.length, documents, skipped: stats.skipped };
 }
 
-type Covering = Pick<ExecDescription, "coverage">;
+interface Covering {
+  readonly coverage: ToldCoverage | null;
+}
 
 /**
  * Sums up what execs have looked at, and lists the documents that none of them opened, the largest first. `reached` has the

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import { type ToldSkips, toldSkips } from "../../context/index.ts";
 import type { CheckpointRow, SessionRow, Store } from "../../store/index.ts";
+import type { Describing } from "../api.ts";
 import { coverageIn, toldCoverage } from "../journal/coverage.ts";
 import { contextKeyIn, readRecord, readStepExtras } from "../journal/records.ts";
 import { type ProviderWait, waitsFor } from "../provider-wait.ts";
@@ -54,14 +55,6 @@ export interface CheckpointDescription {
   readonly bytes: number;
   /** The session stands here. */
   readonly head: boolean;
-}
-
-/** Options of a description. */
-export interface Describing {
-  /** The number of sessions that answer calls and are described, on all levels together, those of the newest execs first. */
-  readonly children?: number | undefined;
-  /** If records or checkpoints are damaged, the others are told, and `damaged` names those. Default: it is refused. */
-  readonly partly?: boolean | undefined;
 }
 
 /** Sessions that may still be described, and how. */

@@ -3,10 +3,11 @@ import { systemClock } from "../../../runtime/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
 import { placeOf } from "../../platform/store-place.ts";
 import { type Collected, type DamagedRow, findingsIn, shareStore } from "../../store/index.ts";
-import type { CollectOptions } from "../api.ts";
+import type { CollectOptions, Describing } from "../api.ts";
 import { refuseBundled } from "../bundled.ts";
 import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS, TEXT } from "../options.ts";
-import { type Describing, describeSession, type SessionDescription } from "./description.ts";
+import { describeSession, type SessionDescription } from "./description.ts";
+
 import { forkSession, listReadableSessions, removeSession, type SessionSummary } from "./sessions.ts";
 
 /**

@@ -16,17 +16,18 @@ import { readLoadInput } from "../contexts/contexts.ts";
 import { hasTooManyCalls, limitsNow } from "../journal/budgets.ts";
 import { isFunctionCall } from "../journal/ledger.ts";
 import type { Start } from "../journal/records.ts";
-import type { AnsweringSession } from "../setup.ts";
+import type { CallingSession } from "../parts.ts";
 import type { AnswerCache, CallKeys } from "./cache.ts";
-import { CANCELLED, openStandingClock, TIME_OVER } from "./call-time.ts";
-import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
+import { CANCELLED, TIME_OVER } from "./call-time.ts";
+import { isForChild } from "./children.ts";
 import { type ByBatch, deliveryOf } from "./delivery.ts";
 import { openFunctions } from "./functions.ts";
 import { type Led, openLeads } from "./lead.ts";
 import { type Limiter, openLimiter, withPlaces } from "./places.ts";
 import { FREE, guestError, limitOf, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
-import type { Answered, Answers, CallContext } from "./port.ts";
+import type { Answered, Answers, CallContext, ChildCall, ChildRequest } from "./port.ts";
 import { withRun } from "./run-part.ts";
+import { openStandingClock } from "./standing-clock.ts";
 import { traceOf } from "./trace.ts";
 
 /** For cells that make a sub-call without a model. */
@@ -45,13 +46,13 @@ interface Asking {
 }
 
 interface AnswersParts extends Asking, PlanOptions {
-  readonly session: AnsweringSession;
+  readonly session: CallingSession;
   /** Models that were asked by batch, although nobody knows a lower price for that. */
   readonly fullPrice: Set<string>;
 }
 
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
-export function openAnswers(session: AnsweringSession, asking: Asking): Answers {
+export function openAnswers(session: CallingSession, asking: Asking): Answers {
   const { children, rules, above, options } = session;
   const { models, settings } = asking;
   const parts = partsOf(session, asking);
@@ -121,7 +122,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
 }
 
 /** The refusal of a call that the machine refuses before it is made, unless somebody took over its guest. */
-function beyondLimits({ rules, state }: AnsweringSession, { name }: Pick<PendingCall, "name">): SubCallError | null {
+function beyondLimits({ rules, state }: CallingSession, { name }: Pick<PendingCall, "name">): SubCallError | null {
   if (!isFunctionCall(name) && !SUB_CALLS.has(name))
     return failure("policy_violation", "there is no call of this name", ASK);
   if (!hasTooManyCalls(rules, state().account)) return null;
@@ -170,7 +171,7 @@ function openChildAnswers(parts: AnswersParts, gateOf: GateOf) {
   };
 }
 
-function partsOf(session: AnsweringSession, asking: Asking): AnswersParts {
+function partsOf(session: CallingSession, asking: Asking): AnswersParts {
   const { options, rules, run, state } = session;
   return {
     ...asking,
@@ -185,7 +186,7 @@ function partsOf(session: AnsweringSession, asking: Asking): AnswersParts {
 }
 
 /** The cure of a missing model. Every exec is told of it, and it reads files: it counts for a second. */
-function openCure(models: Models, { clock }: AnsweringSession["env"]): () => string {
+function openCure(models: Models, { clock }: CallingSession["env"]): () => string {
   let cured = { at: Number.NEGATIVE_INFINITY, cure: NO_MODEL };
   return () => {
     const at = clock.monotonic();
@@ -272,7 +273,7 @@ async function ask(
 }
 
 /** True if requests of the call wait for a provider's batch. */
-async function hasParcels({ env, row }: AnsweringSession, callId: string): Promise<boolean> {
+async function hasParcels({ env, row }: CallingSession, callId: string): Promise<boolean> {
   return (await env.store.shipping.parcels(row.id, callId)).length > 0;
 }
 
@@ -298,7 +299,7 @@ const modelOf = (request: SubCallRequest, { settings, models }: AnswersParts): s
   request.model ?? (isForChild(request) ? settings.model : models.fallback);
 
 /** Folders that sub-agents may read: those of now, and those that the context was loaded from. */
-function readableBy({ granted, loading, state }: AnsweringSession) {
+function readableBy({ granted, loading, state }: CallingSession) {
   const recorded = state().account.loads.flatMap(rootsOf);
   const { cwd, documents = {} } = loading;
   return { roots: [...new Set([...granted.roots, ...granted.among(recorded)])], cwd, documents };

@@ -1,5 +1,5 @@
-import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
-import { DEFAULT_ASK_MS, type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
+import { OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
+import { DEFAULT_ASK_MS, type Json, LIMITS } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { failure, isFailureCode, knownModel } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
@@ -8,24 +8,18 @@ import type { Session } from "../api.ts";
 import type { CellSettings, Citation } from "../ask/api.ts";
 import { askChild, type ChildEnd } from "../ask/child.ts";
 import { limitsNow } from "../journal/budgets.ts";
-import type { Setup } from "../setup.ts";
+import type { SessionParts } from "../parts.ts";
 import { childName, type Spent, spentBy } from "../stored/children.ts";
-import type { Unrecorded } from "./budget.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
 import { FREE, guestError } from "./plan.ts";
-import type { Above, Answered, CallContext } from "./port.ts";
-
-/** A call that is answered by cells over a P of its own. */
-export type ChildRequest = SubCallRequest & { readonly context: ChildContext };
+import type { Answered, CallContext, ChildRequest, Children, ParentCall } from "./port.ts";
 
 export const isForChild = (request: SubCallRequest): request is ChildRequest => request.context !== undefined;
-
-export type ChildCall = Pick<PendingCall, "id" | "counts">;
 
 /** The session that makes the calls, and the way to open a child of it. */
 type SharedParts = "row" | "env" | "rules" | "state" | "places" | "space" | "patience" | "parking";
 
-export interface ChildrenParts extends Pick<Setup, SharedParts> {
+export interface ChildrenParts extends Pick<SessionParts, SharedParts> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
@@ -36,7 +30,7 @@ export interface ChildOf {
   /** The conversation in which the call is made, if the process that gives the call up still has it. */
   readonly history: Context | null;
   readonly settings: CellSettings;
-  readonly above: Above;
+  readonly above: ParentCall;
 }
 
 export interface OpenChild {
@@ -47,10 +41,7 @@ export interface OpenChild {
 
 type Range = readonly [start: number, end: number];
 
-/** The children of a session: each answers one call, by an ask over a part of P. */
-export type Children = ReturnType<typeof openChildren>;
-
-export function openChildren(parts: ChildrenParts) {
+export function openChildren(parts: ChildrenParts): Children {
   const { env, rules, row } = parts;
   /** An exec that is suspended does not wait for its children. Opening one of them again waits, and so does closing the session. */
   const open = new Map<string, Promise<unknown>>();
@@ -67,33 +58,23 @@ export function openChildren(parts: ChildrenParts) {
   }
 
   return {
-    /** @throws RlmError if the store fails: the call has no answer then */
-    answer(
-      { id: callId, counts = 1 }: ChildCall,
-      request: ChildRequest,
-      context: CallContext,
-      settings: CellSettings,
-    ): Promise<Answered> {
+    answer({ id: callId, counts = 1 }, request, context, settings) {
       const name = childName(row.id, callId);
       return inTurn(name, () => answer(parts, name, { callId, calls: counts, request, context, settings }));
     },
-    /** Ends the child of a call that is given up, and answers what it has spent; null: the call has no child. */
-    discard(callId: string, request: ChildRequest, settings: CellSettings): Promise<Answered | null> {
+    discard(callId, request, settings) {
       const name = childName(row.id, callId);
       return inTurn(name, () => discard(parts, name, { callId, request, settings }));
     },
-    /** The spending of calls that an earlier process left open. */
-    async unrecorded(callIds: readonly string[]): Promise<readonly Unrecorded[]> {
+    async unrecorded(callIds) {
       const spent = await Promise.all(callIds.map((id) => spentBy(env.store, childName(row.id, id), rules.depth + 1)));
       return spent.flatMap((one, at) => {
         const callId = callIds[at];
         return one && callId !== undefined ? [{ callId, tokens: one.tokens, cost_usd: one.cost_usd }] : [];
       });
     },
-    /** True if a child has begun to answer the call. */
-    isThere: async (callId: string) => (await spentBy(env.store, childName(row.id, callId), rules.depth + 1)) !== null,
-    /** Resolves once no child is open. */
-    async closed(): Promise<void> {
+    isThere: async (callId) => (await spentBy(env.store, childName(row.id, callId), rules.depth + 1)) !== null,
+    async closed() {
       await Promise.all(open.values());
     },
   };
@@ -159,7 +140,7 @@ async function discard(
 }
 
 /** A child that is given up sends nothing any more. */
-const NOTHING_LEFT: Above["budget"] = {
+const NOTHING_LEFT: ParentCall["budget"] = {
   reserve: async () => failure("cancelled", "the call was given up"),
   atMost: (left) => left,
   settled: () => null,
@@ -169,7 +150,7 @@ const NOTHING_LEFT: Above["budget"] = {
 async function withChild<T>(
   { places, space, patience, rules, open }: ChildrenParts,
   name: string,
-  { settings, budget, limits, ...asked }: Omit<ChildOf, "above"> & Pick<Above, "budget" | "limits">,
+  { settings, budget, limits, ...asked }: Omit<ChildOf, "above"> & Pick<ParentCall, "budget" | "limits">,
   work: (child: OpenChild) => Promise<T>,
 ): Promise<T> {
   const above = { budget, places, space, patience, depth: rules.depth + 1, maxDepth: settings.max_depth, limits };

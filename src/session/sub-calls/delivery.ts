@@ -5,12 +5,8 @@ import { failure, isFailureCode, type Model, type Models, type Post, type SubCal
 import { proofOfParcel } from "../../provider-batches/index.ts";
 import type { Parcel, ParcelAnswer } from "../../store/index.ts";
 import type { DeliveryRecord } from "../journal/records.ts";
-import type { AnsweringSession } from "../setup.ts";
+import type { CallingSession } from "../parts.ts";
 import type { CallContext } from "./port.ts";
-
-/** The way of a call's requests to their model: at once, or by a batch of its provider at a lower price. */
-export type Delivery = (typeof DELIVERIES)[number];
-export const DELIVERIES = ["now", "batch"] as const;
 
 /** A call whose requests go by batches. */
 export interface ByBatch {
@@ -31,7 +27,7 @@ interface Asked {
 
 /** The delivery of a call by batches; null: its requests are sent at once; or the reason why it cannot be made. */
 export async function deliveryOf(
-  session: AnsweringSession,
+  session: CallingSession,
   models: Models,
   asked: Asked,
   { isAgain, signal }: Pick<CallContext, "isAgain" | "signal">,
@@ -79,9 +75,9 @@ const DELIVERY = { why: "delivery" } as const;
 const STORE_FAILED = { why: "store_failed", afterMs: null } as const;
 
 /** The calls of a query are sent at once: a person waits for it. */
-const isOfQuery = ({ state }: AnsweringSession) => state().account.last?.start.kind === "query";
+const isOfQuery = ({ state }: CallingSession) => state().account.last?.start.kind === "query";
 
-function refusalOf({ root }: AnsweringSession, { isRepeatable }: Asked, model: Model): SubCallError | null {
+function refusalOf({ root }: CallingSession, { isRepeatable }: Asked, model: Model): SubCallError | null {
   const refused = (message: string, suggestion: string) => failure("policy_violation", message, { suggestion });
   if (!root.comesBack) {
     return refused(NOT_KEPT, 'Keep the session, or pass delivery: "now" in the call.');

@@ -4,9 +4,9 @@ import { type CellJson, cellJson } from "../../platform/cell-json.ts";
 import { messageOf } from "../../platform/errors.ts";
 import { aborted, joinSignals } from "../../platform/signals.ts";
 import { wholeNumber } from "../../platform/written-json.ts";
-import type { HostedOptions, SessionFunction } from "../api.ts";
 import { functionOf } from "../journal/ledger.ts";
-import type { Setup } from "../setup.ts";
+import type { HostedOptions, SessionFunction } from "../option-types.ts";
+import type { SessionParts } from "../parts.ts";
 import { openLimiter } from "./places.ts";
 import { FREE } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
@@ -26,7 +26,7 @@ type Arguments = { readonly [name: string]: Json };
  */
 export function openFunctions(
   lent: HostedOptions["functions"] = {},
-  { env: { clock }, rules: { concurrency } }: Pick<Setup, "env" | "rules">,
+  { env: { clock }, rules: { concurrency } }: Pick<SessionParts, "env" | "rules">,
 ): Required<Pick<Answers, "answer" | "effectsOf">> {
   const gate = openLimiter(concurrency);
   const find = (name: string) => (Object.hasOwn(lent, name) ? lent[name] : undefined);
@@ -91,7 +91,7 @@ async function run(
   { id, name, given }: Called,
   args: Arguments,
   context: CallContext,
-  clock: Setup["env"]["clock"],
+  clock: SessionParts["env"]["clock"],
 ): Promise<Answered> {
   const { effects, timeoutMs = LIMITS.subCallTimeoutMs } = given;
   const ends = effects === "once" ? await context.hold() : context.signal;

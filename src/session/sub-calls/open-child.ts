@@ -2,12 +2,14 @@ import { noConversation } from "../../../builtins/index.ts";
 import type { Context } from "../../context/index.ts";
 import { withFallback } from "../../models/index.ts";
 import type { Store } from "../../store/index.ts";
-import type { HostedOptions, Session, SessionEvent } from "../api.ts";
+import type { Session } from "../api.ts";
 import { storedContext } from "../contexts/contexts.ts";
 import { excerptInput, rangesInParent } from "../contexts/excerpts.ts";
 import type { Host } from "../env.ts";
-import type { SessionState } from "../exec/work.ts";
-import type { Setup } from "../setup.ts";
+import type { SessionEvent } from "../events.ts";
+import type { HostedOptions } from "../option-types.ts";
+import type { SessionParts } from "../parts.ts";
+import type { SessionState } from "../state.ts";
 import type { ChildrenParts } from "./children.ts";
 
 /** Opens sessions as the host does. It is handed in, since it stands above what a session is made of. */
@@ -15,7 +17,7 @@ export type OpenSession = (options: HostedOptions, host: Host) => Promise<Sessio
 
 /** Opens children with the options and parts of their parent. They read no folders: all that they see is their P. */
 export function childOpener(
-  { options, env, state }: Pick<Setup, "options" | "env" | "state">,
+  { options, env, state }: Pick<SessionParts, "options" | "env" | "state">,
   host: Host,
   openSession: OpenSession,
 ): ChildrenParts["open"] {

@@ -1,6 +1,7 @@
+import type { Clock } from "../../../runtime/index.ts";
 import type { Patience } from "../../models/index.ts";
-import type { Env } from "../env.ts";
-import { openStandingClock, type StandingClock } from "./call-time.ts";
+import type { SessionEvent } from "../events.ts";
+import { openStandingClock, type StandingClock } from "./standing-clock.ts";
 import { openWaits } from "./waits.ts";
 
 /** The patience of a tree of sessions with the servers of their models. */
@@ -10,8 +11,14 @@ export interface TreePatience extends Patience {
   readonly time: StandingClock;
 }
 
+/** The clock that waits are measured by, and the place where they are reported. */
+interface Host {
+  readonly clock: Clock;
+  emit(event: SessionEvent): void;
+}
+
 /** @param mostMs the longest wait for a server, ms */
-export function openPatience({ clock, emit }: Pick<Env, "clock" | "emit">, mostMs: number): TreePatience {
+export function openPatience({ clock, emit }: Host, mostMs: number): TreePatience {
   const time = openStandingClock(clock);
   const opened = openWaits(clock, (wait) => emit({ kind: "waiting", wait }));
   return {

@@ -12,8 +12,8 @@ import {
   type ToolOverrideEvent,
 } from "../../models/index.ts";
 import { given } from "../../platform/json.ts";
-import type { SubAgentPolicy } from "../api.ts";
 import type { ToolResult } from "../journal/records.ts";
+import type { SubAgentPolicy } from "../option-types.ts";
 import type { Answered } from "./port.ts";
 
 export interface PlanOptions {

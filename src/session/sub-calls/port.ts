@@ -1,5 +1,7 @@
+import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
 import type { Json, PendingCall, Sampling, Settlement, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
+import type { CellSettings } from "../ask/api.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type { ToolCall, ToolResult } from "../journal/records.ts";
 import type { Space } from "../space.ts";
@@ -66,7 +68,7 @@ export interface CallContext {
 }
 
 /** The parts that a child session gets from the session whose call it answers. */
-export interface Above {
+export interface ParentCall {
   /** The budget of the call: {@link CallContext.budget}. Each request of the child is held there too. */
   readonly budget: SharedBudget;
   /** Those of the whole tree. */
@@ -93,4 +95,23 @@ export interface Answered {
   >;
   /** The keys under which the answer is kept for later calls; null: it is not kept. */
   readonly cacheKey: CallKeys | null;
+}
+
+/** A call that is answered by cells over a P of its own. */
+export type ChildRequest = SubCallRequest & { readonly context: ChildContext };
+
+export type ChildCall = Pick<PendingCall, "id" | "counts">;
+
+/** The children of a session: each answers one call, by an ask over a part of P. */
+export interface Children {
+  /** @throws RlmError if the store fails: the call has no answer then */
+  answer(call: ChildCall, request: ChildRequest, context: CallContext, settings: CellSettings): Promise<Answered>;
+  /** Ends the child of a call that is given up. @returns what the child has spent; `null` if the call has no child */
+  discard(callId: string, request: ChildRequest, settings: CellSettings): Promise<Answered | null>;
+  /** Returns the spending of calls that an earlier process left open. */
+  unrecorded(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
+  /** True if a child has begun to answer the call. */
+  isThere(callId: string): Promise<boolean>;
+  /** Resolves once no child is open. */
+  closed(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { type RequestBudget, type Reservation, type SubCallError, tokensOf } fro
 import type { Settled } from "../../store/index.ts";
 import { ROOT_CALL, subCallsOf } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
-import type { Setup } from "../setup.ts";
+import type { Parking } from "../parking.ts";
 import { heldByBoth } from "./budget.ts";
 
 /**
@@ -41,7 +41,7 @@ export interface RunCall {
 /** A budget of which each request also takes from the run. What the levels hold is given back in reverse order. */
 export function withRun(
   budget: RequestBudget,
-  { run, parking }: Pick<Setup, "run" | "parking">,
+  { run, parking }: { readonly run: RunPart | undefined; readonly parking: Pick<Parking, "idle"> },
   { isPosted = false, ...call }: RunCall & { readonly isPosted?: boolean },
 ): RequestBudget {
   let requests = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SessionFunction } from "../../../src/session/api.ts";
+import type { SessionFunction } from "../../../src/session/option-types.ts";
 import { openSession } from "../../../src/session/session.ts";
 
 const GOOD: SessionFunction = {

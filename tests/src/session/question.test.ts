@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { SessionOptions } from "../../../src/session/api.ts";
 import type { Host } from "../../../src/session/env.ts";
+import type { SessionOptions } from "../../../src/session/option-types.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Model, Models } from "../../../../src/models/index.ts";
 import { begin } from "../../../../src/session/ask/ask.ts";
-import type { Setup } from "../../../../src/session/setup.ts";
+import type { SessionParts } from "../../../../src/session/parts.ts";
 
 /** Models of which each has this window. */
 function modelsOf(window: number | null): Models {
@@ -13,7 +13,7 @@ function modelsOf(window: number | null): Models {
 }
 
 const askModels = { sign: (models: object) => ({ ...models, by: "this user" }), foreign: () => null };
-const sessionWith = (parts: object): Setup =>
+const sessionWith = (parts: object): SessionParts =>
   Object.assign(Object.create(null), {
     functions: [],
     env: { models: modelsOf(null) },

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../../runtime/index.ts";
-import type { HostedOptions } from "../../../../src/session/api.ts";
+import type { HostedOptions } from "../../../../src/session/option-types.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { FREE } from "../../../../src/session/sub-calls/plan.ts";
 import type { Answers } from "../../../../src/session/sub-calls/port.ts";

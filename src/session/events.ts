@@ -1,0 +1,68 @@
+import type { ProviderWait } from "./provider-wait.ts";
+import type { HeldBack } from "./sub-calls/held-back.ts";
+import type { Wait } from "./sub-calls/waits.ts";
+/** An event of a session, as `onProgress` gets it. */
+export type SessionEvent =
+  /** Files and bytes that a load has read so far, and the document that becomes text, with the place in it. */
+  | { readonly kind: "load"; readonly files: number; readonly bytes: number; readonly converting?: string }
+  /** The work of a builtin, for people. */
+  | { readonly kind: "notice"; readonly text: string }
+  /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */
+  | ({ readonly kind: "calls" } & CallProgress)
+  /** Batches that the running exec waits for; none: their answers are there. */
+  | { readonly kind: "waits"; readonly waits: readonly ProviderWait[] }
+  /** Calls by batch that wait for tokens or dollars which calls in a batch hold. */
+  | { readonly kind: "held_back"; readonly held_back: HeldBack }
+  /** The wait of calls that matters most, told each second; null: none takes long any more. */
+  | { readonly kind: "waiting"; readonly wait: Wait | null }
+  /** A turn of an ask. */
+  | ({ readonly kind: "turn" } & TurnProgress)
+  /** A checkpoint that is kept. */
+  | { readonly kind: "checkpoint"; readonly checkpoint: CheckpointNotice };
+
+export interface CallProgress {
+  readonly done: number;
+  readonly running: number;
+  /** Sub-calls that the budget still allows. */
+  readonly left: number;
+  /** Spent since the last load; USD by price lists. */
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** Held by requests in flight: what they may take at the most. */
+  readonly held_tokens: number;
+  readonly held_cost_usd: number;
+  /** Calls of functions that the budget still allows; absent if the program lends none. */
+  readonly functions_left?: number;
+}
+
+export interface CheckpointNotice {
+  readonly id: string;
+  readonly exec_id: string;
+  /** `step`: the exec waits for calls. `end`: it is over. */
+  readonly kind: "step" | "end";
+  /** Pages of the guest that changed since the checkpoint before, and their bytes before compression. */
+  readonly pages: number;
+  readonly bytes: number;
+  /** Wall time of capturing and keeping it, ms. For a step: from its message until its calls may be sent, and in the guest's thread. */
+  readonly ms: number;
+}
+
+/** Progress of an ask, for people who wait. */
+export interface TurnProgress {
+  /** 0 for the ask of a caller; a child is one deeper than the session whose call it answers. */
+  readonly depth: number;
+  /** Ids of the calls that lead to the child, that of the caller's session first; empty for the ask itself. */
+  readonly path: readonly string[];
+  /** The root model, `provider/id`. */
+  readonly model: string;
+  readonly turn: number;
+  readonly of: number;
+  readonly phase: "asked" | "replied" | "ran";
+  /** Counts of the ask so far. */
+  readonly cells: number;
+  readonly sub_calls: number;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** This turn: what the model said, the code of its cells and what it saw of them. */
+  readonly detail: { readonly text: string; readonly cells: readonly { code: string; observation: string }[] };
+}
